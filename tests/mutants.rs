@@ -74,6 +74,9 @@ parsers! {
     bolt 2_500
     wal 500
     raft_snapshot 1_000
+    recording 2_000
+    kine 1_000
+    kine_export 2_000
     yaml 2_000
     protobuf 3_000
     json 3_000

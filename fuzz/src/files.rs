@@ -16,6 +16,9 @@ const WHOLE: &[u8] = include_bytes!("../seeds/bolt/whole");
 const COMPACTED: &[u8] = include_bytes!("../seeds/bolt/compacted");
 const LOG: &[u8] = include_bytes!("../seeds/wal/whole");
 
+/// A database of kine before the changes that a log beside it holds.
+const BEFORE_LOG: &[u8] = include_bytes!("../seeds/kine/before-log");
+
 /// What a source gives.
 struct Contents {
     span: RevisionSpan,
@@ -68,6 +71,63 @@ pub fn raft_snapshot(data: &[u8]) {
     with.problems.retain(|problem| !problem.ends_with("holds a record that cannot be read"));
     assert_eq!((with.span, with.problems), (without.span, without.problems));
     assert_eq!((with.events, with.alive), (without.events, without.alive));
+}
+
+/// kine's SQLite database, or the log beside one: alone, and a log beside the database whose it may be.
+pub fn kine(data: &[u8]) {
+    let directory = directory();
+    let path = directory.path().join("state.db");
+    fs::write(&path, data).unwrap();
+    if let Ok(contents) = open(&path) {
+        hold(&contents);
+    }
+    fs::write(&path, BEFORE_LOG).unwrap();
+    fs::write(directory.path().join("state.db-wal"), data).unwrap();
+    hold(&open(&path).unwrap_or_else(|error| panic!("the log takes away the database: {error}")));
+}
+
+/// kine's table as PostgreSQL and MySQL print it.
+pub fn kine_export(data: &[u8]) {
+    let directory = directory();
+    let path = directory.path().join("kine");
+    fs::write(&path, data).unwrap();
+    if let Ok(contents) = open(&path) {
+        hold(&contents);
+    }
+}
+
+/// Gives a log of SQLite and each of its frames the checksums that hold; other files are left as they are.
+pub fn mend_sqlite_log(file: &mut [u8]) {
+    const HEADER: usize = 32;
+    const FRAME_HEADER: usize = 24;
+    let Some((&[0x37, 0x7f, 0x06, order @ (0x82 | 0x83)], _)) = file.split_first_chunk() else { return };
+    let word = |bytes: &[u8]| {
+        let bytes = bytes.try_into().expect("four bytes");
+        if order == 0x83 { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    };
+    let sum = |bytes: &[u8], (one, two): (u32, u32)| {
+        bytes.chunks_exact(8).fold((one, two), |(one, two), pair| {
+            let one = one.wrapping_add(word(&pair[..4])).wrapping_add(two);
+            (one, two.wrapping_add(word(&pair[4..])).wrapping_add(one))
+        })
+    };
+    let Some(header) = file.get(..HEADER) else { return };
+    let page = u32::from_be_bytes(header[8..12].try_into().expect("four bytes")) as usize;
+    let salts: [u8; 8] = header[16..24].try_into().expect("eight bytes");
+    let mut sums = sum(&header[..24], (0, 0));
+    let mut place = 24;
+    let mut next = HEADER;
+    loop {
+        file[place..place + 4].copy_from_slice(&sums.0.to_be_bytes());
+        file[place + 4..place + 8].copy_from_slice(&sums.1.to_be_bytes());
+        let Some(frame) = (page > 0).then(|| file.get_mut(next..next.saturating_add(FRAME_HEADER).saturating_add(page))).flatten() else {
+            return;
+        };
+        frame[8..16].copy_from_slice(&salts);
+        sums = sum(&frame[FRAME_HEADER..], sum(&frame[..8], sums));
+        place = next + 16;
+        next += FRAME_HEADER + page;
+    }
 }
 
 /// API objects. What is loaded, written as YAML, loads as the same.

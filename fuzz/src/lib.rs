@@ -7,6 +7,7 @@ mod files;
 mod language;
 mod log;
 pub mod mutate;
+mod recording;
 mod stored;
 
 use mutate::Random;
@@ -30,6 +31,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "bolt", check: files::bolt, words: &[], mend: |data| log::mend_meta_pages(data), most: 1 << 17 },
     Target { name: "wal", check: files::wal, words: &[], mend: log::mend, most: 1 << 15 },
     Target { name: "raft_snapshot", check: files::raft_snapshot, words: &[], mend: |_| (), most: 1 << 14 },
+    Target { name: "recording", check: recording::recording, words: &[], mend: |data| recording::mend(data), most: 1 << 15 },
+    Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
+    Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
     Target { name: "json", check: stored::json, words: JSON, mend: |_| (), most: 1 << 14 },
@@ -70,6 +74,33 @@ impl Target {
     }
 }
 
+const KINE: &[&str] = &[
+    "id",
+    "name",
+    "created",
+    "deleted",
+    "create_revision",
+    "prev_revision",
+    "lease",
+    "value",
+    "old_value",
+    "compact_rev_key",
+    "\\x",
+    "\\N",
+    "NULL",
+    "null",
+    "0x",
+    ",",
+    "\"\"",
+    "\"",
+    "\n",
+    "\t",
+    "{",
+    "}",
+    "-1",
+    "true",
+    "9223372036854775807",
+];
 const JSON: &[&str] = &[
     "{",
     "}",

@@ -40,6 +40,15 @@ pub enum Error {
         #[source]
         cause: std::io::Error,
     },
+    /// A file of a recording could not be written.
+    #[error("cannot write {path}: {cause}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        cause: std::io::Error,
+    },
     /// A file is not what it was taken for, or is damaged beyond reading.
     #[error("{path}: {problem}")]
     Format {

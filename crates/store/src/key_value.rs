@@ -17,8 +17,18 @@ pub struct KeyValue {
     pub mod_revision: Revision,
     /// 1 at creation, one more with each put; 0 where it is not known (a put known only from a log that begins later).
     pub version: i64,
-    /// The etcd lease the key hangs on; 0 for none.
+    /// The revision of the version that this one replaced, where the source records it (kine, which counts no versions); 0 elsewhere.
+    pub replaced: Revision,
+    /// The etcd lease the key hangs on; 0 for none. kine's number of a lease is the seconds that the key lives.
     pub lease: i64,
+}
+
+impl KeyValue {
+    /// Whether this version, which was written and not deleted, is the next one of its key after `before`.
+    pub fn follows(&self, before: &Self) -> bool {
+        let is_next = if self.replaced > Revision(0) { self.replaced == before.mod_revision } else { before.version + 1 == self.version };
+        is_next && self.create_revision == before.create_revision
+    }
 }
 
 /// Whether a change wrote a value or removed the key.
@@ -39,6 +49,10 @@ pub enum Origin {
     Db,
     /// A write-ahead log.
     Wal,
+    /// A recording of a running etcd.
+    Recording,
+    /// A later change of a kine database, which records the value that it replaced.
+    OldValue,
     /// Pages of a database file that no tree reaches any more.
     FreePage,
     /// A file of API objects: the state of one moment, which does not show what this write changed.

@@ -9,6 +9,7 @@ mod memory;
 #[rustfmt::skip]
 #[allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
 mod proto;
+pub mod recording;
 mod revision;
 mod source;
 mod versions;

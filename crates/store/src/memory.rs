@@ -4,7 +4,7 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
-use super::{At, Error, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use super::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
 
 /// Files read into an index; nothing happens after it is made.
 pub(crate) struct MemorySource {
@@ -78,6 +78,14 @@ impl Source for MemorySource {
         self.versions.is_one_moment()
     }
 
+    fn copies_values(&self) -> bool {
+        self.versions.is_volatile()
+    }
+
+    fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {
+        self.versions.before(&version.key, version.mod_revision)?.ok()
+    }
+
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
         ready(Ok(self.span)).boxed()
     }
@@ -85,7 +93,7 @@ impl Source for MemorySource {
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
         let listing = self.revision(at).map(|(revision, layer)| {
             let ids = self.versions.key_ids(&keys);
-            let entries = ids.filter_map(move |key| self.versions.at(key, revision, layer, want)).map(Ok);
+            let entries = ids.filter_map(move |key| self.versions.at(key, revision, layer, want));
             Listing { revision, entries: stream::iter(entries).boxed() }
         });
         ready(listing).boxed()
@@ -102,10 +110,11 @@ impl Source for MemorySource {
         let mut events = std::iter::from_fn(move || self.versions.next(&mut changes)).peekable();
         let mut gaps = self.versions.gaps(from, to).peekable();
         let items = std::iter::from_fn(move || {
-            if let Some((from, to)) = gaps.next_if(|gap| events.peek().is_none_or(|event| gap.0 < event.revision)) {
+            if let Some((from, to)) = gaps.next_if(|gap| events.peek().is_none_or(|(revision, _)| gap.0 < *revision)) {
                 return Some(WatchItem::Gap { from, to });
             }
-            events.next().map(WatchItem::Event)
+            // What was taken away while the file is read is missing from now on, as if it had been compacted before.
+            events.next().map(|(revision, event)| event.map_or(WatchItem::Gap { from: revision, to: revision }, WatchItem::Event))
         });
         stream::iter(items.chain([WatchItem::Progress(to)]).map(Ok)).boxed()
     }

@@ -60,6 +60,22 @@ pub mod authpb {
             }
         }
     }
+    /// A user: the values of the bucket `authUsers`, without the password.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct User {
+        #[prost(bytes = "bytes", tag = "1")]
+        pub name: ::prost::bytes::Bytes,
+        #[prost(string, repeated, tag = "3")]
+        pub roles: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    }
+    /// A role: the values of the bucket `authRoles`.
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct Role {
+        #[prost(bytes = "bytes", tag = "1")]
+        pub name: ::prost::bytes::Bytes,
+        #[prost(message, repeated, tag = "2")]
+        pub key_permission: ::prost::alloc::vec::Vec<Permission>,
+    }
 }
 
 /// The messages of `proto/etcd/etcdserverpb.proto`.

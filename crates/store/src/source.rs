@@ -89,6 +89,16 @@ pub trait Source: Send + Sync {
         })
     }
 
+    /// Whether each value that is returned is a copy in memory, and [`Self::read_before`] gives it again.
+    fn copies_values(&self) -> bool {
+        false
+    }
+
+    /// Returns the newest version of a key before this one or this deletion, where values are copied.
+    fn read_before(&self, _version: &KeyValue) -> Option<KeyValue> {
+        None
+    }
+
     /// Returns how many keys are alive at `at`.
     fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
@@ -202,6 +212,10 @@ pub enum SourceKind {
     Db,
     /// A member's data dir: database and write-ahead log.
     DataDir,
+    /// A kine database, in which k3s keeps what other clusters keep in etcd.
+    Kine,
+    /// A recording of a running etcd.
+    Recording,
     /// API objects as kubectl prints them: one revision.
     Objects,
 }
@@ -267,6 +281,8 @@ pub struct SourceStatus {
     pub recoverable_freepage: u64,
     /// Changes that only the write-ahead log still holds.
     pub recoverable_wal: u64,
+    /// Changes of a kine database that only the rows which replaced them still hold.
+    pub recoverable_old_value: u64,
     /// The alarms that are raised.
     pub alarms: Vec<Alarm>,
     /// Each a sentence: damage met, members that do not answer.

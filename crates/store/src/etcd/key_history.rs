@@ -109,6 +109,7 @@ fn deleted(key: &[u8], revision: Revision) -> KeyValue {
         create_revision: Revision(0),
         mod_revision: revision,
         version: 0,
+        replaced: Revision(0),
         lease: 0,
     }
 }

@@ -167,6 +167,7 @@ pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
         create_revision: Revision(kv.create_revision),
         mod_revision: Revision(kv.mod_revision),
         version: kv.version,
+        replaced: Revision(0),
         lease: kv.lease,
     }
 }

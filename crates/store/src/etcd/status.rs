@@ -27,6 +27,7 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
         in_use_bytes: 0,
         free_bytes: 0,
         recoverable_freepage: 0,
+        recoverable_old_value: 0,
         recoverable_wal: 0,
         alarms: Vec::new(),
         problems: Vec::new(),

@@ -1,10 +1,15 @@
-//! The small buckets of etcd's database: what they say of the store, its members and their alarms.
+//! The small buckets of etcd's database: what they say of the store, its members, their alarms, leases, users and roles.
 
-use super::bolt::{Bolt, Bucket, Walk};
+use std::collections::BTreeSet;
+
+use super::bolt::{Bolt, Bucket, Pair, Walk};
+use super::wal::Auth;
 use prost::Message;
 
 use super::mvcc::RevisionKey;
+use crate::proto::authpb::{Role, User};
 use crate::proto::etcdserverpb::AlarmMember;
+use crate::proto::leasepb::Lease;
 use crate::{Alarm, Member, Revision};
 
 /// What the bucket `meta` says.
@@ -84,8 +89,32 @@ pub(super) fn member(json: &[u8]) -> Option<Member> {
     Some(Member { endpoint, id: format!("{id:x}"), ..Member::default() })
 }
 
-/// Reads a key of the bucket `alarm`.
-pub(super) fn alarm(bytes: &[u8]) -> Option<Alarm> {
+/// Reads a key of the bucket `alarm`: the member, and which alarm it raised.
+pub(super) fn alarm(bytes: &[u8]) -> Option<(u64, i32)> {
     let AlarmMember { member_id, alarm } = AlarmMember::decode(bytes).ok()?;
-    Alarm::new(member_id, alarm)
+    Alarm::new(member_id, alarm).map(|_| (member_id, alarm))
+}
+
+/// Reads a value of the bucket `lease`: the lease's id.
+pub(super) fn lease(bytes: &[u8]) -> Option<i64> {
+    Lease::decode(bytes).ok().map(|lease| lease.id).filter(|&id| id != 0)
+}
+
+/// Reads a pair of the bucket `auth`, `authUsers` or `authRoles` into `auth`; `None` where it cannot be read.
+pub(super) fn auth(bolt: &Bolt, bucket: &[u8], pair: Pair, auth: &mut Auth) -> Option<()> {
+    let (key, value) = (&bolt.image[pair.key], bolt.image.slice(pair.value));
+    match (bucket, key) {
+        (b"auth", b"authEnabled") => auth.is_enabled = value[..] == [1],
+        (b"auth", b"authRevision") => auth.revision = u64::from_be_bytes(value[..].try_into().ok()?),
+        (b"authUsers", name) => {
+            let roles: BTreeSet<String> = User::decode(value).ok()?.roles.into_iter().collect();
+            auth.users.insert(String::from_utf8(name.to_vec()).ok()?, roles);
+        }
+        (b"authRoles", name) => {
+            let permissions = Role::decode(value).ok()?.key_permission;
+            auth.roles.insert(String::from_utf8(name.to_vec()).ok()?, permissions);
+        }
+        _ => {}
+    }
+    Some(())
 }

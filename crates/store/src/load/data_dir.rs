@@ -1,36 +1,52 @@
-//! A member's data dir: its database, and what its write-ahead log knows beyond it, after it and before the last compaction.
+//! A member's data dir: its database, and what its write-ahead log knows beyond it, after it and before the last compaction. Either will
+//! do alone.
 
 use std::path::{Path, PathBuf};
 
-use super::bolt::Bolt;
+use bytes::Bytes;
+
 use super::db_file::{self, Facts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
-use super::wal::{Log, LogChange};
+use super::wal::{self, Log, LogChange};
 use super::{Limits, Problem};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Origin, Revision, RevisionSpan};
 
-/// Reads the data dir at `path` into `builder`; returns what the database says, with the log's own problems, and the cluster's id.
+/// The files of a member, as far as they are there.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub db: Option<Image>,
+    pub log: Log,
+}
+
+/// Reads the data dir at `path`, or a part of it, into `builder`; returns what the database says, with the log's own problems, and the
+/// cluster's id.
 pub(super) fn read(path: &Path, limits: &Limits, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
+    if Log::is_in(path) {
+        return read_files(Parts { db: None, log: Log::read(path, limits)? }, builder);
+    }
     let member = member(path)?;
-    let db = image::open(&member.join("snap/db").to_string_lossy(), limits)?;
+    let db = member.join("snap/db");
+    let db = if db.is_file() { Some(image::open(&db.to_string_lossy(), limits)?) } else { None };
     // The log is read after the database, so that it reaches at least as far.
     let log = if member.join("wal").is_dir() { Log::read(&member.join("wal"), limits)? } else { Log::default() };
-    read_files(db, log, builder)
+    read_files(Parts { db, log }, builder)
 }
 
 /// The same, of files that were opened.
-pub(super) fn read_files(db: Image, log: Log, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
-    let in_db = |problem: String| Problem::Format(format!("member/snap/db: {problem}"));
-    let bolt = Bolt::open(db.bytes).map_err(in_db)?;
-    let (layer, mut facts) = db_file::read(&bolt, builder).map_err(in_db)?;
-    facts.damage.extend(db.cut);
-    if db.copied_while_open && !facts.damage.is_empty() {
-        facts
-            .damage
-            .push("a running etcd wrote to member/snap/db while it was read, so damage may be of the copy only; read again".to_owned());
-    }
+pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
+    let Parts { db, log } = parts;
+    let (layer, mut facts) = match db {
+        Some(db) => read_db(db, builder)?,
+        None => {
+            let layer = builder.layer(Layer::default()).ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
+            let file_bytes: u64 = log.files.iter().map(|file| file.len() as u64).sum();
+            let left_out = vec!["there is no member/snap/db beside the log, so only the log is shown".to_owned()];
+            let facts = Facts { file_bytes, in_use_bytes: file_bytes, voters: log.voters(), left_out, ..Facts::default() };
+            (layer, Facts { layer: Some(layer), ..facts })
+        }
+    };
     facts.damage.extend(log.problems.iter().cloned());
     if log.runs.is_empty() {
         facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
@@ -38,29 +54,89 @@ pub(super) fn read_files(db: Image, log: Log, builder: &mut VersionsBuilder) -> 
     let images: Option<Vec<u16>> = log.files.iter().map(|file| builder.image(file.clone())).collect();
     let images = images.ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
     // A lone member commits what it has written; among several the others may have refused the log's end.
-    let certain = if facts.voters == Some(1) { u64::MAX } else { log.commit };
+    let certain = if facts.voters == Some(1) { u64::MAX } else { log.commit.max(facts.consistent_index) };
     let replay = Replay { builder, images: &images, layer, facts: &facts, certain };
-    let replayed: Vec<Replayed> = log.runs.iter().map(|run| replay.run(run)).collect();
+    let mut before = None;
+    let mut replayed: Vec<Replayed> = Vec::new();
+    for run in &log.runs {
+        let of_run = replay.run(run, before);
+        before = of_run.end.map(|revision| (run.end(), revision));
+        replayed.push(of_run);
+    }
     for replayed in replayed {
         add(builder, layer, replayed, &mut facts);
     }
     Ok((facts, log.cluster_id))
 }
 
-/// The `member` directory, if `path` is a data dir or that directory itself.
+/// Where k3s keeps the data dir of its embedded etcd, from the directories that people name.
+const OF_K3S: [&str; 4] = ["etcd", "db/etcd", "server/db/etcd", "k3s/server/db/etcd"];
+
+/// Whether a member's database or log is in the directory.
+pub(super) fn is_there(path: &Path) -> bool {
+    member(path).is_ok()
+}
+
+/// Reads the database; returns its layer and what else it says.
+fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, Facts), Problem> {
+    let in_db = |problem: String| Problem::Format(format!("member/snap/db: {problem}"));
+    let mut bolt = db.database().map_err(in_db)?;
+    let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(in_db)?;
+    facts.damage.extend(db.cut);
+    Ok((layer, facts))
+}
+
+/// The `member` directory, if `path` is a data dir or that directory itself, or a directory of k3s above it.
 fn member(path: &Path) -> Result<PathBuf, Problem> {
-    let has_db = |directory: &PathBuf| directory.join("snap/db").is_file();
-    [path.join("member"), path.to_owned()].into_iter().find(has_db).ok_or_else(|| {
-        Problem::Format("is a directory without member/snap/db; name etcd's --data-dir, a database file or a snapshot".to_owned())
+    let holds_a_member = |directory: &PathBuf| directory.join("snap/db").is_file() || Log::is_in(&directory.join("wal"));
+    let of_k3s = OF_K3S.iter().map(|place| path.join(place).join("member"));
+    [path.join("member"), path.to_owned()].into_iter().chain(of_k3s).find(holds_a_member).ok_or_else(|| {
+        Problem::Format("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot".to_owned())
+    })
+}
+
+/// Finds the parts of a data dir in a tar archive: the database of the first member in it, and the log files beside it.
+pub(super) fn of_tar(archive: &Bytes) -> Result<Parts, String> {
+    let mut parts: Vec<(PathBuf, Bytes)> = Vec::new();
+    let mut tar = tar::Archive::new(&archive[..]);
+    let damaged = |cause: std::io::Error| format!("its tar archive is damaged: {cause}");
+    for entry in tar.entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let path = entry.path().map_err(damaged)?.into_owned();
+        if !path.ends_with("snap/db") && path.extension().is_none_or(|extension| extension != "wal") {
+            continue;
+        }
+        let (start, length) = (entry.raw_file_position() as usize, entry.size() as usize);
+        let bytes = match archive.get(start..start.saturating_add(length)) {
+            Some(part) if !entry.header().entry_type().is_gnu_sparse() => archive.slice_ref(part),
+            _ => {
+                let mut bytes = Vec::new();
+                std::io::Read::read_to_end(&mut entry, &mut bytes).map_err(damaged)?;
+                bytes.into()
+            }
+        };
+        parts.push((path, bytes));
+    }
+    let folder = |path: &Path| path.parent().and_then(Path::parent).map(Path::to_owned);
+    let member = parts.iter().find(|part| part.0.ends_with("snap/db")).or(parts.first()).and_then(|part| folder(&part.0));
+    let member = member.ok_or("is a tar archive without member/snap/db or a log's files; unpack it and name what is in it")?;
+    parts.retain(|part| folder(&part.0).as_ref() == Some(&member));
+    let (db, log): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.0.ends_with("snap/db"));
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Parts {
+        db: db.into_iter().next().map(|(_, bytes)| Image { bytes, live: None, cut: None }),
+        log: wal::Log::of_files(log.into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()),
     })
 }
 
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
-fn add(builder: &mut VersionsBuilder, db: usize, replayed: Replayed, facts: &mut Facts) {
-    facts.damage.extend(replayed.problems);
+fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: &mut Facts) {
+    facts.damage.append(&mut replayed.problems);
+    facts.left_out.append(&mut replayed.notes);
     builder.remove(db, &replayed.refuted);
-    let Some(span) = facts.span else { return };
-    let Some(last) = replayed.changes.last().map(|change| Revision(change.main)) else { return };
+    let last = replayed.changes.last().map(|change| Revision(change.main));
+    let Some(span) = facts.span else { return add_alone(builder, db, replayed, facts) };
+    let Some(last) = last else { return };
     let newest = last.max(span.newest);
     facts.span = Some(RevisionSpan { newest, ..span });
     builder.set_span(db, RevisionSpan { newest, ..span });
@@ -72,22 +148,38 @@ fn add(builder: &mut VersionsBuilder, db: usize, replayed: Replayed, facts: &mut
     let Some(log) = builder.layer(Layer { span: whole, ..Layer::default() }) else {
         return facts.damage.push("the log is broken into too many pieces; some are left out".to_owned());
     };
-    for change in replayed.changes {
-        let LogChange { main, sub, kind, key, version } = change;
-        let found = StoredChange {
-            main,
-            sub,
-            kind,
-            origin: Origin::Wal,
-            key,
-            value: version.value,
-            create_revision: version.create_revision,
-            version: version.version,
-            lease: version.lease,
-        };
-        if main > span.newest.0 {
+    for found in replayed.changes.into_iter().map(stored) {
+        if found.main > span.newest.0 {
             builder.push(db, found.clone());
         }
         builder.push(log, found);
+    }
+}
+
+/// Puts the changes of a log without a database into the index, as the layer that would be the database's.
+fn add_alone(builder: &mut VersionsBuilder, layer: usize, replayed: Replayed, facts: &mut Facts) {
+    if !replayed.from_the_start {
+        return;
+    }
+    let newest = replayed.changes.last().map_or(Revision(1), |change| Revision(change.main));
+    let span = RevisionSpan { oldest: Revision(1), newest, compacted: None };
+    facts.span = Some(span);
+    builder.set_span(layer, span);
+    replayed.changes.into_iter().map(stored).for_each(|found| builder.push(layer, found));
+}
+
+fn stored(change: LogChange) -> StoredChange {
+    let LogChange { main, sub, kind, key, version } = change;
+    StoredChange {
+        main,
+        sub,
+        kind,
+        origin: Origin::Wal,
+        key,
+        value: version.value,
+        create_revision: version.create_revision,
+        version: version.version,
+        replaced: 0,
+        lease: version.lease,
     }
 }

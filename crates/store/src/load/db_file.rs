@@ -1,13 +1,18 @@
 //! etcd's database: which buckets it has, what they say of the member, and every revision of the `key` bucket.
 
-use bytes::Bytes;
+use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::bolt::{Bolt, Damage, Pair, Walk, freelist};
-use super::buckets::{MetaBucket, alarm, member};
+use super::bolt::{Bolt, Bucket, Damage, Live, Visited, Walk, freelist};
+use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
-use super::mvcc::{KeyValuePlaces, RevisionKey};
-use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
-use crate::{Alarm, EventKind, Member, Origin, Revision, RevisionSpan};
+use super::key_bucket::{Copies, Reader};
+use super::mvcc::RevisionKey;
+use super::wal::Surroundings;
+use crate::versions::{Layer, StoredChange, VersionsBuilder};
+use crate::{Alarm, Member, Revision, RevisionSpan};
+
+const TOO_MANY: &str = "too many files at once";
 
 /// What a database says besides its revisions.
 #[derive(Debug, Default)]
@@ -26,6 +31,8 @@ pub(super) struct Facts {
     pub span: Option<RevisionSpan>,
     /// The alarms that members raised.
     pub alarms: Vec<Alarm>,
+    /// What besides keys decides which requests etcd refuses, after the last entry applied.
+    pub around: Surroundings,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
     /// Content that is not etcd data, one message per item.
@@ -41,16 +48,22 @@ pub(super) struct Facts {
 /// # Errors
 ///
 /// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or does not fit the index.
-pub(super) fn read(bolt: &Bolt, builder: &mut VersionsBuilder) -> Result<(usize, Facts), String> {
-    let mut facts = Facts { file_bytes: bolt.image.len() as u64, damage: bolt.problems.clone(), ..Facts::default() };
-    let mut walk = Walk::new(bolt);
-    let image = builder.image(bolt.image.clone()).ok_or("too many files at once")?;
-    let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
+pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(usize, Facts), String> {
+    let image = match &bolt.live {
+        Some(live) => builder.volatile_image(live.map().clone(), Arc::<Live>::clone(live)),
+        None => builder.image(bolt.image.clone()),
+    };
+    let image = image.ok_or(TOO_MANY)?;
+    let layer = builder.layer(Layer::default()).ok_or(TOO_MANY)?;
     builder.reserve_for(bolt.image.len());
-    let mut reader = Reader { image: &bolt.image, id: image, layer, builder, last: None, newest: 0, bad: Vec::new() };
-    let tree = Tree::read(bolt, &mut walk, &mut reader, &mut facts);
-    let Reader { newest, bad, .. } = reader;
-    if !tree.has_keys && facts.damage.is_empty() && walk.damage.is_empty() {
+    let copies = bolt.live.is_some().then(|| Copies::new(builder).ok_or(TOO_MANY)).transpose()?;
+    let mapping = builder.image_bytes(image).clone();
+    let mut reader = Reader::new(mapping, image, layer, builder, copies);
+    let Passes { tree, mut facts, visited, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
+    facts.file_bytes = bolt.image.len() as u64;
+    facts.damage.splice(0..0, bolt.problems.iter().cloned());
+    let (newest, bad, copies) = reader.finish();
+    if !tree.has_keys && facts.damage.is_empty() && damage.is_empty() {
         return Err("a bbolt database without etcd's bucket `key`: it is not etcd's".to_owned());
     }
     if tree.meta.is_none() {
@@ -59,9 +72,10 @@ pub(super) fn read(bolt: &Bolt, builder: &mut VersionsBuilder) -> Result<(usize,
     }
     let meta = tree.meta.unwrap_or_default();
     facts.damage.extend(meta.problems.iter().cloned());
-    facts.damage.extend(damage_sentences(&bolt.image, &walk.damage));
-    facts.damage.extend(freelist::problems(bolt, &walk.visited));
-    facts.damage.extend(bad);
+    facts.damage.extend(damage_sentences(&damage));
+    if bolt.live.is_none() {
+        facts.damage.extend(freelist::problems(bolt, &visited));
+    }
     let compacted = meta.compacted();
     let span = |newest: i64| {
         let newest = Revision(newest.max(compacted.map_or(1, |revision| revision.0)));
@@ -69,33 +83,183 @@ pub(super) fn read(bolt: &Bolt, builder: &mut VersionsBuilder) -> Result<(usize,
     };
     builder.set_span(layer, span(newest));
     let has_gaps = builder.has_gaps(layer);
-    if has_gaps || !tree.has_keys || !walk.damage.is_empty() {
-        // Beyond the newest revision there may be pages of transactions that were never finished; they count only where the end is lost.
-        let last = if tree.has_lost_its_end || (has_gaps && walk.damage.is_empty()) { i64::MAX } else { newest };
-        let lost = compacted.map_or(0, |compacted| compacted.0 + 1)..=last;
-        if let Some((count, from, to)) = free_pages::rescue(bolt, image, &walk.visited, lost, layer, builder) {
-            builder.set_span(layer, span(newest.max(to)));
-            facts.damage.push(format!(
-                "its tree has lost {count} changes of revisions {from} to {to} that are still in pages which it does not reach; they are shown"
-            ));
-        }
+    let is_damaged = has_gaps || !bad.is_empty() || !tree.has_keys || !damage.is_empty();
+    // Beyond the newest revision there may be pages of transactions that were never finished; they count only where the end is lost.
+    let has_lost_its_end = (tree.has_lost_its_end || (has_gaps && damage.is_empty())) && bolt.live.is_none();
+    let last = if has_lost_its_end { i64::MAX } else { newest };
+    let rescue = Rescue { layer, after: compacted.map_or(0, |compacted| compacted.0), last: is_damaged.then_some(last) };
+    let unreached = rescue.read(bolt, image, &visited, builder, copies, &mut facts);
+    if let Some(newest_rescued) = unreached.newest_rescued {
+        builder.set_span(layer, span(newest.max(newest_rescued)));
     }
-    if builder.changes_of(layer).next().is_none() && !facts.damage.is_empty() {
+    facts.damage.extend(bad);
+    if !facts.damage.is_empty() {
+        facts.damage.extend(zeroed_sentence(bolt, builder.changes_of(layer)));
+    }
+    if builder.changes_of(layer).next().is_none() && !unreached.has_past && !facts.damage.is_empty() {
         return Err(format!("nothing of it can be read: {}", facts.damage.join("; ")));
     }
-    if meta.is_compaction_finished() {
+    if meta.is_compaction_finished() && !is_compacted_meanwhile {
         builder.set_compaction_finished(layer);
     }
     (facts.span, facts.layer) = (builder.span(layer), Some(layer));
     if let Some(span) = facts.span {
-        free_pages::read(bolt, image, &walk.visited, span, builder);
-        let newest = bolt.checksum.is_none().then(|| free_pages::newest(bolt, image, &walk.visited)).flatten();
-        facts.newest_unreached = newest.filter(|&newest| newest > span.newest.0);
+        facts.newest_unreached =
+            unreached.newest.filter(|&newest| bolt.checksum.is_none() && bolt.live.is_none() && newest > span.newest.0);
     }
+    facts.alarms = facts.around.alarms.iter().filter_map(|&(member, alarm)| Alarm::new(member, alarm)).collect();
+    facts.around.compacted = compacted.map_or(-1, |revision| revision.0);
     facts.consistent_index = meta.consistent_index;
     facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
-    facts.in_use_bytes = walk.visited.count() * bolt.meta.page_size as u64;
+    facts.in_use_bytes = visited.count() * bolt.meta.page_size as u64;
     Ok((layer, facts))
+}
+
+/// What is taken from pages that no tree reaches.
+struct Rescue {
+    /// The database's layer.
+    layer: usize,
+    /// The revision up to which history was compacted: what lies there is no part of the state, but of the past.
+    after: i64,
+    /// The last revision that the tree may have lost; `None` where it is whole, so that nothing above `after` can be missing from it.
+    last: Option<i64>,
+}
+
+/// What was taken from pages that no tree reaches.
+struct Rescued {
+    /// The newest revision that the tree has lost.
+    newest_rescued: Option<i64>,
+    /// The newest revision of all that is in such pages.
+    newest: Option<i64>,
+    /// Whether there is anything of the time before the last compaction.
+    has_past: bool,
+}
+
+impl Rescue {
+    /// Adds to the database's layer what its damaged tree has lost, and as a layer that answers for no revision what a compaction removed.
+    fn read(
+        &self,
+        bolt: &Bolt,
+        image: u16,
+        reached: &Visited,
+        builder: &mut VersionsBuilder,
+        copies: Option<Copies>,
+        facts: &mut Facts,
+    ) -> Rescued {
+        let known: HashSet<(i64, i64)> = match self.last {
+            Some(_) => builder.changes_of(self.layer).map(|found| (found.main, found.sub)).collect(),
+            None => HashSet::new(),
+        };
+        let is_lost = |found: &StoredChange| self.last.is_some_and(|last| found.main <= last) && !known.contains(&(found.main, found.sub));
+        let wanted = |found: &StoredChange| found.main <= self.after || is_lost(found);
+        let mut unreached = free_pages::read(bolt, image, reached, wanted);
+        if let Some(mut copies) = copies {
+            unreached.changes.iter_mut().for_each(|found| copies.own_key(&bolt.image, found));
+            // What is still the same was not being written over.
+            let again = free_pages::read(bolt, image, reached, wanted).changes;
+            unreached.changes.retain(|found| still_is_there(bolt, &copies, found, &again));
+            copies.finish(builder);
+        }
+        let past = unreached.changes.partition_point(|found| found.main <= self.after);
+        let (past, lost) = unreached.changes.split_at(past);
+        if let [first, .., last] | [first @ last] = lost {
+            facts.damage.push(format!(
+                "its tree has lost {} changes of revisions {} to {} that are still in pages which it does not reach; they are shown",
+                lost.len(),
+                first.main,
+                last.main
+            ));
+        }
+        lost.iter().for_each(|found| builder.push(self.layer, found.clone()));
+        match builder.layer(Layer::default()).filter(|_| !past.is_empty()) {
+            Some(layer) => past.iter().for_each(|found| builder.push(layer, found.clone())),
+            None if past.is_empty() => {}
+            None => facts.left_out.push(format!("{} changes that are left in its free pages: too many files at once", past.len())),
+        }
+        Rescued { newest_rescued: lost.last().map(|found| found.main), newest: unreached.newest, has_past: !past.is_empty() }
+    }
+}
+
+/// Whether a change, whose key was copied, was read again from the same place.
+fn still_is_there(bolt: &Bolt, copies: &Copies, found: &StoredChange, again: &[StoredChange]) -> bool {
+    let place = again.binary_search_by_key(&(found.main, found.sub), |found| (found.main, found.sub));
+    place.is_ok_and(|place| {
+        let again = &again[place];
+        let key = again.key.start as usize..again.key.start as usize + again.key.length as usize;
+        let numbers = |found: &StoredChange| (found.kind, found.create_revision, found.version, found.value.start, found.value.length);
+        numbers(again) == numbers(found) && bolt.image[key] == *copies.key(found.key)
+    })
+}
+
+/// What was read of the trees, in as many passes as it took.
+struct Passes {
+    tree: Tree,
+    facts: Facts,
+    visited: Visited,
+    damage: Vec<Damage>,
+    /// Whether changes may have been removed between the first pass and the last.
+    is_compacted_meanwhile: bool,
+}
+
+impl Passes {
+    /// Reads all buckets. Where a running etcd writes the file, each transaction that ends makes another pass begin with its tree: the bucket
+    /// `key` goes on behind what was read for certain, as changes are only added at its end or removed.
+    fn read(bolt: &mut Bolt, reader: &mut Reader<'_>) -> Result<Self, String> {
+        let before = compaction(bolt)?;
+        let mut passes = Self::read_once(bolt, reader)?;
+        let after = passes.tree.compaction();
+        if bolt.live.is_some() && (before != after || !after.1) {
+            // A deletion may have been removed before it was read, after what it deleted was read: what is in the tree now was there before,
+            // and so was its deletion, if there was one.
+            let compacted = after.0.map_or(0, |revision| revision.0);
+            let deletions = reader.deletions_upto(compacted);
+            reader.forget_all();
+            passes = Self::read_once(bolt, reader)?;
+            reader.add_missing(deletions);
+            passes.is_compacted_meanwhile = true;
+        }
+        Ok(passes)
+    }
+
+    fn read_once(bolt: &mut Bolt, reader: &mut Reader<'_>) -> Result<Self, String> {
+        /// Another pass takes some milliseconds, transactions end every 100.
+        const MOST: usize = 2000;
+        let (mut visited, mut damage) = (Visited::new(bolt.room()), Vec::new());
+        for _ in 0..MOST {
+            let mut walk = Walk::going_on(bolt, visited, damage);
+            let mut facts = Facts::default();
+            let tree = Tree::read(bolt, &mut walk, reader, &mut facts);
+            let newest = walk.check().then(|| reader.copy_newest());
+            let newest = newest.filter(|_| walk.check());
+            let sound_key = walk.take_sound_key();
+            (visited, damage) = (walk.visited, walk.damage);
+            if let Some(newest) = newest {
+                reader.use_copies(newest);
+                return Ok(Self { tree, facts, visited, damage, is_compacted_meanwhile: false });
+            }
+            reader.forget_after_pass(sound_key);
+            bolt.catch_up()?;
+        }
+        Err("the running etcd that writes it ends its transactions faster than they can be read; try again, or take a snapshot".to_owned())
+    }
+}
+
+/// Up to where the history of a database that is being written is compacted, and whether the compaction is finished.
+fn compaction(bolt: &mut Bolt) -> Result<(Option<Revision>, bool), String> {
+    const MOST: usize = 2000;
+    for _ in 0..MOST {
+        if bolt.live.is_none() {
+            break;
+        }
+        let mut walk = Walk::going_on(bolt, Visited::new(bolt.room()), Vec::new());
+        let found = bolt.bucket_named(b"meta").map(|bucket| MetaBucket::read(bolt, &mut walk, &bucket));
+        if walk.check() {
+            let meta = found.unwrap_or_default();
+            return Ok((meta.compacted(), meta.is_compaction_finished()));
+        }
+        bolt.catch_up()?;
+    }
+    Ok((None, false))
 }
 
 /// What was met on the way through the trees.
@@ -107,11 +271,18 @@ struct Tree {
 }
 
 impl Tree {
+    /// Up to where the history is compacted, and whether the compaction is finished.
+    fn compaction(&self) -> (Option<Revision>, bool) {
+        self.meta.as_ref().map_or((None, true), |meta| (meta.compacted(), meta.is_compaction_finished()))
+    }
+
     /// Walks through all buckets.
     fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut Facts) -> Self {
         let mut tree = Self { meta: None, has_keys: false, has_lost_its_end: true };
         let mut buckets = Vec::new();
-        walk.bucket(&bolt.root(), &mut |pair| buckets.push(pair));
+        if let Some(root) = bolt.root() {
+            walk.bucket(&root, &mut |pair| buckets.push(pair));
+        }
         for pair in buckets.iter().filter(|pair| pair.is_bucket) {
             let name = &bolt.image[pair.key.clone()];
             let bucket = match bolt.bucket_of(pair) {
@@ -124,114 +295,66 @@ impl Tree {
             match name {
                 b"key" => {
                     let damage_before = walk.damage.len();
-                    walk.bucket(&bucket, &mut |pair| reader.revision(&pair));
+                    walk.begin_keys(reader.after());
+                    walk.bucket(&bucket, &mut |pair| reader.pair(&pair));
                     tree.has_keys = true;
-                    tree.has_lost_its_end = walk.damage[damage_before..].iter().any(|damage| damage.to.is_none());
+                    tree.has_lost_its_end = walk.damage.iter().skip(damage_before).any(|damage| damage.to.is_none());
+                    walk.end_of_keys();
                 }
                 b"meta" => tree.meta = Some(MetaBucket::read(bolt, walk, &bucket)),
                 b"members" => walk.bucket(&bucket, &mut |pair| facts.members.extend(member(&bolt.image[pair.value]))),
-                b"alarm" => walk.bucket(&bucket, &mut |pair| facts.alarms.extend(alarm(&bolt.image[pair.key]))),
+                b"alarm" => walk.bucket(&bucket, &mut |pair| facts.around.alarms.extend(alarm(&bolt.image[pair.key]))),
+                b"lease" | b"auth" | b"authUsers" | b"authRoles" => read_around(bolt, walk, name, &bucket, &mut facts.around),
                 _ => walk.bucket(&bucket, &mut |_| ()),
             }
+        }
+        // etcd makes these buckets when it starts; where one is not there, damage took it.
+        if !walk.damage.is_empty() || !facts.damage.is_empty() {
+            let is_lost = |name: &[u8]| !buckets.iter().any(|pair| bolt.image[pair.key.clone()] == *name);
+            facts.around.has_other_leases |= is_lost(b"lease");
+            facts.around.auth.take_if(|_| [&b"auth"[..], b"authUsers", b"authRoles"].into_iter().any(is_lost));
         }
         tree
     }
 }
 
-/// Takes the pairs of the `key` bucket in their order.
-struct Reader<'a> {
-    image: &'a Bytes,
-    id: u16,
-    layer: usize,
-    builder: &'a mut VersionsBuilder,
-    /// The change read last.
-    last: Option<(i64, i64)>,
-    newest: i64,
-    bad: Vec<String>,
-}
-
-impl Reader<'_> {
-    fn revision(&mut self, pair: &Pair) {
-        let Some(key) = RevisionKey::read(&self.image[pair.key.clone()]).filter(|_| !pair.is_bucket) else {
-            return self.bad(pair, "its key is no revision");
-        };
-        if self.last.replace((key.main, key.sub)) == Some((key.main, key.sub)) {
-            return self.bad(pair, &format!("revision {}: it is a second change {}", key.main, key.sub));
-        }
-        // A restore with --bump-revision leaves a marker without a value.
-        if pair.value.is_empty() && !key.tombstone {
-            self.newest = self.newest.max(key.main);
-            return self.builder.skip(key.main);
-        }
-        match found(self.image, self.id, key, pair.value.start, pair.value.len(), Origin::Db) {
-            Ok(found) => {
-                self.newest = self.newest.max(key.main);
-                self.builder.push(self.layer, found);
-            }
-            Err(problem) => self.bad(pair, &format!("revision {}: {problem}", key.main)),
-        }
-    }
-
-    fn bad(&mut self, pair: &Pair, problem: &str) {
-        /// More are not listed one by one.
-        const MOST: usize = 20;
-        match self.bad.len() {
-            0..MOST => self.bad.push(format!("an entry at byte {} cannot be read: {problem}", pair.key.start)),
-            MOST => self.bad.push("more entries like these cannot be read".to_owned()),
-            _ => {}
-        }
+/// Reads a bucket of leases, users or roles. What cannot be read of them is not known.
+fn read_around(bolt: &Bolt, walk: &mut Walk<'_>, name: &[u8], bucket: &Bucket, around: &mut Surroundings) {
+    let damage_before = walk.damage.len();
+    let mut is_read = true;
+    walk.bucket(bucket, &mut |pair| match name {
+        b"lease" => match lease(&bolt.image[pair.value]) {
+            Some(id) => drop(around.leases.insert(id)),
+            None => is_read = false,
+        },
+        _ => is_read &= around.auth.as_mut().and_then(|of| auth(bolt, name, pair, of)).is_some(),
+    });
+    is_read &= walk.damage.len() == damage_before;
+    match name {
+        b"lease" => around.has_other_leases |= !is_read,
+        _ if !is_read => around.auth = None,
+        _ => {}
     }
 }
 
-/// Makes a change of an entry: its revision key, and its `KeyValue` at `start`.
-pub(super) fn found(
-    bytes: &[u8],
-    image: u16,
-    key: RevisionKey,
-    start: usize,
-    length: usize,
-    origin: Origin,
-) -> Result<StoredChange, &'static str> {
-    let read = KeyValuePlaces::read(&bytes[start..start + length]).ok_or("it is no KeyValue")?;
-    if read.key.is_empty() {
-        return Err("it has no key");
-    }
-    if !key.tombstone && read.mod_revision != key.main {
-        return Err("it says to be of another revision");
-    }
-    if !is_plausible(key, &read) {
-        return Err("its numbers do not fit each other");
-    }
-    let place = |range: std::ops::Range<usize>| Location { image, start: (start + range.start) as u64, length: range.len() as u32 };
-    Ok(StoredChange {
-        main: key.main,
-        sub: key.sub,
-        kind: if key.tombstone { EventKind::Delete } else { EventKind::Put },
-        origin,
-        key: place(read.key),
-        value: place(if key.tombstone { 0..0 } else { read.value }),
-        create_revision: read.create_revision,
-        version: read.version,
-        lease: read.lease,
-    })
-}
-
-/// A put's numbers must fit each other; a tombstone has none.
-fn is_plausible(key: RevisionKey, read: &KeyValuePlaces) -> bool {
-    let KeyValuePlaces { create_revision, mod_revision, version, lease, .. } = *read;
-    if key.tombstone {
-        return create_revision == 0 && mod_revision == 0 && version == 0 && lease == 0 && read.value.is_empty();
-    }
-    // Each version takes a revision of its own.
-    create_revision >= 1
-        && (1..=mod_revision - create_revision + 1).contains(&version)
-        && (version == 1) == (create_revision == mod_revision)
+/// A whole database has values with pages of zeros too: the bitmaps of addresses and ports. In a damaged one they are suspicious.
+fn zeroed_sentence<'a>(bolt: &Bolt, changes: impl Iterator<Item = &'a StoredChange>) -> Option<String> {
+    const MOST: usize = 20;
+    let zeroed = changes.filter_map(|found| {
+        let place = found.value.start as usize..found.value.start as usize + found.value.length as usize;
+        Some((found.main, bolt.zeroed_page(&place)?))
+    });
+    let named: Vec<String> = zeroed.map(|(revision, page)| format!("{revision} (page {page})")).collect();
+    let more = if named.len() > MOST { format!(" and {} more", named.len() - MOST) } else { String::new() };
+    let first = named.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    (!named.is_empty())
+        .then(|| format!("values go on in pages of nothing but zeros, which may be lost pages: those of revisions {first}{more}"))
 }
 
 /// Says which revisions each piece of damage may have cost.
-fn damage_sentences(image: &[u8], damage: &[Damage]) -> Vec<String> {
+fn damage_sentences(damage: &[Damage]) -> Vec<String> {
     const MOST: usize = 20;
-    let revision = |place: &Option<std::ops::Range<usize>>| place.clone().and_then(|place| RevisionKey::read(&image[place]));
+    let revision = |key: &Option<Vec<u8>>| key.as_deref().and_then(RevisionKey::read);
     let mut sentences: Vec<String> = damage
         .iter()
         .take(MOST)

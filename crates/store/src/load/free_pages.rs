@@ -1,80 +1,132 @@
 //! What only unreachable pages still hold: bbolt frees pages without wiping them, so changes that a compaction removed stay readable
 //! until their pages are used again, and so do those that damage cut off from the tree.
 //!
-//! A page is believed as far as nothing was written over it since. Pages are written whole and begin with their own number, so
-//! whatever overwrote the tail of an overflowing page shows as the header of another page within it.
+//! A page is believed as far as nothing was written over it since. Of a page that has lost its header an entry is believed that proves
+//! itself: a revision key, right behind it a message of that revision, and behind that the next entry, or nothing to the end of the page.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
-use super::bolt::{Bolt, StalePage, Visited};
-use super::db_file;
-use super::mvcc::RevisionKey;
-use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
-use crate::{Origin, RevisionSpan};
+use super::bolt::{Bolt, Pair, Stale, Visited};
+use super::key_bucket;
+use super::mvcc::{KeyValuePlaces, RevisionKey};
+use crate::Origin;
+use crate::versions::{Location, StoredChange};
 
-/// Adds the changes of `bolt`'s unreachable leaf pages to `builder`, as a layer that answers for no revision.
-///
-/// Above the last compaction the tree is complete, so nothing there can be missing from it; `reached` are the pages of trees.
-pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, span: RevisionSpan, builder: &mut VersionsBuilder) {
-    let Some(compacted) = span.compacted else { return };
-    let Some(layer) = builder.layer(Layer::default()) else { return };
-    unreached(bolt, image, reached, |found| found.main <= compacted.0).for_each(|found| builder.push(layer, found));
+/// What unreachable pages hold.
+#[derive(Default)]
+pub(super) struct Unreached {
+    /// The changes that were wanted, ascending.
+    pub changes: Vec<StoredChange>,
+    /// The newest revision of all that leaf pages hold.
+    pub newest: Option<i64>,
 }
 
-/// Adds to `layer`, the database's own, the changes above the last compaction that its damaged tree has lost and unreachable leaf pages
-/// still hold. Returns how many, and the first and last revision of them.
-pub(super) fn rescue(
-    bolt: &Bolt,
-    image: u16,
-    reached: &Visited,
-    revisions: RangeInclusive<i64>,
-    layer: usize,
-    builder: &mut VersionsBuilder,
-) -> Option<(usize, i64, i64)> {
-    let known: HashSet<(i64, i64)> = builder.changes_of(layer).map(|found| (found.main, found.sub)).collect();
-    let is_lost = |found: &StoredChange| revisions.contains(&found.main) && !known.contains(&(found.main, found.sub));
-    let (mut count, mut first, mut last) = (0, i64::MAX, i64::MIN);
-    for found in unreached(bolt, image, reached, is_lost) {
-        (count, first, last) = (count + 1, first.min(found.main), last.max(found.main));
-        builder.push(layer, found);
+/// Reads the changes in pages of `bolt` that are not among those `reached`. Each rewrite of a leaf left a copy behind; copies that contradict
+/// each other are none to believe.
+pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&StoredChange) -> bool) -> Unreached {
+    let change = |pair: Pair| {
+        let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
+        key_bucket::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()
+    };
+    let mut copies = Copies { bolt, by_place: HashMap::new() };
+    let mut tails: Vec<Range<usize>> = Vec::new();
+    let mut newest = None;
+    bolt.stale(reached, &mut |stale| match stale {
+        Stale::Leaf(page) => page.pairs(bolt).filter_map(change).for_each(|found| {
+            newest = newest.max(Some(found.main));
+            if wanted(&found) {
+                copies.add(found);
+            }
+        }),
+        Stale::Tail(place) => tails.push(place.clone()),
+    });
+    // A page with its header says more of its entries than one without.
+    let mut of_tails = Copies { bolt, by_place: HashMap::new() };
+    for tail in tails {
+        let found = entries(&bolt.image, tail, bolt.meta.page_size).filter_map(change).filter(&wanted);
+        found.filter(|found| !copies.by_place.contains_key(&(found.main, found.sub))).for_each(|found| of_tails.add(found));
     }
-    (count > 0).then_some((count, first, last))
+    let all = copies.by_place.into_values().chain(of_tails.by_place.into_values());
+    let mut changes: Vec<StoredChange> = all.flatten().collect();
+    changes.sort_unstable_by_key(|found| (found.main, found.sub));
+    Unreached { changes, newest }
 }
 
-/// The newest revision that unreachable leaf pages hold.
-pub(super) fn newest(bolt: &Bolt, image: u16, reached: &Visited) -> Option<i64> {
-    bolt.stale_leaf_pages(reached).filter_map(|page| changes(bolt, image, &page).map(|found| found.main).max()).max()
+/// The copies of each change; `None` where they contradict each other.
+struct Copies<'a> {
+    bolt: &'a Bolt,
+    by_place: HashMap<(i64, i64), Option<StoredChange>>,
 }
 
-/// The changes that unreachable leaf pages hold. Each rewrite of a leaf left a copy behind; copies that contradict each other are none
-/// to believe.
-fn unreached(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&StoredChange) -> bool) -> impl Iterator<Item = StoredChange> {
-    let mut copies: HashMap<(i64, i64), Option<StoredChange>> = HashMap::new();
-    for page in bolt.stale_leaf_pages(reached) {
-        for found in changes(bolt, image, &page).filter(&wanted) {
-            match copies.entry((found.main, found.sub)) {
-                Entry::Vacant(vacant) => drop(vacant.insert(Some(found))),
-                Entry::Occupied(mut occupied) => {
-                    if occupied.get().as_ref().is_some_and(|copy| !is_same(&bolt.image, copy, &found)) {
-                        occupied.insert(None);
-                    }
+impl Copies<'_> {
+    fn add(&mut self, found: StoredChange) {
+        match self.by_place.entry((found.main, found.sub)) {
+            Entry::Vacant(vacant) => drop(vacant.insert(Some(found))),
+            Entry::Occupied(mut occupied) => {
+                let Some(copy) = occupied.get().as_ref().filter(|copy| !is_same(&self.bolt.image, copy, &found)) else { return };
+                // Of two that differ the one that goes on in a page of zeros has lost it.
+                match [copy, &found].map(|copy| self.bolt.zeroed_page(&place(copy.value)).is_some()) {
+                    [false, true] => {}
+                    [true, false] => drop(occupied.insert(Some(found))),
+                    _ => drop(occupied.insert(None)),
                 }
             }
         }
     }
-    copies.into_values().flatten()
 }
 
 fn is_same(image: &[u8], one: &StoredChange, other: &StoredChange) -> bool {
-    let bytes = |place: Location| &image[place.start as usize..place.start as usize + place.length as usize];
+    let bytes = |location: Location| &image[place(location)];
     one.kind == other.kind && bytes(one.key) == bytes(other.key) && bytes(one.value) == bytes(other.value)
 }
 
-fn changes<'a>(bolt: &'a Bolt, image: u16, page: &'a StalePage) -> impl Iterator<Item = StoredChange> + 'a {
-    page.pairs(bolt).filter_map(move |pair| {
-        let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
-        db_file::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()
+fn place(location: Location) -> Range<usize> {
+    location.start as usize..location.start as usize + location.length as usize
+}
+
+/// The entries of the bucket `key` that lie whole in `tail`, pages of which nothing else is known.
+fn entries(image: &[u8], tail: Range<usize>, page_size: usize) -> impl Iterator<Item = Pair> {
+    let bytes = &image[tail.clone()];
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            // The byte between the two numbers of a revision key.
+            let start = from + memchr::memchr(b'_', bytes.get(from + SEPARATOR..)?)?;
+            from = start + 1;
+            let Some((key, end)) = entry(bytes, start, page_size) else { continue };
+            from = end;
+            return Some(Pair {
+                key: tail.start + start..tail.start + start + key,
+                value: tail.start + start + key..tail.start + end,
+                is_bucket: false,
+            });
+        }
     })
+}
+
+/// Where in a revision key the byte between its numbers is.
+const SEPARATOR: usize = 8;
+
+/// The length of the revision key at `start`, and the end of the message behind it.
+fn entry(bytes: &[u8], start: usize, page_size: usize) -> Option<(usize, usize)> {
+    [18, 17].into_iter().find_map(|key| {
+        let revision = RevisionKey::read(bytes.get(start..start + key)?)?;
+        let (message, length) = KeyValuePlaces::read_first(&bytes[start + key..]);
+        if message.key.is_empty() || message.mod_revision != if revision.tombstone { 0 } else { revision.main } {
+            return None;
+        }
+        let end = start + key + length;
+        is_end(bytes, end, page_size, revision).then_some((key, end))
+    })
+}
+
+/// Whether an entry of this revision can end here: the next one follows, or zeros to the end of the page.
+fn is_end(bytes: &[u8], end: usize, page_size: usize, revision: RevisionKey) -> bool {
+    let rest = &bytes[end..];
+    if let Some(next) = rest.get(..17).and_then(RevisionKey::read) {
+        return (next.main, next.sub) > (revision.main, revision.sub);
+    }
+    rest[..rest.len().min(end.next_multiple_of(page_size) - end)].iter().all(|&byte| byte == 0)
 }

@@ -1,13 +1,17 @@
-//! From a path to bytes: mapped, not read; copied where a running etcd owns the file; spooled where it is compressed or no plain file.
+//! From a path to bytes: mapped, not read, even where a running etcd writes the file; spooled where it is compressed or no plain file.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+#[cfg(not(unix))]
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::Limits;
-use super::mapped::map;
+use super::bolt::{Bolt, Live, looks_like_bolt};
+use super::mapped::{map, map_with_room};
 use super::spool::{self, Spooled};
 use crate::{Error, Result};
 
@@ -15,8 +19,8 @@ use crate::{Error, Result};
 pub(super) struct Image {
     /// The bytes; a mapping, so that only what is looked at is ever in memory.
     pub bytes: Bytes,
-    /// Whether a running etcd held the file, so that the bytes are a copy made while it may have been written.
-    pub copied_while_open: bool,
+    /// The file, where a running etcd holds it: a database that may be written while it is read.
+    pub live: Option<Arc<Live>>,
     /// Why the bytes end early: a sentence, where compression could not be undone to its end.
     pub cut: Option<String>,
 }
@@ -29,7 +33,18 @@ impl Image {
     /// [`Error::Format`] where nothing of them can be decompressed.
     pub(super) fn of_bytes(name: &str, bytes: Bytes, limits: &Limits) -> Result<Self> {
         let Spooled { bytes, cut } = spool::decompress(name, bytes, limits)?;
-        Ok(Self { bytes, copied_while_open: false, cut })
+        Ok(Self { bytes, live: None, cut })
+    }
+
+    /// The database in it.
+    ///
+    /// # Errors
+    ///
+    /// A fragment that says why it cannot be read.
+    pub(super) fn database(&self) -> std::result::Result<Bolt, String> {
+        // A file that etcd itself could not read is damaged, whoever has locked it.
+        let live = self.live.as_ref().and_then(|live| Bolt::of_live(Arc::clone(live)).ok());
+        live.map_or_else(|| Bolt::open(self.bytes.clone()), Ok)
     }
 }
 
@@ -47,11 +62,20 @@ pub(super) fn open(path: &str, limits: &Limits) -> Result<Image> {
         let spooled = spool::stream(path, &mut file, limits)?;
         return Image::of_bytes(path, spooled, limits);
     }
-    let copied_while_open = is_owned_by_etcd(&file);
-    let file = if copied_while_open { copy_stable(&file).map_err(file_error)? } else { file };
-    let image = Image::of_bytes(path, map(path, &file).map_err(file_error)?, limits)?;
-    Ok(Image { copied_while_open, ..image })
+    if is_owned_by_etcd(&file) {
+        let bytes = map_with_room(path, &file, ROOM).map_err(file_error)?;
+        let live = Live::new(path, file, bytes);
+        let bytes = live.image().map_err(file_error)?;
+        if looks_like_bolt(&bytes) {
+            return Ok(Image { bytes, live: Some(Arc::new(live)), cut: None });
+        }
+        return Image::of_bytes(path, bytes, limits);
+    }
+    Image::of_bytes(path, map(path, &file).map_err(file_error)?, limits)
 }
+
+/// A database that is written may grow by so much while it is read.
+const ROOM: usize = 1 << 30;
 
 #[cfg(unix)]
 fn standard_input() -> io::Result<File> {
@@ -97,29 +121,9 @@ fn is_owned_by_etcd(file: &File) -> bool {
     }
 }
 
-/// Copies a file that is being written. etcd commits about every 100 ms and then uses the pages it freed two commits before, so a
-/// copy during which no commit was seen is whole; after a few attempts the last copy is taken and what is torn shows as damage.
-fn copy_stable(file: &File) -> io::Result<File> {
-    const ATTEMPTS: usize = 5;
-    let mut from = file;
-    for attempt in 1.. {
-        let before = meta_pages(file)?;
-        let mut copy = tempfile::tempfile()?;
-        from.seek(SeekFrom::Start(0))?;
-        io::copy(&mut from, &mut copy)?;
-        if attempt == ATTEMPTS || meta_pages(file)? == before {
-            return Ok(copy);
-        }
-    }
-    unreachable!("the loop ends with its last attempt")
-}
-
-/// The beginning of the file, which holds both meta pages whichever the page size is.
-fn meta_pages(mut file: &File) -> io::Result<Vec<u8>> {
-    let mut pages = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    file.take(2 * 65536).read_to_end(&mut pages)?;
-    Ok(pages)
+/// No bytes, in the place of a file that is not there.
+pub(super) fn none() -> Image {
+    Image { bytes: Bytes::new(), live: None, cut: None }
 }
 
 /// Whether `path` is a directory; false too where it cannot be looked at.

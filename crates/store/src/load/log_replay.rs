@@ -3,13 +3,18 @@
 //! The log's entries have checksums, the database's pages have none. So where both hold the same history and differ in a few places, the
 //! database is damaged there; where they never agree again, they are not of the same history.
 
-use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::Facts;
-use super::wal::{self, KeyState, KnownPut, LogChange, Logged, Request, Run, Store};
+use super::wal::{self, Frame, KeyState, KnownPut, LogChange, Logged, Recovered, Request, Run, Store, UndecidedChange};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
+
+/// More sentences of a kind are not written; the rest is counted.
+const MOST: usize = 20;
+
+/// More entries that may have made one revision are not named; the rest is counted.
+const CANDIDATES: usize = 5;
 
 /// The changes of a run of entries.
 #[derive(Default)]
@@ -19,8 +24,12 @@ pub(super) struct Replayed {
     pub from_the_start: bool,
     /// Where the database has a change that the log proves wrong: revision and sub-revision.
     pub refuted: HashSet<(i64, i64)>,
+    /// The revision after the run's last entry, where it is known.
+    pub end: Option<i64>,
     /// Each a sentence.
     pub problems: Vec<String>,
+    /// What is no damage, each a sentence.
+    pub notes: Vec<String>,
 }
 
 /// What a replay needs.
@@ -35,9 +44,30 @@ pub(super) struct Replay<'a> {
     pub certain: u64,
 }
 
+/// What applying entries one after the other came to.
+#[derive(Default)]
+struct Applied {
+    changes: Vec<LogChange>,
+    /// The index of each entry that made a revision, and the revision; ascending.
+    revisions: Vec<(u64, i64)>,
+    /// The index after the last entry applied.
+    end: u64,
+    problem: Option<String>,
+    note: Option<String>,
+}
+
+impl Applied {
+    /// The revision after the entry `index`, if it was applied; `first` is the one before all.
+    fn revision_after(&self, index: u64, first: i64) -> Option<i64> {
+        let upto = self.revisions.partition_point(|(entry, _)| *entry <= index);
+        (index < self.end).then(|| upto.checked_sub(1).map_or(first, |last| self.revisions[last].1))
+    }
+}
+
 impl Replay<'_> {
-    /// Replays a run of entries.
-    pub(super) fn run(&self, run: &Run) -> Replayed {
+    /// Replays a run of entries. `before` is the end of the run before it, where that is known: the index after its last entry, and the
+    /// revision there.
+    pub(super) fn run(&self, run: &Run, before: Option<(u64, i64)>) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
         if run.first <= 1
             && let Some(replayed) = self.replay_from_the_start(run, newest)
@@ -46,13 +76,20 @@ impl Replay<'_> {
         }
         let next = self.facts.consistent_index.saturating_add(1);
         let meets_database = (run.first..=run.end()).contains(&next);
-        let mut replayed = self.recover(run, next, meets_database.then_some(newest));
+        // Each entry that is missing between two runs made one revision at most.
+        let begin = before.filter(|before| before.0 <= run.first).map(|(end, revision)| revision.saturating_add_unsigned(run.first - end));
+        let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
         if meets_database {
             let images = |image: u16| self.builder.image_bytes(image);
-            let mut store = Store::at(&images, newest, self.alive().into_iter());
-            let (changes, problem) = self.apply(&mut store, run, next, |_, _| ());
-            replayed.changes.extend(changes);
-            replayed.problems.extend(problem);
+            let mut store = Store::at(&images, newest, self.facts.around.clone(), self.alive().into_iter());
+            let applied = self.apply(&mut store, run, next);
+            replayed.end = applied.problem.is_none().then_some(store.revision);
+            replayed.changes.extend(applied.changes);
+            replayed.problems.extend(applied.problem);
+            replayed.notes.extend(applied.note);
+        } else if self.facts.span.is_none() {
+            let problem = format!("the log begins with entry {}: without a database its revisions are not known", run.first);
+            replayed.problems.push(problem);
         } else {
             let what =
                 if replayed.changes.is_empty() { "cannot be brought together with the database" } else { "do not reach the database" };
@@ -62,57 +99,120 @@ impl Replay<'_> {
         replayed
     }
 
-    /// Returns what a log that begins later than the cluster holds of the time before its entry `end`, as far as revisions are certain.
-    fn recover(&self, run: &Run, end: u64, reached: Option<i64>) -> Replayed {
-        let before = run.entries.iter().zip(run.first..).take_while(|(_, index)| *index < end);
+    /// Returns what a log that begins later than the cluster holds of its entries from `first` to before `end`, as far as revisions are
+    /// certain. The revision before `first` is not later than `begin`, the one after the last is `reached`.
+    fn recover(&self, run: &Run, first: u64, end: u64, begin: Option<i64>, reached: Option<i64>) -> Replayed {
+        let before = run.entries.iter().zip(run.first..).filter(|(_, index)| (first..end).contains(index));
         let logged = before.map(|(entry, _)| {
             let image = self.images[entry.file];
             let file = &self.builder.image_bytes(image)[..];
-            Logged { image, file, request: Request::of_entry(entry) }
+            Logged { image, file, entry, request: Request::of_entry(entry) }
         });
+        let logged: Vec<Logged<'_>> = logged.collect();
         let puts = self.builder.changes_of(self.layer).filter(|found| found.kind == EventKind::Put);
         let known: Vec<KnownPut<'_>> = puts
             .map(|found| {
-                let StoredChange { main, create_revision, version, .. } = *found;
-                KnownPut { key: self.builder.bytes(found.key), value: self.builder.bytes(found.value), main, create_revision, version }
+                let StoredChange { main, create_revision, version, lease, .. } = *found;
+                KnownPut {
+                    key: self.builder.bytes(found.key),
+                    value: self.builder.bytes(found.value),
+                    lease,
+                    main,
+                    create_revision,
+                    version,
+                }
             })
             .collect();
-        let changes = wal::recover(&logged.collect::<Vec<_>>(), &known, reached);
+        // The end of a damaged database may be an earlier one than that of its last entry.
+        let reached = reached.filter(|_| self.facts.damage.is_empty());
+        let Recovered { mut changes, undecided } = wal::recover(&logged, &known, &Frame { begin, reached, after: &self.facts.around });
         let comparison = self.compare(&changes, false);
-        // Where neither key nor value is the same, it is rather the revision that was taken for another's.
-        if comparison.same < comparison.differing.len() || comparison.differing.iter().any(|difference| !difference.is_similar) {
-            return Replayed::default();
+        let mut contradicted = Vec::new();
+        if comparison.same.len() < comparison.differing.len() {
+            if !changes.is_empty() {
+                contradicted.push(format!("entries {first} to {} of the log do not fit the database; they are left out", end - 1));
+            }
+            changes.clear();
         }
-        Replayed { changes, ..comparison.into_replayed() }
+        // One change that differs between two that agree is damage of the database; else a revision may have been taken for another's.
+        let agrees_about = |main: i64| comparison.same.range((main, 0)..(main + 1, 0)).next().is_some();
+        let is_damage = |difference: &LogDifference| {
+            difference.is_similar && agrees_about(difference.place.0 - 1) && agrees_about(difference.place.0 + 1)
+        };
+        let (similar, other): (Vec<_>, Vec<_>) = comparison.differing.into_iter().partition(is_damage);
+        for difference in other {
+            let (from, to) = neighbours(&comparison.same, difference.place);
+            changes.retain(|change| (change.main, change.sub) <= from || to.is_some_and(|to| (change.main, change.sub) >= to));
+            contradicted.push(format!(
+                "the log and the database disagree about revision {}; what only the log has of the revisions around it is left out",
+                difference.place.0
+            ));
+        }
+        let mut replayed = LogComparison { same: comparison.same, differing: similar }.into_replayed();
+        replayed.problems.extend(contradicted);
+        replayed.notes = self.undecided(&undecided, first);
+        Replayed { changes, ..replayed }
+    }
+
+    /// Says which revisions are undecided; the entry `first` is the first of those recovered.
+    fn undecided(&self, undecided: &[UndecidedChange], first: u64) -> Vec<String> {
+        let sentence = |change: &UndecidedChange| {
+            let mut entries: Vec<String> =
+                change.entries.iter().take(CANDIDATES).map(|&entry| (first + entry as u64).to_string()).collect();
+            if change.entries.len() > CANDIDATES {
+                entries.push(format!("{} more", change.entries.len() - CANDIDATES));
+            }
+            let older = if change.may_be_older { ", or one before the log begins," } else { "" };
+            format!(
+                "revision {} is unknown: a put of {} by entry {} of the log{older} made it, and nothing that is left decides which",
+                change.revision,
+                String::from_utf8_lossy(self.builder.bytes(change.key)),
+                entries.join(" or "),
+            )
+        };
+        let mut sentences: Vec<String> = undecided.iter().take(MOST).map(sentence).collect();
+        let rest = undecided.len().saturating_sub(MOST);
+        if rest > 0 {
+            sentences.push(format!("{rest} more revisions are unknown for the same reason"));
+        }
+        sentences
     }
 
     /// Replays a log that begins with the cluster, and holds it against the database: a cluster restored from a snapshot begins anew
-    /// with its log, but not with its revisions. `None` where they are not of one history.
+    /// with its log, but not with its revisions. `None` where they agree about nothing.
     fn replay_from_the_start(&self, run: &Run, newest: i64) -> Option<Replayed> {
         let images = |image: u16| self.builder.image_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
-        let reached = Cell::new(None);
-        let (changes, problem) = self.apply(&mut store, run, run.first, |index, store| {
-            if index == last {
-                reached.set(Some(store.revision));
-            }
-        });
-        let comparison = self.compare(&changes, true);
-        // A log of another history, or one that was not understood, never agrees again after the first difference.
-        let agrees = comparison.differing.is_empty()
-            || (comparison.same > comparison.differing.len()
-                && (reached.get() == Some(newest)
-                    || comparison.last_same > comparison.differing.last().map(|difference| difference.place)));
-        if !agrees || (comparison.same == 0 && reached.get() != Some(newest)) {
+        let applied = self.apply(&mut store, run, run.first);
+        let reached = applied.revision_after(last, 1);
+        let comparison = self.compare(&applied.changes, true);
+        if comparison.same.is_empty() && reached != Some(newest) {
             return None;
         }
-        let mut replayed = Replayed { changes, from_the_start: true, ..comparison.into_replayed() };
+        // A log of another history, or one that was not understood, never agrees again after the first difference.
+        let last_differing = comparison.differing.last().map(|difference| difference.place);
+        let agrees = comparison.differing.is_empty()
+            || (comparison.same.len() > comparison.differing.len()
+                && (reached == Some(newest) || comparison.same.last().copied() > last_differing));
+        if !agrees {
+            return self.replay_until_it_differs(run, applied, &comparison, newest);
+        }
+        let Applied { changes, end, problem, note, .. } = applied;
+        let replayed = comparison.into_replayed();
+        let mut replayed = Replayed { changes, from_the_start: true, end: problem.is_none().then_some(store.revision), ..replayed };
+        let is_undone = problem.is_some() && end <= last;
         replayed.problems.extend(problem);
-        match reached.get() {
+        replayed.notes.extend(note);
+        match reached {
             Some(reached) if reached < newest => replayed.problems.push(format!(
                 "the database says that entry {last} was applied last, which made revision {reached}, but it has revision {newest}"
             )),
+            None if is_undone => {
+                // What the log did not decide, the database may.
+                let rest = self.recover(run, end, last + 1, Some(store.revision), Some(newest));
+                return Some(self.join(replayed, rest, run));
+            }
             None => replayed.problems.push(format!(
                 "the log's entries from its beginning on end with {}, the last applied to the database is {last}",
                 run.end() - 1
@@ -122,22 +222,69 @@ impl Replay<'_> {
         Some(replayed)
     }
 
-    /// Applies the entries from index `first` on and calls `after` with each; returns all changes, and what ended it early.
-    fn apply<'b>(&self, store: &mut Store<'b>, run: &Run, first: u64, after: impl Fn(u64, &Store<'b>)) -> (Vec<LogChange>, Option<String>) {
-        let mut changes = Vec::new();
+    /// Keeps of a replay what the database agrees with, and goes on behind it as with a log that begins there.
+    fn replay_until_it_differs(&self, run: &Run, applied: Applied, comparison: &LogComparison, newest: i64) -> Option<Replayed> {
+        let first = comparison.differing.first()?.place;
+        // A revision of which only some changes agree is not one both have.
+        let revision = comparison.same.iter().take_while(|same| same.0 < first.0).last()?.0;
+        let entry = applied.revisions.iter().find(|(_, made)| *made == revision)?.0;
+        let changes: Vec<LogChange> = applied.changes.into_iter().filter(|change| change.main <= revision).collect();
+        let problem = format!(
+            "the log and the database agree up to revision {revision} and differ from revision {} on: what the log says of the time after \
+             that is shown only where the database proves it",
+            first.0
+        );
+        let replayed = Replayed { changes, from_the_start: true, problems: vec![problem], ..Replayed::default() };
+        let rest = self.recover(run, entry + 1, self.facts.consistent_index.saturating_add(1), Some(revision), Some(newest));
+        Some(self.join(replayed, rest, run))
+    }
+
+    /// Puts together what a log from the start says until `from_start` ends, what `rest` recovered behind it, and what follows the database.
+    fn join(&self, mut from_start: Replayed, rest: Replayed, run: &Run) -> Replayed {
+        let newest = self.facts.span.map_or(1, |span| span.newest.0);
+        let last = from_start.changes.last().map_or(1, |change| change.main);
+        from_start.changes.extend(rest.changes.into_iter().filter(|change| change.main > last));
+        // Only a log without a hole answers for every revision.
+        from_start.from_the_start = false;
+        from_start.refuted.extend(rest.refuted);
+        from_start.problems.extend(rest.problems);
+        from_start.notes.extend(rest.notes);
+        let images = |image: u16| self.builder.image_bytes(image);
+        let mut store = Store::at(&images, newest, self.facts.around.clone(), self.alive().into_iter());
+        let applied = self.apply(&mut store, run, self.facts.consistent_index.saturating_add(1));
+        from_start.changes.extend(applied.changes);
+        from_start.problems.extend(applied.problem);
+        from_start.notes.extend(applied.note);
+        from_start
+    }
+
+    /// Applies the entries from index `first` on.
+    fn apply(&self, store: &mut Store<'_>, run: &Run, first: u64) -> Applied {
+        let mut applied = Applied { end: first, ..Applied::default() };
         for (entry, index) in run.entries.iter().zip(run.first..).skip_while(|(_, index)| *index < first) {
             if index > self.certain {
                 let left = run.end() - index;
-                return (changes, Some(format!("the last {left} entries of the log are not known to be committed and are left out")));
+                applied.note = Some(format!("the last {left} entries of the log are not known to be committed and are left out"));
+                return applied;
             }
-            let image = self.images[entry.file];
             let Some(request) = Request::of_entry(entry) else {
-                return (changes, Some(format!("entry {index} of the log cannot be read; what follows it is left out")));
+                applied.problem = Some(format!("entry {index} of the log cannot be read; what follows it is left out"));
+                return applied;
             };
-            changes.extend(store.apply(image, &request));
-            after(index, store);
+            match store.apply(self.images[entry.file], entry, &request) {
+                Ok(changed) if changed.is_empty() => {}
+                Ok(changed) => {
+                    applied.changes.extend(changed);
+                    applied.revisions.push((index, store.revision));
+                }
+                Err(undecided) => {
+                    applied.problem = Some(format!("what entry {index} of the log did is not known: {}", undecided.0));
+                    return applied;
+                }
+            }
+            applied.end = index + 1;
         }
-        (changes, None)
+        applied
     }
 
     /// Holds the database's changes against the log's. Only a log that is `whole` has all changes up to its last.
@@ -149,8 +296,7 @@ impl Replay<'_> {
             let place = (found.main, found.sub);
             let change = by_place.get(&place).copied();
             if change.is_some_and(|change| self.is_same(change, found)) {
-                comparison.same += 1;
-                comparison.last_same = comparison.last_same.max(Some(place));
+                comparison.same.insert(place);
             } else if change.is_some() || whole {
                 comparison.differing.push(self.difference(change, found));
             }
@@ -186,7 +332,7 @@ impl Replay<'_> {
         change.kind == found.kind
             && self.builder.bytes(change.key) == self.builder.bytes(found.key)
             && (found.kind == EventKind::Delete
-                || (self.builder.bytes(value) == self.builder.bytes(found.value)
+                || ((self.builder.bytes(value) == self.builder.bytes(found.value) || self.builder.is_overwritten(found))
                     && lease == found.lease
                     && (version == 0 || (create_revision, version) == (found.create_revision, found.version))))
     }
@@ -208,11 +354,16 @@ impl Replay<'_> {
     }
 }
 
+/// The places around `place` at which both agree.
+fn neighbours(same: &BTreeSet<(i64, i64)>, place: (i64, i64)) -> ((i64, i64), Option<(i64, i64)>) {
+    (same.range(..place).next_back().copied().unwrap_or_default(), same.range(place..).next().copied())
+}
+
 /// The database held against the log.
 #[derive(Default)]
 struct LogComparison {
-    same: usize,
-    last_same: Option<(i64, i64)>,
+    /// Where they agree: revision and sub-revision.
+    same: BTreeSet<(i64, i64)>,
     /// Ascending.
     differing: Vec<LogDifference>,
 }
@@ -228,8 +379,6 @@ struct LogDifference {
 
 impl LogComparison {
     fn into_replayed(self) -> Replayed {
-        /// More are not listed one by one.
-        const MOST: usize = 20;
         let refuted = self.differing.iter().map(|difference| difference.place).collect();
         let rest = self.differing.len().saturating_sub(MOST);
         let mut problems: Vec<String> = self.differing.into_iter().take(MOST).map(|difference| difference.problem).collect();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use bytes::Bytes;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 /// A mapping and the file's name. A handler of signals may not take locks, so every field is read alone; an `end` of 0 is no mapping.
 struct Region {
@@ -36,16 +36,28 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// # Errors
 ///
 /// It cannot be mapped.
-pub(super) fn map(name: &str, file: &File) -> io::Result<Bytes> {
-    if file.metadata()?.len() == 0 {
+pub(crate) fn map(name: &str, file: &File) -> io::Result<Bytes> {
+    map_with_room(name, file, 0)
+}
+
+/// Maps a file that may grow by `room` bytes while it is mapped. What lies beyond its end must not be touched before.
+///
+/// # Errors
+///
+/// It cannot be mapped.
+pub(super) fn map_with_room(name: &str, file: &File, room: usize) -> io::Result<Bytes> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    if length == 0 {
         return Ok(Bytes::new());
     }
+    // Elsewhere nothing beyond the end can be mapped.
+    let room = if cfg!(unix) { room } else { 0 };
     // SAFETY: the mapping is read-only and private to us; every reader bounds-checks what it finds and tolerates bytes that change. Of a
     // file that is cut short while it is mapped the binary's handler of SIGBUS makes an error; etcd never shortens its database in place
-    // (a defragmentation renames a new file over it), and a file that a running etcd owns is copied, not mapped.
-    let map = Arc::new(unsafe { Mmap::map(file)? });
+    // (a defragmentation renames a new file over it).
+    let map = Arc::new(unsafe { MmapOptions::new().len(length + room).map(file)? });
     remember(name, &map);
-    populate(&map);
+    populate(&map, length);
     Ok(Bytes::from_owner(Mapped(map)))
 }
 
@@ -60,23 +72,23 @@ impl AsRef<[u8]> for Mapped {
 
 /// Populates the page table of a large mapping on another thread. The reader touches nearly every page and would otherwise fault on each sixteenth.
 #[cfg(target_os = "linux")]
-fn populate(map: &Arc<Mmap>) {
+fn populate(map: &Arc<Mmap>, length: usize) {
     /// Smaller files are read before a thread would have started.
     const LARGE: usize = 64 << 20;
     const PIECE: usize = 16 << 20;
-    if map.len() < LARGE {
+    if length < LARGE {
         return;
     }
     let map = Arc::clone(map);
     std::thread::spawn(move || {
         // Kernels before 5.14 refuse this advice; the reader then faults pages in by itself.
-        let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE.min(map.len() - start));
-        (0..map.len()).step_by(PIECE).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
+        let fill = |start| map.advise_range(memmap2::Advice::PopulateRead, start, PIECE.min(length - start));
+        (0..length).step_by(PIECE).take_while(|_| Arc::strong_count(&map) > 1).try_for_each(fill)
     });
 }
 
 #[cfg(not(target_os = "linux"))]
-fn populate(_: &Arc<Mmap>) {}
+fn populate(_: &Arc<Mmap>, _: usize) {}
 
 fn remember(name: &str, map: &Mmap) {
     let Some(region) = REGIONS.get(USED.fetch_add(1, Ordering::Relaxed)) else { return };

@@ -7,25 +7,30 @@ mod data_dir;
 mod db_file;
 mod free_pages;
 mod image;
+mod key_bucket;
+mod kine;
 mod log_replay;
 mod mapped;
 mod mvcc;
 mod objects;
+mod raft_snapshot;
 mod spool;
 mod wal;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use bolt::Bolt;
 use bytes::Bytes;
 use checksum::Check;
 use image::Image;
 use objects::Objects;
 
 use super::memory::MemorySource;
+use super::recording::{self, RecordingSource};
 use super::versions::VersionsBuilder;
 use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
+
+pub(crate) use mapped::map;
 
 pub use mapped::file_at as mapped_file_at;
 
@@ -47,8 +52,9 @@ impl Default for Limits {
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
-/// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log), or API objects as kubectl prints them (a `List`, one object, a YAML stream or
-/// lines of JSON); plain, gzip or zstd; `-` is standard input.
+/// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them) as a directory or a tar
+/// archive, a file of the log, a raft snapshot, a recording as [`recording`] writes it, a kine database with the log beside it, kine's table as CSV or lines of JSON, a directory of k3s, or
+/// API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain, gzip or zstd; `-` is standard input.
 ///
 /// # Errors
 ///
@@ -63,6 +69,11 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
 ///
 /// As of [`open`].
 pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    if let [path] = paths
+        && is_recording(path)
+    {
+        return Ok(Box::new(RecordingSource::open(path)?));
+    }
     let mut builder = VersionsBuilder::default();
     let mut objects = Objects::new(key_of);
     let mut loaded = Vec::new();
@@ -92,10 +103,22 @@ pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>)
 /// [`Error::Format`], as of [`open`].
 pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<Box<dyn Source>> {
     let mut builder = VersionsBuilder::default();
-    let db = Image { bytes: db, copied_while_open: false, cut: None };
-    let read = data_dir::read_files(db, wal::Log::of_files(log), &mut builder);
+    let db = Image { bytes: db, live: None, cut: None };
+    let parts = data_dir::Parts { db: Some(db), log: wal::Log::of_files(log) };
+    let read = data_dir::read_files(parts, &mut builder);
     let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
     let loaded = Loaded { kind: SourceKind::DataDir, path: name.to_owned(), facts, cluster_id, checksum: None };
+    finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])
+}
+
+/// Opens the bytes of a kine database, and of the log beside it.
+///
+/// # Errors
+///
+/// [`Error::Format`], as of [`open`].
+pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Source>> {
+    let mut builder = VersionsBuilder::default();
+    let loaded = load_database(name, kine::Files::of_pair(database, log), &mut builder).map_err(|problem| problem.of(name))?;
     finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])
 }
 
@@ -133,10 +156,11 @@ fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut 
     let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
     let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
+    let recoverable_old_value = versions.count(Origin::OldValue);
     let loaded = Arc::new(loaded);
     let of_checksums = Arc::clone(&loaded);
     let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
-    let status = move || SourceStatus { recoverable_freepage, recoverable_wal, ..join(&name, &loaded) };
+    let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
     Ok(Box::new(MemorySource::new(versions, damage, left_out, late_damage, status)))
 }
 
@@ -198,12 +222,40 @@ fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &
     Ok(())
 }
 
+/// Whether a path is that of a recording.
+fn is_recording(path: &str) -> bool {
+    image::is_directory(path) && !data_dir::is_there(Path::new(path)) && recording::is_recording(Path::new(path))
+}
+
 fn load(path: &str, limits: &Limits, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
+    if is_recording(path) {
+        return Err(Problem::Format("is a recording, which cannot be read together with other files yet; name it alone".to_owned()));
+    }
     if image::is_directory(path) {
+        let database = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path)));
+        if let Some(database) = database {
+            return load_kine(&database.to_string_lossy(), limits, builder);
+        }
         let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
         return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
     }
-    load_image(path, image::open(path, limits)?, builder, objects)
+    let image = image::open(path, limits)?;
+    if !bolt::looks_like_bolt(&image.bytes) && kine::looks_like_sqlite(&image.bytes) {
+        let files = kine::Files::with_log(path, image, limits)?;
+        return load_database(path, files, builder);
+    }
+    load_image(path, image, builder, objects)
+}
+
+/// The database of kine at a path, or what is left of it beside that.
+fn load_kine(path: &str, limits: &Limits, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
+    let image = if Path::new(path).exists() { image::open(path, limits)? } else { image::none() };
+    load_database(path, kine::Files::with_log(path, image, limits)?, builder)
+}
+
+fn load_database(path: &str, files: kine::Files, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
+    let facts = kine::read(files, builder)?;
+    Ok(Loaded { kind: SourceKind::Kine, path: path.to_owned(), facts, cluster_id: None, checksum: None })
 }
 
 fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
@@ -212,21 +264,28 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
         return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
     }
     if bolt::looks_like_bolt(&image.bytes) {
-        let bolt = Bolt::open(image.bytes)?;
-        let (_, mut facts) = db_file::read(&bolt, builder)?;
+        let mut bolt = image.database()?;
+        let (_, mut facts) = db_file::read(&mut bolt, builder)?;
         facts.damage.extend(image.cut);
-        facts.damage.extend(facts.newest_unreached.filter(|_| !image.copied_while_open).map(newer_unreached));
-        if image.copied_while_open && !facts.damage.is_empty() {
-            facts.damage.push(
-                "a running etcd wrote to the file while it was read, so damage may be of the copy only; read again, or take a snapshot"
-                    .to_owned(),
-            );
-        }
+        facts.damage.extend(facts.newest_unreached.map(newer_unreached));
         let checksum = bolt.checksum.map(|expected| Check::new(bolt.image.clone(), expected));
         return Ok(Loaded { kind: SourceKind::Db, path, facts, cluster_id: None, checksum });
     }
+    if kine::looks_like_sqlite(&image.bytes) {
+        return load_database(&path, kine::Files::of_bytes(image.bytes, image.cut), builder);
+    }
+    if let Some(form) = kine::form(&image.bytes) {
+        let facts = kine::read_export(&image.bytes, image.cut, form, builder)?;
+        return Ok(Loaded { kind: SourceKind::Kine, path, facts, cluster_id: None, checksum: None });
+    }
     if image.bytes.get(257..262) == Some(b"ustar") {
-        return Err(Problem::Format("is a tar archive; unpack it and name what is in it".to_owned()));
+        return load_parts(path, data_dir::of_tar(&image.bytes)?, image.cut, builder);
+    }
+    if let Some(log) = wal::Log::of_file(image.bytes.clone()) {
+        return load_parts(path, data_dir::Parts { db: None, log }, image.cut, builder);
+    }
+    if let Some(facts) = raft_snapshot::read(&image.bytes, builder) {
+        return Ok(Loaded { kind: SourceKind::DataDir, path, facts, cluster_id: None, checksum: None });
     }
     let damage = match &image.cut {
         None => objects.read(&path, &image.bytes)?,
@@ -236,6 +295,13 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
     let damage = damage.into_iter().chain(image.cut).collect();
     let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
+}
+
+/// Loads the files of a member that came in one.
+fn load_parts(path: String, parts: data_dir::Parts, cut: Option<String>, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
+    let (mut facts, cluster_id) = data_dir::read_files(parts, builder)?;
+    facts.damage.extend(cut);
+    Ok(Loaded { kind: SourceKind::DataDir, path, facts, cluster_id, checksum: None })
 }
 
 /// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.
@@ -266,6 +332,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         free_bytes: 0,
         recoverable_freepage: 0,
         recoverable_wal: 0,
+        recoverable_old_value: 0,
         alarms: Vec::new(),
         problems: Vec::new(),
     };

@@ -54,25 +54,32 @@ pub(super) struct KeyValuePlaces {
 impl KeyValuePlaces {
     /// Reads a message; `None` if it is none, or not as etcd writes it: fields ascending, each once, none unknown.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let (found, length) = Self::read_first(bytes);
+        (length == bytes.len()).then_some(found)
+    }
+
+    /// Reads the longest message that `bytes` begin with, and returns its length: what follows a message in a page goes on with none of its
+    /// fields, but with zeros or a revision key.
+    pub(super) fn read_first(bytes: &[u8]) -> (Self, usize) {
         let mut found = Self::default();
         let mut fields = Fields { bytes, at: 0 };
-        let mut last = 0;
-        while let Some(field) = fields.next()? {
-            if field.0 <= last {
-                return None;
+        let (mut last, mut length) = (0, 0);
+        while let Some(Some((number, field))) = fields.next() {
+            if number <= last {
+                break;
             }
-            last = field.0;
-            match field {
+            match (number, field) {
                 (1, Field::Bytes(place)) => found.key = place,
                 (2, Field::Varint(n)) => found.create_revision = n.cast_signed(),
                 (3, Field::Varint(n)) => found.mod_revision = n.cast_signed(),
                 (4, Field::Varint(n)) => found.version = n.cast_signed(),
                 (5, Field::Bytes(place)) => found.value = place,
                 (6, Field::Varint(n)) => found.lease = n.cast_signed(),
-                _ => return None,
+                _ => break,
             }
+            (last, length) = (number, fields.at);
         }
-        Some(found)
+        (found, length)
     }
 }
 

@@ -9,9 +9,12 @@ use bytes::Bytes;
 use super::Limits;
 use super::bolt::looks_like_bolt;
 use super::mapped::map;
+use super::wal::looks_like_log;
 use crate::{Error, Result};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
+/// What kine's databases begin with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A stream's bytes.
@@ -107,7 +110,9 @@ fn recognise(beginning: &[u8]) -> bool {
     beginning.starts_with(GZIP)
         || beginning.starts_with(ZSTD)
         || looks_like_bolt(beginning)
+        || beginning.starts_with(SQLITE)
         || beginning.get(257..262) == Some(b"ustar")
+        || looks_like_log(beginning)
         || !beginning.contains(&0)
 }
 

@@ -2,28 +2,41 @@
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
+use hashbrown::hash_table::Entry as Slot;
 
-use super::{Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, missing};
+use super::{Entry, Image, Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, Volatile, missing};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Collects what loaders find.
 #[derive(Default)]
 pub(crate) struct VersionsBuilder {
-    images: Vec<Bytes>,
+    images: Vec<Image>,
     layers: Vec<Layer>,
     found: Vec<(StoredChange, u16)>,
-    skipped: Vec<i64>,
+    skipped: Vec<(i64, i64)>,
 }
 
 impl VersionsBuilder {
     /// Adds bytes that changes will point into.
     pub(crate) fn image(&mut self, image: Bytes) -> Option<u16> {
-        self.images.push(image);
+        self.images.push(Image { bytes: image, volatile: None });
         u16::try_from(self.images.len() - 1).ok()
+    }
+
+    /// Adds the mapping of a file that another process writes. Keys must not lie in it.
+    pub(crate) fn volatile_image(&mut self, image: Bytes, volatile: Arc<dyn Volatile>) -> Option<u16> {
+        let id = self.image(image)?;
+        self.images[usize::from(id)].volatile = Some(volatile);
+        Some(id)
+    }
+
+    /// Gives an image that was added empty its bytes.
+    pub(crate) fn fill_image(&mut self, image: u16, bytes: Bytes) {
+        self.images[usize::from(image)].bytes = bytes;
     }
 
     /// Adds a layer; `None` if there are too many.
@@ -86,12 +99,36 @@ impl VersionsBuilder {
 
     /// The bytes of an image.
     pub(crate) fn image_bytes(&self, image: u16) -> &Bytes {
-        &self.images[usize::from(image)]
+        &self.images[usize::from(image)].bytes
     }
 
     /// The bytes at a place that a loader found.
     pub(crate) fn bytes(&self, place: Location) -> &[u8] {
-        &self.images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize]
+        &self.images[usize::from(place.image)].bytes[place.start as usize..place.start as usize + place.length as usize]
+    }
+
+    /// Whether the value of a change cannot be read any more where it was found, as another process writes the file.
+    pub(crate) fn is_overwritten(&self, found: &StoredChange) -> bool {
+        let StoredChange { main, sub, create_revision, version, value, .. } = *found;
+        let place = value.start as usize..value.start as usize + value.length as usize;
+        let volatile = self.images[usize::from(value.image)].volatile.as_ref().filter(|_| value.length > 0);
+        volatile.is_some_and(|file| !file.is_intact(&Entry { main, sub, key: self.bytes(found.key), create_revision, version, place }))
+    }
+
+    /// Forgets the changes added last that come after this revision and sub-revision in `layer`, which was added last.
+    pub(crate) fn forget_after(&mut self, layer: usize, last: Option<(i64, i64)>) {
+        while self.found.pop_if(|(found, layers)| *layers == 1 << layer && Some((found.main, found.sub)) > last).is_some() {}
+    }
+
+    /// Adds changes of `layer` before those that it has.
+    pub(crate) fn insert_first(&mut self, layer: usize, changes: Vec<StoredChange>) {
+        let place = self.found.iter().position(|(_, layers)| *layers == 1 << layer).unwrap_or(self.found.len());
+        self.found.splice(place..place, changes.into_iter().map(|found| (found, 1 << layer)));
+    }
+
+    /// The changes of `layer` added last, the newest first, to be moved elsewhere.
+    pub(crate) fn newest_of(&mut self, layer: usize) -> impl Iterator<Item = &mut StoredChange> {
+        self.found.iter_mut().rev().take_while(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
     }
 
     /// Returns the changes of `layer` in the order in which they were added.
@@ -99,9 +136,9 @@ impl VersionsBuilder {
         self.found.iter().filter(move |(_, layers)| *layers == 1 << layer).map(|(found, _)| found)
     }
 
-    /// Notes a revision that holds no change (a marker that a restore left).
-    pub(crate) fn skip(&mut self, main: i64) {
-        self.skipped.push(main);
+    /// Notes that no revision between `from` and `to`, both included, can hold a change unless it is found.
+    pub(crate) fn skip(&mut self, from: i64, to: i64) {
+        self.skipped.push((from, to));
     }
 
     /// Sorts and joins everything. Changes that several layers hold become one.
@@ -116,7 +153,8 @@ impl VersionsBuilder {
         if !found.is_sorted_by_key(order) {
             found.sort_by_key(order);
         }
-        let bytes = |place: Location| &images[usize::from(place.image)][place.start as usize..place.start as usize + place.length as usize];
+        let bytes =
+            |place: Location| &images[usize::from(place.image)].bytes[place.start as usize..place.start as usize + place.length as usize];
         let (key_bytes, key_starts, ids) = keys(found.iter().map(|(f, _)| bytes(f.key)));
         let mut versions: Vec<Version> = Vec::with_capacity(found.len());
         for ((f, layers), key) in found.iter().zip(ids) {
@@ -125,6 +163,7 @@ impl VersionsBuilder {
                 main: f.main,
                 create_revision: f.create_revision,
                 version: f.version,
+                replaced: f.replaced,
                 lease: f.lease,
                 value: f.value.start,
                 value_length: f.value.length,
@@ -138,8 +177,8 @@ impl VersionsBuilder {
             match versions.last_mut().filter(|last| (last.main, last.sub) == (f.main, sub)) {
                 None => versions.push(version),
                 Some(last) => {
-                    let value = |v: &Version| &images[usize::from(v.image)][v.value as usize..v.value as usize + v.value_length as usize];
-                    if last.key != key || last.deleted != version.deleted || value(last) != value(&version) {
+                    let key_bytes = &key_bytes[key_starts[key as usize]..key_starts[key as usize + 1]];
+                    if last.key != key || last.deleted != version.deleted || !has_same_value(&images, key_bytes, last, &version) {
                         match version.origin {
                             // A page that was written over in a way that does not show: the better copy stands.
                             Origin::FreePage => continue,
@@ -165,9 +204,19 @@ impl VersionsBuilder {
     }
 }
 
+/// Whether two versions of a key have the same value, as far as both can still be read.
+fn has_same_value(images: &[Image], key: &[u8], one: &Version, other: &Version) -> bool {
+    let is_gone = |version: &Version| {
+        let volatile = images[usize::from(version.image)].volatile.as_ref();
+        volatile.is_some_and(|volatile| version.value_length > 0 && !volatile.is_intact(&version.entry(key)))
+    };
+    let value = |version: &Version| &images[usize::from(version.image)].bytes[version.place()];
+    value(one) == value(other) || is_gone(one) || is_gone(other)
+}
+
 /// Sorts the different keys; returns them in one piece, where each begins, and for each given key its place among them.
 fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u32>) {
-    let mut known = Known::default();
+    let mut known = Interner::default();
     let mut ids: Vec<u32> = given.map(|key| known.id(key)).collect();
     let mut sorted: Vec<u32> = (0..known.ends.len() as u32).collect();
     sorted.sort_unstable_by_key(|&id| known.key(id));
@@ -187,7 +236,7 @@ fn keys<'a>(given: impl Iterator<Item = &'a [u8]>) -> (Bytes, Vec<usize>, Vec<u3
 /// Interned keys, numbered in the order of their first occurrence. Their bytes are copied side by side, because in a large file they lie pages
 /// apart and every comparison there would miss the caches.
 #[derive(Default)]
-struct Known {
+pub(crate) struct Interner {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
@@ -195,13 +244,14 @@ struct Known {
     hasher: foldhash::fast::RandomState,
 }
 
-impl Known {
-    fn id(&mut self, key: &[u8]) -> u32 {
+impl Interner {
+    /// The number of a key.
+    pub(crate) fn id(&mut self, key: &[u8]) -> u32 {
         let Self { bytes, ends, ids, hasher } = self;
         let known = |id: &u32| slice(bytes, ends, *id);
         match ids.entry(hasher.hash_one(key), |id| known(id) == key, |id| hasher.hash_one(known(id))) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(free) => {
+            Slot::Occupied(known) => *known.get(),
+            Slot::Vacant(free) => {
                 let id = ends.len() as u32;
                 free.insert(id);
                 bytes.extend_from_slice(key);
@@ -213,6 +263,22 @@ impl Known {
 
     fn key(&self, id: u32) -> &[u8] {
         slice(&self.bytes, &self.ends, id)
+    }
+
+    /// Where the key of this number lies in the bytes.
+    pub(crate) fn place(&self, image: u16, id: u32) -> Location {
+        let key = self.key(id);
+        Location::of(image, &self.bytes, key)
+    }
+
+    /// The key at a place that was returned.
+    pub(crate) fn bytes(&self, place: Location) -> &[u8] {
+        &self.bytes[place.start as usize..place.start as usize + place.length as usize]
+    }
+
+    /// The bytes of all keys.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes.into()
     }
 }
 

@@ -14,14 +14,16 @@ pub(super) const FIRST_CHANGE: i64 = 2;
 const MOST: usize = 20;
 
 /// The runs of revisions from `first` to `newest` that are not among `mains` (ascending), both ends included.
-pub(super) fn gaps(mains: impl Iterator<Item = i64>, skipped: &[i64], first: i64, newest: i64) -> Vec<(i64, i64)> {
+pub(super) fn gaps(mains: impl Iterator<Item = i64>, skipped: &[(i64, i64)], first: i64, newest: i64) -> Vec<(i64, i64)> {
     let mut gaps = Vec::new();
     let mut expected = first;
     let mut skipped = skipped.iter().copied().peekable();
     for main in mains.chain([newest + 1]) {
-        while let Some(mark) = skipped.next_if(|&mark| mark <= main) {
-            // Nothing ever had the revisions between the last one before a restore and its marker.
-            expected = expected.max(mark + 1);
+        while let Some((from, to)) = skipped.next_if(|&(_, to)| to <= main) {
+            if from > expected {
+                gaps.push((expected, from - 1));
+            }
+            expected = expected.max(to + 1);
         }
         if main > expected {
             gaps.push((expected, main - 1));

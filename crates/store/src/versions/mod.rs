@@ -2,14 +2,17 @@
 
 mod builder;
 mod missing;
+mod volatile;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Want};
+use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Want};
 
-pub(super) use builder::VersionsBuilder;
+pub(super) use builder::{Interner, VersionsBuilder};
+pub(super) use volatile::{Entry, Volatile};
 
 /// Bytes that lie in one of the images.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +44,8 @@ pub(super) struct StoredChange {
     pub value: Location,
     pub create_revision: i64,
     pub version: i64,
+    /// As in [`KeyValue::replaced`].
+    pub replaced: i64,
     pub lease: i64,
 }
 
@@ -62,6 +67,7 @@ struct Version {
     main: i64,
     create_revision: i64,
     version: i64,
+    replaced: i64,
     lease: i64,
     value: u64,
     value_length: u32,
@@ -73,12 +79,32 @@ struct Version {
     deleted: bool,
 }
 
+impl Version {
+    /// Where the value lies.
+    fn place(&self) -> Range<usize> {
+        self.value as usize..self.value as usize + self.value_length as usize
+    }
+
+    fn entry<'a>(&self, key: &'a [u8]) -> Entry<'a> {
+        let Self { main, create_revision, version, .. } = *self;
+        Entry { main, sub: i64::from(self.sub), key, create_revision, version, place: self.place() }
+    }
+}
+
+/// Bytes that versions lie in.
+#[derive(Default)]
+struct Image {
+    bytes: Bytes,
+    /// Where the bytes are a mapped file that another process writes.
+    volatile: Option<Arc<dyn Volatile>>,
+}
+
 /// The most layers an index can distinguish.
 pub(super) const MAX_LAYERS: usize = 16;
 
 /// The index.
 pub(super) struct Versions {
-    images: Vec<Bytes>,
+    images: Vec<Image>,
     layers: Vec<Layer>,
     /// By revision and sub-revision.
     versions: Vec<Version>,
@@ -92,8 +118,8 @@ pub(super) struct Versions {
     key_versions: Vec<u32>,
     /// Runs of revisions of which nothing is readable, both ends included.
     gaps: Vec<(i64, i64)>,
-    /// Revisions that hold no change and before which none was made: markers that a restore left; ascending.
-    skipped: Vec<i64>,
+    /// Runs of revisions that hold no change, both ends included, ascending.
+    skipped: Vec<(i64, i64)>,
 }
 
 impl Versions {
@@ -125,11 +151,25 @@ impl Versions {
     }
 
     /// The key's version at `revision` as `layer` holds it, unless it was deleted or not yet made.
-    pub(super) fn at(&self, key: u32, revision: Revision, layer: usize, want: Want) -> Option<KeyValue> {
+    pub(super) fn at(&self, key: u32, revision: Revision, layer: usize, want: Want) -> Option<Result<KeyValue>> {
         let versions = self.versions_of(key);
         let upto = versions.partition_point(|&index| self.versions[index as usize].main <= revision.0);
         let last = versions[..upto].iter().rev().map(|&index| &self.versions[index as usize]).find(|v| v.layers >> layer & 1 == 1)?;
         (!last.deleted).then(|| self.key_value(last, want))
+    }
+
+    /// The newest version of a key before `revision`, unless that is a deletion.
+    pub(super) fn before(&self, key: &[u8], revision: Revision) -> Option<Result<KeyValue>> {
+        let id = self.key_ids(&KeyRange::key(key)).next()?;
+        let versions = self.versions_of(id);
+        let upto = versions.partition_point(|&index| self.versions[index as usize].main < revision.0);
+        let last = &self.versions[*versions[..upto].last()? as usize];
+        (!last.deleted).then(|| self.key_value(last, Want::Values))
+    }
+
+    /// Whether another process writes what values lie in.
+    pub(super) fn is_volatile(&self) -> bool {
+        self.images.iter().any(|image| image.volatile.is_some())
     }
 
     /// The changes of some keys from `from` to `to`, both included, as places in the index, ascending.
@@ -147,20 +187,21 @@ impl Versions {
         Changes::Many { rest: first..end, keys }
     }
 
-    /// The next of `changes`.
-    pub(super) fn next(&self, changes: &mut Changes) -> Option<Event> {
+    /// The next of `changes`; an error where a process that writes the file has taken it away since.
+    pub(super) fn next(&self, changes: &mut Changes) -> Option<(Revision, Result<Event>)> {
         let index = match changes {
             Changes::Few(indexes) => indexes.next()? as usize,
             Changes::Many { rest, keys } => rest.find(|&index| keys.contains(&self.versions[index].key))?,
         };
         let version = &self.versions[index];
-        Some(Event {
+        let event = self.key_value(version, Want::Values).map(|key_value| Event {
             revision: Revision(version.main),
             sub_revision: i64::from(version.sub),
             kind: if version.deleted { EventKind::Delete } else { EventKind::Put },
-            key_value: self.key_value(version, Want::Values),
+            key_value,
             origin: version.origin,
-        })
+        });
+        Some((Revision(version.main), event))
     }
 
     /// The gaps that touch `from` to `to`, cut to it.
@@ -193,22 +234,24 @@ impl Versions {
         low
     }
 
-    fn key_value(&self, version: &Version, want: Want) -> KeyValue {
-        let value = match want {
-            Want::Values => {
-                let start = version.value as usize;
-                self.images[usize::from(version.image)].slice(start..start + version.value_length as usize)
+    fn key_value(&self, version: &Version, want: Want) -> Result<KeyValue> {
+        let image = &self.images[usize::from(version.image)];
+        let value = match (want, &image.volatile) {
+            (Want::Keys, _) => Bytes::new(),
+            (Want::Values, Some(volatile)) if version.value_length > 0 => {
+                volatile.value(&version.entry(&self.key_bytes[self.key_range(version.key)]))?
             }
-            Want::Keys => Bytes::new(),
+            (Want::Values, _) => image.bytes.slice(version.place()),
         };
-        KeyValue {
+        Ok(KeyValue {
             key: self.key_bytes.slice(self.key_range(version.key)),
             value,
             create_revision: Revision(version.create_revision),
             mod_revision: Revision(version.main),
             version: version.version,
+            replaced: Revision(version.replaced),
             lease: version.lease,
-        }
+        })
     }
 }
 

@@ -6,19 +6,26 @@ const MAGIC: u32 = 0xED0C_DAED;
 const VERSION: u32 = 2;
 const CHECKED: usize = 56;
 
+/// The bytes of a meta page that mean something.
+pub(super) const LENGTH: usize = HEADER + CHECKED + 8;
+
 /// The page sizes tried and accepted, in bytes.
 const PAGE_SIZES: [usize; 7] = [4096, 16384, 65536, 8192, 32768, 1024, 2048];
+
+/// The ends of [`PAGE_SIZES`].
+pub(super) const SMALLEST_PAGE: usize = 1024;
+pub(super) const LARGEST_PAGE: usize = 65536;
 
 /// The freelist's page where none is written (etcd opens bbolt so).
 const NO_FREELIST: u64 = u64::MAX;
 
 /// A meta page: the root of all trees as of one transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meta {
     /// Bytes a page.
     pub page_size: usize,
-    /// The root of the bucket of buckets.
-    pub root: PageId,
+    /// The root of the bucket of buckets; `None` where both meta pages are broken.
+    pub root: Option<PageId>,
     /// The page of the list of free pages, if it is kept in the file.
     pub freelist: Option<PageId>,
     /// The first page number that no page has.
@@ -45,10 +52,34 @@ pub(super) fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
         }
         (Ok(meta), Err(why)) => Ok((meta, vec![one_broken(1, why, &meta)])),
         (Err(why), Ok(meta)) => Ok((meta, vec![one_broken(0, why, &meta)])),
-        (Err(first), Err(second)) => Err(format!(
-            "both meta pages are broken (page 0: {first}; page 1: {second}), so nothing leads to the data; use another copy or snapshot"
-        )),
+        (Err(first), Err(second)) => {
+            let broken = format!("both meta pages are broken (page 0: {first}; page 1: {second}), so nothing leads to the data");
+            let meta = guess(file).ok_or_else(|| format!("{broken}, and no page of it is left; use another copy or snapshot"))?;
+            let shown = format!(
+                "{broken}: what is left in pages of {} bytes is shown, whether it still counted or not; use another copy or snapshot",
+                meta.page_size
+            );
+            Ok((meta, vec![shown]))
+        }
     }
+}
+
+/// What is known without a meta page: the page size, by which the most pages bear their own number.
+fn guess(file: &[u8]) -> Option<Meta> {
+    /// So many pages decide.
+    const LOOKED_AT: u64 = 1 << 16;
+    let held = PAGE_SIZES.iter().map(|&size| (pages_with_own_number(file, size, LOOKED_AT).count(), size));
+    let (_, page_size) = held.max().filter(|&(pages, _)| pages > 0)?;
+    let high_water = file.len().div_ceil(page_size) as PageId;
+    Some(Meta { page_size, root: None, freelist: None, high_water, transaction: 0 })
+}
+
+/// The pages before `end` that bear their own number, in pages of `size` bytes.
+fn pages_with_own_number(file: &[u8], size: usize, end: u64) -> impl Iterator<Item = u64> {
+    (2..end.min(file.len() as u64 / size as u64)).filter(move |&id| {
+        let header = file.get(id as usize * size..).and_then(Header::read);
+        header.is_some_and(|header| header.id == id && matches!(header.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_FREELIST))
+    })
 }
 
 /// Transactions take turns on the two pages, so the pages are always of two in a row.
@@ -64,7 +95,7 @@ fn one_broken(page: u8, why: &str, used: &Meta) -> String {
     format!("meta page {page} is broken ({why}); the other one is used, of transaction {}, which may not be the last", used.transaction)
 }
 
-fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
+pub(super) fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
     const SHORT: &str = "the file ends before it";
     let body = file.get(at + HEADER..at + HEADER + CHECKED + 8).ok_or(SHORT)?;
     if read_u32(body, 0) != Some(MAGIC) {
@@ -85,7 +116,7 @@ fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
     if root >= high_water {
         return Err("its root lies beyond its last page");
     }
-    Ok(Meta { page_size, root, freelist: (freelist != NO_FREELIST).then_some(freelist), high_water, transaction })
+    Ok(Meta { page_size, root: Some(root), freelist: (freelist != NO_FREELIST).then_some(freelist), high_water, transaction })
 }
 
 fn fnv1a(bytes: &[u8]) -> u64 {
@@ -98,11 +129,5 @@ pub(crate) fn looks_like_bolt(file: &[u8]) -> bool {
     if magic(0) || PAGE_SIZES.iter().any(|&size| magic(size)) {
         return true;
     }
-    PAGE_SIZES.iter().any(|&size| {
-        let own_number = |id: &u64| {
-            let header = file.get(*id as usize * size..).and_then(Header::read);
-            header.is_some_and(|h| h.id == *id && matches!(h.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_FREELIST))
-        };
-        (2..64).filter(own_number).count() >= 2
-    })
+    PAGE_SIZES.iter().any(|&size| pages_with_own_number(file, size, 1024).nth(1).is_some())
 }

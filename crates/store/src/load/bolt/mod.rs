@@ -5,6 +5,7 @@
 
 pub(super) mod freelist;
 mod layout;
+mod live;
 mod meta;
 mod page;
 mod stale;
@@ -15,12 +16,14 @@ mod tests;
 mod walk;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub(super) use live::Live;
 pub(super) use meta::{Meta, looks_like_bolt};
 pub(super) use page::PageId;
-pub(super) use stale::StalePage;
+pub(super) use stale::Stale;
 pub(super) use walk::{Damage, Visited, Walk};
 
 use page::read_u64;
@@ -29,12 +32,14 @@ use page::read_u64;
 pub(super) struct Bolt {
     /// The whole file, without the checksum that a snapshot appends.
     pub image: Bytes,
-    /// The meta page of the newest transaction that holds.
+    /// The meta page of the newest transaction that holds, or what is known without one.
     pub meta: Meta,
     /// The SHA-256 that `etcdctl snapshot save` appended, if the length says there is one.
     pub checksum: Option<[u8; 32]>,
     /// Each a sentence: a meta page that does not hold.
     pub problems: Vec<String>,
+    /// The file, where a running etcd writes it.
+    pub live: Option<Arc<Live>>,
 }
 
 /// A pair found in a bucket, as places in the file.
@@ -62,7 +67,7 @@ impl Bolt {
     ///
     /// # Errors
     ///
-    /// A fragment that says why this is no database, or why it cannot be read: both metas broken.
+    /// A fragment that says why it cannot be read: both meta pages are broken, and no other page is to be found.
     pub(super) fn open(image: Bytes) -> Result<Self, String> {
         let (meta, mut problems) = meta::weigh(&image)?;
         let page_size = meta.page_size;
@@ -74,9 +79,10 @@ impl Bolt {
         };
         if needed > length as u64 {
             problems.push(format!(
-                "truncated: the database has {} pages of {page_size} bytes ({needed} bytes), the file holds {length} bytes, so what was \
-                 after its first {pages} pages is missing; copy the file again or take a new snapshot",
-                meta.high_water
+                "truncated: the database has {} pages of {page_size} bytes ({needed} bytes), the file holds {length} bytes, so its \
+                 last {} pages are missing; copy the file again or take a new snapshot",
+                meta.high_water,
+                meta.high_water - pages as PageId
             ));
         } else if rest != 0 && checksum.is_none() {
             problems.push(format!(
@@ -84,7 +90,42 @@ impl Bolt {
                  or take a new snapshot"
             ));
         }
-        Ok(Self { image: image.slice(..length), meta, checksum, problems })
+        Ok(Self { image: image.slice(..length), meta, checksum, problems, live: None })
+    }
+
+    /// Begins with the newest transaction of a file that a running etcd writes.
+    ///
+    /// # Errors
+    ///
+    /// A fragment that says why it cannot be read.
+    pub(super) fn of_live(live: Arc<Live>) -> Result<Self, String> {
+        let mut bolt = Self { image: Bytes::new(), meta: Meta::default(), checksum: None, problems: Vec::new(), live: Some(live) };
+        bolt.catch_up()?;
+        if bolt.meta.root.is_none() {
+            return Err("both meta pages are broken".to_owned());
+        }
+        Ok(bolt)
+    }
+
+    /// Goes on to the newest transaction.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::of_live`].
+    pub(super) fn catch_up(&mut self) -> Result<(), String> {
+        let Some(live) = &self.live else { return Ok(()) };
+        (self.meta, self.problems) = live.meta()?;
+        self.image = live.image().map_err(|cause| format!("cannot be read: {cause}"))?;
+        let needed = self.meta.high_water.saturating_mul(self.meta.page_size as u64);
+        if needed > self.image.len() as u64 {
+            return Err(format!("it grew from {} to {needed} bytes while it was read; run the command again", live.map().len()));
+        }
+        Ok(())
+    }
+
+    /// How many pages the file may have before it is read to its end.
+    pub(super) fn room(&self) -> PageId {
+        self.live.as_ref().map_or(self.pages_held(), |live| (live.map().len() / self.meta.page_size) as PageId)
     }
 
     /// How many of its pages the file holds, whatever number its meta page claims.
@@ -92,9 +133,22 @@ impl Bolt {
         self.meta.high_water.min((self.image.len() / self.meta.page_size) as PageId)
     }
 
-    /// The bucket of all named buckets.
-    pub(super) fn root(&self) -> Bucket {
-        Bucket::Tree(self.meta.root)
+    /// The bucket of this name, found from the root down.
+    pub(super) fn bucket_named(&self, name: &[u8]) -> Option<Bucket> {
+        live::find(self, name).and_then(|pair| self.bucket_of(&pair).ok())
+    }
+
+    /// The bucket of all named buckets, where a meta page leads to it.
+    pub(super) fn root(&self) -> Option<Bucket> {
+        self.meta.root.map(Bucket::Tree)
+    }
+
+    /// The first page after that of its beginning in which `value` goes on and which holds nothing but zeros.
+    pub(super) fn zeroed_page(&self, value: &Range<usize>) -> Option<PageId> {
+        let size = self.meta.page_size;
+        let is_zeroed = |&start: &usize| self.image[start..self.image.len().min(start + size)].iter().all(|&byte| byte == 0);
+        let mut starts = (value.start.next_multiple_of(size)..value.end).step_by(size);
+        starts.find(is_zeroed).map(|start| (start / size) as PageId)
     }
 
     /// Reads the header of a bucket from the pair that holds it.

@@ -1,32 +1,57 @@
-//! Leaf pages that no tree reaches any more, as far as nothing was written over them.
+//! What lies in pages that no tree reaches: leaf pages, as far as nothing was written over them, and the ends of pages whose beginning was.
+//!
+//! Pages are written whole and begin with their own number, so whatever was written over the end of a page that reaches over several shows as
+//! the header of another page within it.
 
 use std::ops::Range;
 
 use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, Header};
-use super::{Bolt, Pair, Visited};
+use super::{Bolt, PageId, Pair, Visited};
+
+/// A piece of the file that no tree reaches.
+pub(crate) enum Stale {
+    /// A leaf page.
+    Leaf(StalePage),
+    /// Where the end of some page may lie that has lost its header.
+    Tail(Range<usize>),
+}
 
 /// An unreachable leaf page.
 pub(crate) struct StalePage {
     header: Header,
-    /// Where it lies, without the part that was written over.
+    /// Where it lies, without the part that was written over or is not in the file.
     place: Range<usize>,
 }
 
 impl Bolt {
-    /// Every leaf page that is not among `reached`, in the file's order.
-    pub(crate) fn stale_leaf_pages<'a>(&'a self, reached: &'a Visited) -> impl Iterator<Item = StalePage> + 'a {
-        let pages = (self.image.len() / self.meta.page_size) as u64;
-        (2..pages).filter(|&id| !reached.contains(id)).filter_map(move |id| {
-            let header = self.own_header(id).filter(|header| header.flags == FLAG_LEAF && header.count > 0)?;
-            let last = (id + u64::from(header.overflow)).min(pages - 1);
-            let end = (id + 1..=last).find(|&next| self.own_header(next).is_some()).unwrap_or(last + 1);
-            let size = self.meta.page_size;
-            Some(StalePage { header, place: id as usize * size..end as usize * size })
-        })
+    /// Calls `visit` with each piece of the file that is not among the pages `reached`, in the file's order.
+    pub(crate) fn stale(&self, reached: &Visited, visit: &mut dyn FnMut(&Stale)) {
+        let size = self.meta.page_size;
+        let pages = self.image.len().div_ceil(size) as PageId;
+        let place = |from: PageId, to: PageId| from as usize * size..(to as usize * size).min(self.image.len());
+        let is_other = |id: PageId| id >= pages || reached.contains(id) || self.own_header(id).is_some();
+        let mut id = 0;
+        while id < pages {
+            if reached.contains(id) {
+                id += 1;
+                continue;
+            }
+            let header = self.own_header(id);
+            let last = header.map_or(pages, |header| pages.min(id + 1 + PageId::from(header.overflow)));
+            let end = (id + 1..last).find(|&next| is_other(next)).unwrap_or(last);
+            match header {
+                Some(header) if header.flags == FLAG_LEAF && header.count > 0 => {
+                    visit(&Stale::Leaf(StalePage { header, place: place(id, end) }));
+                }
+                None => visit(&Stale::Tail(place(id, end))),
+                Some(_) => {}
+            }
+            id = end;
+        }
     }
 
     /// The header of the page at this place, if one was ever written there and not into the middle of another's since.
-    fn own_header(&self, id: u64) -> Option<Header> {
+    fn own_header(&self, id: PageId) -> Option<Header> {
         let header = Header::read(self.image.get(id as usize * self.meta.page_size..)?)?;
         (header.id == id && matches!(header.flags, FLAG_BRANCH | FLAG_LEAF | FLAG_META | FLAG_FREELIST)).then_some(header)
     }

@@ -9,6 +9,9 @@ use super::{Bolt, Bucket, Pair};
 /// Deeper trees than this are no trees: at two children a page this is far beyond the largest file.
 const MAX_DEPTH: usize = 64;
 
+/// So many leaves of a file that is being written are read before it is asked whether they still counted.
+const LEAVES_BETWEEN_CHECKS: usize = 32;
+
 /// A piece of a tree that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
@@ -16,10 +19,10 @@ pub(crate) struct Damage {
     pub page: PageId,
     /// What is wrong with it: a fragment.
     pub problem: String,
-    /// The first key that may be missing, as a place in the file; `None`: from the bucket's beginning.
-    pub from: Option<Range<usize>>,
-    /// The first key after it, as a place in the file; `None`: to the bucket's end.
-    pub to: Option<Range<usize>>,
+    /// The first key that may be missing; `None`: from the bucket's beginning.
+    pub from: Option<Vec<u8>>,
+    /// The first key after it; `None`: to the bucket's end.
+    pub to: Option<Vec<u8>>,
 }
 
 /// The pages that some tree reaches, each at most once.
@@ -62,6 +65,26 @@ pub(crate) struct Walk<'a> {
     pub visited: Visited,
     /// What could not be read so far.
     pub damage: Vec<Damage>,
+    /// Pairs up to this key are passed over: they were visited before.
+    after: Option<Vec<u8>>,
+    /// How far the walk can be believed, where the file is being written.
+    sound: Sound,
+}
+
+/// How far a walk through a file that is being written came before a transaction ended.
+#[derive(Default)]
+struct Sound {
+    /// The leaves since.
+    leaves: usize,
+    /// How much of the damage.
+    damage: usize,
+    /// The key of the last pair, and that of the last pair visited.
+    key: Option<Vec<u8>>,
+    last: Option<Range<usize>>,
+    /// Whether the pairs are those of the bucket that is read in several passes.
+    is_of_keys: bool,
+    /// Whether pages of the tree may have been used again.
+    is_overtaken: bool,
 }
 
 /// The keys between which a page's own keys must lie, as places in the file.
@@ -73,8 +96,15 @@ struct Bounds {
 
 impl<'a> Walk<'a> {
     /// A walk that has seen nothing but the meta pages and the freelist.
+    #[cfg(test)]
     pub(crate) fn new(bolt: &'a Bolt) -> Self {
-        let mut walk = Self { bolt, visited: Visited::new(bolt.pages_held()), damage: Vec::new() };
+        Self::going_on(bolt, Visited::new(bolt.pages_held()), Vec::new())
+    }
+
+    /// A walk that has seen what others saw before, the meta pages and the freelist.
+    pub(crate) fn going_on(bolt: &'a Bolt, visited: Visited, damage: Vec<Damage>) -> Self {
+        let sound = Sound { damage: damage.len(), ..Sound::default() };
+        let mut walk = Self { bolt, visited, damage, after: None, sound };
         walk.visited.insert(0);
         walk.visited.insert(1);
         if let Some(freelist) = bolt.meta.freelist
@@ -103,7 +133,46 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether all that was visited lies in the tree of the meta page, as far as `key` says otherwise. Of a file that is being written that is
+    /// so until the next transaction has ended.
+    pub(crate) fn check(&mut self) -> bool {
+        let Some(live) = &self.bolt.live else { return true };
+        let before = self.sound.key.clone();
+        // Read before the file is asked.
+        let key = self.sound.last.clone().and_then(|last| self.bolt.image.get(last)).map(<[u8]>::to_vec);
+        if self.sound.is_overtaken || !live.is_newest(&self.bolt.meta) {
+            self.sound.is_overtaken = true;
+            self.damage.truncate(self.sound.damage);
+            return false;
+        }
+        let Sound { is_of_keys, last, .. } = std::mem::take(&mut self.sound);
+        let key = key.or(before);
+        self.sound = Sound { damage: self.damage.len(), key, is_of_keys, last, ..Sound::default() };
+        true
+    }
+
+    /// Begins the bucket that is read in several passes, behind the key `after`.
+    pub(crate) fn begin_keys(&mut self, after: Option<&[u8]>) {
+        self.check();
+        self.after = after.map(<[u8]>::to_vec);
+        self.sound.is_of_keys = true;
+    }
+
+    /// Ends the bucket whose pairs are passed over up to `after`: checks it, and passes over none of the others.
+    pub(crate) fn end_of_keys(&mut self) {
+        self.check();
+        (self.sound.last, self.sound.is_of_keys, self.after) = (None, false, None);
+    }
+
+    /// The key of the last pair of that bucket which was in the tree for certain.
+    pub(crate) fn take_sound_key(&mut self) -> Option<Vec<u8>> {
+        self.sound.key.take()
+    }
+
     fn tree(&mut self, id: PageId, bounds: &Bounds, depth: usize, visit: &mut dyn FnMut(Pair)) {
+        if self.sound.is_overtaken {
+            return;
+        }
         if depth > MAX_DEPTH {
             return self.broken(id, "the tree is deeper than any real one", bounds);
         }
@@ -112,7 +181,8 @@ impl<'a> Walk<'a> {
             Err(problem) => return self.broken(id, problem, bounds),
         };
         for page in id..=id + u64::from(header.overflow) {
-            if !self.visited.insert(page) {
+            // A file that is being written is walked through several times.
+            if !self.visited.insert(page) && self.bolt.live.is_none() {
                 return self.broken(id, "two places of the trees lead to it", bounds);
             }
         }
@@ -157,9 +227,12 @@ impl<'a> Walk<'a> {
             let element = page::branch_element(page, index).ok_or("reaches beyond the page")?;
             Ok((place.start + element.key.start..place.start + element.key.end, element.child))
         });
-        let children = self.sound(header.id, &layout, children.collect(), bounds);
+        let children = self.believed(header.id, &layout, children.collect(), bounds);
         for (index, (key, child)) in children.iter().enumerate() {
             let to = children.get(index + 1).map(|(key, _)| key.clone()).or_else(|| bounds.to.clone());
+            if to.as_ref().is_some_and(|to| self.after.as_ref().is_some_and(|after| self.bolt.image[to.clone()] <= after[..])) {
+                continue;
+            }
             self.tree(*child, &Bounds { from: Some(key.clone()), to }, depth + 1, visit);
         }
     }
@@ -181,13 +254,22 @@ impl<'a> Walk<'a> {
             let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
             Ok((pair.key.clone(), pair))
         });
-        for (_, pair) in self.sound(header.id, &layout, pairs.collect(), bounds) {
-            visit(pair);
+        for (key, pair) in self.believed(header.id, &layout, pairs.collect(), bounds) {
+            if self.after.as_ref().is_none_or(|after| self.bolt.image[key.clone()] > after[..]) {
+                if self.sound.is_of_keys {
+                    self.sound.last = Some(key);
+                }
+                visit(pair);
+            }
+        }
+        self.sound.leaves += 1;
+        if self.sound.leaves >= LEAVES_BETWEEN_CHECKS {
+            self.check();
         }
     }
 
     /// The elements of a page that can be believed, each with the place of its key; what is wrong with the others is damage.
-    fn sound<T>(
+    fn believed<T>(
         &mut self,
         page: PageId,
         layout: &Layout,
@@ -249,7 +331,11 @@ impl<'a> Walk<'a> {
         /// More are not kept: a file with this much damage needs no longer list.
         const MOST: usize = 10_000;
         if self.damage.len() < MOST {
-            self.damage.push(Damage { page, problem: problem.into(), from: bounds.from.clone(), to: bounds.to.clone() });
+            let key = |place: &Option<Range<usize>>| place.clone().and_then(|place| self.bolt.image.get(place)).map(<[u8]>::to_vec);
+            let damage = Damage { page, problem: problem.into(), from: key(&bounds.from), to: key(&bounds.to) };
+            if !self.damage.contains(&damage) || self.bolt.live.is_none() {
+                self.damage.push(damage);
+            }
         }
     }
 }

@@ -230,6 +230,7 @@ impl<'k> Objects<'k> {
                 value: place(kept.value),
                 create_revision: 0,
                 version: 0,
+                replaced: 0,
                 lease: 0,
             };
             builder.push(layer, found);

@@ -1,23 +1,53 @@
 //! Entries that may have changed something, as far as that can be known without the store they were applied to.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use super::auth::{Auth, Author};
+use super::log::Entry;
 use super::request::{Request, Target, operations};
-use crate::proto::etcdserverpb::TxnRequest;
+use super::surroundings::{Asked, Surroundings, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
+use crate::proto::etcdserverpb::{PutRequest, TxnRequest};
 
 /// An entry that may have made a revision.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate<'a> {
     /// Its place in the run.
     pub entry: usize,
-    /// The one key it writes or deletes; `None` where it is not that simple.
-    pub key: Option<&'a [u8]>,
+    /// What it writes.
+    pub write: Write<'a>,
     /// On which condition.
     pub guard: Guard,
-    /// Whether it may change keys that it does not name: an expired lease.
-    pub touches_unknown_keys: bool,
+    /// Whether nothing but its condition can have kept it from changing something: no missing lease, alarm or permission.
+    pub is_accepted: bool,
+}
+
+/// What a candidate changes, if it changes anything.
+#[derive(Clone, Debug)]
+pub(super) enum Write<'a> {
+    /// Puts one key, with this lease.
+    Put(&'a [u8], i64),
+    /// Deletes one key.
+    Delete(&'a [u8]),
+    /// Deletes keys from one to another, as etcd writes ranges.
+    DeleteRange(&'a [u8], &'a [u8]),
+    /// Deletes the keys of a lease, among them some that the log does not name where it may be older than the log.
+    Revoke { lease: i64, may_be_older: bool },
+    /// Puts or deletes keys within these ranges.
+    Some(Vec<(&'a [u8], &'a [u8])>),
+    /// Anything: it cannot be read.
+    Anything,
+}
+
+impl<'a> Write<'a> {
+    /// The one key it writes or deletes.
+    pub(super) fn key(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Put(key, _) | Self::Delete(key) => Some(key),
+            _ => None,
+        }
+    }
 }
 
 /// The condition of a change.
@@ -25,44 +55,80 @@ pub(super) struct Candidate<'a> {
 pub(super) enum Guard {
     /// The key's newest revision must be this one; 0: it must not exist.
     Mod(i64),
-    /// None, or one that we do not follow.
+    /// None.
+    Always,
+    /// One that we do not follow.
     Other,
 }
 
-/// Picks the candidates among a run's requests; `None` stands for one that cannot be read.
-pub(super) fn candidates<'a>(requests: impl Iterator<Item = Option<&'a Request>>) -> Vec<Candidate<'a>> {
-    let mut leases = Leases::default();
+/// Picks the candidates among a run's entries and their requests, of which `None` stands for one that cannot be read. `after` is what is
+/// known of the time after the last of them, beside keys.
+pub(super) fn candidates<'a>(entries: &[(&Entry, Option<&'a Request>)], after: &Surroundings) -> Vec<Candidate<'a>> {
+    let mut leases = Leases::of(entries, after);
+    let known = KnownAt::of(entries, after);
     let mut found = Vec::new();
-    for (entry, request) in requests.enumerate() {
-        let mut add = |key, guard, touches_unknown_keys| found.push(Candidate { entry, key, guard, touches_unknown_keys });
-        match request {
-            Some(Request::Put(put)) => {
-                leases.attach(&put.key, put.lease);
-                add(Some(&put.key), Guard::Other, false);
-            }
-            Some(Request::Delete(delete)) => {
-                let single = delete.range_end.is_empty();
-                add(single.then_some(&delete.key), Guard::Other, !single);
-            }
-            Some(Request::Txn(txn)) if operations(&txn.success).chain(operations(&txn.failure)).next().is_some() => match simple(txn) {
-                Some(Operation::RequestPut(put)) => {
-                    leases.attach(&put.key, put.lease);
-                    add(Some(&put.key), guard(txn, &put.key), false);
+    for (entry, (raw, request)) in entries.iter().enumerate() {
+        let Some(request) = request else {
+            found.push(Candidate { entry, write: Write::Anything, guard: Guard::Other, is_accepted: false });
+            continue;
+        };
+        match known.accepts(entry, raw, request, &leases) {
+            Accepts::No => continue,
+            accepts => {
+                let is_accepted = accepts == Accepts::Yes;
+                if let Some((write, guard)) = write(request, &mut leases, is_accepted) {
+                    found.push(Candidate { entry, write, guard, is_accepted });
                 }
-                Some(Operation::RequestDeleteRange(delete)) => {
-                    leases.attach(&delete.key, 0);
-                    add(Some(&delete.key), guard(txn, &delete.key), false);
-                }
-                _ => add(None, Guard::Other, true),
-            },
-            Some(Request::LeaseGrant(lease)) => leases.grant(*lease),
-            Some(Request::LeaseRevoke(lease)) if leases.may_hold_keys(*lease) => add(None, Guard::Other, true),
-            // A request that cannot be read may be anything.
-            None => add(None, Guard::Other, true),
-            _ => {}
+            }
         }
     }
     found
+}
+
+/// What a request writes and on which condition; `None` where it changes no key.
+fn write<'a>(request: &'a Request, leases: &mut Leases, is_accepted: bool) -> Option<(Write<'a>, Guard)> {
+    match request {
+        Request::Put(put) => Some((leases.put(put), if is_plain(put) { Guard::Always } else { Guard::Other })),
+        Request::Delete(delete) if delete.range_end.is_empty() => Some((Write::Delete(&delete.key), Guard::Always)),
+        Request::Delete(delete) => Some((Write::DeleteRange(&delete.key, &delete.range_end), Guard::Other)),
+        Request::Txn(txn) => match simple(txn) {
+            Some(Operation::RequestPut(put)) => Some((leases.put(put), guard(txn, &put.key))),
+            Some(Operation::RequestDeleteRange(delete)) => Some((Write::Delete(&delete.key), guard(txn, &delete.key))),
+            _ => {
+                let mut ranges = Vec::new();
+                written(txn, &mut ranges, leases);
+                (!ranges.is_empty()).then_some((Write::Some(ranges), Guard::Other))
+            }
+        },
+        Request::LeaseGrant(lease) => {
+            leases.grant(lease.id, is_accepted && is_granted(lease));
+            None
+        }
+        Request::LeaseRevoke(lease) => leases
+            .revoke(*lease, is_accepted)
+            .then_some((Write::Revoke { lease: *lease, may_be_older: !leases.granted.contains(lease) }, Guard::Other)),
+        Request::Alarm(_) | Request::Auth(_) | Request::Membership(_) | Request::Compaction(_) | Request::Nothing => None,
+    }
+}
+
+/// Whether the put says all of the version that it makes.
+fn is_plain(put: &PutRequest) -> bool {
+    !put.ignore_value && !put.ignore_lease
+}
+
+/// The ranges that any branch of a transaction writes.
+fn written<'a>(txn: &'a TxnRequest, ranges: &mut Vec<(&'a [u8], &'a [u8])>, leases: &mut Leases) {
+    for operation in operations(&txn.success).chain(operations(&txn.failure)) {
+        match operation {
+            Operation::RequestPut(put) => {
+                leases.put(put);
+                ranges.push((&put.key, &[]));
+            }
+            Operation::RequestDeleteRange(delete) => ranges.push((&delete.key, &delete.range_end)),
+            Operation::RequestTxn(inner) => written(inner, ranges, leases),
+            Operation::RequestRange(_) => {}
+        }
+    }
 }
 
 /// The only operation of a transaction that does nothing where its condition fails: the form of Kubernetes' own.
@@ -70,7 +136,7 @@ pub(super) fn simple(txn: &TxnRequest) -> Option<&Operation> {
     let mut success = operations(&txn.success);
     let (only, None, None) = (success.next()?, success.next(), operations(&txn.failure).next()) else { return None };
     match only {
-        Operation::RequestPut(put) => !put.ignore_value && !put.ignore_lease,
+        Operation::RequestPut(put) => is_plain(put),
         Operation::RequestDeleteRange(delete) => delete.range_end.is_empty(),
         Operation::RequestRange(_) | Operation::RequestTxn(_) => false,
     }
@@ -79,7 +145,17 @@ pub(super) fn simple(txn: &TxnRequest) -> Option<&Operation> {
 
 fn guard(txn: &TxnRequest, key: &[u8]) -> Guard {
     const EQUAL: i32 = CompareResult::Equal as i32;
+    // A read at a revision of its own may be refused, and the transaction with it.
+    if txn
+        .success
+        .iter()
+        .chain(&txn.failure)
+        .any(|operation| matches!(&operation.request, Some(Operation::RequestRange(range)) if range.revision != 0))
+    {
+        return Guard::Other;
+    }
     match &txn.compare[..] {
+        [] => Guard::Always,
         [compare] if compare.result == EQUAL && compare.range_end.is_empty() && compare.key == key => match Target::of(compare) {
             Target::Mod(revision) => Guard::Mod(revision),
             // Another way to say that the key does not exist.
@@ -90,28 +166,151 @@ fn guard(txn: &TxnRequest, key: &[u8]) -> Guard {
     }
 }
 
-/// Which leases may have keys when they expire.
-#[derive(Default)]
-struct Leases<'a> {
-    granted: HashSet<i64>,
-    lease_of: HashMap<&'a [u8], i64>,
-    keys: HashMap<i64, u32>,
+/// Whether etcd accepts a request, whatever its condition says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accepts {
+    Yes,
+    No,
+    Perhaps,
 }
 
-impl<'a> Leases<'a> {
-    fn grant(&mut self, lease: i64) {
-        self.granted.insert(lease);
-    }
-
-    fn attach(&mut self, key: &'a [u8], lease: i64) {
-        if let Some(count) = self.lease_of.insert(key, lease).and_then(|old| self.keys.get_mut(&old)) {
-            *count -= 1;
+impl From<Result<bool, Undecided>> for Accepts {
+    fn from(refuses: Result<bool, Undecided>) -> Self {
+        match refuses {
+            Ok(true) => Self::No,
+            Ok(false) => Self::Yes,
+            Err(_) => Self::Perhaps,
         }
-        *self.keys.entry(lease).or_default() += 1;
+    }
+}
+
+/// From which entry on alarms, users and roles were as they are after the last.
+struct KnownAt<'s> {
+    after: &'s Surroundings,
+    alarms: usize,
+    auth: usize,
+}
+
+impl<'s> KnownAt<'s> {
+    fn of(entries: &[(&Entry, Option<&Request>)], after: &'s Surroundings) -> Self {
+        let from = |changes: &dyn Fn(&Request) -> bool| {
+            entries.iter().rposition(|(_, request)| request.is_none_or(changes)).map_or(0, |last| last + 1)
+        };
+        let alarms = from(&|request| matches!(request, Request::Alarm(_)));
+        let auth = from(&|request| matches!(request, Request::Auth(auth) if auth.needs_admin()));
+        Self { after, alarms, auth }
     }
 
-    /// A lease granted before the log began may hold keys that the log does not name.
-    fn may_hold_keys(&self, lease: i64) -> bool {
-        !self.granted.contains(&lease) || self.keys.get(&lease).is_some_and(|&keys| keys > 0)
+    fn accepts(&self, place: usize, entry: &Entry, request: &Request, leases: &Leases) -> Accepts {
+        let answers = [self.alarms_accept(place, request), self.auth_accepts(place, entry, request), leases.accept(request)];
+        match answers {
+            answers if answers.contains(&Accepts::No) => Accepts::No,
+            answers if answers.contains(&Accepts::Perhaps) => Accepts::Perhaps,
+            _ => Accepts::Yes,
+        }
+    }
+
+    fn alarms_accept(&self, place: usize, request: &Request) -> Accepts {
+        let asked = match request {
+            Request::Put(_) | Request::LeaseGrant(_) => Asked::PutOrGrant,
+            Request::Txn(txn) => Asked::Txn(txn),
+            Request::Delete(_) | Request::LeaseRevoke(_) => Asked::Other,
+            _ => return Accepts::Yes,
+        };
+        if place < self.alarms { Accepts::Perhaps } else { self.after.alarms_refuse(asked).into() }
+    }
+
+    fn auth_accepts(&self, place: usize, entry: &Entry, request: &Request) -> Accepts {
+        if place < self.auth {
+            return Accepts::Perhaps;
+        }
+        if self.after.auth.as_ref().is_some_and(|auth| !auth.is_enabled) {
+            return Accepts::Yes;
+        }
+        let by = Author::of_entry(entry);
+        // The other keys of its lease are not known here: they may be what refuses it.
+        let none = |_: i64| std::iter::empty::<&[u8]>();
+        let refuses = |permits: &dyn Fn(&Auth) -> Option<bool>| Accepts::from(self.after.auth_refuses(permits));
+        let (refuses, has_lease) = match request {
+            Request::Put(put) => (refuses(&|auth| Some(auth.permits_put(&by, put, std::iter::empty()))), put.lease != 0),
+            Request::Delete(delete) => (refuses(&|auth| Some(auth.permits_delete(&by, delete))), false),
+            Request::Txn(txn) => (refuses(&|auth| auth.permits_txn(&by, txn, &none)), puts_with_lease(txn)),
+            Request::LeaseRevoke(_) => (Accepts::Yes, true),
+            _ => return Accepts::Yes,
+        };
+        match refuses {
+            Accepts::Yes if has_lease && self.after.auth.as_ref().is_none_or(|auth| !auth.is_admin(&by)) => Accepts::Perhaps,
+            refuses => refuses,
+        }
+    }
+}
+
+fn puts_with_lease(txn: &TxnRequest) -> bool {
+    operations(&txn.success).chain(operations(&txn.failure)).any(|operation| match operation {
+        Operation::RequestPut(put) => put.lease != 0,
+        Operation::RequestTxn(inner) => puts_with_lease(inner),
+        Operation::RequestDeleteRange(_) | Operation::RequestRange(_) => false,
+    })
+}
+
+/// Which leases exist, and which may have keys when they expire.
+struct Leases {
+    /// Those that exist for certain.
+    exist: HashSet<i64>,
+    /// Those that do not: revoked, or neither made before the log nor granted in it yet.
+    gone: HashSet<i64>,
+    granted: HashSet<i64>,
+    /// Those that the log puts keys to.
+    used: HashSet<i64>,
+}
+
+impl Leases {
+    fn of(entries: &[(&Entry, Option<&Request>)], after: &Surroundings) -> Self {
+        let granted =
+            entries.iter().filter_map(|(_, request)| if let Some(Request::LeaseGrant(lease)) = request { Some(lease.id) } else { None });
+        let granted: HashSet<i64> = granted.collect();
+        // What exists at the end and was not granted in between existed all the time.
+        let exist = after.leases.difference(&granted).copied().collect();
+        Self { exist, gone: HashSet::new(), granted: HashSet::new(), used: HashSet::new() }
+    }
+
+    fn grant(&mut self, lease: i64, is_accepted: bool) {
+        self.gone.remove(&lease);
+        self.granted.insert(lease);
+        if is_accepted {
+            self.exist.insert(lease);
+        }
+    }
+
+    /// Notes the end of a lease; whether it may have had keys. One granted before the log began may have some that the log does not name.
+    fn revoke(&mut self, lease: i64, is_accepted: bool) -> bool {
+        self.exist.remove(&lease);
+        if is_accepted {
+            self.gone.insert(lease);
+        }
+        !self.granted.contains(&lease) || self.used.contains(&lease)
+    }
+
+    fn put<'a>(&mut self, put: &'a PutRequest) -> Write<'a> {
+        self.used.insert(put.lease);
+        Write::Put(&put.key, put.lease)
+    }
+
+    fn accept(&self, request: &Request) -> Accepts {
+        let lease = |lease: i64| match lease {
+            0 => Accepts::Yes,
+            lease if self.exist.contains(&lease) => Accepts::Yes,
+            lease if self.gone.contains(&lease) => Accepts::No,
+            _ => Accepts::Perhaps,
+        };
+        match request {
+            Request::Put(put) => lease(put.lease),
+            Request::Txn(txn) => match simple(txn) {
+                Some(Operation::RequestPut(put)) => lease(put.lease),
+                _ if puts_with_lease(txn) => Accepts::Perhaps,
+                _ => Accepts::Yes,
+            },
+            _ => Accepts::Yes,
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! All log files of a member, as runs of raft entries without holes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
 use prost::Message;
 
-use super::record::{ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
+use super::administration::MembershipRequest;
+use super::record::{CRC, ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
+use super::request::Request;
 use crate::Result;
 use crate::load::{Limits, image};
 use crate::proto::etcdserverpb::Metadata;
-use crate::proto::raftpb::{self, HardState};
+use crate::proto::raftpb::{self, ConfChangeType, HardState};
 use crate::proto::walpb::{Record, Snapshot};
 
 /// What a member's log holds.
@@ -67,6 +70,39 @@ impl Log {
             }
         }
         Ok(Self::of_files(files))
+    }
+
+    /// Whether the files of a log lie in this directory.
+    pub(crate) fn is_in(directory: &Path) -> bool {
+        let names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.into_iter().any(|name| sequence(&name.to_string_lossy()).is_some())
+    }
+
+    /// Reads one file of a log, whatever it is called; `None` where it is none.
+    pub(crate) fn of_file(bytes: Bytes) -> Option<Self> {
+        /// A name as etcd gives it.
+        const NAME: &str = "0000000000000000-0000000000000000.wal";
+        looks_like_log(&bytes).then(|| Self::of_files(vec![(NAME.to_owned(), bytes)]))
+    }
+
+    /// Counts the members that vote, by the changes that a log from the cluster's beginning holds.
+    pub(crate) fn voters(&self) -> Option<usize> {
+        let run = self.runs.first().filter(|run| run.first <= 1)?;
+        let mut voters = HashSet::new();
+        for entry in &run.entries {
+            if let Some(Request::Membership(MembershipRequest::ConfChange(change, member))) = Request::of_entry(entry) {
+                match change {
+                    ConfChangeType::ConfChangeAddNode => {
+                        voters.insert(member);
+                    }
+                    ConfChangeType::ConfChangeRemoveNode => {
+                        voters.remove(&member);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(voters.len())
     }
 
     /// Reads the files of a log, each with its name; others than a log's are left out.
@@ -163,6 +199,14 @@ impl Run {
     pub(crate) fn end(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
+}
+
+/// Whether a file that begins so is a log's: each begins with the checksum that the one before it ended with, and with who wrote it.
+pub(crate) fn looks_like_log(beginning: &[u8]) -> bool {
+    let beginning = Bytes::copy_from_slice(&beginning[..beginning.len().min(4096)]);
+    let mut records = Records::new(&beginning, 0, false);
+    let mut is_next = |kind: i64| matches!(records.next(), Next::Record(record) if record.r#type == kind);
+    is_next(CRC) && is_next(METADATA)
 }
 
 /// The sequence number in `<sequence>-<index>.wal`; `None` for the files prepared for later.

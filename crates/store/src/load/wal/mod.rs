@@ -4,16 +4,21 @@
 
 mod administration;
 mod align;
+mod auth;
 mod candidate;
+mod held;
 mod log;
 mod record;
 mod recover;
 mod replay;
 mod request;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 
-pub(super) use log::{Log, Run};
-pub(super) use recover::{KnownPut, Logged, changes as recover};
+pub(super) use auth::Auth;
+pub(super) use log::{Log, Run, looks_like_log};
+pub(super) use recover::{Frame, KnownPut, Logged, Recovered, UndecidedChange, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};
 pub(super) use request::Request;
+pub(super) use surroundings::Surroundings;

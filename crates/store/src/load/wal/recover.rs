@@ -2,20 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::align;
-use super::candidate::{Candidate, Guard, candidates, simple};
+use super::align::{Evidence, Fixed};
+use super::candidate::{Candidate, Guard, Write, candidates, simple};
+use super::log::Entry;
 use super::replay::{KeyState, LogChange};
 use super::request::Request;
+use super::surroundings::Surroundings;
 use crate::EventKind;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::versions::Location;
 
-/// A request with the file it lies in.
+/// An entry with its request and the file it lies in.
 pub(crate) struct Logged<'a> {
     /// The file's number in the index.
     pub image: u16,
     /// The file.
     pub file: &'a [u8],
+    /// The entry.
+    pub entry: &'a Entry,
     /// The request; `None` where it cannot be read.
     pub request: Option<Request>,
 }
@@ -24,35 +28,62 @@ pub(crate) struct Logged<'a> {
 pub(crate) struct KnownPut<'a> {
     pub key: &'a [u8],
     pub value: &'a [u8],
+    pub lease: i64,
     pub main: i64,
     pub create_revision: i64,
     pub version: i64,
 }
 
-/// Returns the changes whose revision is certain, ascending. `reached` is the revision after the last of `log`, if known. A version
-/// (and create revision) that is not known is 0.
-pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], reached: Option<i64>) -> Vec<LogChange> {
-    let candidates = candidates(log.iter().map(|logged| logged.request.as_ref()));
-    let operations: Vec<Option<&Operation>> = candidates
-        .iter()
-        .map(|candidate| match &log[candidate.entry].request {
-            Some(Request::Txn(txn)) => simple(txn),
-            _ => None,
-        })
-        .collect();
-    let revisions = align::revisions(&candidates, &fixed_points(&candidates, &operations, known), reached);
+/// What is known of the time before and after the entries.
+pub(crate) struct Frame<'a> {
+    /// The revision before the first entry cannot be later than this.
+    pub begin: Option<i64>,
+    /// The revision after the last.
+    pub reached: Option<i64>,
+    /// All that is no key, after the last.
+    pub after: &'a Surroundings,
+}
+
+/// What a log that begins later says of the time before its end.
+#[derive(Default)]
+pub(crate) struct Recovered {
+    /// The changes whose revision is certain, ascending. A version (and create revision) that is not known is 0.
+    pub changes: Vec<LogChange>,
+    /// What more than one entry may have written, ascending.
+    pub undecided: Vec<UndecidedChange>,
+}
+
+/// A revision of which it is known that it put a key, but not which entry did.
+#[derive(Clone, Debug)]
+pub(crate) struct UndecidedChange {
+    pub revision: i64,
+    pub key: Location,
+    /// The places of the entries that may have done it.
+    pub entries: Vec<usize>,
+    /// Whether an entry before the log may have done it too.
+    pub may_be_older: bool,
+}
+
+/// Finds the changes of `log`.
+pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &Frame<'_>) -> Recovered {
+    let entries: Vec<(&Entry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
+    let candidates = candidates(&entries, frame.after);
+    let puts: Vec<Option<&[u8]>> = candidates.iter().map(|candidate| put_value(candidate, log)).collect();
+    let fixed = fixed_points(&candidates, &puts, known);
+    let evidence = Evidence { candidates: &candidates, fixed, begin: frame.begin, reached: frame.reached };
+    let alignment = evidence.align();
     let mut chains = Chains::new(known);
     let mut found = Vec::new();
-    for ((candidate, operation), revision) in candidates.iter().zip(operations).zip(revisions) {
-        let (Some(main), Some(operation), Some(key)) = (revision, operation, candidate.key) else { continue };
+    for ((candidate, value), revision) in candidates.iter().zip(&puts).zip(&alignment.revisions) {
+        let (Some(main), Some(key)) = (*revision, candidate.write.key()) else { continue };
         let Logged { image, file, .. } = log[candidate.entry];
         let location = |part: &[u8]| Location::of(image, file, part);
-        let (kind, version) = match operation {
-            Operation::RequestPut(put) => {
-                (EventKind::Put, KeyState { mod_revision: main, lease: put.lease, value: location(&put.value), ..KeyState::default() })
+        let (kind, version) = match (&candidate.write, value) {
+            (Write::Put(_, lease), Some(value)) => {
+                (EventKind::Put, KeyState { mod_revision: main, lease: *lease, value: location(value), ..KeyState::default() })
             }
-            Operation::RequestDeleteRange(_) => (EventKind::Delete, KeyState::default()),
-            Operation::RequestRange(_) | Operation::RequestTxn(_) => continue,
+            (Write::Delete(_), _) => (EventKind::Delete, KeyState::default()),
+            _ => continue,
         };
         chains.add(key, main, kind, candidate.guard);
         found.push((key, LogChange { main, sub: 0, kind, key: location(key), version }));
@@ -64,34 +95,69 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], reached: Optio
         }
         change
     };
-    found.into_iter().map(complete).collect()
+    let changes = found.into_iter().map(complete).collect();
+    let undecided = alignment.undecided.into_iter().filter_map(|open| {
+        let places = open.candidates;
+        let (candidate, key) = places.iter().find_map(|&place| Some((&candidates[place], candidates[place].write.key()?)))?;
+        let Logged { image, file, .. } = log[candidate.entry];
+        let entries = places.iter().map(|&place| candidates[place].entry).collect();
+        Some(UndecidedChange { revision: open.revision, key: Location::of(image, file, key), entries, may_be_older: open.may_be_older })
+    });
+    Recovered { changes, undecided: undecided.collect() }
 }
 
-/// Puts of which the log and the database have exactly one each.
-fn fixed_points(candidates: &[Candidate<'_>], operations: &[Option<&Operation>], known: &[KnownPut<'_>]) -> Vec<(usize, i64)> {
-    let mut in_database: HashMap<(&[u8], &[u8]), Option<i64>> = HashMap::new();
+/// The value that a candidate puts, if it puts one key and leaves nothing of it to the version before.
+fn put_value<'l>(candidate: &Candidate<'_>, log: &'l [Logged<'_>]) -> Option<&'l [u8]> {
+    match &log[candidate.entry].request {
+        Some(Request::Put(put)) if !put.ignore_value && !put.ignore_lease => Some(&put.value),
+        Some(Request::Txn(txn)) => match simple(txn)? {
+            Operation::RequestPut(put) => Some(&put.value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Puts of which the log and the database have exactly one each, and whose condition the database's numbers of the version fulfil.
+fn fixed_points(candidates: &[Candidate<'_>], puts: &[Option<&[u8]>], known: &[KnownPut<'_>]) -> Vec<Fixed> {
+    let mut in_database: HashMap<(&[u8], &[u8]), Option<&KnownPut<'_>>> = HashMap::new();
     for put in known {
-        in_database.entry((put.key, put.value)).and_modify(|main| *main = None).or_insert(Some(put.main));
+        in_database.entry((put.key, put.value)).and_modify(|main| *main = None).or_insert(Some(put));
     }
     let mut in_log: HashMap<(&[u8], &[u8]), Option<usize>> = HashMap::new();
-    for (index, (candidate, operation)) in candidates.iter().zip(operations).enumerate() {
-        if let (Some(key), Some(Operation::RequestPut(put))) = (candidate.key, operation) {
-            in_log.entry((key, &put.value)).and_modify(|index| *index = None).or_insert(Some(index));
+    for (place, (candidate, value)) in candidates.iter().zip(puts).enumerate() {
+        if let (Some(key), Some(value)) = (candidate.write.key(), value) {
+            in_log.entry((key, value)).and_modify(|place| *place = None).or_insert(Some(place));
         }
     }
-    let mut fixed: Vec<(usize, i64)> =
-        in_log.into_iter().filter_map(|(put, index)| Some((index?, in_database.get(&put).copied().flatten()?))).collect();
+    let made = |(put, place): (_, Option<usize>)| {
+        let (place, known) = (place?, in_database.get(&put).copied().flatten()?);
+        fits(&candidates[place], known).then_some((place, known.main))
+    };
+    let mut fixed: Vec<Fixed> = in_log.into_iter().filter_map(made).collect();
     fixed.sort_unstable();
     fixed
 }
 
+/// Whether the candidate's lease and condition are those of the version.
+fn fits(candidate: &Candidate<'_>, known: &KnownPut<'_>) -> bool {
+    let KnownPut { main, create_revision, version, lease, .. } = *known;
+    let follows = match candidate.guard {
+        Guard::Mod(0) => version == 1,
+        // Each version takes a revision of its own.
+        Guard::Mod(compared) => version > 1 && (create_revision.saturating_add(version - 2)..main).contains(&compared),
+        Guard::Always | Guard::Other => true,
+    };
+    follows && matches!(candidate.write, Write::Put(_, of_candidate) if of_candidate == lease)
+}
+
 /// A write's revision, what it did, and the revision it followed, if known.
-type Write = (i64, EventKind, Option<i64>);
+type Made = (i64, EventKind, Option<i64>);
 
 /// The versions of each key, by what compares say of their order.
 struct Chains<'a> {
     /// Ascending.
-    of_key: HashMap<&'a [u8], Vec<Write>>,
+    of_key: HashMap<&'a [u8], Vec<Made>>,
     versions: HashMap<(&'a [u8], i64), (i64, i64)>,
 }
 

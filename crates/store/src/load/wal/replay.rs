@@ -2,17 +2,19 @@
 //!
 //! Source: etcd v3.6, `server/etcdserver/apply` and `server/etcdserver/txn`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 
 use bytes::Bytes;
 
-use super::request::{Request, Target, operations};
+use super::auth::Author;
+use super::log::Entry;
+use super::request::{Request, Target};
+use super::surroundings::{Asked, Surroundings, Undecided};
 use crate::EventKind;
-use crate::proto::etcdserverpb::alarm_request::AlarmAction;
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
-use crate::proto::etcdserverpb::{AlarmRequest, AlarmType, Compare, DeleteRangeRequest, PutRequest, TxnRequest};
+use crate::proto::etcdserverpb::{Compare, DeleteRangeRequest, PutRequest, RangeRequest, TxnRequest};
 use crate::versions::Location;
 
 /// One change that an entry made.
@@ -42,11 +44,9 @@ pub(crate) struct Store<'a> {
     /// The last revision.
     pub revision: i64,
     keys: BTreeMap<Vec<u8>, (Location, KeyState)>,
-    leases: HashMap<i64, BTreeSet<Vec<u8>>>,
-    /// Whether leases granted before the log began may exist.
-    leases_may_be_older: bool,
-    /// Members and the alarms that they raised.
-    alarms: HashSet<(u64, i32)>,
+    /// The keys of each lease.
+    attached: HashMap<i64, BTreeSet<Vec<u8>>>,
+    around: Surroundings,
     changes: Vec<LogChange>,
 }
 
@@ -63,30 +63,41 @@ impl File<'_> {
     }
 }
 
-/// etcd refused the request, so nothing changed.
-struct Refused;
+/// Why a request changed nothing, or may not have.
+enum Refusal {
+    Refused,
+    Undecided(Undecided),
+}
+
+impl From<Undecided> for Refusal {
+    fn from(undecided: Undecided) -> Self {
+        Self::Undecided(undecided)
+    }
+}
+
+/// Refuses a request unless `allowed`.
+fn require(allowed: bool) -> Result<(), Refusal> {
+    if allowed { Ok(()) } else { Err(Refusal::Refused) }
+}
 
 impl<'a> Store<'a> {
     /// An empty store, as a new cluster has it.
     pub(crate) fn empty(images: &'a dyn Fn(u16) -> &'a Bytes) -> Self {
-        Self {
-            images,
-            revision: 1,
-            keys: BTreeMap::new(),
-            leases: HashMap::new(),
-            leases_may_be_older: false,
-            alarms: HashSet::new(),
-            changes: Vec::new(),
-        }
+        Self::at(images, 1, Surroundings::default(), std::iter::empty())
     }
 
     /// A store at `revision` with these keys.
-    pub(crate) fn at(images: &'a dyn Fn(u16) -> &'a Bytes, revision: i64, keys: impl Iterator<Item = (Location, KeyState)>) -> Self {
-        let mut store = Self { revision, leases_may_be_older: true, ..Self::empty(images) };
+    pub(crate) fn at(
+        images: &'a dyn Fn(u16) -> &'a Bytes,
+        revision: i64,
+        around: Surroundings,
+        keys: impl Iterator<Item = (Location, KeyState)>,
+    ) -> Self {
+        let mut store = Self { images, revision, keys: BTreeMap::new(), attached: HashMap::new(), around, changes: Vec::new() };
         for (key, version) in keys {
             let bytes = store.bytes(key).to_vec();
             if version.lease != 0 {
-                store.leases.entry(version.lease).or_default().insert(bytes.clone());
+                store.attached.entry(version.lease).or_default().insert(bytes.clone());
             }
             store.keys.insert(bytes, (key, version));
         }
@@ -94,54 +105,91 @@ impl<'a> Store<'a> {
     }
 
     /// Applies the request of an entry that lies in image `image`; returns what it changed.
-    pub(crate) fn apply(&mut self, image: u16, request: &Request) -> Vec<LogChange> {
+    ///
+    /// # Errors
+    ///
+    /// Whether etcd refused it cannot be told.
+    pub(crate) fn apply(&mut self, image: u16, entry: &Entry, request: &Request) -> Result<Vec<LogChange>, Undecided> {
         let file = File { bytes: (self.images)(image), image };
         let main = self.revision + 1;
-        let no_space = self.alarms.iter().any(|alarm| alarm.1 == AlarmType::Nospace as i32);
-        let corrupt = self.alarms.iter().any(|alarm| alarm.1 == AlarmType::Corrupt as i32);
-        let applied = match request {
-            Request::Alarm(alarm) => self.alarm(alarm),
-            Request::Auth(_) | Request::Membership(_) | Request::Nothing => Ok(()),
-            _ if corrupt => Err(Refused),
-            Request::Put(_) | Request::LeaseGrant(_) if no_space => Err(Refused),
-            Request::Put(put) => self.check(put).map(|()| self.put(file, put, main)),
-            Request::Delete(delete) => self.delete(delete, main),
-            Request::Txn(txn) => self.txn(file, txn, main, no_space),
-            Request::LeaseGrant(lease) => {
-                self.leases.entry(*lease).or_default();
-                Ok(())
-            }
-            Request::LeaseRevoke(lease) => {
-                let keys = self.leases.remove(lease).unwrap_or_default();
-                keys.iter().for_each(|key| self.remove(key, main));
-                Ok(())
-            }
-        };
+        let applied = self.request(file, entry, request, main);
         let changes = std::mem::take(&mut self.changes);
-        if applied.is_ok() && !changes.is_empty() {
+        if let Err(Refusal::Undecided(undecided)) = applied {
+            return Err(undecided);
+        }
+        if !changes.is_empty() {
             self.revision = main;
         }
-        changes
+        Ok(changes)
+    }
+
+    fn request(&mut self, file: File<'_>, entry: &Entry, request: &Request, main: i64) -> Result<(), Refusal> {
+        let author =
+            || if self.around.auth.as_ref().is_some_and(|auth| !auth.is_enabled) { Author::default() } else { Author::of_entry(entry) };
+        match request {
+            Request::Alarm(alarm) => self.around.alarm(alarm),
+            Request::Auth(auth) => {
+                let by = author();
+                self.around.authenticate(auth, &by)?;
+            }
+            Request::Membership(_) | Request::Nothing => {}
+            Request::Put(put) => {
+                let by = author();
+                require(!self.around.alarms_refuse(Asked::PutOrGrant)?)?;
+                require(!self.around.auth_refuses(|auth| Some(auth.permits_put(&by, put, self.attached(put.lease))))?)?;
+                self.check_put(put)?;
+                self.put(file, put, main);
+            }
+            Request::Delete(delete) => {
+                let by = author();
+                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                require(!self.around.auth_refuses(|auth| Some(auth.permits_delete(&by, delete)))?)?;
+                self.delete(delete, main);
+            }
+            Request::Txn(txn) => {
+                let by = author();
+                require(!self.around.alarms_refuse(Asked::Txn(txn))?)?;
+                require(!self.around.auth_refuses(|auth| auth.permits_txn(&by, txn, &|lease| self.attached(lease)))?)?;
+                self.txn(file, txn, main)?;
+            }
+            Request::Compaction(revision) => {
+                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                self.around.compact(*revision, self.revision);
+            }
+            Request::LeaseGrant(lease) => {
+                require(!self.around.alarms_refuse(Asked::PutOrGrant)?)?;
+                self.around.grant(lease);
+            }
+            Request::LeaseRevoke(lease) => {
+                let by = author();
+                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                require(!self.around.auth_refuses(|auth| Some(auth.permits_revoke(&by, self.attached(*lease))))?)?;
+                self.around.leases.remove(lease);
+                let keys = self.attached.remove(lease).unwrap_or_default();
+                keys.iter().for_each(|key| self.remove(key, main));
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of a lease.
+    fn attached(&self, lease: i64) -> impl Iterator<Item = &[u8]> {
+        self.attached.get(&lease).into_iter().flatten().map(|key| &key[..])
     }
 
     fn bytes(&self, place: Location) -> &'a [u8] {
         &(self.images)(place.image)[place.start as usize..place.start as usize + place.length as usize]
     }
 
-    fn alarm(&mut self, alarm: &AlarmRequest) -> Result<(), Refused> {
-        match AlarmAction::try_from(alarm.action) {
-            Ok(AlarmAction::Activate) => drop(self.alarms.insert((alarm.member_id, alarm.alarm))),
-            Ok(AlarmAction::Deactivate) => drop(self.alarms.remove(&(alarm.member_id, alarm.alarm))),
-            Ok(AlarmAction::Get) | Err(_) => {}
-        }
-        Ok(())
+    /// Whether etcd accepts the put: what it leaves to the old version must exist, and so must its lease.
+    fn check_put(&self, put: &PutRequest) -> Result<(), Refusal> {
+        require(!(put.ignore_value || put.ignore_lease) || self.keys.contains_key(&put.key[..]))?;
+        require(self.around.has_lease(put.lease)?)
     }
 
-    /// Whether etcd accepts the put: what it leaves to the old version must exist, and so must its lease.
-    fn check(&self, put: &PutRequest) -> Result<(), Refused> {
-        let is_there = || self.keys.contains_key(&put.key[..]);
-        let leased = put.lease == 0 || self.leases_may_be_older || self.leases.contains_key(&put.lease);
-        if ((put.ignore_value || put.ignore_lease) && !is_there()) || !leased { Err(Refused) } else { Ok(()) }
+    /// Whether etcd answers the read of a transaction: its revision must have come, and not be compacted.
+    fn check_range(&self, range: &RangeRequest) -> Result<(), Refusal> {
+        require(range.revision == 0 || (self.around.compacted..=self.revision).contains(&range.revision))
     }
 
     fn put(&mut self, file: File<'_>, put: &PutRequest, main: i64) {
@@ -155,27 +203,26 @@ impl<'a> Store<'a> {
             lease,
             value: old.filter(|_| put.ignore_value).map_or_else(|| file.location(&put.value), |old| old.value),
         };
-        if let Some(attached) = old.filter(|old| old.lease != lease).and_then(|old| self.leases.get_mut(&old.lease)) {
+        if let Some(attached) = old.filter(|old| old.lease != lease).and_then(|old| self.attached.get_mut(&old.lease)) {
             attached.remove(bytes);
         }
         if lease != 0 {
-            self.leases.entry(lease).or_default().insert(bytes.to_vec());
+            self.attached.entry(lease).or_default().insert(bytes.to_vec());
         }
         let key = file.location(&put.key);
         self.keys.insert(bytes.to_vec(), (key, version));
         self.change(EventKind::Put, main, key, version);
     }
 
-    fn delete(&mut self, delete: &DeleteRangeRequest, main: i64) -> Result<(), Refused> {
+    fn delete(&mut self, delete: &DeleteRangeRequest, main: i64) {
         for key in self.matching(&delete.key, &delete.range_end) {
             self.remove(&key, main);
         }
-        Ok(())
     }
 
     fn remove(&mut self, key: &[u8], main: i64) {
         let Some((place, version)) = self.keys.remove(key) else { return };
-        if let Some(attached) = self.leases.get_mut(&version.lease) {
+        if let Some(attached) = self.attached.get_mut(&version.lease) {
             attached.remove(key);
         }
         self.change(EventKind::Delete, main, place, KeyState::default());
@@ -197,22 +244,21 @@ impl<'a> Store<'a> {
         self.keys.range::<[u8], _>((Bound::Included(key), upper)).map(|(key, _)| key.clone()).collect()
     }
 
-    fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64, no_space: bool) -> Result<(), Refused> {
+    fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64) -> Result<(), Refusal> {
         // Every compare, also of a transaction within, sees the state before the first operation.
         let mut chosen = Vec::new();
         self.choose(txn, &mut chosen);
-        if no_space && holds_put(txn) {
-            return Err(Refused);
-        }
         for operation in &chosen {
-            if let Operation::RequestPut(put) = operation {
-                self.check(put)?;
+            match operation {
+                Operation::RequestPut(put) => self.check_put(put)?,
+                Operation::RequestRange(range) => self.check_range(range)?,
+                Operation::RequestDeleteRange(_) | Operation::RequestTxn(_) => {}
             }
         }
         for operation in chosen {
             match operation {
                 Operation::RequestPut(put) => self.put(file, put, main),
-                Operation::RequestDeleteRange(delete) => self.delete(delete, main)?,
+                Operation::RequestDeleteRange(delete) => self.delete(delete, main),
                 Operation::RequestTxn(_) | Operation::RequestRange(_) => {}
             }
         }
@@ -221,7 +267,8 @@ impl<'a> Store<'a> {
 
     fn choose<'t>(&self, txn: &'t TxnRequest, chosen: &mut Vec<&'t Operation>) {
         let holds = txn.compare.iter().all(|compare| self.holds(compare));
-        for operation in operations(if holds { &txn.success } else { &txn.failure }) {
+        let branch = if holds { &txn.success } else { &txn.failure };
+        for operation in branch.iter().filter_map(|operation| operation.request.as_ref()) {
             match operation {
                 Operation::RequestTxn(inner) => self.choose(inner, chosen),
                 other => chosen.push(other),
@@ -255,13 +302,4 @@ impl<'a> Store<'a> {
             Err(_) => true,
         }
     }
-}
-
-/// Whether any branch writes: a full database refuses such a transaction whichever branch would run.
-fn holds_put(txn: &TxnRequest) -> bool {
-    operations(&txn.success).chain(operations(&txn.failure)).any(|operation| match operation {
-        Operation::RequestPut(_) => true,
-        Operation::RequestDeleteRange(_) | Operation::RequestRange(_) => false,
-        Operation::RequestTxn(inner) => holds_put(inner),
-    })
 }

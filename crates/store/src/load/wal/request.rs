@@ -7,7 +7,9 @@ use super::administration::{AuthRequest, MembershipRequest};
 use super::log::Entry;
 use crate::proto::etcdserverpb::compare::CompareTarget;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
-use crate::proto::etcdserverpb::{self as pb, AlarmRequest, Compare, DeleteRangeRequest, PutRequest, RequestOp, TxnRequest};
+use crate::proto::etcdserverpb::{
+    self as pb, AlarmRequest, Compare, DeleteRangeRequest, LeaseGrantRequest, PutRequest, RequestOp, TxnRequest,
+};
 use crate::proto::raftpb::EntryType;
 
 /// A request of the log.
@@ -16,12 +18,14 @@ pub(crate) enum Request {
     Put(PutRequest),
     Delete(DeleteRangeRequest),
     Txn(TxnRequest),
-    LeaseGrant(i64),
+    LeaseGrant(LeaseGrantRequest),
     LeaseRevoke(i64),
+    /// Up to this revision.
+    Compaction(i64),
     Alarm(AlarmRequest),
     Auth(AuthRequest),
     Membership(MembershipRequest),
-    /// Reads, compactions, lease checkpoints, requests of the version 2 API, entries without data: they make no revision.
+    /// Reads, lease checkpoints, requests of the version 2 API, entries without data: they make no revision.
     Nothing,
 }
 
@@ -45,12 +49,13 @@ impl Request {
             return Some(Self::Membership(membership));
         }
         let auth = AuthRequest::of(&request);
-        let pb::InternalRaftRequest { put, delete_range, txn, lease_grant, lease_revoke, alarm, .. } = request;
+        let pb::InternalRaftRequest { put, delete_range, txn, compaction, lease_grant, lease_revoke, alarm, .. } = request;
         let request = put
             .map(Self::Put)
             .or(delete_range.map(Self::Delete))
             .or(txn.map(Self::Txn))
-            .or(lease_grant.map(|grant| Self::LeaseGrant(grant.id)))
+            .or(compaction.map(|compaction| Self::Compaction(compaction.revision)))
+            .or(lease_grant.map(Self::LeaseGrant))
             .or(lease_revoke.map(|revoke| Self::LeaseRevoke(revoke.id)))
             .or(alarm.map(Self::Alarm))
             .or(auth.map(Self::Auth))

@@ -8,6 +8,7 @@ use super::administration::{AuthRequest, MembershipRequest};
 use super::log::Entry;
 use super::record::{Next, Records};
 use super::request::{Request, operations};
+use crate::proto::authpb::Permission;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{InternalRaftRequest, PutRequest, RequestOp, TxnRequest};
 use crate::proto::raftpb::{ConfChangeType, EntryType};
@@ -128,27 +129,30 @@ fn request(kind: EntryType, hex: &str) -> Option<Request> {
 #[test]
 fn recorded_requests_of_authentication_are_named() {
     let recorded = [
-        (AuthRequest::RoleAdd, "a2060a0886f6d5cdd1c0a8e412824b060a04726f6f74"),
-        (AuthRequest::UserAdd, "a2060a0887f6d5cdd1c0a8e412e244150a04726f6f74120d726f6f742d70617373776f7264"),
-        (AuthRequest::UserGrantRole, "a2060a0888f6d5cdd1c0a8e41282450c0a04726f6f741204726f6f74"),
+        (AuthRequest::RoleAdd("root".into()), "a2060a0886f6d5cdd1c0a8e412824b060a04726f6f74"),
+        (AuthRequest::UserAdd("root".into()), "a2060a0887f6d5cdd1c0a8e412e244150a04726f6f74120d726f6f742d70617373776f7264"),
+        (AuthRequest::UserGrantRole("root".into(), "root".into()), "a2060a0888f6d5cdd1c0a8e41282450c0a04726f6f741204726f6f74"),
         (
-            AuthRequest::RoleGrantPermission,
+            AuthRequest::RoleGrantPermission(
+                "reader".into(),
+                Some(Permission { perm_type: 0, key: "/registry/".into(), range_end: "/registry0".into() }),
+            ),
             "a2060a088af6d5cdd1c0a8e4129a4b220a067265616465721218120a2f72656769737472792f1a0a2f726567697374727930",
         ),
         (
-            AuthRequest::RoleRevokePermission,
+            AuthRequest::RoleRevokePermission("reader".into(), "/registry/".into(), "/registry0".into()),
             "a2060a088bf6d5cdd1c0a8e412a24b200a06726561646572120a2f72656769737472792f1a0a2f726567697374727930",
         ),
-        (AuthRequest::UserChangePassword, "a2060a088df6d5cdd1c0a8e412fa440d0a03616e6e1206736563726574"),
-        (AuthRequest::UserRevokeRole, "a2060a088ff6d5cdd1c0a8e4128a450d0a03616e6e1206726561646572"),
-        (AuthRequest::UserGet, "a2060a0890f6d5cdd1c0a8e412f244050a03616e6e"),
-        (AuthRequest::UserList, "a2060a0891f6d5cdd1c0a8e412924500"),
-        (AuthRequest::RoleList, "a2060a0892f6d5cdd1c0a8e4129a4500"),
-        (AuthRequest::RoleGet, "a2060a0893f6d5cdd1c0a8e412924b080a06726561646572"),
-        (AuthRequest::UserDelete, "a2060a0894f6d5cdd1c0a8e412ea44050a03616e6e"),
-        (AuthRequest::RoleDelete, "a2060a0895f6d5cdd1c0a8e4128a4b080a06726561646572"),
+        (AuthRequest::UserChangePassword("ann".into()), "a2060a088df6d5cdd1c0a8e412fa440d0a03616e6e1206736563726574"),
+        (AuthRequest::UserRevokeRole("ann".into(), "reader".into()), "a2060a088ff6d5cdd1c0a8e4128a450d0a03616e6e1206726561646572"),
+        (AuthRequest::Read("UserGet"), "a2060a0890f6d5cdd1c0a8e412f244050a03616e6e"),
+        (AuthRequest::Read("UserList"), "a2060a0891f6d5cdd1c0a8e412924500"),
+        (AuthRequest::Read("RoleList"), "a2060a0892f6d5cdd1c0a8e4129a4500"),
+        (AuthRequest::Read("RoleGet"), "a2060a0893f6d5cdd1c0a8e412924b080a06726561646572"),
+        (AuthRequest::UserDelete("ann".into()), "a2060a0894f6d5cdd1c0a8e412ea44050a03616e6e"),
+        (AuthRequest::RoleDelete("reader".into()), "a2060a0895f6d5cdd1c0a8e4128a4b080a06726561646572"),
         (AuthRequest::Enable, "a2060a0899f6d5cdd1c0a8e412c23e00"),
-        (AuthRequest::Authenticate, "a2060a089bf6d5cdd1c0a8e412a23f180a04726f6f741a105351757142594a7073716a6873506143"),
+        (AuthRequest::Read("Authenticate"), "a2060a089bf6d5cdd1c0a8e412a23f180a04726f6f741a105351757142594a7073716a6873506143"),
         (AuthRequest::Disable, "a20612089cf6d5cdd1c0a8e4121204726f6f74180d9a3f00"),
     ];
     for (wanted, hex) in recorded {

@@ -1,0 +1,221 @@
+//! Takes the pairs of etcd's bucket `key` into the index: each is a change.
+//!
+//! Of a database that a running etcd writes they count only as far as the file says so afterwards, and keys are copied, as their pages may be used
+//! again while the index is made.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+
+use super::bolt::Pair;
+use super::mvcc::{KeyValuePlaces, RevisionKey};
+use crate::versions::{Interner, Location, StoredChange, VersionsBuilder};
+use crate::{EventKind, Origin};
+
+/// Takes the pairs of the bucket in their order.
+pub(super) struct Reader<'a> {
+    /// The mapping, and its number among the index's images.
+    bytes: Bytes,
+    image: u16,
+    layer: usize,
+    pub builder: &'a mut VersionsBuilder,
+    /// The copies, where the file is being written.
+    pub copies: Option<Copies>,
+    /// The key of the last pair that counts.
+    after: Option<Vec<u8>>,
+    /// The change read last.
+    last: Option<(i64, i64)>,
+    /// Markers that a restore left: nothing ever had the revisions before them.
+    markers: Vec<i64>,
+    /// Each a sentence, with the place of its entry.
+    bad: Vec<((i64, i64), String)>,
+}
+
+/// Copies of what lies in pages that may be used again.
+pub(super) struct Copies {
+    keys: Interner,
+    image_of_keys: u16,
+    image_of_values: u16,
+}
+
+impl Copies {
+    /// Adds the images that the copies will be in.
+    pub(super) fn new(builder: &mut VersionsBuilder) -> Option<Self> {
+        let mut image = || builder.image(Bytes::new());
+        Some(Self { keys: Interner::default(), image_of_keys: image()?, image_of_values: image()? })
+    }
+
+    /// Copies the key of a change out of the mapping.
+    pub(super) fn own_key(&mut self, mapping: &[u8], found: &mut StoredChange) {
+        let id = self.keys.id(&mapping[found.key.start as usize..found.key.start as usize + found.key.length as usize]);
+        found.key = self.keys.place(self.image_of_keys, id);
+    }
+
+    /// The bytes of a key that was copied.
+    pub(super) fn key(&self, place: Location) -> &[u8] {
+        self.keys.bytes(place)
+    }
+
+    /// Hands the keys over to the index.
+    pub(super) fn finish(self, builder: &mut VersionsBuilder) {
+        builder.fill_image(self.image_of_keys, self.keys.into_bytes());
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: Bytes, image: u16, layer: usize, builder: &'a mut VersionsBuilder, copies: Option<Copies>) -> Self {
+        Self { bytes, image, layer, builder, copies, after: None, last: None, markers: Vec::new(), bad: Vec::new() }
+    }
+
+    pub(super) fn pair(&mut self, pair: &Pair) {
+        let place = self.last.unwrap_or_default();
+        let Some(key) = RevisionKey::read(&self.bytes[pair.key.clone()]).filter(|_| !pair.is_bucket) else {
+            return self.bad(place, pair, "its key is no revision");
+        };
+        let place = (key.main, key.sub);
+        if self.last.replace(place) == Some(place) {
+            return self.bad(place, pair, &format!("revision {}: it is a second change {}", key.main, key.sub));
+        }
+        // A restore with --bump-revision leaves a marker without a value.
+        if pair.value.is_empty() && !key.tombstone {
+            return self.markers.push(key.main);
+        }
+        match found(&self.bytes, self.image, key, pair.value.start, pair.value.len(), Origin::Db) {
+            Ok(mut found) => {
+                if let Some(copies) = &mut self.copies {
+                    copies.own_key(&self.bytes, &mut found);
+                }
+                self.builder.push(self.layer, found);
+            }
+            Err(problem) => self.bad(place, pair, &format!("revision {}: {problem}", key.main)),
+        }
+    }
+
+    /// The key of the last pair that counts, whatever happens to its page.
+    pub(super) fn after(&self) -> Option<&[u8]> {
+        self.after.as_deref()
+    }
+
+    /// Forgets what a pass read behind `sound`, the key of the last pair of it that counts.
+    pub(super) fn forget_after_pass(&mut self, sound: Option<Vec<u8>>) {
+        // An unreadable key says nothing of how far the index came.
+        self.after = sound.or(self.after.take()).filter(|key| RevisionKey::read(key).is_some());
+        let last = self.after.as_deref().and_then(RevisionKey::read).map(|key| (key.main, key.sub));
+        self.builder.forget_after(self.layer, last);
+        self.last = last;
+        self.bad.retain(|(place, _)| Some(*place) <= last);
+        self.markers.retain(|marker| Some((*marker, 0)) <= last);
+    }
+
+    /// Forgets all that was read.
+    pub(super) fn forget_all(&mut self) {
+        self.after = None;
+        self.forget_after_pass(None);
+    }
+
+    /// The deletions up to a revision.
+    pub(super) fn deletions_upto(&self, revision: i64) -> Vec<StoredChange> {
+        let is_one = |found: &&StoredChange| found.kind == EventKind::Delete && found.main <= revision;
+        self.builder.changes_of(self.layer).filter(is_one).cloned().collect()
+    }
+
+    /// Adds those of some changes that are not there.
+    pub(super) fn add_missing(&mut self, changes: Vec<StoredChange>) {
+        let known: HashSet<(i64, i64)> = self.builder.changes_of(self.layer).map(|found| (found.main, found.sub)).collect();
+        let missing = changes.into_iter().filter(|found| !known.contains(&(found.main, found.sub))).collect();
+        self.builder.insert_first(self.layer, missing);
+    }
+
+    /// Copies the values of the newest changes, whose leaf the next transaction replaces; returns the copies and where each lies.
+    pub(super) fn copy_newest(&mut self) -> (Vec<u8>, Vec<Location>) {
+        const MOST: usize = 200;
+        const MOST_BYTES: usize = 4 << 20;
+        let (mut bytes, mut places) = (Vec::new(), Vec::new());
+        let Some(Copies { image_of_values: image, .. }) = self.copies else { return (bytes, places) };
+        for found in self.builder.newest_of(self.layer).take(MOST).take_while(|found| bytes_of(found.value).len() < MOST_BYTES) {
+            let place = Location { image, start: bytes.len() as u64, length: found.value.length };
+            bytes.extend_from_slice(&self.bytes[bytes_of(found.value)]);
+            places.push(place);
+            if bytes.len() > MOST_BYTES {
+                break;
+            }
+        }
+        (bytes, places)
+    }
+
+    /// Lets the newest changes have their values in the copies.
+    pub(super) fn use_copies(&mut self, (bytes, places): (Vec<u8>, Vec<Location>)) {
+        let Some(Copies { image_of_values, .. }) = self.copies else { return };
+        self.builder.fill_image(image_of_values, bytes.into());
+        self.builder.newest_of(self.layer).zip(places).for_each(|(found, place)| found.value = place);
+    }
+
+    /// The newest revision of all that was read, what could not be read, and the copies.
+    pub(super) fn finish(self) -> (i64, Vec<String>, Option<Copies>) {
+        self.markers.iter().for_each(|&marker| self.builder.skip(0, marker));
+        let newest = self.builder.newest_of(self.layer).next().map_or(0, |found| found.main);
+        let newest = self.markers.iter().copied().fold(newest, i64::max);
+        (newest, self.bad.into_iter().map(|(_, sentence)| sentence).collect(), self.copies)
+    }
+
+    fn bad(&mut self, place: (i64, i64), pair: &Pair, problem: &str) {
+        /// More are not listed one by one.
+        const MOST: usize = 20;
+        match self.bad.len() {
+            0..MOST => self.bad.push((place, format!("an entry at byte {} cannot be read: {problem}", pair.key.start))),
+            MOST => self.bad.push((place, "more entries like these cannot be read".to_owned())),
+            _ => {}
+        }
+    }
+}
+
+/// The bytes at a place.
+fn bytes_of(place: Location) -> std::ops::Range<usize> {
+    place.start as usize..place.start as usize + place.length as usize
+}
+
+/// Makes a change of an entry: its revision key, and its `KeyValue` at `start`.
+pub(super) fn found(
+    bytes: &[u8],
+    image: u16,
+    key: RevisionKey,
+    start: usize,
+    length: usize,
+    origin: Origin,
+) -> Result<StoredChange, &'static str> {
+    let read = KeyValuePlaces::read(&bytes[start..start + length]).ok_or("it is no KeyValue")?;
+    if read.key.is_empty() {
+        return Err("it has no key");
+    }
+    if !key.tombstone && read.mod_revision != key.main {
+        return Err("it says to be of another revision");
+    }
+    if !is_plausible(key, &read) {
+        return Err("its numbers do not fit each other");
+    }
+    let place = |range: std::ops::Range<usize>| Location { image, start: (start + range.start) as u64, length: range.len() as u32 };
+    Ok(StoredChange {
+        main: key.main,
+        sub: key.sub,
+        kind: if key.tombstone { EventKind::Delete } else { EventKind::Put },
+        origin,
+        key: place(read.key),
+        value: place(if key.tombstone { 0..0 } else { read.value }),
+        create_revision: read.create_revision,
+        version: read.version,
+        replaced: 0,
+        lease: read.lease,
+    })
+}
+
+/// A put's numbers must fit each other; a tombstone has none.
+fn is_plausible(key: RevisionKey, read: &KeyValuePlaces) -> bool {
+    let KeyValuePlaces { create_revision, mod_revision, version, lease, .. } = *read;
+    if key.tombstone {
+        return create_revision == 0 && mod_revision == 0 && version == 0 && lease == 0 && read.value.is_empty();
+    }
+    // Each version takes a revision of its own.
+    create_revision >= 1
+        && (1..=mod_revision - create_revision + 1).contains(&version)
+        && (version == 1) == (create_revision == mod_revision)
+}

@@ -1,0 +1,106 @@
+//! What proves that rows were changed or lost: kine writes most of a row twice, into the rows that replace it and into an index.
+
+use std::collections::HashMap;
+
+use super::row::{Digests, Role};
+use super::rows::Row;
+use super::schema::NameEntry;
+
+/// More sentences of a kind are not written; of the rest the revisions are named.
+const MOST: usize = 20;
+
+/// A sentence, and the revisions of which it says something.
+pub(super) struct Finding {
+    /// None where it is not known which.
+    pub(super) revisions: Vec<i64>,
+    /// What is wrong.
+    pub(super) sentence: String,
+}
+
+impl Finding {
+    pub(super) fn new(revisions: impl Into<Vec<i64>>, sentence: String) -> Self {
+        Self { revisions: revisions.into(), sentence }
+    }
+}
+
+/// The first sentences, and how many more there are of which revisions, so that each revision that may be shown wrongly is named.
+pub(super) fn listed(findings: Vec<Finding>, more: &str) -> Vec<String> {
+    let rest = findings.len().saturating_sub(MOST);
+    let mut revisions: Vec<i64> = findings.iter().skip(MOST).flat_map(|finding| finding.revisions.iter().copied()).collect();
+    revisions.sort_unstable();
+    revisions.dedup();
+    let mut listed: Vec<String> = findings.into_iter().take(MOST).map(|finding| finding.sentence).collect();
+    if rest > 0 {
+        let revisions: Vec<String> = revisions.iter().map(i64::to_string).collect();
+        let of = if revisions.is_empty() { String::new() } else { format!(": revisions {}", revisions.join(", ")) };
+        listed.push(format!("{rest} more {more}{of}"));
+    }
+    listed
+}
+
+/// Where rows, ascending, contradict the rows that they replaced; each a sentence.
+pub(super) fn of_rows(rows: &[Row], digests: &Digests) -> Vec<String> {
+    let nothing = digests.of(b"");
+    let by_id: HashMap<i64, &Row> = rows.iter().map(|row| (row.columns.id, row)).collect();
+    let mut last: HashMap<u64, i64> = HashMap::new();
+    let mut found = Vec::new();
+    for row in rows.iter().filter(|row| row.role == Role::Change) {
+        let (id, prev) = (row.columns.id, row.columns.prev_revision);
+        let before = last.insert(row.name_digest, id);
+        if before.is_some_and(|before| before > prev) {
+            let between = before.unwrap_or_default();
+            let sentence = format!("revision {id} says that it replaced {prev}, though revision {between} of its key lies between");
+            found.push(Finding::new([id, prev, between], sentence));
+        }
+        let Some(replaced) = by_id.get(&prev) else { continue };
+        let made = if replaced.columns.created { prev } else { replaced.columns.create_revision };
+        let problem = if replaced.name_digest != row.name_digest {
+            "is of another key"
+        } else if replaced.columns.deleted != row.columns.created {
+            "does not go before it: a key is made where there is none, and written or deleted where there is one"
+        } else if row.columns.created {
+            continue;
+        } else if row.columns.create_revision != made {
+            "says that the key was made at another revision"
+        } else if row.old.as_ref().map_or(nothing, |old| old.digest) != replaced.value_digest {
+            "has another value than it says"
+        } else {
+            continue;
+        };
+        let sentence =
+            format!("revisions {id} and {prev}, which it replaced, contradict each other, so one of them was changed: {prev} {problem}");
+        found.push(Finding::new([id, prev], sentence));
+    }
+    listed(found, "revisions contradict the one that they replaced")
+}
+
+/// Where rows, ascending, and the index of names contradict each other; each a sentence.
+pub(super) fn of_names(rows: &[Row], names: &[NameEntry], digests: &Digests) -> Vec<String> {
+    let mut entries: HashMap<i64, &NameEntry> = names.iter().map(|entry| (entry.id, entry)).collect();
+    let mut found = Vec::new();
+    for row in rows {
+        let id = row.columns.id;
+        match entries.remove(&id) {
+            None => {
+                let sentence = format!("the row of revision {id} is not in the index of names, so one of them was changed");
+                found.push(Finding::new([id], sentence));
+            }
+            Some(entry) if (digests.of(&entry.name), entry.prev_revision) != (row.name_digest, row.columns.prev_revision) => {
+                let key = String::from_utf8_lossy(&entry.name);
+                let prev = entry.prev_revision;
+                let sentence = format!(
+                    "the row of revision {id} is another one in the index of names ({key}, which replaced {prev}), so one of them was changed"
+                );
+                found.push(Finding::new([id, prev, row.columns.prev_revision], sentence));
+            }
+            Some(_) => {}
+        }
+    }
+    let mut lost: Vec<&NameEntry> = entries.into_values().collect();
+    lost.sort_unstable_by_key(|entry| entry.id);
+    found.extend(lost.into_iter().map(|entry| {
+        let (id, key) = (entry.id, String::from_utf8_lossy(&entry.name));
+        Finding::new([id], format!("the row of revision {id} is lost; the index of names says that it was of {key}"))
+    }));
+    listed(found, "rows differ from the index of names")
+}

@@ -1,0 +1,129 @@
+//! Which files a kine database is, and their bytes: read where they lie, copied while a running k3s has them open, never written.
+//!
+//! SQLite itself would make a `-shm` file beside the database to read it, and write the log back when it closes it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use super::super::image::{self, Image};
+use super::super::mapped::map;
+use super::super::{Limits, Problem};
+use crate::Error;
+
+/// A database file, and its log.
+pub(in super::super) struct Files {
+    /// The database.
+    pub(super) file: Bytes,
+    /// The log; empty where there is none.
+    pub(super) log: Bytes,
+    /// Whether a running k3s has them open, so that the log's end is being written.
+    pub(super) is_open: bool,
+    /// What is wrong with them, each a sentence.
+    pub(super) problems: Vec<String>,
+}
+
+/// Where k3s keeps its database, from the directories that people name.
+const PLACES: [&str; 4] = ["state.db", "db/state.db", "server/db/state.db", "k3s/server/db/state.db"];
+
+/// The database in a directory of k3s.
+pub(in super::super) fn in_directory(directory: &Path) -> Option<PathBuf> {
+    let is_there = |place: &PathBuf| place.is_file() || beside(&place.to_string_lossy(), "-wal").is_file();
+    PLACES.iter().map(|place| directory.join(place)).find(is_there)
+}
+
+fn beside(path: &str, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{path}{suffix}"))
+}
+
+impl Files {
+    /// The bytes of a database and of its log.
+    pub(in super::super) fn of_pair(file: Bytes, log: Bytes) -> Self {
+        Self { file, log, is_open: false, problems: Vec::new() }
+    }
+
+    /// The bytes of one file: a database, or a log alone.
+    pub(in super::super) fn of_bytes(bytes: Bytes, cut: Option<String>) -> Self {
+        let (file, log) = if super::is_log(&bytes) { (Bytes::new(), bytes) } else { (bytes, Bytes::new()) };
+        Self { file, log, is_open: false, problems: cut.into_iter().collect() }
+    }
+
+    /// The file at `path`, which was opened as `image`, and what lies beside it.
+    pub(in super::super) fn with_log(path: &str, image: Image, limits: &Limits) -> Result<Self, Problem> {
+        let log = beside(path, "-wal");
+        if path == "-" || super::is_log(&image.bytes) {
+            return Ok(Self::of_bytes(image.bytes, image.cut));
+        }
+        let mut files = match File::open(path) {
+            Ok(file) if is_in_use(&file) => Self::copied(path, &file, &log)?,
+            _ => {
+                let has_log = fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0);
+                let log = if has_log { image::open(&log.to_string_lossy(), limits)?.bytes } else { Bytes::new() };
+                Self { file: image.bytes, log, is_open: false, problems: image.cut.into_iter().collect() }
+            }
+        };
+        let mut journal = [0; 8];
+        let is_hot = File::open(beside(path, "-journal")).and_then(|mut file| file.read_exact(&mut journal)).is_ok();
+        if is_hot && journal.iter().any(|&byte| byte != 0) {
+            files.problems.push(
+                "a rollback journal lies beside it, so its last transaction is unfinished and what is shown of it may never have been; kine keeps none"
+                    .to_owned(),
+            );
+        }
+        Ok(files)
+    }
+
+    /// Copies files that are being written. A log is begun anew only when all of it was written back into the database, and then
+    /// has another header: as long as the header stays, the log that is read after the database holds whatever changed in it meanwhile.
+    fn copied(path: &str, file: &File, log: &Path) -> Result<Self, Problem> {
+        const ATTEMPTS: usize = 20;
+        let failed = |cause| Problem::Known(Error::File { path: path.to_owned(), cause });
+        for _ in 0..ATTEMPTS {
+            let before = state(file, log).map_err(failed)?;
+            let copied = (copy(path, file).map_err(failed)?, File::open(log).and_then(|log| copy(path, &log)).unwrap_or_default());
+            if state(file, log).map_err(failed)? == before {
+                return Ok(Self { file: copied.0, log: copied.1, is_open: true, problems: Vec::new() });
+            }
+        }
+        Err(Problem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))
+    }
+}
+
+/// What stays the same as long as the log is not begun anew: its header, and without one when the database was last written.
+fn state(file: &File, log: &Path) -> io::Result<(Vec<u8>, Option<std::time::SystemTime>)> {
+    const HEADER: u64 = 32;
+    let mut header = Vec::new();
+    match File::open(log) {
+        Ok(log) => drop(log.take(HEADER).read_to_end(&mut header)?),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+        Err(cause) => return Err(cause),
+    }
+    let written = if header.is_empty() { Some(file.metadata()?.modified()?) } else { None };
+    Ok((header, written))
+}
+
+/// Copies a file into one without a name.
+fn copy(name: &str, mut from: &File) -> io::Result<Bytes> {
+    let mut copy = tempfile::tempfile()?;
+    from.seek(SeekFrom::Start(0))?;
+    io::copy(&mut from, &mut copy)?;
+    map(name, &copy)
+}
+
+/// Whether another process has the database open: in the mode of its log SQLite then holds a shared lock of these bytes.
+#[cfg(unix)]
+fn is_in_use(file: &File) -> bool {
+    /// The bytes of the shared lock: `os_unix.c` of SQLite 3.51.
+    const SHARED: (u64, u64) = (0x4000_0002, 510);
+    use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+    let lock = Flock { start: SHARED.0, length: SHARED.1, pid: None, typ: FlockType::WriteLock, offset_type: FlockOffsetType::Set };
+    // File systems without locks tell nothing.
+    fcntl_getlk(file, &lock).is_ok_and(|held| held.is_some())
+}
+
+#[cfg(not(unix))]
+fn is_in_use(_file: &File) -> bool {
+    true
+}

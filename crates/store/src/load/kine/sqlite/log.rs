@@ -1,0 +1,191 @@
+//! SQLite's write-ahead log: whole pages, each with a checksum that goes on from the one before it.
+//!
+//! What SQLite itself reads of it is the run of frames from its beginning to the last commit whose checksums hold. Behind it lie frames of
+//! earlier generations that were not written over yet: pages as they were once, of which whole transactions count.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::pages::PageNumber;
+use super::{page_size, u32_at};
+
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+/// The lowest bit says in which order the words are that checksums are made of.
+const MAGIC: u32 = 0x377f_0682;
+
+/// A log, its frames in runs.
+pub(in super::super) struct Log {
+    /// The whole file.
+    pub(in super::super) bytes: Bytes,
+    /// The size of pages, where its header holds.
+    pub(in super::super) page_size: Option<usize>,
+    /// The committed frames first, then runs of others.
+    pub(in super::super) runs: Vec<Run>,
+    /// How many pages the database has after the last commit.
+    pub(in super::super) pages: Option<PageNumber>,
+    /// Where the committed frames end.
+    pub(in super::super) end: usize,
+    /// What is wrong with it, each a sentence.
+    pub(in super::super) problems: Vec<String>,
+}
+
+/// Frames that follow each other, up to a commit.
+#[derive(Default)]
+pub(in super::super) struct Run {
+    /// The page of each frame, and where it begins.
+    pub(in super::super) frames: Vec<(PageNumber, usize)>,
+    /// The frames of each page, ascending.
+    by_page: HashMap<PageNumber, Vec<usize>>,
+}
+
+impl Run {
+    fn push(&mut self, page: PageNumber, start: usize) {
+        self.by_page.entry(page).or_default().push(self.frames.len());
+        self.frames.push((page, start));
+    }
+
+    /// Where the last copy of a page begins.
+    pub(in super::super) fn newest(&self, page: PageNumber) -> Option<usize> {
+        self.by_page.get(&page).and_then(|frames| frames.last()).map(|&frame| self.frames[frame].1)
+    }
+
+    /// Where the last copy of a page up to `frame` begins.
+    pub(in super::super) fn at(&self, page: PageNumber, frame: usize) -> Option<usize> {
+        let frames = self.by_page.get(&page)?;
+        let upto = frames.partition_point(|&of_page| of_page <= frame);
+        frames[..upto].last().map(|&frame| self.frames[frame].1)
+    }
+
+    /// Whether it holds a page.
+    pub(in super::super) fn holds(&self, page: PageNumber) -> bool {
+        self.by_page.contains_key(&page)
+    }
+
+    /// The pages that it holds.
+    pub(in super::super) fn pages(&self) -> impl Iterator<Item = PageNumber> + '_ {
+        self.by_page.keys().copied()
+    }
+}
+
+/// A frame whose checksum goes on from the frame before it.
+struct Frame {
+    page: PageNumber,
+    /// Pages of the database after the transaction that it ends; 0 where it ends none.
+    commit: PageNumber,
+    start: usize,
+}
+
+impl Log {
+    /// No log.
+    pub(in super::super) fn none() -> Self {
+        Self { bytes: Bytes::new(), page_size: None, runs: vec![Run::default()], pages: None, end: 0, problems: Vec::new() }
+    }
+
+    /// Reads a log; where its header is damaged, its frames are pages of `size` bytes.
+    pub(in super::super) fn read(bytes: Bytes, size: usize) -> Self {
+        if bytes.is_empty() {
+            return Self::none();
+        }
+        let header = LogHeader::read(&bytes);
+        let mut log = Self { bytes: bytes.clone(), page_size: header.as_ref().map(|header| header.page_size), ..Self::none() };
+        // Of a log that was never written to its end the first bytes are still zeros, and of one that was reset they are all there is.
+        if header.is_none() && bytes.iter().take(HEADER).any(|&byte| byte != 0) {
+            log.problems.push("the header of state.db-wal is damaged, so SQLite itself would not read it".to_owned());
+        }
+        let size = log.page_size.unwrap_or(size);
+        let orders = header.as_ref().map_or(vec![false, true], |header| vec![header.is_big_endian]);
+        let segments = orders.iter().map(|&order| segments(&bytes, size, order, header.as_ref())).max_by_key(Vec::len).unwrap_or_default();
+        let mut later = 0;
+        for Segment { from_the_start, is_of_header, frames } in segments {
+            let commits = frames.iter().filter(|frame| frame.commit > 0).count();
+            if from_the_start {
+                let committed = frames.iter().rposition(|frame| frame.commit > 0).map_or(&[][..], |last| &frames[..=last]);
+                committed.iter().for_each(|frame| log.runs[0].push(frame.page, frame.start));
+                log.pages = committed.last().map(|frame| frame.commit);
+                log.end = committed.last().map_or(HEADER, |frame| frame.start + size);
+            } else if commits > 1 {
+                // Its first transaction may have begun in frames that are lost.
+                let first = frames.iter().position(|frame| frame.commit > 0).map_or(0, |first| first + 1);
+                let last = frames.iter().rposition(|frame| frame.commit > 0).unwrap_or_default();
+                let mut run = Run::default();
+                frames[first..=last].iter().for_each(|frame| run.push(frame.page, frame.start));
+                later += if is_of_header { run.frames.len() } else { 0 };
+                log.runs.push(run);
+            }
+        }
+        if later > 0 {
+            log.problems.push(format!(
+                "state.db-wal cannot be verified from byte {} on, though {later} frames behind it can; SQLite itself would not read these",
+                log.end.max(HEADER)
+            ));
+        }
+        log
+    }
+}
+
+struct LogHeader {
+    page_size: usize,
+    is_big_endian: bool,
+    salts: (u32, u32),
+    checksum: (u32, u32),
+}
+
+impl LogHeader {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let word = |number: usize| u32_at(bytes, 4 * number);
+        let magic = word(0).filter(|magic| magic & !1 == MAGIC)?;
+        let is_big_endian = magic & 1 == 1;
+        let checksum = (word(6)?, word(7)?);
+        (checksummed(&bytes[..24], is_big_endian, (0, 0)) == checksum).then_some(())?;
+        Some(Self { page_size: page_size(word(2)?)?, is_big_endian, salts: (word(4)?, word(5)?), checksum })
+    }
+}
+
+/// Frames that follow each other, each verified by the one before it, all of one generation.
+struct Segment {
+    from_the_start: bool,
+    /// Whether the header is of this generation.
+    is_of_header: bool,
+    frames: Vec<Frame>,
+}
+
+fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogHeader>) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut before = header.map(|header| (header.salts, header.checksum));
+    let mut is_going_on = false;
+    for (number, start) in (HEADER..bytes.len()).step_by(FRAME_HEADER + size).enumerate() {
+        let Some(frame) = bytes.get(start..start + FRAME_HEADER + size) else { break };
+        let word = |number: usize| u32_at(frame, 4 * number).unwrap_or_default();
+        let (salts, checksum) = ((word(2), word(3)), (word(4), word(5)));
+        let holds = before.is_some_and(|(of_salts, of_checksum)| {
+            let sum = checksummed(&frame[..8], is_big_endian, of_checksum);
+            of_salts == salts && word(0) > 0 && checksummed(&frame[FRAME_HEADER..], is_big_endian, sum) == checksum
+        });
+        if holds {
+            if !is_going_on {
+                let is_of_header = header.is_some_and(|header| header.salts == salts);
+                segments.push(Segment { from_the_start: number == 0 && is_of_header, is_of_header, frames: Vec::new() });
+            }
+            let frame = || Frame { page: word(0), commit: word(1), start: start + FRAME_HEADER };
+            segments.last_mut().into_iter().for_each(|segment| segment.frames.push(frame()));
+        }
+        is_going_on = holds;
+        before = Some((salts, checksum));
+    }
+    segments
+}
+
+/// The checksum of words, going on from another one.
+fn checksummed(bytes: &[u8], is_big_endian: bool, from: (u32, u32)) -> (u32, u32) {
+    let word = |bytes: &[u8]| {
+        let bytes = bytes.try_into().unwrap_or_default();
+        if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    };
+    bytes.chunks_exact(8).fold(from, |(one, other), words| {
+        let one = one.wrapping_add(word(&words[..4])).wrapping_add(other);
+        (one, other.wrapping_add(word(&words[4..])).wrapping_add(one))
+    })
+}

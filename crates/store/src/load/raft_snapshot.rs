@@ -1,0 +1,58 @@
+//! A raft snapshot (`.snap`): the cluster's members at some entry. It holds no keys.
+//!
+//! Source: etcd v3.6, `server/etcdserver/api/snap/snapshotter.go` (the file) and `api/v2store` (its data, JSON).
+
+use bytes::Bytes;
+use prost::Message;
+use serde_json::Value;
+
+use super::db_file::Facts;
+use crate::proto::{raftpb, snappb};
+use crate::versions::{Layer, VersionsBuilder};
+use crate::{Member, Revision, RevisionSpan};
+
+/// Reads the file; `None` where it is none. Its checksum says whether it is one.
+pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<Facts> {
+    let outer = snappb::Snapshot::decode(file.clone()).ok().filter(|outer| !outer.data.is_empty())?;
+    if crc32c::crc32c(&outer.data) != outer.crc {
+        return None;
+    }
+    let inner = raftpb::Snapshot::decode(outer.data).ok()?;
+    let metadata = inner.metadata.unwrap_or_default();
+    let store: Value = serde_json::from_slice(&inner.data).unwrap_or_default();
+    let mut members = Vec::new();
+    read_members(store.get("Root").unwrap_or(&Value::Null), &mut members);
+    let span = RevisionSpan { oldest: Revision(1), newest: Revision(1), compacted: None };
+    let layer = builder.layer(Layer { span: Some(span), ..Layer::default() })?;
+    let bytes = file.len() as u64;
+    let left_out = vec![format!(
+        "is a raft snapshot of entry {}: it names {} members and holds no keys, which are in member/snap/db and the log",
+        metadata.index,
+        members.len()
+    )];
+    let voters = metadata.conf_state.map(|state| state.voters.len());
+    Some(Facts {
+        file_bytes: bytes,
+        in_use_bytes: bytes,
+        members,
+        voters,
+        span: Some(span),
+        layer: Some(layer),
+        left_out,
+        ..Facts::default()
+    })
+}
+
+/// Finds the nodes `/0/members/<id>/attributes` of the store.
+fn read_members(node: &Value, members: &mut Vec<Member>) {
+    let path = node.get("Path").and_then(Value::as_str).unwrap_or_default();
+    if let Some(id) = path.strip_prefix("/0/members/").and_then(|rest| rest.strip_suffix("/attributes")) {
+        let attributes: Value =
+            node.get("Value").and_then(Value::as_str).and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        let urls = attributes.get("clientURLs").and_then(Value::as_array).into_iter().flatten();
+        let endpoint = urls.filter_map(Value::as_str).collect::<Vec<_>>().join(",");
+        members.push(Member { endpoint, id: id.to_owned(), ..Member::default() });
+    }
+    let children = node.get("Children").and_then(Value::as_object);
+    children.into_iter().flatten().for_each(|(_, child)| read_members(child, members));
+}

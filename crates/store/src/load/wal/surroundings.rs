@@ -1,0 +1,150 @@
+//! What decides beside the keys whether etcd refuses a request: users and roles, alarms, leases, and how far history was compacted.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::administration::AuthRequest;
+use super::auth::{Auth, Author};
+use super::request::operations;
+use crate::proto::etcdserverpb::alarm_request::AlarmAction;
+use crate::proto::etcdserverpb::request_op::Request as Operation;
+use crate::proto::etcdserverpb::{AlarmRequest, AlarmType, LeaseGrantRequest, TxnRequest};
+
+/// The longest time to live that a lease can be granted, in seconds (etcd v3.4.23, `lease/lessor.go`).
+const MAX_LEASE_TTL: i64 = 9_000_000_000;
+
+/// Why what became of a request cannot be told: a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Undecided(pub &'static str);
+
+/// The state of all that is no key, after some entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    /// The leases that exist.
+    pub leases: HashSet<i64>,
+    /// Whether there may be leases besides these.
+    pub has_other_leases: bool,
+    /// Members and the alarms that they raised.
+    pub alarms: BTreeSet<(u64, i32)>,
+    /// `None` where it cannot be read.
+    pub auth: Option<Auth>,
+    /// The revision up to which history was compacted; -1 where it never was.
+    pub compacted: i64,
+    /// Whether alarms of both kinds met: up to 3.5 the later one replaced the other until etcd was started again.
+    alarms_met: bool,
+    /// Whether an alarm was raised in the log: up to 3.5 nobody was asked for permissions from then until it was disarmed or etcd was
+    /// started again.
+    may_skip_auth: bool,
+}
+
+impl Default for Surroundings {
+    /// Those of a new cluster.
+    fn default() -> Self {
+        Self {
+            leases: HashSet::new(),
+            has_other_leases: false,
+            alarms: BTreeSet::new(),
+            auth: Some(Auth::default()),
+            compacted: -1,
+            alarms_met: false,
+            may_skip_auth: false,
+        }
+    }
+}
+
+impl Surroundings {
+    fn has(&self, alarm: AlarmType) -> bool {
+        self.alarms.iter().any(|raised| raised.1 == alarm as i32)
+    }
+
+    /// Whether an alarm refuses `what`.
+    pub(super) fn alarms_refuse(&self, what: Asked<'_>) -> Result<bool, Undecided> {
+        let is_capped = match what {
+            Asked::PutOrGrant => true,
+            Asked::Txn(txn) => holds_put(txn),
+            Asked::Other => false,
+        };
+        let (no_space, corrupt) = (self.has(AlarmType::Nospace), self.has(AlarmType::Corrupt));
+        if self.alarms_met && (no_space || corrupt) && !(no_space && is_capped) {
+            return Err(Undecided("two alarms were raised, and releases of etcd disagree about which of them counted"));
+        }
+        Ok(corrupt || (no_space && is_capped))
+    }
+
+    /// Raises or disarms an alarm.
+    pub(super) fn alarm(&mut self, alarm: &AlarmRequest) {
+        let which = (alarm.member_id, alarm.alarm);
+        match AlarmAction::try_from(alarm.action) {
+            Ok(AlarmAction::Activate) if alarm.alarm != AlarmType::None as i32 => {
+                self.may_skip_auth |= self.alarms.insert(which);
+            }
+            Ok(AlarmAction::Deactivate) => drop(self.alarms.remove(&which)),
+            _ => {}
+        }
+        let is_raised = !self.alarms.is_empty();
+        self.may_skip_auth &= is_raised;
+        self.alarms_met = is_raised && (self.alarms_met || (self.has(AlarmType::Nospace) && self.has(AlarmType::Corrupt)));
+    }
+
+    /// Whether users' permissions refuse a request; `permits` says whether they allow it, `None` where releases disagree.
+    pub(super) fn auth_refuses(&self, permits: impl FnOnce(&Auth) -> Option<bool>) -> Result<bool, Undecided> {
+        let auth = self.auth.as_ref().ok_or(Undecided("the database's users and roles cannot be read"))?;
+        if !auth.is_enabled {
+            return Ok(false);
+        }
+        let permits = permits(auth).ok_or(Undecided("releases of etcd disagree about the permissions that it needs"))?;
+        if !permits && self.may_skip_auth {
+            return Err(Undecided("its author has no permission, which etcd up to 3.5 does not ask for while an alarm is raised"));
+        }
+        Ok(!permits)
+    }
+
+    /// Changes users and roles.
+    pub(super) fn authenticate(&mut self, request: &AuthRequest, by: &Author) -> Result<(), Undecided> {
+        let applied = self.auth.as_mut().map(|auth| auth.apply(request, by));
+        if applied == Some(None) {
+            return Err(Undecided("releases of etcd disagree about this change of users and roles"));
+        }
+        Ok(())
+    }
+
+    /// Grants a lease.
+    pub(super) fn grant(&mut self, lease: &LeaseGrantRequest) {
+        if is_granted(lease) {
+            self.leases.insert(lease.id);
+        }
+    }
+
+    /// Whether a put can be attached to the lease.
+    pub(super) fn has_lease(&self, lease: i64) -> Result<bool, Undecided> {
+        match lease == 0 || self.leases.contains(&lease) {
+            false if self.has_other_leases => Err(Undecided("the database's leases cannot be read, so its own may not exist")),
+            exists => Ok(exists),
+        }
+    }
+
+    /// Compacts history; `newest` is the newest revision.
+    pub(super) fn compact(&mut self, revision: i64, newest: i64) {
+        if revision <= newest {
+            self.compacted = self.compacted.max(revision);
+        }
+    }
+}
+
+/// Whether etcd grants such a lease.
+pub(super) fn is_granted(lease: &LeaseGrantRequest) -> bool {
+    lease.id != 0 && lease.ttl <= MAX_LEASE_TTL
+}
+
+/// What alarms are held against.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    PutOrGrant,
+    Txn(&'a TxnRequest),
+    Other,
+}
+
+/// Whether a branch of the transaction puts a key itself: what a full database refuses, whichever branch would run. It does not look into
+/// transactions within (etcd v3.4.23 and v3.7.1, `costTxn`).
+fn holds_put(txn: &TxnRequest) -> bool {
+    operations(&txn.success).chain(operations(&txn.failure)).any(|operation| matches!(operation, Operation::RequestPut(_)))
+}

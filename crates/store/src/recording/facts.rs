@@ -1,0 +1,105 @@
+//! What is known of a recording and of its files without reading them: what stands at the beginning of each file and in the manifest, as JSON.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the format. What reads a recording refuses one of a version that it does not know.
+pub(super) const FORMAT: u32 = 1;
+
+/// What a recording is of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scope {
+    /// etcd's cluster id, hexadecimal.
+    pub cluster_id: Option<String>,
+    /// What the recorded keys begin with; every key where there are none.
+    pub prefixes: Vec<String>,
+    /// What was left out of these, in words: `Secrets`.
+    pub left_out: Vec<String>,
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum FileKind {
+    /// Changes, ascending.
+    Changes,
+    /// Every key that was alive at one revision, ascending.
+    State,
+}
+
+/// The first chunk of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Head {
+    pub format: u32,
+    pub kind: FileKind,
+    #[serde(flatten)]
+    pub scope: Scope,
+}
+
+/// Revisions that were not recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingRevisions {
+    /// The first.
+    pub from: i64,
+    /// The last.
+    pub to: i64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A file, as the manifest has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FileFacts {
+    pub name: String,
+    pub kind: FileKind,
+    /// Runs of revisions of which it has all changes: after the first number, up to the second. Of a state its revision, twice.
+    pub covered: Vec<(i64, i64)>,
+    pub missing: Vec<MissingRevisions>,
+    pub bytes: u64,
+    pub changes: u64,
+    /// When its first and its last chunk were written, in milliseconds since 1970.
+    pub begun: i64,
+    pub ended: i64,
+    pub sha256: String,
+    /// It is about to be removed and no part of the recording any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+}
+
+impl FileFacts {
+    pub(super) fn new(kind: FileKind) -> Self {
+        Self {
+            name: String::new(),
+            kind,
+            covered: Vec::new(),
+            missing: Vec::new(),
+            bytes: 0,
+            changes: 0,
+            begun: 0,
+            ended: 0,
+            sha256: String::new(),
+            removed: false,
+        }
+    }
+
+    /// Adds a run of revisions behind the others.
+    pub(super) fn cover(&mut self, after: i64, upto: i64) {
+        match self.covered.last_mut() {
+            Some(last) if last.1 == after => last.1 = upto,
+            _ => self.covered.push((after, upto)),
+        }
+    }
+
+    /// The last revision that it has, or says is missing.
+    pub(super) fn reached(&self) -> Option<i64> {
+        self.upto().max(self.missing.iter().map(|missing| missing.to).max())
+    }
+
+    /// The last revision that it has.
+    pub(super) fn upto(&self) -> Option<i64> {
+        self.covered.iter().map(|run| run.1).max()
+    }
+}

@@ -1,0 +1,288 @@
+//! Reads one file of a recording: a complete one by its index, block by block; one that is being written, or whose index is damaged, by a walk over
+//! its chunks.
+
+use std::fs::File;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::chunk::{Chunk, Header, Kind, Scan};
+use super::facts::{FORMAT, FileFacts, Head, MissingRevisions};
+use super::index::{Block, Index, IndexBuilder, ReadAt};
+use super::{block, change};
+use crate::{Event, EventKind, KeyRange};
+
+/// The last bytes of a complete file: where its index lies.
+pub(super) const TRAILER: Trailer = Trailer;
+
+pub(super) struct Trailer;
+
+impl Trailer {
+    const MAGIC: &[u8; 8] = b"\x89ktcidx\n";
+    const LENGTH: usize = 24;
+
+    pub(super) fn bytes(&self, start: u64, length: u32) -> Vec<u8> {
+        let mut bytes = Self::MAGIC.to_vec();
+        bytes.extend_from_slice(&start.to_le_bytes());
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// Where the index begins, and its length.
+    fn read(from: &dyn ReadAt, file: u64) -> Option<(u64, usize)> {
+        let bytes = from.read_at(file.checked_sub(Self::LENGTH as u64)?, Self::LENGTH)?;
+        let (said, crc) = bytes.split_at(Self::LENGTH - 4);
+        let number = |range| <[u8; 8]>::try_from(&said[range]).map(u64::from_le_bytes).ok();
+        let length = u32::from_le_bytes(said[16..].try_into().ok()?);
+        let is_one = said.starts_with(Self::MAGIC) && crc == crc32c::crc32c(said).to_le_bytes();
+        is_one.then_some((number(8..16)?, length as usize))
+    }
+}
+
+/// A file that is read where it lies.
+struct OnDisk(File);
+
+impl ReadAt for OnDisk {
+    fn read_at(&self, start: u64, length: usize) -> Option<Bytes> {
+        let mut bytes = vec![0; length];
+        #[cfg(unix)]
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, &mut bytes, start).ok()?;
+        #[cfg(not(unix))]
+        {
+            use std::io::{Read, Seek, SeekFrom};
+            let mut file = &self.0;
+            file.seek(SeekFrom::Start(start)).ok()?;
+            file.read_exact(&mut bytes).ok()?;
+        }
+        Some(bytes.into())
+    }
+}
+
+/// A file that can be read.
+pub(super) struct RecordingFile {
+    from: Box<dyn ReadAt + Send + Sync>,
+    /// The index, or one made by a walk over the file.
+    index: Found,
+    pub facts: FileFacts,
+    pub head: Option<Head>,
+    /// What it goes on from.
+    pub after: i64,
+    /// The end of what can be read of it.
+    pub end: usize,
+    /// What is wrong with it, each a fragment.
+    pub problems: Vec<String>,
+}
+
+enum Found {
+    InFile { start: u64, length: usize },
+    Made { bytes: Bytes },
+}
+
+impl RecordingFile {
+    /// Opens a complete file, of which `facts` are known.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where nothing of it can be read.
+    pub(super) fn open(path: &Path, facts: &FileFacts) -> Result<Self, String> {
+        let open = || -> std::io::Result<(File, u64)> {
+            let file = File::open(path)?;
+            let length = file.metadata()?.len();
+            Ok((file, length))
+        };
+        let (file, length) = open().map_err(|cause| format!("cannot be read: {cause}"))?;
+        let from = OnDisk(file);
+        let trailer = Trailer::read(&from, length).filter(|_| length == facts.bytes);
+        let index = trailer.filter(|&(start, length)| Index::open(&from, start, length).is_some_and(|index| index.blocks().is_some()));
+        if let Some((start, length)) = index {
+            let (index, facts, after) = (Found::InFile { start, length }, facts.clone(), facts.covered.first().map_or(0, |run| run.0));
+            return Ok(Self { from: Box::new(from), index, facts, head: None, after, end: 0, problems: Vec::new() });
+        }
+        let mut scanned = Self::scan_mapped(path, &from.0)?;
+        scanned.problems.push(match length < facts.bytes {
+            true => format!("is cut short: {length} of {} bytes are there", facts.bytes),
+            false => "its index is damaged".to_owned(),
+        });
+        scanned.facts = FileFacts { name: facts.name.clone(), ..scanned.facts };
+        Ok(scanned)
+    }
+
+    /// Opens a file of which nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where nothing of it can be read.
+    pub(super) fn open_unknown(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|cause| format!("cannot be read: {cause}"))?;
+        let mut found = Self::scan_mapped(path, &file)?;
+        let length = file.metadata().map_or(0, |data| data.len());
+        if Trailer::read(&OnDisk(file), length).is_none() {
+            found.problems.push("has no index, so it was cut short or damaged".to_owned());
+        }
+        Ok(found)
+    }
+
+    fn scan_mapped(path: &Path, file: &File) -> Result<Self, String> {
+        let bytes = crate::load::map(&path.to_string_lossy(), file).map_err(|cause| format!("cannot be read: {cause}"))?;
+        Self::scan(path, bytes)
+    }
+
+    /// Reads a file by a walk over its chunks.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where it is no file of a recording.
+    pub(super) fn scan(path: &Path, bytes: Bytes) -> Result<Self, String> {
+        let scan = Scan::of(&bytes);
+        let first = scan.chunks.first().ok_or("holds nothing that can be read")?;
+        let head = scan.chunks.iter().find(|chunk| chunk.header.kind == Kind::Head);
+        let head: Option<Head> = head.and_then(|chunk| serde_json::from_slice(&bytes[chunk.payload.clone()]).ok());
+        if let Some(Head { format, .. }) = head.as_ref().filter(|head| head.format != FORMAT) {
+            return Err(format!("is of version {format} of the format; this ketcd reads version {FORMAT}"));
+        }
+        let Some(kind) = head.as_ref().map(|head| head.kind) else { return Err("has lost its beginning".to_owned()) };
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut facts = FileFacts { name, bytes: bytes.len() as u64, begun: first.header.time, ..FileFacts::new(kind) };
+        let mut file = Walk { bytes: &bytes, problems: Vec::new(), index: IndexBuilder::default(), facts: &mut facts, open: Vec::new() };
+        scan.damaged.iter().for_each(|place| file.problems.push(format!("is damaged from byte {} to {}", place.start, place.end)));
+        scan.chunks.iter().for_each(|chunk| file.take(chunk));
+        file.end_block();
+        let (problems, index) = (file.problems, Bytes::from(file.index.bytes()));
+        let (after, end) = (first.header.after, scan.end());
+        Ok(Self { from: Box::new(bytes), index: Found::Made { bytes: index }, facts, head, after, end, problems })
+    }
+
+    fn index(&self) -> Option<Index<'_>> {
+        match &self.index {
+            Found::InFile { start, length } => Index::open(&*self.from, *start, *length),
+            Found::Made { bytes } => Index::open(bytes, 0, bytes.len()),
+        }
+    }
+
+    /// The blocks of the file.
+    pub(super) fn blocks(&self) -> Vec<Block> {
+        self.index().and_then(|index| index.blocks()).unwrap_or_default()
+    }
+
+    /// The blocks that hold changes of keys of a range; `None` where the index is damaged.
+    pub(super) fn blocks_with(&self, keys: &KeyRange) -> Option<Vec<Block>> {
+        let index = self.index()?;
+        let blocks = index.blocks()?;
+        Some(index.blocks_with(keys)?.into_iter().map(|number| blocks[number as usize]).collect())
+    }
+
+    /// The changes of a block and, where some are damaged, the revision after which they are missing; `None` where nothing of it can be read.
+    pub(super) fn changes(&self, block: &Block) -> Option<(Vec<Event>, Option<i64>)> {
+        let bytes = self.from.read_at(block.start, usize::try_from(block.length).ok()?)?;
+        let scan = Scan::of(&bytes);
+        let Unpacked { events, upto, is_whole } = unpack(&bytes, &scan.chunks, block.after);
+        let is_whole = is_whole && upto == block.upto && scan.damaged.is_empty() && scan.torn.is_none();
+        Some((events, (!is_whole).then_some(upto)))
+    }
+}
+
+/// What came out of the chunks of a block.
+struct Unpacked {
+    events: Vec<Event>,
+    /// Up to which revision they are all there.
+    upto: i64,
+    /// Whether it is all that the chunks hold.
+    is_whole: bool,
+}
+
+/// Unpacks the chunks of a block as far as they follow each other.
+fn unpack(bytes: &Bytes, chunks: &[Chunk], after: i64) -> Unpacked {
+    let mut expected = after;
+    let follows = |chunk: &&Chunk| {
+        let Header { kind, after, upto, .. } = chunk.header;
+        let is_next = matches!(kind, Kind::Changes { .. }) && after == expected;
+        expected = upto;
+        is_next
+    };
+    let following: Vec<&Chunk> = chunks.iter().take_while(follows).collect();
+    let payloads: Vec<(&[u8], usize)> = following.iter().map(|chunk| (&bytes[chunk.payload.clone()], chunk.header.raw as usize)).collect();
+    let (mut events, mut upto, mut unpacked) = (Vec::new(), after, 0);
+    for (raw, chunk) in block::decompress(&payloads).into_iter().zip(&following) {
+        let Some(of_chunk) = change::read_all(raw).filter(|events| are_of(events, &chunk.header)) else { break };
+        events.extend(of_chunk);
+        upto = chunk.header.upto;
+        unpacked += 1;
+    }
+    Unpacked { events, upto, is_whole: unpacked == chunks.len() }
+}
+
+/// Whether changes are those that a chunk says it has: of its revisions, each once and in order. What a state has is older than it.
+fn are_of(events: &[Event], header: &Header) -> bool {
+    let place = |event: &Event| (event.revision.0, event.sub_revision);
+    match header.after == header.upto {
+        true => events.iter().all(|event| event.revision.0 <= header.upto && event.kind == EventKind::Put),
+        false => {
+            let is_inside = |event: &Event| (header.after + 1..=header.upto).contains(&event.revision.0);
+            events.iter().all(is_inside) && events.is_sorted_by(|one, next| place(one) < place(next))
+        }
+    }
+}
+
+/// A walk over the chunks of a file.
+struct Walk<'a> {
+    bytes: &'a Bytes,
+    problems: Vec<String>,
+    index: IndexBuilder,
+    facts: &'a mut FileFacts,
+    /// The chunks of the block that is not complete yet.
+    open: Vec<Chunk>,
+}
+
+impl Walk<'_> {
+    fn take(&mut self, chunk: &Chunk) {
+        let header = chunk.header;
+        self.facts.ended = header.time;
+        match header.kind {
+            Kind::Changes { begins_block } => {
+                let follows = self.open.last().is_some_and(|last| last.payload.end == chunk.start() && last.header.upto == header.after);
+                if begins_block || !follows {
+                    self.end_block();
+                }
+                // Without its beginning a block cannot be decompressed.
+                if begins_block || follows {
+                    self.open.push(chunk.clone());
+                } else {
+                    self.problems.push(format!(
+                        "has lost what the changes of revisions {} to {} are packed with",
+                        header.after + 1,
+                        header.upto
+                    ));
+                }
+            }
+            Kind::Gap => {
+                self.end_block();
+                let said: Option<MissingRevisions> = serde_json::from_slice(&self.bytes[chunk.payload.clone()]).ok();
+                self.facts.missing.extend(said.filter(|said| said.from - 1 == header.after && said.to == header.upto));
+            }
+            Kind::Head | Kind::Index => self.end_block(),
+        }
+    }
+
+    fn end_block(&mut self) {
+        let chunks = std::mem::take(&mut self.open);
+        let (Some(first), Some(last)) = (chunks.first(), chunks.last()) else { return };
+        if self.facts.reached().is_some_and(|reached| first.header.after < reached) {
+            self.problems.push(format!(
+                "has changes of revisions {} to {} twice or out of order",
+                first.header.after + 1,
+                last.header.upto
+            ));
+            return;
+        }
+        let Unpacked { events, upto, is_whole } = unpack(self.bytes, &chunks, first.header.after);
+        if !is_whole {
+            self.problems.push(format!("holds changes after revision {upto}, up to {}, that cannot be unpacked", last.header.upto));
+        }
+        events.iter().for_each(|event| self.index.add(&event.key_value.key));
+        let start = first.start() as u64;
+        self.index.blocks.push(Block { start, length: last.payload.end as u64 - start, after: first.header.after, upto });
+        self.facts.changes += events.len() as u64;
+        self.facts.cover(first.header.after, upto);
+    }
+}

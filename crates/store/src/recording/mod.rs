@@ -1,0 +1,32 @@
+//! Recordings: what a running etcd went through, written down as it happens and read as a [`Source`](crate::Source).
+//!
+//! A recording is a directory. `NNNNNNNNNN.changes` holds changes, `NNNNNNNNNN.state` every key that was alive at one revision; a file that is
+//! being written ends in `.open` (changes, which can be read) or `.tmp` (a state, which cannot). `manifest.json` lists the complete files with
+//! their revisions, times and SHA-256.
+//!
+//! A file is made of chunks (`chunk`): a header of 48 bytes, and what it says. The first is JSON: what the recording is of. Changes are etcd's
+//! `mvccpb.KeyValue` (`change`), compressed in blocks of about 1 MiB that are flushed chunk by chunk (`block`). Each chunk says which revisions it
+//! has all changes of, so that whatever is lost shows as a gap. Behind the last one stands an index of keys (`index`).
+//!
+//! The state at a revision is a state file and the changes after it, so nothing older than that is read for it.
+
+mod block;
+mod change;
+mod chunk;
+mod directory;
+mod facts;
+mod file;
+mod index;
+mod keep;
+mod recorder;
+mod segment;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use facts::{MissingRevisions, Scope};
+pub use keep::Keep;
+pub use recorder::{Recorded, Recorder, RecorderOptions};
+
+pub(crate) use directory::is_recording;
+pub(crate) use source::RecordingSource;

@@ -1,0 +1,463 @@
+//! A recording as a [`Source`]. Opening it reads the manifest and the file that is being written; of the others a question reads what it needs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use futures_util::stream::{self, BoxStream, StreamExt};
+
+use super::directory::Directory;
+use super::facts::{FileFacts, FileKind, MissingRevisions};
+use super::file::RecordingFile;
+use super::index::Block;
+use super::recorder::of_path;
+use crate::{
+    At, Error, Event, EventKind, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until,
+    Want, WatchItem,
+};
+
+/// The first revision that can hold a change: an empty store is at 1.
+const FIRST_CHANGE: i64 = 2;
+
+/// A recording.
+pub(crate) struct RecordingSource {
+    name: String,
+    path: PathBuf,
+    cluster_id: Option<String>,
+    /// Files of changes, by revision.
+    changes: Vec<Recorded>,
+    /// Files of states, by revision.
+    states: Vec<Recorded>,
+    /// Runs of revisions of which all changes are recorded: after the first number, up to the second; ascending and apart.
+    covered: Vec<(i64, i64)>,
+    newest: i64,
+    bytes: u64,
+    damage: Vec<String>,
+    left_out: Vec<String>,
+    /// What was found to be damaged while it was read.
+    found: Mutex<Vec<String>>,
+}
+
+/// A file of it.
+struct Recorded {
+    facts: FileFacts,
+    /// The file that was being written when the recording was opened, as it was then.
+    open: Option<Arc<RecordingFile>>,
+}
+
+impl RecordingSource {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or nothing of it can.
+    pub(crate) fn open(name: &str) -> Result<Self> {
+        let path = Path::new(name);
+        // A file that is completed or removed between two looks at the directory is missing in the first.
+        let mut looked = Self::look(path)?;
+        for _ in 0..5 {
+            if looked.0.problems.is_empty() {
+                break;
+            }
+            looked = Self::look(path)?;
+        }
+        let (directory, open) = looked;
+        let mut files: Vec<Recorded> = directory.files.into_iter().map(|facts| Recorded { facts, open: None }).collect();
+        files.extend(open.map(|file| Recorded { facts: file.facts.clone(), open: Some(Arc::new(file)) }));
+        let bytes = files.iter().map(|file| file.facts.bytes).sum();
+        files.sort_by_key(|file| (file.facts.covered.first().copied(), file.facts.name.clone()));
+        let (states, changes): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.facts.kind == FileKind::State);
+        let states: Vec<Recorded> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();
+        let covered = joined(changes.iter().flat_map(|file| file.facts.covered.iter().copied()));
+        let newest = covered.iter().map(|run| run.1).chain(states.iter().filter_map(|state| state.facts.upto())).max();
+        let Some(newest) = newest else {
+            let problems = directory.problems.join("; ");
+            let problem =
+                if problems.is_empty() { "nothing is recorded yet".to_owned() } else { format!("nothing of it can be read: {problems}") };
+            return Err(Error::Format { path: name.to_owned(), problem });
+        };
+        let of_recording = |text: String| format!("{name}: {text}");
+        let left_out = left_out(&directory.scope, &changes).into_iter().map(of_recording).collect();
+        let damage = directory.problems.into_iter().map(of_recording).collect();
+        Ok(Self {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            cluster_id: directory.scope.cluster_id,
+            changes,
+            states,
+            covered,
+            newest,
+            bytes,
+            damage,
+            left_out,
+            found: Mutex::default(),
+        })
+    }
+
+    /// Looks at the directory, and reads the file that is being written.
+    fn look(path: &Path) -> Result<(Directory, Option<RecordingFile>)> {
+        let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
+        let Some(open) = &directory.open else { return Ok((directory, None)) };
+        let name = open.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let file = match std::fs::read(open) {
+            // Its beginning is being written.
+            Ok(bytes) if bytes.is_empty() => None,
+            Ok(bytes) => match RecordingFile::scan(open, bytes.into()) {
+                Ok(file) => {
+                    directory.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
+                    if let Some(head) = file.head.as_ref().filter(|_| directory.files.is_empty()) {
+                        directory.scope = head.scope.clone();
+                    }
+                    Some(file)
+                }
+                Err(problem) => {
+                    directory.problems.push(format!("{name} {problem}"));
+                    None
+                }
+            },
+            Err(cause) => {
+                directory.problems.push(format!("{name} cannot be read: {cause}"));
+                None
+            }
+        };
+        Ok((directory, file))
+    }
+
+    fn report(&self, file: &str, problem: &str) {
+        let sentence = format!("{}: {file} {problem}", self.name);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if !found.contains(&sentence) {
+            found.push(sentence);
+        }
+    }
+
+    /// Opens a file; `None`, and said at the end, where it cannot be read.
+    fn file(&self, recorded: &Recorded) -> Option<Arc<RecordingFile>> {
+        if let Some(open) = &recorded.open {
+            return Some(Arc::clone(open));
+        }
+        match RecordingFile::open(&self.path.join(&recorded.facts.name), &recorded.facts) {
+            Ok(file) => {
+                file.problems.iter().for_each(|problem| self.report(&recorded.facts.name, problem));
+                Some(Arc::new(file))
+            }
+            Err(problem) => {
+                self.report(&recorded.facts.name, &problem);
+                None
+            }
+        }
+    }
+
+    /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
+    fn blocks<'a>(&'a self, recorded: &'a Recorded, keys: &'a KeyRange, from: i64, to: i64) -> impl Iterator<Item = Vec<Read>> + use<'a> {
+        let file = self.file(recorded);
+        let lost = self.lost(recorded, file.as_deref());
+        let mut steps: Vec<Step> = lost.into_iter().map(|(first, last)| Step::Lost(first, last)).collect();
+        if let Some(file) = &file {
+            let blocks = file.blocks_with(keys).unwrap_or_else(|| {
+                self.report(&recorded.facts.name, "has a damaged index; all of it is read in its place");
+                file.blocks()
+            });
+            steps.extend(blocks.into_iter().map(Step::Block));
+        }
+        steps.retain(|step| match step {
+            Step::Lost(first, last) => *first <= to && from <= *last,
+            // A state's blocks are all of one revision.
+            Step::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
+        });
+        steps.sort_by_key(|step| match step {
+            Step::Lost(first, _) => *first,
+            Step::Block(block) => block.after + 1,
+        });
+        steps.into_iter().map(move |step| match (step, &file) {
+            (Step::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
+            (Step::Lost(first, last), _) => vec![Read::Lost(first, last)],
+            (Step::Block(_), None) => Vec::new(),
+        })
+    }
+
+    /// The changes of keys of a range in a block.
+    fn block(&self, recorded: &Recorded, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
+        let (events, lost) = file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
+        let mut read: Vec<Read> = events.into_iter().filter(|event| keys.contains(&event.key_value.key)).map(Read::Event).collect();
+        if let Some(after) = lost {
+            let (name, first, last) = (&recorded.facts.name, after + 1, block.upto);
+            match recorded.facts.kind {
+                FileKind::State => self.report(name, "is damaged: keys that did not change later are missing from what is shown"),
+                FileKind::Changes => {
+                    self.report(
+                        name,
+                        &format!(
+                            "is damaged: revisions {first} to {last} are lost; what is shown from {first} on may be older than it looks"
+                        ),
+                    );
+                    read.push(Read::Lost(first, last));
+                }
+            }
+        }
+        read
+    }
+
+    /// What the manifest says that a file has and it has not any more.
+    fn lost(&self, recorded: &Recorded, file: Option<&RecordingFile>) -> Vec<(i64, i64)> {
+        let has: Vec<(i64, i64)> = file.map_or_else(Vec::new, |file| file.facts.covered.clone());
+        if has == recorded.facts.covered {
+            return Vec::new();
+        }
+        let mut lost = Vec::new();
+        for &(after, upto) in &recorded.facts.covered {
+            lost.extend(uncovered(&has, after + 1, upto));
+        }
+        lost
+    }
+
+    /// The state that is the best to read what is alive at a revision from.
+    fn state_for(&self, at: i64) -> Option<&Recorded> {
+        let has_all =
+            |state: &&Recorded| state.facts.upto().is_some_and(|begin| begin <= at && uncovered(&self.covered, begin + 1, at).is_empty());
+        self.states.iter().rev().find(has_all)
+    }
+
+    fn oldest(&self) -> i64 {
+        self.states.iter().filter_map(|state| state.facts.upto()).min().unwrap_or(self.newest)
+    }
+
+    /// What is alive at a revision.
+    fn alive(&self, keys: &KeyRange, at: i64, want: Want) -> Result<Vec<KeyValue>> {
+        if at > self.newest {
+            return Err(Error::Future { asked: Revision(at), newest: Revision(self.newest) });
+        }
+        let Some(state) = self.state_for(at) else {
+            let later = self.states.iter().filter_map(|state| state.facts.upto()).find(|&begin| begin > at);
+            return Err(Error::Compacted { asked: Revision(at), oldest: Revision(later.unwrap_or_else(|| self.oldest())) });
+        };
+        let begin = state.facts.upto().unwrap_or(at);
+        let mut alive: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
+        let entry = |key_value: KeyValue| match want {
+            Want::Values => key_value,
+            Want::Keys => KeyValue { value: Bytes::new(), ..key_value },
+        };
+        for read in self.blocks(state, keys, begin, begin).flatten() {
+            if let Read::Event(event) = read {
+                alive.insert(event.key_value.key.clone(), entry(event.key_value));
+            }
+        }
+        let mut last = (0, 0);
+        for recorded in self.changes_between(begin + 1, at) {
+            for read in self.blocks(recorded, keys, begin + 1, at).flatten() {
+                let Read::Event(event) = read else { continue };
+                let place = (event.revision.0, event.sub_revision);
+                if place.0 <= begin || place.0 > at || place <= last {
+                    continue;
+                }
+                last = place;
+                match event.kind {
+                    EventKind::Put => drop(alive.insert(event.key_value.key.clone(), entry(event.key_value))),
+                    EventKind::Delete => drop(alive.remove(&event.key_value.key)),
+                }
+            }
+        }
+        Ok(alive.into_values().collect())
+    }
+
+    /// The files that have changes of some revisions.
+    fn changes_between(&self, from: i64, to: i64) -> impl Iterator<Item = &Recorded> {
+        self.changes.iter().filter(move |file| file.facts.covered.iter().any(|run| run.0 < to && from <= run.1))
+    }
+
+    /// The versions of keys that revisions which were not recorded left behind, from the first state after them.
+    fn left_behind(&self, keys: &KeyRange, from: i64, to: i64) -> Vec<Event> {
+        let Some(state) = self.states.iter().find(|state| state.facts.upto().is_some_and(|begin| begin >= to)) else { return Vec::new() };
+        let mut events: Vec<Event> = self
+            .blocks(state, keys, 0, i64::MAX)
+            .flatten()
+            .filter_map(|read| if let Read::Event(event) = read { Some(event) } else { None })
+            .filter(|event| (from..=to).contains(&event.revision.0))
+            .collect();
+        events.sort_by_key(|event| event.revision);
+        // A listing does not say in which order a transaction wrote its keys.
+        for number in 1..events.len() {
+            if events[number - 1].revision == events[number].revision {
+                events[number].sub_revision = events[number - 1].sub_revision + 1;
+            }
+        }
+        events
+    }
+
+    /// The items of a run of revisions that was not recorded.
+    fn unrecorded(&self, keys: &KeyRange, from: i64, to: i64) -> Vec<WatchItem> {
+        let mut items = Vec::new();
+        let mut next = from;
+        let gap = |from: i64, to: i64| (from <= to).then_some(WatchItem::Gap { from: Revision(from), to: Revision(to) });
+        for event in self.left_behind(keys, from, to) {
+            items.extend(gap(next, event.revision.0 - 1));
+            next = event.revision.0 + 1;
+            items.push(WatchItem::Event(event));
+        }
+        items.extend(gap(next, to));
+        items
+    }
+
+    /// The items of a run of revisions that was recorded, block by block.
+    fn recorded<'a>(&'a self, keys: &'a KeyRange, from: i64, to: i64) -> impl Iterator<Item = WatchItem> + use<'a> {
+        let item = move |read: Read| match read {
+            Read::Event(event) => (from..=to).contains(&event.revision.0).then_some(WatchItem::Event(event)),
+            Read::Lost(first, last) => {
+                let (first, last) = (first.max(from), last.min(to));
+                (first <= last).then_some(WatchItem::Gap { from: Revision(first), to: Revision(last) })
+            }
+        };
+        self.changes_between(from, to).flat_map(move |file| self.blocks(file, keys, from, to)).flatten().filter_map(item)
+    }
+}
+
+/// Whether an item goes on from the last change; it is that then.
+fn is_next(item: &WatchItem, last: &mut (i64, i64)) -> bool {
+    let WatchItem::Event(event) = item else { return true };
+    let place = (event.revision.0, event.sub_revision);
+    let is_next = place > *last;
+    *last = place.max(*last);
+    is_next
+}
+
+/// What there is of a file.
+enum Step {
+    Block(Block),
+    /// These revisions, both included, are lost.
+    Lost(i64, i64),
+}
+
+/// What a block brings.
+enum Read {
+    Event(Event),
+    /// Changes of these revisions, both included, are damaged.
+    Lost(i64, i64),
+}
+
+/// Runs of revisions, joined where they touch.
+fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
+    let mut runs: Vec<(i64, i64)> = runs.filter(|run| run.0 < run.1).collect();
+    runs.sort_unstable();
+    let mut joined: Vec<(i64, i64)> = Vec::new();
+    for (after, upto) in runs {
+        match joined.last_mut() {
+            Some(last) if after <= last.1 => last.1 = last.1.max(upto),
+            _ => joined.push((after, upto)),
+        }
+    }
+    joined
+}
+
+/// The runs of revisions from `from` to `to` that are not covered, both ends included.
+fn uncovered(covered: &[(i64, i64)], from: i64, to: i64) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    let mut next = from;
+    for &(after, upto) in covered.iter().filter(|run| run.1 >= from && run.0 < to) {
+        if after >= next {
+            found.push((next, after));
+        }
+        next = next.max(upto + 1);
+    }
+    if next <= to {
+        found.push((next, to));
+    }
+    found
+}
+
+/// What the recording does not hold because it was not to, or could not be recorded; each a sentence.
+fn left_out(scope: &super::Scope, changes: &[Recorded]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if !scope.prefixes.is_empty() {
+        sentences.push(format!("only keys under {} were recorded", scope.prefixes.join(", ")));
+    }
+    if !scope.left_out.is_empty() {
+        sentences.push(format!("{} were not recorded; record them with --show-secrets", scope.left_out.join(", ")));
+    }
+    let missing = changes.iter().flat_map(|file| &file.facts.missing);
+    sentences.extend(missing.map(|MissingRevisions { from, to, reason }| format!("revisions {from} to {to} were not recorded: {reason}")));
+    sentences
+}
+
+impl Source for RecordingSource {
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = SourceStatus {
+            kind: SourceKind::Recording,
+            name: self.name.clone(),
+            cluster_id: self.cluster_id.clone(),
+            members: Vec::new(),
+            newest: None,
+            file_bytes: self.bytes,
+            in_use_bytes: self.bytes,
+            free_bytes: 0,
+            recoverable_freepage: 0,
+            recoverable_wal: 0,
+            recoverable_old_value: 0,
+            alarms: Vec::new(),
+            problems: [&self.damage[..], &self.left_out, &found].concat(),
+        };
+        ready(Ok(status)).boxed()
+    }
+
+    fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    fn late_damage(&self) -> Vec<String> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        let oldest = self.oldest();
+        let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
+        ready(Ok(RevisionSpan { oldest: Revision(oldest), newest: Revision(self.newest), compacted })).boxed()
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        let revision = match at {
+            At::Newest => self.newest,
+            At::Revision(revision) => revision.0,
+        };
+        let alive = self.alive(&keys, revision, want);
+        let listing = alive.map(|alive| Listing { revision: Revision(revision), entries: stream::iter(alive.into_iter().map(Ok)).boxed() });
+        ready(listing).boxed()
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        let to = match until {
+            Until::Revision(to) => to.0.min(self.newest),
+            Until::Forever => self.newest,
+        };
+        let from = from.0.max(FIRST_CHANGE);
+        let mut runs: Vec<(bool, i64, i64)> = uncovered(&self.covered, from, to).into_iter().map(|(from, to)| (false, from, to)).collect();
+        let covered = self.covered.iter().map(|&(after, upto)| (true, (after + 1).max(from), upto.min(to)));
+        runs.extend(covered.filter(|(_, from, to)| from <= to));
+        runs.sort_unstable_by_key(|run| run.1);
+        let items = async_stream::stream! {
+            for (is_recorded, from, to) in runs {
+                if is_recorded {
+                    // Two files may have the same revisions: after a recorder that was cut off, or copied together.
+                    let mut last = (0, 0);
+                    for item in self.recorded(&keys, from, to) {
+                        if !is_next(&item, &mut last) {
+                            continue;
+                        }
+                        yield Ok(item);
+                    }
+                } else {
+                    for item in self.unrecorded(&keys, from, to) {
+                        yield Ok(item);
+                    }
+                }
+            }
+            yield Ok(WatchItem::Progress(Revision(to)));
+        };
+        items.boxed()
+    }
+}

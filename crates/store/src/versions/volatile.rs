@@ -1,0 +1,50 @@
+//! Bytes that another process writes while they are read: a value is believed only as far as its entry still stands around it.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::Result;
+
+/// A file that another process writes.
+pub(crate) trait Volatile: std::fmt::Debug + Send + Sync {
+    /// Whether the entry is still where it was indexed.
+    fn is_intact(&self, entry: &Entry<'_>) -> bool;
+
+    /// The value of an entry, wherever it is by now.
+    ///
+    /// # Errors
+    ///
+    /// It is not in the file any more.
+    fn value(&self, entry: &Entry<'_>) -> Result<Bytes>;
+}
+
+/// A put of etcd's bucket `key`, as it was indexed.
+pub(crate) struct Entry<'a> {
+    pub main: i64,
+    pub sub: i64,
+    pub key: &'a [u8],
+    pub create_revision: i64,
+    pub version: i64,
+    /// Where its value was.
+    pub place: Range<usize>,
+}
+
+impl Entry<'_> {
+    /// The key in the bucket.
+    pub(crate) fn revision_key(&self) -> Vec<u8> {
+        [&self.main.to_be_bytes()[..], b"_", &self.sub.to_be_bytes()].concat()
+    }
+
+    /// What stands right before the value: the key in the bucket, and the message up to the value's length, as etcd writes it.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let mut head = self.revision_key();
+        prost::encoding::bytes::encode(1, &self.key.to_vec(), &mut head);
+        for (tag, number) in [(2, self.create_revision), (3, self.main), (4, self.version)] {
+            prost::encoding::int64::encode(tag, &number, &mut head);
+        }
+        prost::encoding::encode_key(5, prost::encoding::WireType::LengthDelimited, &mut head);
+        prost::encoding::encode_varint(self.place.len() as u64, &mut head);
+        head
+    }
+}

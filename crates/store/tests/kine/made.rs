@@ -1,0 +1,238 @@
+//! Databases that SQLite itself makes, and what it says of them; also while another process writes them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use ketcd_store::{EventKind, Origin, Revision, Source};
+use rusqlite::{Connection, params};
+
+use super::random::Random;
+use super::{events, killed, open, wait};
+
+/// The table and the index of names: kine v0.17.5, `pkg/drivers/sqlite/sqlite.go`.
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS kine (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created INTEGER, deleted INTEGER,
+        create_revision INTEGER, prev_revision INTEGER, lease INTEGER, value BLOB, old_value BLOB);
+    CREATE INDEX IF NOT EXISTS kine_name_index ON kine (name);
+    CREATE UNIQUE INDEX IF NOT EXISTS kine_name_prev_revision_uindex ON kine (name, prev_revision);";
+
+/// Takes away what a compaction does: the rows that were replaced, and deletions.
+const COMPACT: &str = "
+    DELETE FROM kine WHERE id IN (SELECT prev_revision FROM kine WHERE name != 'compact_rev_key' AND prev_revision != 0 AND id <= ?1
+        UNION ALL SELECT id FROM kine WHERE deleted != 0 AND id <= ?1)";
+
+/// A writer as kine is one.
+pub(crate) struct Kine {
+    connection: Connection,
+    /// The last row of each key, the one that made it, its value; `None` where it was deleted.
+    keys: BTreeMap<String, (i64, i64, Option<Vec<u8>>)>,
+    /// Each change that was made: its key, the row that made the key, the value.
+    pub(crate) written: BTreeMap<i64, (String, i64, Option<Vec<u8>>)>,
+}
+
+impl Kine {
+    pub(crate) fn new(path: &Path, pragmas: &str) -> Self {
+        let connection = Connection::open(path).unwrap();
+        connection.execute_batch(pragmas).unwrap();
+        connection.execute_batch(SCHEMA).unwrap();
+        let insert = "INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value) VALUES ('compact_rev_key', 1, 0, 0, 0, 0, x'')";
+        connection.execute(insert, []).unwrap();
+        Self { connection, keys: BTreeMap::new(), written: BTreeMap::new() }
+    }
+
+    pub(crate) fn change(&mut self, random: &mut Random, longest: usize) {
+        let name = format!("/registry/pods/{}", "x".repeat(random.below(30)) + &random.below(40).to_string());
+        let before = self.keys.get(&name).cloned();
+        let (prev, made, old) = before.unwrap_or_default();
+        let deletes = old.is_some() && random.below(6) == 0;
+        let length = random.below(longest);
+        let value: Option<Vec<u8>> = (!deletes).then(|| (0..length).map(|_| 1 + random.below(255) as u8).collect());
+        let insert = "INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value, old_value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        let create_revision = old.is_some().then_some(made);
+        self.connection.execute(insert, params![name, old.is_none(), deletes, create_revision, prev, 0, value, old]).unwrap();
+        let id = self.connection.last_insert_rowid();
+        let made = if old.is_none() { id } else { made };
+        self.written.insert(id, (name.clone(), if deletes { 0 } else { made }, value.clone()));
+        self.keys.insert(name, (id, made, value));
+    }
+
+    pub(crate) fn compact(&self, revision: i64) {
+        self.connection.execute("UPDATE kine SET prev_revision = ?1 WHERE name = 'compact_rev_key'", [revision]).unwrap();
+        self.connection.execute(COMPACT, [revision]).unwrap();
+    }
+}
+
+type Row = (i64, String, bool, Vec<u8>);
+
+/// What SQLite says of the changes.
+fn rows(connection: &Connection) -> Vec<Row> {
+    let mut all = connection.prepare("SELECT id, name, deleted, value FROM kine WHERE name != 'compact_rev_key' ORDER BY id").unwrap();
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, Option<Vec<u8>>>(3)?.unwrap_or_default()));
+    all.query_map([], row).unwrap().map(Result::unwrap).collect()
+}
+
+fn shown(source: &dyn Source, is_wanted: impl Fn(Origin) -> bool) -> Vec<Row> {
+    let of_table = events(source).into_iter().filter(|event| is_wanted(event.origin));
+    let row = |event: ketcd_store::Event| {
+        let key = String::from_utf8(event.key_value.key.to_vec()).unwrap();
+        (event.revision.0, key, event.kind == EventKind::Delete, event.key_value.value.to_vec())
+    };
+    of_table.map(row).collect()
+}
+
+#[test]
+fn every_row_is_what_sqlite_says_it_is() {
+    for (seed, (page, vacuum, longest)) in
+        [(4096, 0, 9000), (512, 0, 1500), (1024, 1, 5000), (65536, 0, 200_000), (4096, 2, 300)].into_iter().enumerate()
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, random) = (directory.path().join("state.db"), &mut Random(seed as u64));
+        let pragmas =
+            format!("PRAGMA page_size = {page}; PRAGMA auto_vacuum = {vacuum}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 60;");
+        let mut kine = Kine::new(&path, &pragmas);
+        let mut all = Vec::new();
+        for round in 0..8 {
+            (0..60).for_each(|_| kine.change(random, longest));
+            all.extend(rows(&kine.connection).into_iter().filter(|row| row.0 > 1 + 60 * round));
+            if round % 3 == 2 {
+                kine.compact(1 + 60 * (round - 1));
+            }
+            let crashed = tempfile::tempdir().unwrap();
+            for name in ["state.db", "state.db-wal"] {
+                fs::copy(directory.path().join(name), crashed.path().join(name)).unwrap();
+            }
+            let source = open(&crashed.path().join("state.db")).unwrap();
+            assert_eq!(source.damage(), &[] as &[String], "page {page}, round {round}");
+            assert_eq!(shown(&*source, |origin| origin == Origin::Db), rows(&kine.connection), "page {page}, round {round}");
+            // What comes back of compacted rows is as it was.
+            for row in shown(&*source, |origin| origin != Origin::Db) {
+                assert!(all.binary_search(&row).is_ok(), "page {page}, round {round}: revision {}", row.0);
+            }
+            let names = fs::read_dir(crashed.path()).unwrap().count();
+            assert_eq!(names, 2, "nothing is made beside a database that is read");
+        }
+    }
+}
+
+#[test]
+fn gap_rows_are_no_changes_and_lost_ones_are_missed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    let mut kine = Kine::new(&path, "PRAGMA journal_mode = DELETE;");
+    let random = &mut Random(1);
+    (0..5).for_each(|_| kine.change(random, 100));
+    let fill = "INSERT INTO kine (id, name, created, deleted, create_revision, prev_revision, lease) VALUES (?, ?, 0, 1, 0, 0, 0)";
+    kine.connection.execute(fill, params![7, "gap-7"]).unwrap();
+    (0..5).for_each(|_| kine.change(random, 100));
+    let source = open(&path).unwrap();
+    assert_eq!((source.damage(), events(&*source).len()), (&[][..], 10));
+    // A row that no compaction took is named, though its index entry went with it.
+    kine.connection.execute("DELETE FROM kine WHERE id = 6", []).unwrap();
+    let source = open(&path).unwrap();
+    let is_named = |problem: &String| problem.contains("revision 6 ");
+    assert!(source.damage().iter().any(is_named), "{:?}", source.damage());
+}
+
+#[test]
+fn another_sqlite_database_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("other.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE other (id INTEGER PRIMARY KEY)").unwrap();
+    let refused = open(&path).err().unwrap().to_string();
+    assert!(
+        refused.ends_with("is an SQLite database without kine's table; name k3s's /var/lib/rancher/k3s/server/db/state.db"),
+        "{refused}"
+    );
+}
+
+/// Tables as psql and mysql print them hold what the database holds.
+#[test]
+fn a_table_printed_as_text_is_read_as_the_database_is() {
+    let (database, log) = killed();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("state.db"), database).unwrap();
+    fs::write(directory.path().join("state.db-wal"), log).unwrap();
+    let path = directory.path().join("state.db");
+    let truth = events(&*open(&path).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    let columns = "id, name, created, deleted, create_revision, prev_revision, lease, hex(value), hex(old_value), old_value IS NULL";
+    let mut all = connection.prepare(&format!("SELECT {columns} FROM kine ORDER BY id DESC")).unwrap();
+    let mut csv = "id,name,created,deleted,create_revision,prev_revision,lease,value,old_value\n".to_owned();
+    let (mut tabs, mut lines) = (csv.replace(',', "\t"), String::new());
+    let mut rows = all.query([]).unwrap();
+    while let Some(row) = rows.next().unwrap() {
+        let number = |column: usize| row.get::<_, Option<i64>>(column).unwrap();
+        let text = |column: usize| row.get::<_, String>(column).unwrap();
+        let empty = |column: usize| number(column).map(|number| number.to_string()).unwrap_or_default();
+        let null = |column: usize| number(column).map_or("NULL".to_owned(), |number| number.to_string());
+        let (id, name, old_is_null) = (empty(0), text(1), number(9) == Some(1));
+        let (value, old) = (text(7), text(8));
+        let numbers = |of: &dyn Fn(usize) -> String, between: &str| (2..7).map(of).collect::<Vec<_>>().join(between);
+        let of_csv = if old_is_null { String::new() } else { format!("\\x{}", old.to_lowercase()) };
+        writeln!(csv, "{id},\"{name}\",{},\\x{},{of_csv}", numbers(&empty, ","), value.to_lowercase()).unwrap();
+        let of_tabs = if old_is_null { "NULL" } else { &old };
+        writeln!(tabs, "{id}\t{name}\t{}\t{value}\t{of_tabs}", numbers(&null, "\t")).unwrap();
+        let of_line = serde_json::json!({
+            "id": number(0), "name": name, "created": number(2), "deleted": number(3), "create_revision": number(4), "prev_revision": number(5),
+            "lease": number(6), "value": value, "old_value": (!old_is_null).then_some(old),
+        });
+        writeln!(lines, "{of_line}").unwrap();
+    }
+    for (name, text) in [("kine.csv", &csv), ("kine.tsv", &tabs), ("kine.ndjson", &lines)] {
+        let file = directory.path().join(name);
+        fs::write(&file, text).unwrap();
+        let source = open(&file).unwrap();
+        assert_eq!(source.damage(), &[] as &[String], "{name}");
+        assert!(events(&*source) == truth, "{name}");
+        // A line that is cut short is named.
+        fs::write(&file, &text[..text.len() - 9]).unwrap();
+        let cut = open(&file).unwrap();
+        assert!(!cut.damage().is_empty() && events(&*cut).len() + 1 >= truth.len(), "{name}: {:?}", cut.damage());
+    }
+}
+
+const WRITTEN: &str = "KETCD_TEST_KINE_WRITTEN";
+
+/// The other process of the test below: k3s, which writes and compacts.
+#[test]
+fn a_database_is_written() {
+    let Ok(path) = std::env::var(WRITTEN) else { return };
+    let mut kine = Kine::new(Path::new(&path), "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 40;");
+    let random = &mut Random(7);
+    for round in 0..1500 {
+        kine.change(random, 6000);
+        if round % 400 == 399 {
+            kine.compact(round - 300);
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_database_is_read_while_it_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("state.db");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let mut writer = command.args(["--exact", "made::a_database_is_written"]).env(WRITTEN, &path).spawn().unwrap();
+    let (mut readings, mut last) = (0, Revision(0));
+    let ended = loop {
+        let ended = writer.try_wait().unwrap();
+        if let Ok(source) = open(&path) {
+            assert_eq!(source.damage(), &[] as &[String], "after {readings} readings");
+            let span = wait(source.span()).unwrap();
+            let above = events(&*source).into_iter().filter(|event| event.revision > span.compacted.unwrap_or(Revision(1))).count() as i64;
+            assert_eq!(above, span.newest.0 - span.compacted.map_or(1, |compacted| compacted.0), "{span:?}");
+            assert!(span.newest >= last, "{span:?} after {last}");
+            (readings, last) = (readings + 1, span.newest);
+        }
+        if let Some(ended) = ended {
+            break ended;
+        }
+    };
+    assert!(ended.success() && readings > 10 && last == Revision(1501), "{readings} readings up to {last}");
+}

@@ -1,0 +1,57 @@
+//! kine databases: recorded, made by SQLite itself, damaged, written while they are read, and printed as text.
+
+mod damage;
+mod made;
+#[path = "../../../../tests/support/random.rs"]
+#[allow(dead_code, reason = "others need more of it")]
+mod random;
+mod recorded;
+
+use std::path::{Path, PathBuf};
+
+use futures_util::StreamExt;
+use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/captures/k136-kine").join(name)
+}
+
+fn decompressed(name: &str) -> Vec<u8> {
+    zstd::decode_all(std::fs::File::open(capture(name)).unwrap()).unwrap()
+}
+
+/// `state.db` and `state.db-wal` as a kill -9 of kine left them.
+fn killed() -> (Vec<u8>, Vec<u8>) {
+    let tar = decompressed("killed.tar.zst");
+    let text = |field: &[u8]| String::from_utf8(field.split(|&byte| byte == 0).next().unwrap().to_vec()).unwrap();
+    let (mut at, mut database, mut log) = (0, Vec::new(), Vec::new());
+    while tar[at] != 0 {
+        let header = &tar[at..at + 512];
+        let size = usize::from_str_radix(text(&header[124..136]).trim(), 8).unwrap();
+        let bytes = tar[at + 512..at + 512 + size].to_vec();
+        match text(&header[..100]) {
+            name if name.ends_with("state.db") => database = bytes,
+            name if name.ends_with("state.db-wal") => log = bytes,
+            _ => {}
+        }
+        at += 512 + size.next_multiple_of(512);
+    }
+    (database, log)
+}
+
+fn open(path: &Path) -> ketcd_store::Result<Box<dyn Source>> {
+    load::open(&[path.to_str().unwrap().to_owned()], &|_| None)
+}
+
+fn wait<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn events(source: &dyn Source) -> Vec<Event> {
+    let items: Vec<_> = wait(source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect());
+    items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect()
+}
+
+fn alive(source: &dyn Source) -> Vec<KeyValue> {
+    wait(async { source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap().entries.map(Result::unwrap).collect().await })
+}

@@ -1,0 +1,7 @@
+//! The parser `kine_export` of `targets::TARGETS`.
+#![no_main]
+
+#[macro_use]
+mod harness;
+
+target!("kine_export");
