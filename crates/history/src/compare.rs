@@ -78,7 +78,15 @@ mod tests {
 
     fn entry(key: &'static str, value: &'static str) -> KeyValue {
         let one = Revision(1);
-        KeyValue { key: key.into(), value: value.into(), create_revision: one, mod_revision: one, version: 1, lease: 0 }
+        KeyValue {
+            key: key.into(),
+            value: value.into(),
+            create_revision: one,
+            mod_revision: one,
+            version: 1,
+            replaced: Revision(0),
+            lease: 0,
+        }
     }
 
     #[test]

@@ -15,18 +15,30 @@ const RECENT: usize = 1024;
 /// Pairs each event with the version before it.
 ///
 /// Memory: one [`KeyValue`] for each live key, whose bytes are slices of the source where that is a file, and at most 1,024 decoded objects.
-pub struct Follower<D> {
+pub struct Follower<'p, D> {
     decode: D,
+    /// Returns the version before; then values are not kept.
+    past: Option<Box<Past<'p>>>,
     last: HashMap<Bytes, KeyValue>,
     recent: HashMap<Bytes, Arc<Object>>,
     /// The end of the last gap: what was seen before it may have changed since.
     gap: Revision,
 }
 
-impl<D: Fn(&KeyValue) -> Body> Follower<D> {
+/// Returns the version that another one, or a deletion, replaced, if it can be read.
+pub type Past<'p> = dyn Fn(&KeyValue) -> Option<KeyValue> + Send + 'p;
+
+impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// A follower that knows no key yet and decodes with `decode`.
     pub fn new(decode: D) -> Self {
-        Self { decode, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
+        Self { decode, past: None, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
+    }
+
+    /// Lets versions be read again from where they came, so that none is kept: for sources whose values take memory.
+    #[must_use]
+    pub fn asking(mut self, past: impl Fn(&KeyValue) -> Option<KeyValue> + Send + 'p) -> Self {
+        self.past = Some(Box::new(past));
+        self
     }
 
     /// Adds a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
@@ -76,17 +88,23 @@ impl<D: Fn(&KeyValue) -> Body> Follower<D> {
         let object = self.recent.remove(key);
         let Some(last) = self.last.get(key) else { return ObjectVersion::Unreadable };
         let follows = match kind {
-            EventKind::Put => last.version + 1 == now.version && last.create_revision == now.create_revision,
+            EventKind::Put => now.follows(last),
             EventKind::Delete => last.mod_revision > self.gap,
         };
         if !follows {
             return ObjectVersion::Unreadable;
         }
-        object.map_or_else(|| ObjectVersion::from((self.decode)(last)), ObjectVersion::Object)
+        if let Some(object) = object {
+            return ObjectVersion::Object(object);
+        }
+        let Some(past) = &self.past else { return ObjectVersion::from((self.decode)(last)) };
+        let read = past(now).filter(|read| read.mod_revision == last.mod_revision);
+        read.map_or(ObjectVersion::Unreadable, |read| ObjectVersion::from((self.decode)(&read)))
     }
 
     fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &ObjectVersion) {
-        self.last.insert(key.clone(), key_value);
+        let value = if self.past.is_some() { Bytes::new() } else { key_value.value };
+        self.last.insert(key.clone(), KeyValue { value, ..key_value });
         if let ObjectVersion::Object(object) = after {
             if self.recent.len() >= RECENT {
                 self.recent.clear();
@@ -108,6 +126,7 @@ mod tests {
             create_revision: Revision(created),
             mod_revision: Revision(revision),
             version,
+            replaced: Revision(0),
             lease: 0,
         };
         Event { revision: Revision(revision), sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Db }
@@ -119,7 +138,7 @@ mod tests {
         event
     }
 
-    fn follower() -> Follower<impl Fn(&KeyValue) -> Body> {
+    fn follower() -> Follower<'static, impl Fn(&KeyValue) -> Body> {
         Follower::new(|key_value: &KeyValue| Body::Object(serde_json::from_slice::<serde_json::Value>(&key_value.value).unwrap().into()))
     }
 

@@ -14,4 +14,4 @@ pub mod timeline;
 
 pub use actor::{Actor, ActorFrom, actor};
 pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};
-pub use follow::Follower;
+pub use follow::{Follower, Past};
