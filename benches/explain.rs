@@ -7,7 +7,7 @@ use std::path::Path;
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, prefetch};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject, prefetch};
 use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionEvidence, VersionFrom};
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 use serde_json::json;
@@ -34,7 +34,7 @@ fn events(file: &str) -> Vec<(ObjectKey, Event)> {
 }
 
 /// Walks a history as the command does: the next versions are read while the last are applied. Attempts are explained if `explained` returns true for their number.
-fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
+fn walk(events: &[(ObjectKey, Event)], reader: &ObjectReader<'_>, explained: impl Fn(usize) -> bool) -> (Replay, Vec<Attempt>) {
     let mut replay = Replay::new(scheduler(), true);
     let mut attempts: Vec<Attempt> = Vec::new();
     let taken: Result<(), std::convert::Infallible> = prefetch(
@@ -42,7 +42,7 @@ fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usi
         |(key, event)| {
             let (name, value) = (&event.key_value.key, &event.key_value.value);
             let stored =
-                (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder, key: name, value, mod_revision: event.revision.0 });
+                (event.kind == EventKind::Put).then_some(RawObject::Stored { reader, key: name, value, mod_revision: event.revision.0 });
             Some((key, stored.map(|stored| stored.parsed(key.kind)), event.revision.0))
         },
         |(key, stored, revision)| {
@@ -64,16 +64,17 @@ fn walk(events: &[(ObjectKey, Event)], decoder: &Decoder, explained: impl Fn(usi
 /// A file's state, its attempts explained, and pods evaluated, each apart.
 fn measure(criterion: &mut Criterion, name: &str, file: &str) {
     let decoder = Decoder::new();
+    let reader = ObjectReader::new(&decoder);
     let events = events(file);
-    let (replay, attempts) = walk(&events, &decoder, |_| false);
+    let (replay, attempts) = walk(&events, &reader, |_| false);
     let profile = &replay.scheduler().profiles[0];
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10);
-    group.bench_function("the state of the whole history", |bencher| bencher.iter(|| walk(&events, &decoder, |_| false)));
+    group.bench_function("the state of the whole history", |bencher| bencher.iter(|| walk(&events, &reader, |_| false)));
     let last = attempts.len() - 1;
-    group.bench_function("the state, and its last attempt explained", |bencher| bencher.iter(|| walk(&events, &decoder, |at| at == last)));
+    group.bench_function("the state, and its last attempt explained", |bencher| bencher.iter(|| walk(&events, &reader, |at| at == last)));
     let title = format!("the state, and all {} attempts explained", attempts.len());
-    group.bench_function(title, |bencher| bencher.iter(|| walk(&events, &decoder, |_| true)));
+    group.bench_function(title, |bencher| bencher.iter(|| walk(&events, &reader, |_| true)));
     let evaluated = |attempt: &Attempt| black_box(Cycle::new(&attempt.pod, replay.state(), profile).evaluate());
     let title = format!("the last pod evaluated on {} nodes, {} pods", replay.state().node_count(), replay.state().pods().count());
     group.bench_function(title, |bencher| bencher.iter(|| evaluated(&attempts[last])));

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ketcd_kube::api::core::v1::{Namespace, PersistentVolumeClaim};
 
+use super::pod::template::ParsedPod;
 use super::raw_object::ParseError;
-use super::{CachedObject, Interner, Labels, Node, NodeFields, PodFields, PodInfo, RawObject, RequestRules, Unreadable, WatchedKind};
+use super::{CachedObject, Interner, Labels, Node, NodeFields, PodInfo, RawObject, RequestRules, Unreadable, WatchedKind};
 
 /// What compiling an object needs and reports.
 pub(super) struct Compiler<'c> {
@@ -25,11 +26,11 @@ impl Compiler<'_> {
     /// # Errors
     /// Why none of it can be read.
     pub(super) fn compile(&mut self, kind: WatchedKind, object: RawObject<'_>) -> Result<CachedObject, ParseError> {
-        Ok(object.parse(kind)?.compile(self))
+        object.parse(kind)?.compile(self)
     }
 
-    pub(super) fn pod(&mut self, pod: &PodFields<'_>) -> PodInfo {
-        PodInfo::compile(pod, self.mod_revision, self.interner, &mut self.problems)
+    pub(super) fn pod(&mut self, pod: ParsedPod<'_>) -> Result<Arc<PodInfo>, ParseError> {
+        pod.compile(self.mod_revision, self.interner, &mut self.problems)
     }
 
     pub(super) fn node(&mut self, node: &NodeFields<'_>) -> Node {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 
+use super::pod::template::Templates;
 use super::{Pairs, PodSpec};
 
 /// An immutable set of labels (or annotations), sorted by key; cheap to clone, to compare and to hash.
@@ -105,6 +106,7 @@ pub struct Interner {
     /// By their hash.
     labels: HashMap<u64, Vec<Labels>>,
     specs: HashSet<Arc<PodSpec>>,
+    pub(super) templates: Templates,
 }
 
 impl Interner {

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ketcd_kube::api::apps::v1::{ReplicaSet, StatefulSet};
-use ketcd_kube::api::core::v1::{ReplicationController, Service};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::cached_object::Compiler;
-use super::{Interner, Selector, equalities, label_selector};
+use super::raw_object::FromRaw;
+use super::{Interner, RawObject, Selector, equalities, label_selector};
 
 /// A Service, ReplicationController, ReplicaSet or StatefulSet, as far as it selects pods.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,35 +21,47 @@ pub(crate) struct Owner {
     pub(crate) selector: Option<Selector>,
 }
 
+/// The fields that make an owner; a set's template of pods, most of its bytes, is not among them. `S` is its selector.
+#[derive(Deserialize)]
+pub(super) struct OwnerFields<S> {
+    #[serde(default)]
+    metadata: OwnerMetadata,
+    spec: Option<OwnerSpec<S>>,
+}
+
+#[derive(Default, Deserialize)]
+struct OwnerMetadata {
+    uid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct OwnerSpec<S> {
+    selector: Option<S>,
+}
+
+impl<S: DeserializeOwned> FromRaw for OwnerFields<S> {
+    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
+        raw.fields()
+    }
+}
+
 impl Owner {
-    fn new(metadata: ObjectMeta, selector: Option<Selector>) -> Self {
-        Self { uid: metadata.uid.unwrap_or_default().into(), selector }
+    fn new<S>(fields: OwnerFields<S>, compile: impl FnOnce(S) -> Option<Selector>) -> Self {
+        let selector = fields.spec.and_then(|spec| spec.selector);
+        Self { uid: fields.metadata.uid.unwrap_or_default().into(), selector: selector.and_then(compile) }
     }
 
-    pub(super) fn of_service(service: Service, compiler: &mut Compiler<'_>) -> Self {
-        let selector = service.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-        Self::new(service.metadata, selector.map(|selector| of_map(&selector, compiler.interner)))
+    /// A Service or ReplicationController: an empty selector selects nothing.
+    pub(super) fn by_labels(fields: OwnerFields<BTreeMap<String, String>>, compiler: &mut Compiler<'_>) -> Self {
+        Self::new(fields, |selector| (!selector.is_empty()).then(|| of_map(&selector, compiler.interner)))
     }
 
-    pub(super) fn of_replication_controller(controller: ReplicationController, compiler: &mut Compiler<'_>) -> Self {
-        let selector = controller.spec.unwrap_or_default().selector.filter(|selector| !selector.is_empty());
-        Self::new(controller.metadata, selector.map(|selector| of_map(&selector, compiler.interner)))
-    }
-
-    pub(super) fn of_replica_set(set: ReplicaSet, compiler: &mut Compiler<'_>) -> Self {
-        Self::new(set.metadata, not_empty(&set.spec.unwrap_or_default().selector, compiler.interner))
-    }
-
-    pub(super) fn of_stateful_set(set: StatefulSet, compiler: &mut Compiler<'_>) -> Self {
-        Self::new(set.metadata, not_empty(&set.spec.unwrap_or_default().selector, compiler.interner))
+    /// A ReplicaSet or StatefulSet: an empty selector selects nothing here, as upstream's listers have it.
+    pub(super) fn by_selector(fields: OwnerFields<LabelSelector>, compiler: &mut Compiler<'_>) -> Self {
+        Self::new(fields, |selector| label_selector(&selector, compiler.interner).filter(|selector| !selector.is_empty()))
     }
 }
 
 fn of_map(selector: &BTreeMap<String, String>, interner: &mut Interner) -> Selector {
     equalities(selector.iter().map(|(key, value)| (key.as_str(), value.as_str())), interner)
-}
-
-/// An empty selector of a set matches nothing here, as upstream's listers have it.
-fn not_empty(selector: &LabelSelector, interner: &mut Interner) -> Option<Selector> {
-    label_selector(selector, interner).filter(|selector| !selector.is_empty())
 }

@@ -6,12 +6,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use ketcd_kube::{Body, Decoder, as_decoded};
+use ketcd_kube::{Body, as_decoded};
 
 use super::device::v1_conversion;
 use super::device::versioned::Versioned;
 use super::watched_kind::ParsedObject;
-use super::{NodeFields, PodFields, WatchedKind};
+use super::{NodeFields, ObjectReader, PodFields, WatchedKind};
 
 /// A version of an object that is not compiled yet.
 pub enum RawObject<'a> {
@@ -19,8 +19,8 @@ pub enum RawObject<'a> {
     Json(&'a [u8]),
     /// A value of etcd.
     Stored {
-        /// The decoder that reads it.
-        decoder: &'a Decoder,
+        /// What reads it.
+        reader: &'a ObjectReader<'a>,
         /// Its key.
         key: &'a [u8],
         /// Its bytes.
@@ -155,7 +155,7 @@ impl<'a> RawObject<'a> {
     fn again(&self) -> Option<Self> {
         match self {
             Self::Json(text) => Some(Self::Json(text)),
-            Self::Stored { decoder, key, value, mod_revision } => Some(Self::Stored { decoder, key, value, mod_revision: *mod_revision }),
+            Self::Stored { reader, key, value, mod_revision } => Some(Self::Stored { reader, key, value, mod_revision: *mod_revision }),
             Self::Parsed(_) => None,
         }
     }
@@ -167,9 +167,9 @@ impl<'a> RawObject<'a> {
                 Ok(object) => return Ok(object),
                 Err(error) => (error.to_string(), serde_json::from_slice(text).ok()),
             },
-            Self::Stored { decoder, key, value, mod_revision } => match decoder.decode_borrowed(key, value, mod_revision) {
+            Self::Stored { reader, key, value, mod_revision } => match reader.decoder.decode_borrowed(key, value, mod_revision) {
                 Ok(object) => return Ok(object),
-                Err(opaque) => match decoder.decode(key, value, mod_revision).body {
+                Err(opaque) => match reader.decoder.decode(key, value, mod_revision).body {
                     Body::Object(object) => (opaque.reason, Some(object.into_value())),
                     Body::Opaque(_) => (opaque.reason, None),
                 },

@@ -1,20 +1,23 @@
 //! The kinds a scheduler watches: a table with one row a kind. A row makes the kind, the parsing and caching of its objects, and their lister.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ketcd_kube::api::apps::v1::{ReplicaSet, StatefulSet};
-use ketcd_kube::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim, ReplicationController, Service};
+use ketcd_kube::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
 use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
+use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use ketcd_kube::proto::kinds::KindRow;
 
 use super::cached_object::{Compiler, namespace_labels, with_resource_version};
 use super::device::classic::{PodSchedulingContext, ResourceClass};
 use super::device::named_resources::{ResourceClaimParameters, ResourceClassParameters};
-use super::raw_object::{FromRaw, ParseError, parse_node, parse_pod};
+use super::owner::OwnerFields;
+use super::pod::template::ParsedPod;
+use super::raw_object::{FromRaw, ParseError, parse_node};
 use super::{
-    Claim, Class, DeviceTaintRule, ImageState, Labels, Lister, Node, NodeFields, ObjectKey, Owner, PodFields, PodGroup, PodInfo, RawObject,
-    Slice, Unreadable, Workload,
+    Claim, Class, DeviceTaintRule, ImageState, Labels, Lister, Node, NodeFields, ObjectKey, Owner, PodGroup, PodInfo, RawObject, Slice,
+    Unreadable, Workload,
 };
 
 /// Makes the kinds of a table whose rows are `Kind = "name in the API": type it is parsed as => lister: type it is cached as`, followed, if that
@@ -46,7 +49,7 @@ macro_rules! watched_kinds {
 
         /// An object parsed into the type of its kind.
         pub(crate) enum ParsedObject<'a> {
-            Pod(Box<PodFields<'a>>),
+            Pod(Box<ParsedPod<'a>>),
             Node(Box<NodeFields<'a>>),
             $($kind(Box<$parsed>),)*
         }
@@ -58,19 +61,22 @@ macro_rules! watched_kinds {
             /// Why it cannot be read.
             pub(super) fn parse(raw: RawObject<'a>, kind: WatchedKind) -> Result<Self, ParseError> {
                 Ok(match kind {
-                    WatchedKind::Pod => Self::Pod(Box::new(parse_pod(raw)?)),
+                    WatchedKind::Pod => Self::Pod(Box::new(ParsedPod::parse(raw)?)),
                     WatchedKind::Node => Self::Node(Box::new(parse_node(raw)?)),
                     $(WatchedKind::$kind => Self::$kind(Box::new(<$parsed>::from_raw(raw)?)),)*
                 })
             }
 
             /// Compiles the object; parts that cannot be read are added to the compiler's problems.
-            pub(super) fn compile(self, compiler: &mut Compiler<'_>) -> CachedObject {
-                match self {
-                    Self::Pod(pod) => CachedObject::Pod(Arc::new(compiler.pod(&pod))),
+            ///
+            /// # Errors
+            /// Why none of it can be read.
+            pub(super) fn compile(self, compiler: &mut Compiler<'_>) -> Result<CachedObject, ParseError> {
+                Ok(match self {
+                    Self::Pod(pod) => CachedObject::Pod(compiler.pod(*pod)?),
                     Self::Node(node) => CachedObject::Node(Arc::new(compiler.node(&node)), None),
                     $(Self::$kind(object) => CachedObject::$kind(watched_kinds!(@compile object, compiler $(, $compile)?)),)*
-                }
+                })
             }
         }
 
@@ -146,13 +152,13 @@ watched_kinds! {
     /// Labels of namespaces.
     Namespace = "Namespace": Namespace => namespaces: Labels = namespace_labels;
     /// Services.
-    Service = "Service": Service => services: Owner = Owner::of_service;
+    Service = "Service": OwnerFields<BTreeMap<String, String>> => services: Owner = Owner::by_labels;
     /// Replication controllers.
-    ReplicationController = "ReplicationController": ReplicationController => replication_controllers: Owner = Owner::of_replication_controller;
+    ReplicationController = "ReplicationController": OwnerFields<BTreeMap<String, String>> => replication_controllers: Owner = Owner::by_labels;
     /// Replica sets.
-    ReplicaSet = "ReplicaSet": ReplicaSet => replica_sets: Owner = Owner::of_replica_set;
+    ReplicaSet = "ReplicaSet": OwnerFields<LabelSelector> => replica_sets: Owner = Owner::by_selector;
     /// Stateful sets.
-    StatefulSet = "StatefulSet": StatefulSet => stateful_sets: Owner = Owner::of_stateful_set;
+    StatefulSet = "StatefulSet": OwnerFields<LabelSelector> => stateful_sets: Owner = Owner::by_selector;
     /// Persistent volumes.
     PersistentVolume = "PersistentVolume": PersistentVolume => volumes: PersistentVolume;
     /// Claims of persistent volumes.

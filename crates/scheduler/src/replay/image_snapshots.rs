@@ -4,8 +4,10 @@
 //! Two things are not in etcd: whether a node's image list written just before an attempt had reached the scheduler, which watches nodes and pods
 //! separately, and when rejected pods were retried without success. Counts that may depend on either are uncertain.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, NodeInfo, ObjectChange};
 

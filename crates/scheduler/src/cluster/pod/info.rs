@@ -10,6 +10,12 @@ use super::spec::resource_list;
 use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
+pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
+pub(super) const NOMINATED: &str = "NominatedNodeName";
+
+/// The annotations that tell something of a pod.
+pub(super) const ANNOTATIONS: [&str; 2] = [MIRROR, NOMINATED];
+
 /// Namespace and name.
 pub type PodKey = NamespacedName;
 
@@ -118,13 +124,13 @@ impl PodInfo {
             resize_infeasible: status.resize.as_deref() == Some("Infeasible"),
             resize_pending_infeasible: condition("PodResizePending")
                 .is_some_and(|condition| condition.reason.as_deref() == Some("Infeasible")),
-            mirror: annotation("kubernetes.io/config.mirror").is_some(),
+            mirror: annotation(MIRROR).is_some(),
             mod_revision,
             spec,
             ..Self::default()
         };
         if info.nominated_node_name.is_none() && status.nominated_node_name.is_none() {
-            info.nominated_node_name = annotation("NominatedNodeName").filter(|name| !name.is_empty()).map(|name| interner.string(name));
+            info.nominated_node_name = annotation(NOMINATED).filter(|name| !name.is_empty()).map(|name| interner.string(name));
         }
         let claims = status.resource_claim_statuses.iter().flatten();
         info.claim_statuses = claims.map(|claim| ClaimStatus::compile(claim, interner)).collect();
@@ -169,7 +175,7 @@ impl ClaimStatus {
 }
 
 /// Seconds since 1970.
-fn seconds(time: &Option<Text>) -> Option<i64> {
+pub(super) fn seconds(time: &Option<Text>) -> Option<i64> {
     time.as_ref()?.parse::<jiff::Timestamp>().ok().map(|time| time.as_second())
 }
 

@@ -9,3 +9,4 @@ pub(super) mod request_rules;
 pub(super) mod requests;
 mod resize;
 pub(super) mod spec;
+pub(in crate::cluster) mod template;
