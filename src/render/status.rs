@@ -113,12 +113,12 @@ fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
         "bytes",
         &format!("{} in the file, {} in use, {} free", bytes(source.file_bytes), bytes(source.in_use_bytes), bytes(source.free_bytes)),
     )?;
-    if source.recoverable_freepage + source.recoverable_wal > 0 {
-        line(
-            out,
-            "recoverable",
-            &format!("{} changes in free pages, {} in the write-ahead log", source.recoverable_freepage, source.recoverable_wal),
-        )?;
+    let SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, .. } = source;
+    if source.kind == SourceKind::Kine && recoverable_freepage + recoverable_old_value > 0 {
+        let of_rows = format!("{recoverable_old_value} changes in the rows that replaced them, {recoverable_freepage} in free pages");
+        line(out, "recoverable", &of_rows)?;
+    } else if recoverable_freepage + recoverable_wal > 0 {
+        line(out, "recoverable", &format!("{recoverable_freepage} changes in free pages, {recoverable_wal} in the write-ahead log"))?;
     }
     for alarm in &source.alarms {
         line(out, "alarm", &paint(REMOVED, alarm.to_string()).to_string())?;
@@ -134,6 +134,8 @@ fn described(source: &SourceStatus) -> String {
         SourceKind::Live => "a running etcd",
         SourceKind::Db => "an etcd database file",
         SourceKind::DataDir => "an etcd member's data dir",
+        SourceKind::Kine => "a kine database (k3s)",
+        SourceKind::Recording => "a recording of a running etcd",
         SourceKind::Objects => "API objects, no history",
     };
     source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))

@@ -20,10 +20,29 @@ pub fn write(value: &Value, out: &mut dyn Write) -> io::Result<()> {
         json::write_pretty(value, &mut text)?;
         String::from_utf8(text).map_err(io::Error::other)?
     } else {
-        serde_saphyr::to_string_with_options(&YamlDocument(value), options()).map_err(io::Error::other)?
+        block(&YamlDocument(value))?
     };
-    if needs_escapes(&text) {
-        write_escaped(&text, out)?
+    write_lines(&text, out)
+}
+
+/// Writes `value` as an item of a list: the lines that [`write()`] gives it where the list is a member of a document. An item with names that the
+/// serializer would leave without quotes is JSON on one line.
+///
+/// # Errors
+/// The stream's.
+pub fn write_item(value: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let text = if has_unsafe_name(value) { format!("- {}", json::compact(value)) } else { block(&[YamlDocument(value)])? };
+    write_lines(&text, out)
+}
+
+fn block(value: &impl Serialize) -> io::Result<String> {
+    serde_saphyr::to_string_with_options(value, options()).map_err(io::Error::other)
+}
+
+/// Writes whole lines.
+fn write_lines(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    if needs_escapes(text) {
+        write_escaped(text, out)?
     } else {
         out.write_all(text.as_bytes())?
     }
@@ -185,6 +204,23 @@ mod tests {
         ] {
             assert_eq!(serde_saphyr::from_str::<Value>(&yaml(&value)).unwrap(), value, "{}", yaml(&value));
         }
+    }
+
+    #[test]
+    fn items_are_those_of_a_document() {
+        let items = [
+            json!({"a": "one\n\n  two\n", "b": {"c": [1, [2], {}], "d": " x"}, "e": []}),
+            json!({"a": "\u{85}", "b": [{"c": "  first\nlast"}]}),
+            json!("text"),
+        ];
+        let mut written = b"items:\n".to_vec();
+        items.iter().for_each(|item| write_item(item, &mut written).unwrap());
+        assert_eq!(String::from_utf8(written).unwrap(), yaml(&json!({ "items": items })));
+        let unsafe_name = json!({"\u{202e}": ["\u{9b}"]});
+        let mut written = b"a:\n- 1\n".to_vec();
+        write_item(&unsafe_name, &mut written).unwrap();
+        let read: Value = serde_saphyr::from_str(std::str::from_utf8(&written).unwrap()).unwrap();
+        assert_eq!(read, json!({"a": [1, unsafe_name]}));
     }
 
     #[test]

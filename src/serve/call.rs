@@ -65,7 +65,8 @@ impl Call {
     pub(super) fn filter(&self) -> Result<Filter> {
         let labels = LabelSelector::parse_for(&self.params.label_selector, self.app.data.release());
         let labels = labels.map_err(|error| Status::bad_request(error.problem))?;
-        let mut fields = Fields::parse(&self.params.field_selector, &self.resource).map_err(Status::bad_request)?;
+        let mut fields =
+            Fields::parse(&self.params.field_selector, &self.resource, self.app.data.release()).map_err(Status::bad_request)?;
         if let Some(name) = &self.name {
             if !fields.is_empty() && fields.exact_name() != Some(name) {
                 return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));

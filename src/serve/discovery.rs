@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use super::resources::{Catalog, Group, Resource, Version, api_version};
+use super::scale;
 
 /// The first release that says what one object of a built-in resource is called.
 const WITH_SINGULAR: u16 = 27;
@@ -62,7 +63,10 @@ fn singular<'a>(catalog: &Catalog, resource: &'a Resource) -> &'a str {
 /// The group, version and kind of what a subresource returns.
 fn response_kind<'a>(resource: &'a Resource, subresource: &str) -> (&'a str, &'a str, &'a str) {
     match subresource {
-        "scale" => ("autoscaling", "v1", "Scale"),
+        "scale" => {
+            let (group, version) = scale::group_version(resource);
+            (group, version, "Scale")
+        }
         _ => (&resource.group, &resource.version, &resource.kind.kind),
     }
 }
@@ -117,7 +121,7 @@ fn resource_documents(catalog: &Catalog, resource: &Resource) -> Vec<Value> {
         let mut document = json!({
             "name": format!("{}/{name}", kind.plural), "singularName": "", "namespaced": kind.namespaced, "kind": response, "verbs": ["get"],
         });
-        if (group, version) != (resource.group.as_str(), resource.version.as_str()) {
+        if response != &*kind.kind {
             document["group"] = group.into();
             document["version"] = version.into();
         }

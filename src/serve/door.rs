@@ -37,11 +37,11 @@ fn read(uri: &Uri, headers: &HeaderMap) -> Result<String> {
     let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
     let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
     let params = Params::parse(uri.query().unwrap_or_default())?;
-    let fields = Fields::parse(&params.field_selector, resource).map_err(Status::bad_request)?;
+    let fields = Fields::parse(&params.field_selector, resource, catalog.release).map_err(Status::bad_request)?;
     let labels = LabelSelector::parse_for(&params.label_selector, Release::NEWEST).map_err(|error| Status::bad_request(error.problem))?;
     let token = Some(params.continue_token.as_str()).filter(|token| !token.is_empty());
     let continuation = token.map(Continuation::decode).transpose()?;
-    let accepted = negotiate(headers, resource.custom.is_none())?;
+    let accepted = negotiate(headers, resource.endpoint(catalog.release))?;
     let is_watch = params.watch || Params::ask_watch(uri);
     Ok(format!("{:?} {asked:?} {fields:?} {labels} {continuation:?} {accepted:?} {is_watch}", path.moment))
 }

@@ -1,11 +1,13 @@
-//! Field selectors as the API server reads them: only the fields it knows for a kind, with its words for others.
+//! Field selectors as the API server of the data's release reads them: only the fields it knows for a kind, with its words for others.
 //!
-//! Sources: the `AddFieldLabelConversionFunc`s of `pkg/apis/*/v1/conversion.go` for the fields and
-//! `ToSelectableFields` of `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.36).
+//! Sources: the `AddFieldLabelConversionFunc`s of `pkg/apis/*/*/conversion.go` for the fields and `ToSelectableFields` of
+//! `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.9 to 1.36); `DefaultMetaV1FieldSelectorConversion` of apimachinery
+//! `pkg/runtime/conversion.go` for kinds without any, which reads the same in all of them; `ConvertFieldLabel` of apiextensions-apiserver
+//! `pkg/apiserver/conversion/converter.go` for custom resources.
 
 use std::borrow::Cow;
 
-use ketcd_kube::FieldTerm;
+use ketcd_kube::{FieldTerm, Release};
 use serde_json::Value;
 
 use crate::serve::resources::Resource;
@@ -30,17 +32,18 @@ enum Field {
     Namespace,
     /// The text at a pointer, or what stands for its absence.
     At(String, &'static str),
-    /// An event's source: its component, else its controller.
-    Source,
+    /// The text at the first of two pointers, at the second where that is empty.
+    Either(&'static str, &'static str),
     /// One that is accepted and that no object has.
     Nothing,
 }
 
 impl Fields {
-    /// Reads a selector for objects of a resource. The error is the API server's message.
-    pub(super) fn parse(text: &str, resource: &Resource) -> Result<Self, String> {
+    /// Reads a selector for objects of a resource. The error is the message of an API server of this release.
+    pub(super) fn parse(text: &str, resource: &Resource, release: Release) -> Result<Self, String> {
         let terms = FieldTerm::read(text).map_err(|error| error.problem)?.into_iter();
-        let terms = terms.map(|FieldTerm { label, value, is_equal }| Ok(Term { field: field(resource, &label)?, wanted: value, is_equal }));
+        let terms = terms
+            .map(|FieldTerm { label, value, is_equal }| Ok(Term { field: field(resource, release, &label)?, wanted: value, is_equal }));
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
@@ -82,120 +85,173 @@ impl Field {
                 Some(Value::String(text)) => text.as_str().into(),
                 Some(other) => other.to_string().into(),
             },
-            Self::Source => {
-                let component = text("/source/component");
-                if component.is_empty() { text("/reportingComponent").into() } else { component.into() }
-            }
+            Self::Either(first, second) => match text(first) {
+                "" => text(second).into(),
+                found => found.into(),
+            },
             Self::Nothing => "".into(),
         }
     }
 }
 
-/// Fields that only a name's look shows to be names of the same.
-fn field(resource: &Resource, label: &str) -> Result<Field, String> {
-    let at = |pointer: &str, otherwise| Ok(Field::At(pointer.to_owned(), otherwise));
-    let unsupported = || Err(format!("field label not supported: {label}"));
+/// What upstream says of a label that it does not know for a kind.
+#[derive(Clone, Copy, Debug)]
+enum Refusal {
+    /// The words of most kinds.
+    Label,
+    /// With the group, the version and the kind.
+    OfKind,
+    /// With the type as upstream's source names it.
+    OfType(&'static str),
+    /// With the label in quotes, and the type.
+    QuotedOfType(&'static str),
+    /// With label and kind in quotes.
+    Quoted,
+}
+
+/// A kind with labels of its own, in the releases from `first` to `last`.
+struct Row {
+    group: &'static str,
+    /// Empty for every version.
+    version: &'static str,
+    kind: &'static str,
+    first: u16,
+    last: u16,
+    /// Every label that is known, each with the first release that knows it.
+    labels: &'static [(&'static str, u16)],
+    refusal: Refusal,
+}
+
+const ON: u16 = u16::MAX;
+const NAME: (&str, u16) = ("metadata.name", 0);
+const NAMESPACE: (&str, u16) = ("metadata.namespace", 0);
+const SIGNER: (&str, u16) = ("spec.signerName", 0);
+const SUCCESSFUL: (&str, u16) = ("status.successful", 0);
+
+/// The kinds with conversions of field labels, in the versions that are served by default (`pkg/apis/*/*/conversion.go` of Kubernetes 1.9 to 1.36); of
+/// every other kind upstream knows `metadata.name` and `metadata.namespace`.
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    Row { group: "", version: "", kind: "Pod", first: 0, last: ON, refusal: Refusal::Label, labels: &[
+        NAME, NAMESPACE, ("spec.nodeName", 0), ("spec.host", 0), ("spec.restartPolicy", 0), ("spec.schedulerName", 0), ("status.phase", 0),
+        ("status.podIP", 0), ("status.nominatedNodeName", 10), ("spec.serviceAccountName", 12), ("status.podIPs", 17), ("spec.hostNetwork", 28)] },
+    Row { group: "", version: "", kind: "Node", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, ("spec.unschedulable", 0)] },
+    Row { group: "", version: "", kind: "ReplicationController", first: 0, last: ON, refusal: Refusal::Label,
+        labels: &[NAME, NAMESPACE, ("status.replicas", 0)] },
+    Row { group: "", version: "", kind: "Event", first: 0, last: ON, refusal: Refusal::Label, labels: &[
+        NAME, NAMESPACE, ("involvedObject.kind", 0), ("involvedObject.namespace", 0), ("involvedObject.name", 0), ("involvedObject.uid", 0),
+        ("involvedObject.apiVersion", 0), ("involvedObject.resourceVersion", 0), ("involvedObject.fieldPath", 0), ("reason", 0), ("source", 0),
+        ("type", 0), ("reportingComponent", 19)] },
+    Row { group: "", version: "", kind: "Namespace", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, ("status.phase", 0)] },
+    Row { group: "", version: "", kind: "Secret", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, NAMESPACE, ("type", 0)] },
+    Row { group: "", version: "", kind: "Service", first: 31, last: ON, refusal: Refusal::Label,
+        labels: &[NAME, NAMESPACE, ("spec.clusterIP", 0), ("spec.type", 0)] },
+    Row { group: "apps", version: "v1beta1", kind: "StatefulSet", first: 0, last: ON, refusal: Refusal::OfType("appsv1beta1.StatefulSet"),
+        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
+    Row { group: "apps", version: "v1beta2", kind: "StatefulSet", first: 0, last: ON, refusal: Refusal::OfType("appsv1beta2.StatefulSet"),
+        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
+    Row { group: "batch", version: "v1", kind: "Job", first: 0, last: 20, refusal: Refusal::QuotedOfType("batchv1.Job"),
+        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
+    Row { group: "batch", version: "v1", kind: "Job", first: 21, last: ON, refusal: Refusal::QuotedOfType("Job"),
+        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
+    Row { group: "batch", version: "v1beta1", kind: "CronJob", first: 0, last: ON, refusal: Refusal::Quoted, labels: &[NAME, NAMESPACE, SUCCESSFUL] },
+    Row { group: "certificates.k8s.io", version: "", kind: "CertificateSigningRequest", first: 18, last: ON, refusal: Refusal::Label,
+        labels: &[NAME, SIGNER] },
+    Row { group: "certificates.k8s.io", version: "", kind: "ClusterTrustBundle", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, SIGNER] },
+    Row { group: "events.k8s.io", version: "", kind: "Event", first: 19, last: ON, refusal: Refusal::Label, labels: &[
+        NAME, NAMESPACE, ("regarding.kind", 0), ("regarding.namespace", 0), ("regarding.name", 0), ("regarding.uid", 0), ("regarding.apiVersion", 0),
+        ("regarding.resourceVersion", 0), ("regarding.fieldPath", 0), ("reason", 0), ("reportingController", 0), ("type", 0)] },
+    Row { group: "resource.k8s.io", version: "", kind: "ResourceSlice", first: 0, last: ON, refusal: Refusal::OfKind,
+        labels: &[NAME, ("spec.nodeName", 0), ("spec.driver", 0)] },
+];
+
+impl Row {
+    fn of(resource: &Resource, release: Release) -> Option<&'static Self> {
+        ROWS.iter().find(|row| {
+            row.group == resource.group
+                && row.kind == resource.kind.kind
+                && (row.version.is_empty() || row.version == resource.version)
+                && (row.first..=row.last).contains(&release.0)
+        })
+    }
+
+    fn refuse(&self, resource: &Resource, label: &str) -> String {
+        let kind = self.kind;
+        match self.refusal {
+            Refusal::Label => format!("field label not supported: {label}"),
+            Refusal::OfKind => format!("field label not supported for {}, Kind={kind}: {label}", resource.api_version()),
+            Refusal::OfType(name) => format!("field label not supported for {name}: {label}"),
+            Refusal::QuotedOfType(name) => format!("field label {label:?} not supported for {name}"),
+            Refusal::Quoted => format!("field label {label:?} not supported for {kind:?}"),
+        }
+    }
+}
+
+/// Finds the field that a label names for a resource of a release. The error is upstream's.
+fn field(resource: &Resource, release: Release, label: &str) -> Result<Field, String> {
     if let Some(custom) = &resource.custom {
         let path = format!(".{label}");
         return match label {
             "metadata.name" => Ok(Field::Name),
             "metadata.namespace" if resource.kind.namespaced => Ok(Field::Namespace),
             _ if custom.selectable_fields.contains(&path) => Ok(Field::At(path.replace('.', "/"), "")),
-            _ => unsupported(),
+            _ => Err(format!("field label not supported: {label}")),
         };
     }
-    let group_version_kind = (resource.group.as_str(), resource.kind.kind.as_ref());
-    match (group_version_kind, label) {
-        (_, "metadata.name") => Ok(Field::Name),
-        // Kinds with conversions of their own know the namespace only if they say so.
-        (("", "Node" | "Namespace") | ("certificates.k8s.io", _) | ("resource.k8s.io", "ResourceSlice"), "metadata.namespace") => {
-            refuse(resource, label)
-        }
-        (_, "metadata.namespace") => Ok(Field::Namespace),
-        (("", "Pod"), "spec.host") => at("/spec/nodeName", ""),
-        (("", "Pod"), "spec.hostNetwork") => at("/spec/hostNetwork", "false"),
-        (("", "Pod"), "status.podIPs") => Ok(Field::Nothing),
-        (("", "Pod"), "status.podIP") => at("/status/podIPs/0/ip", ""),
-        (
-            ("", "Pod"),
-            "spec.nodeName"
-            | "spec.restartPolicy"
-            | "spec.schedulerName"
-            | "spec.serviceAccountName"
-            | "status.phase"
-            | "status.nominatedNodeName",
-        )
-        | (("", "Namespace"), "status.phase")
-        | (("", "Service"), "spec.clusterIP" | "spec.type")
-        | (("certificates.k8s.io", "CertificateSigningRequest" | "ClusterTrustBundle"), "spec.signerName")
-        | (("resource.k8s.io", "ResourceSlice"), "spec.nodeName" | "spec.driver") => at(&format!("/{}", label.replace('.', "/")), ""),
-        (("", "Node"), "spec.unschedulable") => at("/spec/unschedulable", "false"),
-        (("", "ReplicationController"), "status.replicas") => at("/status/replicas", "0"),
-        (("batch", "Job"), "status.successful") => at("/status/succeeded", "0"),
-        (("batch", "CronJob"), "status.successful") if resource.version == "v1beta1" => Ok(Field::Nothing),
-        (("", "Secret"), "type") => at("/type", ""),
-        (("", "Event"), label) => match event_field(label) {
-            Some(field) => Ok(field),
-            None => unsupported(),
+    match Row::of(resource, release) {
+        Some(row) if row.labels.iter().any(|(known, first)| *known == label && *first <= release.0) => Ok(place(row, release, label)),
+        Some(row) => Err(row.refuse(resource, label)),
+        None => match label {
+            "metadata.name" => Ok(Field::Name),
+            "metadata.namespace" => Ok(Field::Namespace),
+            _ => Err(format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
         },
-        (("events.k8s.io", _), label) => match new_event_field(label) {
-            Some(field) => Ok(field),
-            None => unsupported(),
-        },
-        _ => refuse(resource, label),
     }
 }
 
-/// The refusal of a kind, which differs.
-fn refuse(resource: &Resource, label: &str) -> Result<Field, String> {
-    let (group, version, kind) = (resource.group.as_str(), resource.version.as_str(), resource.kind.kind.as_ref());
-    Err(match (group, kind) {
-        ("", "Pod" | "Node" | "Namespace" | "Service" | "Secret" | "ReplicationController") | ("certificates.k8s.io", _) => {
-            format!("field label not supported: {label}")
-        }
-        ("resource.k8s.io", "ResourceSlice") => format!("field label not supported for {group}/{version}, Kind={kind}: {label}"),
-        ("batch", "Job") if version == "v1" => format!("field label {label:?} not supported for Job"),
-        ("batch", _) if version == "v1beta1" => format!("field label {label:?} not supported for {kind:?}"),
-        _ => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
-    })
-}
-
-/// The parts of a reference that events can be selected by.
-const REFERENCE: [&str; 7] = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
-
-fn event_field(label: &str) -> Option<Field> {
-    let reference = label.strip_prefix("involvedObject.").filter(|part| REFERENCE.contains(part));
-    match (label, reference) {
-        (_, Some(part)) => Some(Field::At(format!("/involvedObject/{part}"), "")),
-        ("reason" | "type" | "reportingComponent", _) => Some(Field::At(format!("/{label}"), "")),
-        ("source", _) => Some(Field::Source),
-        _ => None,
+/// Where the value of a label is found in a stored object. The events of events.k8s.io are stored as those of the core group.
+fn place(row: &Row, release: Release, label: &str) -> Field {
+    let at = |pointer: &str, otherwise| Field::At(pointer.to_owned(), otherwise);
+    match (row.group, row.kind, label) {
+        (_, _, "metadata.name") => Field::Name,
+        (_, _, "metadata.namespace") => Field::Namespace,
+        (_, "Pod", "spec.host") => at("/spec/nodeName", ""),
+        (_, "Pod", "status.podIP") => Field::Either("/status/podIP", "/status/podIPs/0/ip"),
+        (_, "Pod", "spec.hostNetwork") | (_, "Node", "spec.unschedulable") => at(&pointer(label), "false"),
+        (_, "ReplicationController", "status.replicas") => at(&pointer(label), "0"),
+        (_, "Job", "status.successful") => at("/status/succeeded", "0"),
+        (_, "StatefulSet" | "CronJob", "status.successful") | (_, "Pod", "status.podIPs") => Field::Nothing,
+        ("", "Event", "source") if release.0 >= WITH_REPORTER => Field::Either("/source/component", "/reportingComponent"),
+        ("", "Event", "source") => at("/source/component", ""),
+        ("events.k8s.io", _, "reportingController") => at("/reportingComponent", ""),
+        ("events.k8s.io", _, label) => at(&pointer(&label.replacen("regarding.", "involvedObject.", 1)), ""),
+        _ => at(&pointer(label), ""),
     }
 }
 
-/// Of events.k8s.io, as the stored event of the core group shows it.
-fn new_event_field(label: &str) -> Option<Field> {
-    let reference = label.strip_prefix("regarding.").filter(|part| REFERENCE.contains(part));
-    match (label, reference) {
-        (_, Some(part)) => Some(Field::At(format!("/involvedObject/{part}"), "")),
-        ("reason" | "type", _) => Some(Field::At(format!("/{label}"), "")),
-        ("reportingController", _) => Some(Field::At("/reportingComponent".to_owned(), "")),
-        _ => None,
-    }
+/// The first release in which the controller that reports an event stands for its source (`ToSelectableFields` of
+/// `pkg/registry/core/event/strategy.go`).
+const WITH_REPORTER: u16 = 19;
+
+fn pointer(label: &str) -> String {
+    format!("/{}", label.replace('.', "/"))
 }
 
 #[cfg(test)]
 mod tests {
-    use ketcd_kube::Release;
     use serde_json::json;
 
     use super::*;
     use crate::serve::resources::Catalog;
 
     fn check(resource: (&str, &str, &str), selector: &str, object: &Value, wanted: Result<bool, &str>) {
-        let catalog = Catalog::new(Release(36), &[]);
+        check_in(36, resource, selector, object, wanted);
+    }
+
+    fn check_in(release: u16, resource: (&str, &str, &str), selector: &str, object: &Value, wanted: Result<bool, &str>) {
+        let catalog = Catalog::new(Release(release), &[]);
         let resource = catalog.find(resource.0, resource.1, resource.2).unwrap();
-        let found = Fields::parse(selector, resource).map(|fields| fields.matches(object));
+        let found = Fields::parse(selector, resource, Release(release)).map(|fields| fields.matches(object));
         assert_eq!(found.as_ref().map_err(String::as_str), wanted.as_ref().map_err(|problem| *problem), "{selector}");
     }
 
@@ -222,5 +278,50 @@ mod tests {
         check(("batch", "v1", "jobs"), "status.x=1", &none, Err("field label \"status.x\" not supported for Job"));
         let slices = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: metadata.namespace";
         check(("resource.k8s.io", "v1", "resourceslices"), "metadata.namespace=a", &none, Err(slices));
+    }
+
+    /// A label that a release does not know yet, and the next one does.
+    fn since(first: u16, resource: (&str, &str, &str), selector: &str, refusal: &str) {
+        check_in(first - 1, resource, selector, &json!({}), Err(refusal));
+        check_in(first, resource, selector, &json!({}), Ok(false));
+    }
+
+    #[test]
+    fn fields_are_those_of_the_release() {
+        let pods = ("", "v1", "pods");
+        since(10, pods, "status.nominatedNodeName=n1", "field label not supported: status.nominatedNodeName");
+        since(12, pods, "spec.serviceAccountName=a", "field label not supported: spec.serviceAccountName");
+        since(17, pods, "status.podIPs=10.0.0.1", "field label not supported: status.podIPs");
+        since(28, pods, "spec.hostNetwork=true", "field label not supported: spec.hostNetwork");
+        let known = |label: &str| format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+        since(31, ("", "v1", "services"), "spec.type=NodePort", &known("spec.type"));
+        let requests = ("certificates.k8s.io", "v1beta1", "certificatesigningrequests");
+        since(18, requests, "spec.signerName=a", &known("spec.signerName"));
+        check_in(17, requests, "metadata.namespace=", &json!({}), Ok(true));
+        check_in(18, requests, "metadata.namespace=", &json!({}), Err("field label not supported: metadata.namespace"));
+        since(19, ("", "v1", "events"), "reportingComponent=a", "field label not supported: reportingComponent");
+        since(19, ("events.k8s.io", "v1beta1", "events"), "regarding.name=a", &known("regarding.name"));
+        let event = json!({"source": {}, "reportingComponent": "kubelet"});
+        check_in(18, ("", "v1", "events"), "source=kubelet", &event, Ok(false));
+        check_in(19, ("", "v1", "events"), "source=kubelet", &event, Ok(true));
+    }
+
+    #[test]
+    fn refusals_are_those_of_the_release() {
+        let none = json!({});
+        let jobs = ("batch", "v1", "jobs");
+        check_in(20, jobs, "status.x=1", &none, Err("field label \"status.x\" not supported for batchv1.Job"));
+        check_in(21, jobs, "status.x=1", &none, Err("field label \"status.x\" not supported for Job"));
+        check_in(24, ("batch", "v1beta1", "cronjobs"), "status.x=1", &none, Err("field label \"status.x\" not supported for \"CronJob\""));
+        let sets = ("apps", "v1beta2", "statefulsets");
+        check_in(15, sets, "status.x=1", &none, Err("field label not supported for appsv1beta2.StatefulSet: status.x"));
+        check_in(15, sets, "status.successful=1", &none, Ok(false));
+        check_in(
+            15,
+            ("apps", "v1", "statefulsets"),
+            "status.successful=1",
+            &none,
+            Err("\"status.successful\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
+        );
     }
 }

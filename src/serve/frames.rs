@@ -164,7 +164,7 @@ impl Frames {
                     // The rows become its last member.
                     out.pop();
                     out.extend(b",\"rows\":[");
-                    table.append_row(&self.objects, entry, &stored, &[], out)?;
+                    table.append_row(&self.objects, entry, table.cells(&stored), &[], out)?;
                     out.extend(b"]}");
                     Ok(())
                 });

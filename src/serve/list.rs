@@ -15,11 +15,13 @@ use super::accept::{Encoding, Shape};
 use super::app::{After, Moment};
 use super::call::{Call, Filter, respond};
 use super::continuation::{Continuation, EXPIRED_LIST};
-use super::objects::{Objects, partial};
+use super::objects::{Objects, Stored, partial};
 use super::params::Match;
 use super::protobuf::ListEncoder;
 use super::status::{Result, Status};
-use super::table::Table;
+use super::table::{RowCells, Table};
+use crate::render::table::RowFields;
+use crate::render::yaml;
 
 /// The text that is gathered before it is sent.
 const CHUNK: usize = 1 << 18;
@@ -45,13 +47,20 @@ enum Form {
 }
 
 /// How much of an object is decoded before it is written.
-enum Decoded {
+enum Decoded<'l> {
     /// It is written from its bytes.
     Nothing,
     Members(&'static FieldSet),
-    /// These members, and the text of its metadata.
-    Row(&'static FieldSet),
+    /// The cells of a row, from these members, and the text of its metadata.
+    Row(&'l Table, &'static RowFields),
     Whole,
+}
+
+/// What was decoded of an object.
+enum Read {
+    Nothing,
+    Object(Stored),
+    Row(RowCells),
 }
 
 /// Answers a list.
@@ -61,17 +70,19 @@ pub(super) async fn list(call: Call) -> Result<Response> {
     if let Some(encoder) = &list.protobuf {
         return encoder.respond(Arc::clone(&list).chunks()).await;
     }
+    // Its metadata stands before its rows, and is known after them.
+    let is_whole = encoding == Encoding::Yaml && !list.is_yaml();
     let mut chunks = Box::pin(list.chunks());
     // What fails before the first text can still be said.
     let first = chunks.next().await.unwrap_or_else(|| Err(Status::internal("an empty answer")))?;
     let all = futures_util::stream::once(std::future::ready(Ok(first))).chain(chunks);
-    if encoding == Encoding::Yaml {
+    if is_whole {
         let text: Vec<Bytes> = futures_util::TryStreamExt::try_collect(all).await?;
         let value: Value = serde_json::from_slice(&text.concat()).map_err(Status::internal)?;
         return respond(encoding, &value);
     }
     let body = Body::from_stream(all.map(|chunk| chunk.map_err(|status| std::io::Error::other(status.to_json().to_string()))));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(([(header::CONTENT_TYPE, encoding.media_type())], body).into_response())
 }
 
 impl List {
@@ -147,7 +158,7 @@ impl List {
                     yield Ok(std::mem::replace(&mut out, Vec::with_capacity(CHUNK + CHUNK / 4)).into());
                 }
             }
-            page.write_sorted(&mut out);
+            page.write_sorted(&mut out, self.is_yaml());
             let tail = match self.tail(&page).await {
                 Ok(tail) => tail,
                 Err(status) => return yield Err(status),
@@ -161,57 +172,72 @@ impl List {
     fn item(&self, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
         let Some(named) = self.objects.name(&entry.key) else { return Ok(false) };
         let mut metadata = Vec::new();
-        let stored = match self.decoded() {
-            Decoded::Nothing => None,
-            Decoded::Members(fields) => Some(self.objects.stored_part(entry, fields)),
-            Decoded::Row(fields) => {
+        let read = match self.decoded() {
+            Decoded::Nothing => Read::Nothing,
+            Decoded::Members(fields) => Read::Object(self.objects.stored_part(entry, fields)),
+            Decoded::Row(table, fields) => {
                 metadata.reserve(entry.value.len());
-                Some(self.objects.stored_part_with_metadata(entry, fields, &mut metadata))
+                Read::Row(table.read_cells(&self.objects, entry, fields, &mut metadata))
             }
-            Decoded::Whole => Some(self.objects.stored(entry)),
+            Decoded::Whole => Read::Object(self.objects.stored(entry)),
         };
-        if let (false, Some(stored)) = (self.filter.is_empty(), &stored)
+        if let (false, Read::Object(stored)) = (self.filter.is_empty(), &read)
             && !stored.as_ref().is_ok_and(|object| self.filter.matches(object))
         {
             return Ok(false);
         }
-        let stored = match (&self.protobuf, stored) {
-            (Some(encoder), Some(stored)) => {
+        let read = match (&self.protobuf, read) {
+            (Some(encoder), Read::Object(stored)) => {
                 let item = match self.form {
                     Form::Metadata(version) => partial(&stored.unwrap_or_else(|reason| self.objects.stub(entry, &reason)), version),
                     _ => self.objects.served(entry, stored)?,
                 };
                 return encoder.item(&item, out).map(|()| true);
             }
-            (_, stored) => stored,
+            (_, read) => read,
         };
-        let (start, with_type) = (out.len(), self.call.resource.custom.is_some());
-        if page.items > 0 && !self.is_sorted() {
-            out.push(b',');
+        let with_type = self.call.resource.custom.is_some();
+        if !self.is_sorted() {
+            page.separate(self.is_yaml(), out);
         }
-        match (&self.form, stored) {
-            (Form::Metadata(version), stored) => {
-                self.objects.append_partial(entry, stored.and_then(Result::err).as_ref(), &metadata, version, out);
+        let start = out.len();
+        let mut precedence = None;
+        match (&self.form, read) {
+            (Form::Metadata(version), read) => {
+                let reason = if let Read::Object(Err(reason)) = read { Some(reason) } else { None };
+                self.objects.append_partial(entry, reason.as_ref(), &metadata, version, out);
             }
-            (Form::Table(table), Some(stored)) => {
-                table.append_row(&self.objects, entry, &stored, &metadata, out)?;
-                if self.is_sorted() {
-                    let precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64()).unwrap_or(0);
-                    page.sorted.push((precedence, named.name.to_owned(), out.split_off(start)));
-                }
+            (Form::Table(table), Read::Row(cells)) => table.append_row(&self.objects, entry, cells, &metadata, out)?,
+            (Form::Table(table), Read::Object(stored)) => {
+                table.append_row(&self.objects, entry, table.cells(&stored), &metadata, out)?;
+                precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64());
             }
-            (_, Some(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
-            (_, None) => self.objects.append(entry, with_type, out)?,
+            (_, Read::Object(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
+            (_, _) => self.objects.append(entry, with_type, out)?,
+        }
+        if self.is_yaml() {
+            let item: Value = serde_json::from_slice(&out[start..]).map_err(Status::internal)?;
+            out.truncate(start);
+            yaml::write_item(&item, out).map_err(Status::internal)?;
+        }
+        if self.is_sorted() {
+            page.sorted.push((precedence.unwrap_or(0), named.name.to_owned(), out.split_off(start)));
         }
         Ok(true)
     }
 
+    /// Whether it is written in YAML item by item. Members are sorted, so that the metadata of a table stands before its rows; it is known before them
+    /// where no limit cuts them.
+    fn is_yaml(&self) -> bool {
+        self.call.accepted.encoding == Encoding::Yaml && !(matches!(self.form, Form::Table(_)) && self.call.params.limit > 0)
+    }
+
     /// How much of each object must be decoded before it can be written.
-    fn decoded(&self) -> Decoded {
+    fn decoded(&self) -> Decoded<'_> {
         match &self.form {
             _ if self.protobuf.is_some() => Decoded::Whole,
             Form::Table(table) if self.filter.is_of_metadata() => match table.fields() {
-                Some(fields) if table.has_metadata() && self.filter.is_empty() => Decoded::Row(&fields.cells),
+                Some(fields) if table.has_metadata() && self.filter.is_empty() => Decoded::Row(table, fields),
                 Some(fields) => Decoded::Members(&fields.all),
                 None => Decoded::Whole,
             },
@@ -231,6 +257,17 @@ impl List {
             return Vec::new();
         }
         let (kind, api_version) = self.type_meta();
+        if self.is_yaml() {
+            return match &self.form {
+                Form::Table(table) => yaml_before(
+                    "rows",
+                    &json!({
+                        "apiVersion": api_version, "columnDefinitions": table.definitions(), "kind": kind, "metadata": self.metadata(),
+                    }),
+                ),
+                _ => yaml_before("items", &json!({"apiVersion": api_version})),
+            };
+        }
         let items = if matches!(self.form, Form::Table(_)) { "rows" } else { "items" };
         let mut head = format!("{{\"kind\":{},\"apiVersion\":{}", json!(kind), json!(api_version)).into_bytes();
         if self.call.params.limit == 0 {
@@ -280,6 +317,13 @@ impl List {
         if let Some(encoder) = &self.protobuf {
             return encoder.metadata(&metadata.into());
         }
+        if self.is_yaml() {
+            let mut tail = if page.items == 0 { b" []\n".to_vec() } else { Vec::new() };
+            if !matches!(self.form, Form::Table(_)) {
+                yaml::write(&json!({"kind": self.type_meta().0, "metadata": metadata}), &mut tail).map_err(Status::internal)?;
+            }
+            return Ok(tail);
+        }
         if self.call.params.limit > 0 {
             tail.extend(format!(",\"metadata\":{}", Value::from(metadata)).bytes());
         }
@@ -308,9 +352,33 @@ struct Page {
 }
 
 impl Page {
-    fn write_sorted(&mut self, out: &mut Vec<u8>) {
-        self.sorted.sort();
-        let rows: Vec<&[u8]> = self.sorted.iter().map(|(_, _, row)| row.as_slice()).collect();
-        out.extend(rows.join(&b","[..]));
+    /// Writes what stands before the next item.
+    fn separate(&self, is_yaml: bool, out: &mut Vec<u8>) {
+        match (is_yaml, self.items) {
+            (true, 0) => out.push(b'\n'),
+            (true, _) | (false, 0) => {}
+            (false, _) => out.push(b','),
+        }
     }
+
+    fn write_sorted(&mut self, out: &mut Vec<u8>, is_yaml: bool) {
+        if self.sorted.is_empty() {
+            return;
+        }
+        self.sorted.sort();
+        self.items = 0;
+        for (_, _, row) in std::mem::take(&mut self.sorted) {
+            self.separate(is_yaml, out);
+            out.extend(row);
+            self.items += 1;
+        }
+    }
+}
+
+/// Members in YAML, and the name of the list that comes after them.
+fn yaml_before(list: &str, members: &Value) -> Vec<u8> {
+    let mut text = Vec::new();
+    yaml::write(members, &mut text).expect("memory takes every byte");
+    text.extend(format!("{list}:").bytes());
+    text
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::{Body, Decoded, FieldSet, MASK};
+use ketcd_kube::{Body, Decoded, Decoder, FieldSet, MASK};
 use ketcd_store::KeyValue;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::app::App;
@@ -20,6 +21,7 @@ pub(super) struct Objects {
     app: Arc<App>,
     resource: Arc<Resource>,
     prefix: String,
+    decoder: Decoder,
     /// How the text of an object begins that needs no conversion.
     type_meta: String,
 }
@@ -40,7 +42,12 @@ impl Objects {
     pub(super) fn of(app: &Arc<App>, resource: &Arc<Resource>) -> Self {
         let type_meta = format!("{{\"apiVersion\":{},\"kind\":{}", json!(resource.api_version()), json!(resource.kind.kind));
         let prefix = resource.kind.key_prefix(app.data.prefix(), None);
-        Self { app: Arc::clone(app), resource: Arc::clone(resource), prefix, type_meta }
+        let decoder = app.data.decoder().clone();
+        let decoder = match resource.schemas() {
+            Some(schemas) => decoder.with_schemas(Arc::clone(schemas)),
+            None => decoder,
+        };
+        Self { app: Arc::clone(app), resource: Arc::clone(resource), prefix, decoder, type_meta }
     }
 
     /// Returns the namespace and name in a key; `None` where it is none of the resource's.
@@ -56,18 +63,26 @@ impl Objects {
 
     /// Returns the object in a value as it is stored.
     pub(super) fn stored(&self, entry: &KeyValue) -> Stored {
-        self.unmasked(self.app.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0))
+        self.unmasked(self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0))
     }
 
     /// Returns these members of the object in a value.
     pub(super) fn stored_part(&self, entry: &KeyValue, fields: &FieldSet) -> Stored {
-        self.unmasked(self.app.data.decoder().decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields))
+        self.unmasked(self.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields))
     }
 
-    /// As [`Objects::stored_part`], and appends the JSON of the object's metadata, if it can be decoded.
-    pub(super) fn stored_part_with_metadata(&self, entry: &KeyValue, fields: &FieldSet, metadata: &mut Vec<u8>) -> Stored {
-        let decoder = self.app.data.decoder();
-        self.unmasked(decoder.decode_only_with_metadata(&entry.key, &entry.value, entry.mod_revision.0, fields, metadata))
+    /// Reads these members of the object in a value, which is no Secret, as `T`, and appends the JSON of the object's metadata.
+    ///
+    /// # Errors
+    /// Why the value cannot be decoded; nothing is appended.
+    pub(super) fn row<'v, T: Deserialize<'v>>(
+        &self,
+        entry: &'v KeyValue,
+        fields: &FieldSet,
+        metadata: &mut Vec<u8>,
+    ) -> std::result::Result<T, String> {
+        let row = self.decoder.decode_row(&entry.key, &entry.value, entry.mod_revision.0, fields, metadata);
+        row.map(|(row, _)| row).map_err(|opaque| opaque.reason)
     }
 
     fn unmasked(&self, decoded: Decoded) -> Stored {
@@ -110,7 +125,7 @@ impl Objects {
     pub(super) fn append(&self, entry: &KeyValue, with_type: bool, out: &mut Vec<u8>) -> status::Result<()> {
         let start = out.len();
         // Its members are sorted, so these come first.
-        if !self.is_secret() && self.app.data.decoder().decode_text(&entry.key, &entry.value, entry.mod_revision.0, out).is_ok() {
+        if !self.is_secret() && self.decoder.decode_text(&entry.key, &entry.value, entry.mod_revision.0, out).is_ok() {
             let text = &out[start..];
             let after = text.get(self.type_meta.len()).copied();
             if text.starts_with(self.type_meta.as_bytes()) && matches!(after, Some(b',' | b'}')) {
@@ -146,7 +161,7 @@ impl Objects {
                 Ok(())
             }
             None => {
-                let written = self.app.data.decoder().decode_metadata_text(&entry.key, &entry.value, entry.mod_revision.0, out);
+                let written = self.decoder.decode_metadata_text(&entry.key, &entry.value, entry.mod_revision.0, out);
                 written.map_err(|opaque| opaque.reason)
             }
         };

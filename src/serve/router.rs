@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::accept::{Accepted, Encoding, Shape, negotiate};
+use super::accept::{Accepted, Encoding, Endpoint, Shape, negotiate};
 use super::app::{App, Moment};
 use super::call::{Call, respond};
 use super::outflow::pumped;
@@ -24,9 +24,9 @@ use super::{discovery, get, list, openapi, protobuf, reviews, version, watch};
 
 /// Answers a request.
 pub(super) async fn handle(State(app): State<Arc<App>>, Extension(known): Extension<Known>, request: Request<Body>) -> Response {
-    let is_protobuf = negotiate(request.headers(), true).is_ok_and(|accepted| accepted.encoding == Encoding::Protobuf);
+    let encoding = negotiate(request.headers(), Endpoint::Failure).map_or(Encoding::Json, |accepted| accepted.encoding);
     let answered = answer(app, &known, request).await;
-    answered.unwrap_or_else(|status| if is_protobuf { status.in_protobuf() } else { status.into_response() })
+    answered.unwrap_or_else(|status| status.written(encoding))
 }
 
 /// Answers a request in its turn, if it may be asked.
@@ -61,7 +61,7 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
     let catalog = app.catalog(moment).await?;
     if rest.is_empty() {
         let found = discovery::resources(&catalog, group, version).filter(|_| is_read).ok_or_else(Status::no_such_path)?;
-        return written(&app, negotiate(headers, true)?, found);
+        return written(&app, negotiate(headers, Endpoint::Discovery)?, found);
     }
     let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
     let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
@@ -114,7 +114,7 @@ async fn read(
         namespace: asked.namespace.map(str::to_owned),
         name: asked.name.map(str::to_owned),
         params,
-        accepted: negotiate(headers, resource.custom.is_none())?,
+        accepted: negotiate(headers, resource.endpoint(app.data.release()))?,
         app,
     };
     match asked.name {
@@ -147,7 +147,7 @@ async fn document(app: &App, moment: Moment, parts: &[String], headers: &HeaderM
         ["swagger-2.0.0.pb-v1"] => return Ok(openapi::no_old_documents()),
         _ => {}
     }
-    let accepted = negotiate(headers, true)?;
+    let accepted = negotiate(headers, Endpoint::Discovery)?;
     let found = match &parts_text[..] {
         ["api" | "apis"] => {
             let catalog = app.catalog(moment).await?;

@@ -9,6 +9,7 @@ use ketcd_kube::Release;
 use ketcd_store::Error as StoreError;
 use serde_json::{Map, Value, json};
 
+use super::accept::Encoding;
 use super::protobuf;
 use super::resources::Resource;
 
@@ -166,13 +167,18 @@ fn details(resource: &Resource, name: &str) -> Value {
 }
 
 impl Status {
-    /// Returns its response in protobuf.
-    pub(super) fn in_protobuf(&self) -> Response {
-        // A status has the same fields in every release.
-        match protobuf::document(&self.to_json(), Release::NEWEST) {
-            Ok(bytes) => self.response(protobuf::MEDIA_TYPE, bytes.into()),
-            Err(other) => other.into_response(),
-        }
+    /// Returns its response in an encoding.
+    pub(super) fn written(&self, encoding: Encoding) -> Response {
+        let text = match encoding {
+            Encoding::Json => Ok(self.to_json().to_string().into_bytes()),
+            Encoding::Yaml => {
+                let mut text = Vec::new();
+                crate::render::yaml::write(&self.to_json(), &mut text).map(|()| text).map_err(Self::internal)
+            }
+            // A status has the same fields in every release.
+            Encoding::Protobuf => protobuf::document(&self.to_json(), Release::NEWEST),
+        };
+        text.map_or_else(|other| other.into_response(), |text| self.response(encoding.media_type(), text.into()))
     }
 
     fn response(&self, media_type: &'static str, body: Body) -> Response {
@@ -188,6 +194,6 @@ impl Status {
 
 impl IntoResponse for Box<Status> {
     fn into_response(self) -> Response {
-        self.response("application/json", self.to_json().to_string().into())
+        self.written(Encoding::Json)
     }
 }

@@ -47,11 +47,8 @@ enum Begin {
 
 /// Answers a watch.
 pub(super) async fn watch(call: Call) -> Result<Response> {
-    if call.accepted.encoding == Encoding::Yaml || matches!(call.accepted.shape, Shape::Discovery(_)) {
-        return Err(Status::not_acceptable(
-            "only the following media types are accepted: application/json, application/json;stream=watch, \
-             application/vnd.kubernetes.protobuf, application/vnd.kubernetes.protobuf;stream=watch",
-        ));
+    if call.accepted.encoding == Encoding::Yaml {
+        return Err(call.resource.endpoint(call.app.data.release()).refusal_of_watch());
     }
     let filter = call.filter()?;
     let keys = call.keys(&filter);

@@ -101,3 +101,27 @@ fn what_was_compacted_is_gone() {
     let wanted: Vec<Value> = server.items("/api/v1/pods").into_iter().filter(|pod| name(pod).as_str() > "web/a").collect();
     assert_eq!(rest, wanted);
 }
+
+#[test]
+fn lists_in_yaml_are_those_in_json_and_sent_while_they_are_read() {
+    let server = Server::start(STORY, &[]);
+    let schemas = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    for (path, shape) in [
+        ("/api/v1/pods", ""),
+        ("/api/v1/pods?limit=3", ""),
+        ("/apis/example.com/v1/gadgets", ""),
+        ("/api/v1/namespaces/nowhere/pods", ""),
+        ("/api/v1/events", ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
+        ("/api/v1/pods", ";as=Table;g=meta.k8s.io;v=v1"),
+        (schemas, ";as=Table;g=meta.k8s.io;v=v1"),
+    ] {
+        let wanted = server.get_as(path, &format!("application/json{shape}")).1;
+        let (length, text) = server.text(path, &format!("application/yaml{shape}"));
+        assert_eq!(length, None, "{path}{shape} was held until all of it was there");
+        assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), wanted, "{path}{shape}");
+        // Upstream sorts the members.
+        let members: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with([' ', '-'])).map(|line| line.split(':').next().unwrap()).collect();
+        assert!(members.is_sorted(), "{path}{shape}: {members:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod access;
 mod collections;
+mod custom_resources;
 mod discovery;
 mod hostile;
 #[expect(dead_code, reason = "other tests look at what it prints")]

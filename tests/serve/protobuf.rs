@@ -97,7 +97,8 @@ fn metadata_of_custom_resources_has_protobuf_and_they_have_none() {
     assert_eq!(decode(&bytes), wanted);
     let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
     assert_eq!((code, media_type.as_str()), (406, PROTOBUF));
-    assert!(bytes.starts_with(b"k8s\0") && String::from_utf8_lossy(&bytes).contains("custom resources are JSON"));
+    let types = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf\x22\x0dNotAcceptable";
+    assert!(bytes.starts_with(b"k8s\0") && String::from_utf8_lossy(&bytes).contains(types), "{}", String::from_utf8_lossy(&bytes));
     let (code, media_type, _) = server.bytes(&path, &format!("{PROTOBUF}, */*"));
     assert_eq!((code, media_type.as_str()), (200, "application/json"));
 }
@@ -129,6 +130,13 @@ fn failures_are_statuses() {
     let wanted = b"k8s\0\n\x0c\n\x02v1\x12\x06Status\x12G\n\x08\n\0\x12\0\x1a\0\x12\x07Failure";
     assert_eq!(bytes[..18], wanted[..18], "{}", String::from_utf8_lossy(&bytes));
     assert!(String::from_utf8_lossy(&bytes).contains("pods \"nobody\" not found"));
+    let (code, media_type, bytes) = server.bytes("/api/v1/namespaces/web/pods/nobody", "application/yaml");
+    assert_eq!((code, media_type.as_str()), (404, "application/yaml"));
+    assert!(String::from_utf8_lossy(&bytes).contains("\nmessage: pods \"nobody\" not found\n"), "{}", String::from_utf8_lossy(&bytes));
+    let (code, _, bytes) = server.bytes("/api/v1/pods?watch=true", "application/yaml");
+    let types =
+        "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    assert!(code == 406 && String::from_utf8_lossy(&bytes).contains(types), "{}", String::from_utf8_lossy(&bytes));
 }
 
 /// The frames of a watch are those in JSON: four bytes of length, then the event, in whose object an envelope is.

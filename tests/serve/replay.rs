@@ -11,13 +11,12 @@ use crate::server::{Server, capture};
 
 const STORY: &str = "k136-story/snapshot.db.zst";
 
-/// The changes of pods after a revision, each with when it was made.
-fn recorded(after: i64) -> Vec<(i64, Timestamp)> {
+/// The changes of pods, each with when it was made.
+fn recorded() -> Vec<(i64, Timestamp)> {
     let output = ketcd().arg("-f").arg(capture(STORY)).args(["history", "pods", "-A", "-o", "ndjson"]).output().unwrap();
     let changes = String::from_utf8(output.stdout).unwrap();
     let changes = changes.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let dated = changes.map(|change| (change["revision"].as_i64().unwrap(), change["time"].as_str().unwrap().parse().unwrap()));
-    dated.filter(|(revision, _)| *revision > after).collect()
+    changes.map(|change| (change["revision"].as_i64().unwrap(), change["time"].as_str().unwrap().parse().unwrap())).collect()
 }
 
 fn revision(object: &Value) -> i64 {
@@ -29,10 +28,12 @@ fn revision(object: &Value) -> i64 {
 fn a_watch_sees_each_change_when_it_is_due() {
     const SPEED: i32 = 20;
     const SLACK: Duration = Duration::from_secs(2);
+    // Read before the clock runs, which takes a while.
+    let recorded = recorded();
     let server = Server::start_with(STORY, &["--rev", "900"], &["--replay", "20x"]);
     let list = server.found("/api/v1/pods");
     let from = revision(&list);
-    let mut wanted = recorded(from).into_iter();
+    let mut wanted = recorded.into_iter().filter(|(revision, _)| *revision > from);
     let (frames, mut seen) = (server.watch(&format!("/api/v1/pods?watch=true&resourceVersion={from}&timeoutSeconds=8")), 0);
     let mut first = None;
     for (arrived, frame) in frames {

@@ -111,6 +111,14 @@ impl Server {
         (response.status().as_u16(), media_type, response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap())
     }
 
+    /// The text at a path in this media type, with its length where the answer tells it at once.
+    pub(crate) fn text(&self, path: &str, accept: &str) -> (Option<u64>, String) {
+        let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
+        let mut response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
+        let length = response.headers().get("content-length").map(|length| length.to_str().unwrap().parse().unwrap());
+        (length, response.body_mut().with_config().limit(1 << 30).read_to_string().unwrap())
+    }
+
     /// The document at a path, with its code.
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         self.get_as(path, "application/json")

@@ -139,6 +139,10 @@ pub enum Source {
     Db,
     /// A write-ahead log.
     Wal,
+    /// A recording of a running etcd.
+    Recording,
+    /// A later change of a kine database, which holds the value that it replaced.
+    OldValue,
     /// Free pages of a database file, which hold what was compacted away.
     FreePage,
     /// API objects as kubectl prints them.
@@ -151,6 +155,8 @@ impl From<Origin> for Source {
             Origin::Live => Self::Live,
             Origin::Db => Self::Db,
             Origin::Wal => Self::Wal,
+            Origin::Recording => Self::Recording,
+            Origin::OldValue => Self::OldValue,
             Origin::FreePage => Self::FreePage,
             Origin::Objects => Self::Objects,
         }

@@ -75,9 +75,12 @@ pub struct Kubernetes<'a> {
 
 /// Numbers of recoverable changes.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Recoverable {
     /// Changes found only in free pages of the database file.
     pub freepage: u64,
+    /// Changes of a kine database found only in the rows that replaced them.
+    pub old_value: u64,
     /// Changes found only in the write-ahead log.
     pub wal: u64,
 }
@@ -128,6 +131,10 @@ pub enum SourceKind {
     Db,
     /// An etcd member's data dir.
     DataDir,
+    /// A kine database, in which k3s keeps what other clusters keep in etcd.
+    Kine,
+    /// A recording of a running etcd, as `ketcd record` makes it.
+    Recording,
     /// API objects as kubectl prints them.
     Objects,
 }
@@ -186,7 +193,11 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
                 schedulers: &census.schedulers,
             },
             problems: problems(report),
-            recoverable: Recoverable { freepage: source.recoverable_freepage, wal: source.recoverable_wal },
+            recoverable: Recoverable {
+                freepage: source.recoverable_freepage,
+                old_value: source.recoverable_old_value,
+                wal: source.recoverable_wal,
+            },
             revisions: revisions(report),
             sampled: report.is_sampled,
             source: Source {
@@ -236,6 +247,8 @@ impl From<ketcd_store::SourceKind> for SourceKind {
             ketcd_store::SourceKind::Live => Self::Live,
             ketcd_store::SourceKind::Db => Self::Db,
             ketcd_store::SourceKind::DataDir => Self::DataDir,
+            ketcd_store::SourceKind::Kine => Self::Kine,
+            ketcd_store::SourceKind::Recording => Self::Recording,
             ketcd_store::SourceKind::Objects => Self::Objects,
         }
     }

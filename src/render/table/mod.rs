@@ -8,6 +8,7 @@ mod duration;
 pub(super) mod fields;
 mod network;
 mod pod;
+mod pod_row;
 mod resource;
 mod row_fields;
 mod rows;
@@ -27,6 +28,7 @@ use serde_json::Value;
 use ketcd_kube::Kind;
 
 pub use duration::{age, human_duration};
+pub use pod_row::PodRow;
 pub use row_fields::{RowFields, row_fields};
 use rows::Rows;
 pub use summary::{Cell, cells, readiness};
@@ -144,6 +146,11 @@ impl Table {
         }
     }
 
+    /// Returns a cell for each heading of a pod.
+    pub fn pod_cells(&self, pod: &PodRow<'_>) -> Vec<String> {
+        pod.cells(self.view)
+    }
+
     /// Adds the row of an object of which only the key can be read, and why.
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
         let cells = self.opaque_cells(name, reason);
@@ -258,7 +265,11 @@ impl View {
 
     /// Returns how long ago a time was, as kubectl writes it.
     fn since(&self, time: Option<&Value>) -> String {
-        match fields::time(time) {
+        self.since_time(fields::time(time))
+    }
+
+    fn since_time(&self, time: Option<Timestamp>) -> String {
+        match time {
             Some(time) => age(self.now, time),
             None => "<unknown>".to_owned(),
         }

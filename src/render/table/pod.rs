@@ -1,13 +1,17 @@
 //! Pods and their templates.
 
+use jiff::Timestamp;
+use ketcd_kube::as_decoded;
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::fields::{at, containers, flag, int, is_true, labels, list, name, text, text_or, time};
+use super::fields::{at, containers, labels, name};
+use super::pod_row::{Condition, Metadata, PodRow, Spec, Status, list, text, text_or, time};
 use super::{Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     match (group, kind) {
-        ("", "Pod") => Some(Printer { columns: "NAME|READY|STATUS|RESTARTS|AGE|+IP|+NODE|+NOMINATED NODE|+READINESS GATES", cells: pod }),
+        ("", "Pod") => Some(Printer { columns: "NAME|READY|STATUS|RESTARTS|AGE|+IP|+NODE|+NOMINATED NODE|+READINESS GATES", cells }),
         ("", "PodTemplate") => Some(Printer {
             columns: "NAME|CONTAINERS|IMAGES|POD LABELS",
             cells: |object, _| {
@@ -19,60 +23,80 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     }
 }
 
-fn pod(pod: &Value, view: View) -> Vec<String> {
-    let summary = ContainerSummary::of(pod);
-    let restarts = match summary.last_restart {
-        Some(_) if summary.restarts != 0 => format!("{} ({} ago)", summary.restarts, view.since(summary.last_restart)),
-        _ => summary.restarts.to_string(),
-    };
-    let first_ip = || list(pod, "status.podIPs").first().map_or("", |ip| text(ip, "ip"));
-    let ip = text_or(pod, "status.podIP", first_ip());
-    vec![
-        name(pod),
-        format!("{}/{}", summary.ready, summary.total),
-        summary.reason,
-        restarts,
-        view.age(pod),
-        if ip.is_empty() { "<none>".to_owned() } else { ip },
-        text_or(pod, "spec.nodeName", "<none>"),
-        text_or(pod, "status.nominatedNodeName", "<none>"),
-        readiness_gates(pod),
-    ]
+/// Returns the cells of a pod's row.
+fn cells(pod: &Value, view: View) -> Vec<String> {
+    if let Ok(row) = PodRow::deserialize(pod) {
+        return row.cells(view);
+    }
+    // Null stands for a zero value, as API servers read it.
+    let mut mended = pod.clone();
+    as_decoded(&mut mended);
+    match PodRow::deserialize(&mended) {
+        Ok(row) => row.cells(view),
+        Err(error) => vec![name(pod), format!("<{error}>")],
+    }
+}
+
+impl PodRow<'_> {
+    /// Returns a cell for each column.
+    pub fn cells(&self, view: View) -> Vec<String> {
+        let (no_metadata, no_spec, no_status) = (Metadata::default(), Spec::default(), Status::default());
+        let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
+        let spec = self.spec.as_ref().unwrap_or(&no_spec);
+        let status = self.status.as_ref().unwrap_or(&no_status);
+        let summary = ContainerSummary::of(metadata, spec, status);
+        let restarts = match summary.last_restart {
+            Some(_) if summary.restarts != 0 => format!("{} ({} ago)", summary.restarts, view.since_time(summary.last_restart)),
+            _ => summary.restarts.to_string(),
+        };
+        let first_ip = list(&status.pod_ips).first().map_or("", |address| text(&address.ip));
+        let ip = text_or(&status.pod_ip, first_ip);
+        vec![
+            text(&metadata.name).to_owned(),
+            format!("{}/{}", summary.ready, summary.total),
+            summary.reason,
+            restarts,
+            view.since_time(time(&metadata.creation_timestamp)),
+            if ip.is_empty() { "<none>".to_owned() } else { ip },
+            text_or(&spec.node_name, "<none>"),
+            text_or(&status.nominated_node_name, "<none>"),
+            readiness_gates(spec, status),
+        ]
+    }
 }
 
 /// What a pod's row says of all its containers together.
-struct ContainerSummary<'a> {
+struct ContainerSummary {
     ready: usize,
     total: usize,
     reason: String,
     restarts: i64,
-    last_restart: Option<&'a Value>,
+    last_restart: Option<Timestamp>,
 }
 
-impl<'a> ContainerSummary<'a> {
-    fn of(pod: &'a Value) -> Self {
-        let is_sidecar = |container: &Value| text(container, "restartPolicy") == "Always";
-        let sidecars: Vec<&str> =
-            list(pod, "spec.initContainers").iter().filter(|own| is_sidecar(own)).map(|own| text(own, "name")).collect();
-        let phase = text(pod, "status.phase");
-        let is_gated = |condition: &Value| text(condition, "type") == "PodScheduled" && text(condition, "reason") == "SchedulingGated";
+impl ContainerSummary {
+    fn of(metadata: &Metadata<'_>, spec: &Spec<'_>, status: &Status<'_>) -> Self {
+        let inits = list(&spec.init_containers).iter();
+        let sidecars: Vec<&str> = inits.filter(|own| text(&own.restart_policy) == "Always").map(|own| text(&own.name)).collect();
+        let phase = text(&status.phase);
+        let is_gated = |condition: &Condition<'_>| text(&condition.type_) == "PodScheduled" && text(&condition.reason) == "SchedulingGated";
         let mut summary = Self {
             ready: 0,
-            total: list(pod, "spec.containers").len() + sidecars.len(),
-            reason: match list(pod, "status.conditions").iter().any(is_gated) {
+            total: list(&spec.containers).len() + sidecars.len(),
+            reason: match list(&status.conditions).iter().any(is_gated) {
                 true => "SchedulingGated".to_owned(),
-                false => text_or(pod, "status.reason", phase),
+                false => text_or(&status.reason, phase),
             },
             restarts: 0,
             last_restart: None,
         };
-        let (is_initializing, sidecar_restarts, last_sidecar_restart) = summary.add_init_containers(pod, &sidecars);
-        if !is_initializing || is_true(pod, "Initialized") {
+        let (is_initializing, sidecar_restarts, last_sidecar_restart) = summary.add_init_containers(spec, status, &sidecars);
+        if !is_initializing || status.is_true("Initialized") {
             (summary.restarts, summary.last_restart) = (sidecar_restarts, last_sidecar_restart);
-            summary.add_containers(pod);
+            summary.add_containers(status);
         }
-        if at(pod, "metadata.deletionTimestamp").is_some() {
-            if text(pod, "status.reason") == "NodeLost" {
+        if metadata.deletion_timestamp.is_some() {
+            if text(&status.reason) == "NodeLost" {
                 summary.reason = "Unknown".to_owned();
             } else if !matches!(phase, "Succeeded" | "Failed") {
                 summary.reason = "Terminating".to_owned();
@@ -82,55 +106,54 @@ impl<'a> ContainerSummary<'a> {
     }
 
     /// Returns whether initialisation goes on (or failed), and restarts of sidecars alone with the last of them.
-    fn add_init_containers(&mut self, pod: &'a Value, sidecars: &[&str]) -> (bool, i64, Option<&'a Value>) {
+    fn add_init_containers(&mut self, spec: &Spec<'_>, status: &Status<'_>, sidecars: &[&str]) -> (bool, i64, Option<Timestamp>) {
         let (mut sidecar_restarts, mut last_sidecar_restart) = (0, None);
-        for (index, status) in list(pod, "status.initContainerStatuses").iter().enumerate() {
-            let is_sidecar = sidecars.contains(&text(status, "name"));
-            self.restarts += int(status, "restartCount");
-            later(&mut self.last_restart, status);
+        for (index, own) in list(&status.init_container_statuses).iter().enumerate() {
+            let is_sidecar = sidecars.contains(&text(&own.name));
+            self.restarts += own.restarts();
+            self.last_restart = self.last_restart.max(own.last_end());
             if is_sidecar {
-                sidecar_restarts += int(status, "restartCount");
-                later(&mut last_sidecar_restart, status);
+                sidecar_restarts += own.restarts();
+                last_sidecar_restart = last_sidecar_restart.max(own.last_end());
             }
-            let terminated = at(status, "state.terminated");
-            let waiting = text(status, "state.waiting.reason");
-            if terminated.is_some_and(|terminated| int(terminated, "exitCode") == 0) {
+            let (terminated, waiting) = (own.terminated(), own.waiting());
+            if terminated.is_some_and(|terminated| terminated.exit_code() == 0) {
                 continue;
             }
-            if is_sidecar && flag(status, "started") {
-                self.ready += usize::from(flag(status, "ready"));
+            if is_sidecar && own.started == Some(true) {
+                self.ready += usize::from(own.is_ready());
                 continue;
             }
             self.reason = match terminated {
-                Some(terminated) => format!("Init:{}", ending(terminated)),
+                Some(terminated) => format!("Init:{}", terminated.ending()),
                 None if !waiting.is_empty() && waiting != "PodInitializing" => format!("Init:{waiting}"),
-                None => format!("Init:{index}/{}", list(pod, "spec.initContainers").len()),
+                None => format!("Init:{index}/{}", list(&spec.init_containers).len()),
             };
             return (true, sidecar_restarts, last_sidecar_restart);
         }
         (false, sidecar_restarts, last_sidecar_restart)
     }
 
-    fn add_containers(&mut self, pod: &'a Value) {
+    fn add_containers(&mut self, status: &Status<'_>) {
         let (mut has_running, mut error) = (false, None);
-        for status in list(pod, "status.containerStatuses").iter().rev() {
-            self.restarts += int(status, "restartCount");
-            later(&mut self.last_restart, status);
-            let waiting = text(status, "state.waiting.reason");
+        for own in list(&status.container_statuses).iter().rev() {
+            self.restarts += own.restarts();
+            self.last_restart = self.last_restart.max(own.last_end());
+            let waiting = own.waiting();
             if !waiting.is_empty() {
                 self.reason = waiting.to_owned();
-            } else if let Some(terminated) = at(status, "state.terminated") {
-                self.reason = ending(terminated);
-                if int(terminated, "exitCode") != 0 {
+            } else if let Some(terminated) = own.terminated() {
+                self.reason = terminated.ending();
+                if terminated.exit_code() != 0 {
                     error = Some(self.reason.clone());
                 }
-            } else if flag(status, "ready") && at(status, "state.running").is_some() {
+            } else if own.is_ready() && own.state.as_ref().is_some_and(|state| state.running.is_some()) {
                 has_running = true;
                 self.ready += 1;
             }
         }
         if self.reason == "Completed" {
-            if has_running && is_true(pod, "Ready") {
+            if has_running && status.is_true("Ready") {
                 self.reason = "Running".to_owned();
             } else if let Some(error) = error {
                 self.reason = error;
@@ -141,27 +164,11 @@ impl<'a> ContainerSummary<'a> {
     }
 }
 
-fn ending(terminated: &Value) -> String {
-    match (text(terminated, "reason"), int(terminated, "signal")) {
-        ("", 0) => format!("ExitCode:{}", int(terminated, "exitCode")),
-        ("", signal) => format!("Signal:{signal}"),
-        (reason, _) => reason.to_owned(),
-    }
-}
-
-/// Keeps the latest end of a container's life before its present one.
-fn later<'a>(last: &mut Option<&'a Value>, status: &'a Value) {
-    let finished = at(status, "lastState.terminated.finishedAt");
-    if time(finished) > time(*last) {
-        *last = finished;
-    }
-}
-
-fn readiness_gates(pod: &Value) -> String {
-    let gates = list(pod, "spec.readinessGates");
+fn readiness_gates(spec: &Spec<'_>, status: &Status<'_>) -> String {
+    let gates = list(&spec.readiness_gates);
     if gates.is_empty() {
         return "<none>".to_owned();
     }
-    let open = gates.iter().filter(|gate| is_true(pod, text(gate, "conditionType"))).count();
+    let open = gates.iter().filter(|gate| status.is_true(text(&gate.condition_type))).count();
     format!("{open}/{}", gates.len())
 }

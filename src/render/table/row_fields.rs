@@ -4,38 +4,25 @@ use std::sync::LazyLock;
 
 use ketcd_kube::{FieldSet, Kind};
 
-/// What the cells of every row may show: the name and ages.
-const METADATA: [&str; 3] = ["metadata.name", "metadata.creationTimestamp", "metadata.deletionTimestamp"];
+use super::PodRow;
 
 /// What tables show beside the cells, or select by.
 const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
 
-const POD: [&str; 18] = [
-    "spec.nodeName",
-    "spec.containers.name",
-    "spec.initContainers.name",
-    "spec.initContainers.restartPolicy",
-    "spec.readinessGates",
-    "status.phase",
-    "status.reason",
-    "status.podIP",
-    "status.podIPs",
-    "status.nominatedNodeName",
+const NODE: [&str; 9] = [
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "metadata.deletionTimestamp",
+    "metadata.labels",
+    "spec.unschedulable",
     "status.conditions.type",
     "status.conditions.status",
-    "status.conditions.reason",
-    "status.containerStatuses.ready",
-    "status.containerStatuses.restartCount",
-    "status.containerStatuses.state",
-    "status.containerStatuses.lastState.terminated.finishedAt",
-    "status.initContainerStatuses",
+    "status.addresses",
+    "status.nodeInfo",
 ];
 
-const NODE: [&str; 6] =
-    ["metadata.labels", "spec.unschedulable", "status.conditions.type", "status.conditions.status", "status.addresses", "status.nodeInfo"];
-
-static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&POD));
-static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(&NODE));
+static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::read_by::<PodRow<'static>>(), true));
+static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::of(NODE), false));
 
 /// The members of an object that its row needs.
 pub struct RowFields {
@@ -43,12 +30,13 @@ pub struct RowFields {
     pub cells: FieldSet,
     /// The same, with namespace and labels.
     pub all: FieldSet,
+    /// Whether they are those of [`PodRow`].
+    pub are_of_pods: bool,
 }
 
 impl RowFields {
-    fn of(fields: &[&'static str]) -> Self {
-        let cells = || METADATA.iter().chain(fields).copied();
-        Self { cells: FieldSet::of(cells()), all: FieldSet::of(cells().chain(AROUND)) }
+    fn of(cells: FieldSet, are_of_pods: bool) -> Self {
+        Self { are_of_pods, all: AROUND.iter().fold(cells.clone(), |all, path| all.with(path)), cells }
     }
 }
 

@@ -2,12 +2,13 @@
 
 mod autoscaling;
 mod autoscaling_from_v1;
-mod custom;
 mod definition;
+mod disruption_budget;
 mod endpoint_slice;
 mod events;
 mod flow_control;
 mod ingress;
+mod workloads;
 
 use ketcd_kube::{Body, Decoder, Release};
 use serde_json::Value;
@@ -32,6 +33,9 @@ const SAME_FIELDS: &[(&str, &[&str])] = &[
     ("storage.k8s.io", &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"]),
 ];
 
+/// Kinds that went to another group with the same fields (k8s.io/api 1.15).
+const MOVED: &[(&str, &str, &str)] = &[("NetworkPolicy", "extensions", "networking.k8s.io"), ("PodSecurityPolicy", "extensions", "policy")];
+
 /// Makes a stored object what the resource serves. The error says what is missing for it.
 pub(super) fn to(object: &mut Value, resource: &Resource, release: Release) -> Result<(), String> {
     let wanted = resource.api_version();
@@ -44,9 +48,9 @@ pub(super) fn to(object: &mut Value, resource: &Resource, release: Release) -> R
         if custom.needs_webhook {
             return Err(format!("stored as {stored}; the webhook that converts it to {wanted} cannot be called"));
         }
-        object["apiVersion"] = wanted.into();
-        if let (Some(schema), false) = (&custom.schema, custom.keeps_unknown_fields) {
-            custom::prune(object, schema);
+        match resource.schemas() {
+            Some(schemas) => schemas.convert(object, &resource.version, release),
+            None => object["apiVersion"] = wanted.into(),
         }
         return Ok(());
     }
@@ -74,13 +78,22 @@ pub(super) fn to(object: &mut Value, resource: &Resource, release: Release) -> R
             }
             is_whole = false;
         }
-        ("apiextensions.k8s.io", _, _) if wanted == "apiextensions.k8s.io/v1" => definition::to_v1(object),
+        ("apiextensions.k8s.io", _, "CustomResourceDefinition") => match version {
+            "v1" => definition::to_v1(object),
+            _ => definition::from_v1(object),
+        },
         (_, _, "Ingress") => match (stored.ends_with("/v1"), resource.version == "v1") {
             (false, true) => ingress::to_v1(object),
             (true, false) => ingress::from_v1(object),
             _ => {}
         },
+        ("policy", "policy", "PodDisruptionBudget") => disruption_budget::convert(object, version == "v1"),
+        (_, _, kind) if workloads::are_versions(&stored, &wanted, kind) => {
+            workloads::convert(object, kind, &stored, &wanted)?;
+            is_whole = false;
+        }
         (from, to, _) if from == to && SAME_FIELDS.iter().any(is_same) => {}
+        (from, to, kind) if MOVED.contains(&(kind, from, to)) || MOVED.contains(&(kind, to, from)) => {}
         _ => return Err(refusal),
     }
     object["apiVersion"] = wanted.into();
@@ -120,7 +133,10 @@ mod tests {
     use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
     use ketcd_kube::proto::table::{Message, MessageId, Type};
 
+    use serde_json::json;
+
     use super::*;
+    use crate::serve::resources::Catalog;
 
     fn message(id: MessageId) -> &'static Message {
         &MESSAGES[usize::from(id.0)]
@@ -161,5 +177,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn kinds_that_moved_have_the_same_fields() {
+        for (kind, from, to) in MOVED {
+            let of = |group: &str| {
+                let is_it = |version: &str| version.strip_prefix(group).is_some_and(|rest| rest.starts_with("/v"));
+                ROOTS.iter().find(|row| row.kind == *kind && is_it(row.api_version)).map(|row| message(row.message)).unwrap()
+            };
+            assert_eq!(unlike(of(from), of(to), &mut BTreeSet::new()), None, "{kind}");
+            assert_eq!(unlike(of(to), of(from), &mut BTreeSet::new()), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn workloads_are_read_in_every_version_of_their_release() {
+        let (release, deployment) = (
+            Release(15),
+            json!({"apiVersion": "extensions/v1beta1", "kind": "Deployment", "metadata": {"name": "a"},
+            "spec": {"replicas": 1, "rollbackTo": {"revision": 2}, "template": {"metadata": {}, "spec": {"containers": []}}}}),
+        );
+        let catalog = Catalog::new(release, &[]);
+        let mut object = deployment.clone();
+        to(&mut object, catalog.find("apps", "v1", "deployments").unwrap(), release).unwrap();
+        assert_eq!(object["apiVersion"], "apps/v1");
+        assert_eq!(object["metadata"]["annotations"], json!({"deprecated.deployment.rollback.revision": "2"}));
+        to(&mut object, catalog.find("extensions", "v1beta1", "deployments").unwrap(), release).unwrap();
+        assert_eq!((&object["apiVersion"], &object["spec"]["rollbackTo"]), (&deployment["apiVersion"], &deployment["spec"]["rollbackTo"]));
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn add(schemas: &mut Schemas, resource: &Resource, custom: &Custom) -
     let kind = &*resource.kind.kind;
     let group: Vec<&str> = resource.group.rsplit('.').collect();
     let name = format!("{}.{}.{kind}", group.join("."), resource.version);
-    let mut schema = match &custom.schema {
+    let mut schema = match resource.schema() {
         Some(schema @ Value::Object(_)) => schema.clone(),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
     };

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use self::schemas::Schemas;
-use super::accept::negotiate;
+use super::accept::{Endpoint, negotiate};
 use super::call::respond;
 use super::resources::{Catalog, Resource, Version, api_version};
 use super::status::{Result, Status};
@@ -23,14 +23,14 @@ use super::version;
 pub(super) fn answer(catalog: &Catalog, parts: &[String], root: &str, headers: &HeaderMap) -> Result<Response> {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let (group, name) = match parts[..] {
-        ["v3"] => return respond(negotiate(headers, false)?.encoding, &index(catalog, root)),
+        ["v3"] => return respond(negotiate(headers, Endpoint::Document)?.encoding, &index(catalog, root)),
         ["v3", "api", version] => ("", version),
         ["v3", "apis", group, version] => (group, version),
         ["v2", ..] => return Ok(no_old_documents()),
         _ => return Err(Status::no_such_path()),
     };
     let version = catalog.version(group, name).ok_or_else(Status::no_such_path)?;
-    respond(negotiate(headers, false)?.encoding, &document(catalog, version))
+    respond(negotiate(headers, Endpoint::Document)?.encoding, &document(catalog, version))
 }
 
 /// What the paths of the old documents say, in the form in which kubectl before 1.27 passes it on to its user: it shows the text of a 406, and of other
@@ -60,7 +60,7 @@ fn hash(catalog: &Catalog, version: &Version) -> String {
     hash.update(format!("{} {}", env!("CARGO_PKG_VERSION"), catalog.release));
     for resource in &version.resources {
         hash.update(format!(" {} {}", resource.qualified(), resource.api_version()));
-        if let Some(schema) = resource.custom.as_ref().and_then(|custom| custom.schema.as_ref()) {
+        if let Some(schema) = resource.schema() {
             hash.update(schema.to_string());
         }
     }

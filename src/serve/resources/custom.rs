@@ -1,6 +1,8 @@
 //! Custom resources: one for each version that an established CustomResourceDefinition serves.
 
-use ketcd_kube::{Kinds, Release};
+use std::sync::Arc;
+
+use ketcd_kube::{CustomSchemas, Kinds, Release};
 use serde_json::{Value, json};
 
 use super::Resource;
@@ -16,10 +18,8 @@ pub(in crate::serve) struct Custom {
     pub selectable_fields: Vec<String>,
     /// `spec.versions[].subresources.scale`.
     pub scale: Option<Value>,
-    /// `spec.versions[].schema.openAPIV3Schema`.
-    pub schema: Option<Value>,
-    /// Whether fields that no schema has are kept, as before apiextensions v1.
-    pub keeps_unknown_fields: bool,
+    /// The schemas of all versions.
+    pub schemas: Option<Arc<CustomSchemas>>,
     /// Whether only a webhook converts between its versions.
     pub needs_webhook: bool,
 }
@@ -44,12 +44,13 @@ pub(super) fn resources(definition: &Value, release: Release) -> Vec<Resource> {
     if ketcd_kube::condition(definition, "Established").is_none_or(|condition| condition["status"] != "True") {
         return Vec::new();
     }
-    let spec = &definition["spec"];
+    let (spec, schemas) = (&definition["spec"], CustomSchemas::of(definition).map(Arc::new));
     let listed = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
-    listed.iter().filter(|version| version["served"] == true).filter_map(|version| resource(spec, version, release)).collect()
+    let served = listed.iter().filter(|version| version["served"] == true);
+    served.filter_map(|version| resource(spec, version, schemas.clone(), release)).collect()
 }
 
-fn resource(spec: &Value, version: &Value, release: Release) -> Option<Resource> {
+fn resource(spec: &Value, version: &Value, schemas: Option<Arc<CustomSchemas>>, release: Release) -> Option<Resource> {
     // Until apiextensions v1, columns and subresources could be those of all versions.
     let field = |name: &str| version.get(name).or_else(|| spec.get(name)).filter(|value| !value.is_null());
     let mut narrowed = spec.clone();
@@ -70,8 +71,7 @@ fn resource(spec: &Value, version: &Value, release: Release) -> Option<Resource>
             list_kind,
             columns: columns(field("additionalPrinterColumns")),
             selectable_fields: texts(selectable, "jsonPath"),
-            schema: field("schema").or_else(|| field("validation")).and_then(|own| own.get("openAPIV3Schema")).cloned(),
-            keeps_unknown_fields: spec["preserveUnknownFields"] == true,
+            schemas,
             needs_webhook: spec["conversion"]["strategy"] == "Webhook",
             scale: subresources.and_then(|own| own.get("scale")).cloned(),
         }),

@@ -6,10 +6,12 @@ mod custom;
 
 use std::sync::Arc;
 
-use ketcd_kube::{Kind, Kinds, Release};
+use ketcd_kube::{CustomSchemas, Kind, Kinds, Release};
 use serde_json::Value;
 
 pub(super) use custom::{Column, Custom};
+
+use super::accept::Endpoint;
 
 /// One resource in one version.
 #[derive(Debug)]
@@ -35,6 +37,21 @@ impl Resource {
     /// Returns the resource as error messages name it: `pods`, `deployments.apps`.
     pub(super) fn qualified(&self) -> String {
         if self.group.is_empty() { self.kind.plural.to_string() } else { format!("{}.{}", self.kind.plural, self.group) }
+    }
+
+    /// What its objects can be written as by an API server of this release.
+    pub(super) fn endpoint(&self, release: Release) -> Endpoint {
+        if self.custom.is_some() { Endpoint::CustomObjects(release) } else { Endpoint::Objects }
+    }
+
+    /// The schemas of its CustomResourceDefinition.
+    pub(super) fn schemas(&self) -> Option<&Arc<CustomSchemas>> {
+        self.custom.as_ref()?.schemas.as_ref()
+    }
+
+    /// Its own schema among them.
+    pub(super) fn schema(&self) -> Option<&Value> {
+        self.schemas()?.schema(&self.version)
     }
 
     /// The kind of its lists.

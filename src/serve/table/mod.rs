@@ -12,7 +12,7 @@ use super::objects::{Objects, Stored, append_json};
 use super::params::Include;
 use super::resources::{Column, Resource};
 use super::status::Result;
-use crate::render::table::{Labels, RowFields, Table as Cells, View, row_fields};
+use crate::render::table::{Labels, PodRow, RowFields, Table as Cells, View, row_fields};
 
 /// How one column is headed and typed.
 struct Definition {
@@ -24,6 +24,9 @@ struct Definition {
     /// Whether its cells are numbers, or true and false, where they can be.
     is_typed: bool,
 }
+
+/// The cells of a row, or why its object cannot be decoded.
+pub(super) type RowCells = std::result::Result<Vec<String>, String>;
 
 /// The table of one resource.
 pub(super) struct Table {
@@ -75,8 +78,21 @@ impl Table {
         matches!(self.include, Include::Metadata)
     }
 
-    /// Appends the row of an object; `stored` holds at least the members that its cells are made of, or why it cannot be decoded. `metadata` is
-    /// the text of its metadata where that was written already, else empty.
+    /// Returns the cells of an object, of which `stored` holds at least the members that they are made of.
+    pub(super) fn cells(&self, stored: &Stored) -> RowCells {
+        stored.as_ref().map(|object| self.cells.cells(object)).map_err(Clone::clone)
+    }
+
+    /// Reads the cells of an object and no more of it than these `fields`, and appends the JSON of its metadata.
+    pub(super) fn read_cells(&self, objects: &Objects, entry: &KeyValue, fields: &RowFields, metadata: &mut Vec<u8>) -> RowCells {
+        if fields.are_of_pods {
+            objects.row::<PodRow<'_>>(entry, &fields.cells, metadata).map(|pod| self.cells.pod_cells(&pod))
+        } else {
+            objects.row::<Value>(entry, &fields.cells, metadata).map(|object| self.cells.cells(&object))
+        }
+    }
+
+    /// Appends the row of an object. `metadata` is the text of its metadata where that was written already, else empty.
     ///
     /// # Errors
     /// The row carries the object, which cannot be served in this version.
@@ -84,13 +100,13 @@ impl Table {
         &self,
         objects: &Objects,
         entry: &KeyValue,
-        stored: &Stored,
+        cells: RowCells,
         metadata: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let cells = match stored {
-            Ok(object) => self.cells.cells(object),
-            Err(reason) => self.cells.opaque_cells(objects.name(&entry.key).map_or("", |named| named.name), reason),
+        let (cells, reason) = match cells {
+            Ok(cells) => (cells, None),
+            Err(reason) => (self.cells.opaque_cells(objects.name(&entry.key).map_or("", |named| named.name), &reason), Some(reason)),
         };
         out.extend(b"{\"cells\":");
         let separators = std::iter::once(b'[').chain(std::iter::repeat(b','));
@@ -101,7 +117,7 @@ impl Table {
         out.extend(b"],\"object\":");
         match self.include {
             Include::None => out.extend(b"null"),
-            Include::Metadata => objects.append_partial(entry, stored.as_ref().err(), metadata, self.version, out),
+            Include::Metadata => objects.append_partial(entry, reason.as_ref(), metadata, self.version, out),
             Include::Object => objects.append(entry, true, out)?,
         }
         out.push(b'}');
