@@ -14,7 +14,7 @@ use super::output::{Color, Format};
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, or API objects as kubectl prints them.
+    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, a recording, or API objects as kubectl prints them.
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files are read as one history.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]

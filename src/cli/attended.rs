@@ -111,6 +111,14 @@ impl Source for Attended {
         self.inner.is_one_moment()
     }
 
+    fn copies_values(&self) -> bool {
+        self.inner.copies_values()
+    }
+
+    fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {
+        self.inner.read_before(version)
+    }
+
     fn member(&self) -> Option<String> {
         self.inner.member()
     }

@@ -74,7 +74,7 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
 
 /// Every readable change of `keys` up to `until`, oldest first.
 pub(super) fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
-    let mut follower = Follower::new(decoding(session));
+    let mut follower = follower(session);
     let read = events(session.source.as_ref(), keys, until);
     read.map_ok(move |read| follow(&mut follower, read)).boxed()
 }
@@ -96,7 +96,7 @@ pub(super) async fn dated_changes(
     let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
     let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
     let clock = session.clock_around(&revisions, &versions).await?;
-    let mut follower = Follower::new(decoding(session));
+    let mut follower = follower(session);
     let changes = read.into_iter().map(move |read| Ok(follow(&mut follower, read)));
     Ok((futures_util::stream::iter(changes).boxed(), clock))
 }
@@ -109,7 +109,7 @@ pub(super) async fn changes_from<'a>(
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
     let source = session.source.as_ref();
-    let mut follower = Follower::new(decoding(session));
+    let mut follower = follower(session);
     let span = source.span().await?;
     let is_readable = from > span.oldest && from <= span.newest.after();
     if is_readable && !source.is_shared() {
@@ -136,7 +136,7 @@ pub(super) async fn changes_from<'a>(
     }))
 }
 
-fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event>) -> Read<Change> {
+fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<'_, D>, read: Read<Event>) -> Read<Change> {
     match read {
         Read::Item(event) => Read::Item(follower.change(event)),
         Read::Gap { from, to } => {
@@ -144,6 +144,12 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<D>, read: Read<Event
             Read::Gap { from, to }
         }
     }
+}
+
+/// A follower that holds no values which the source can give again.
+fn follower(session: &Session) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+    let follower = Follower::new(decoding(session));
+    if session.source.copies_values() { follower.asking(|version| session.source.read_before(version)) } else { follower }
 }
 
 fn decoding(session: &Session) -> impl Fn(&KeyValue) -> Body + Send + '_ {

@@ -116,6 +116,7 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
             ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
             ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
+            ketcd_store::Error::Write { cause, .. } => Some(write_hint(cause).to_owned()),
             ketcd_store::Error::Remote { hint, .. } => hint.clone(),
             ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
             _ => None,
@@ -126,5 +127,16 @@ impl From<ketcd_store::Error> for Error {
         };
         let compacted = matches!(error, ketcd_store::Error::Compacted { .. });
         Self { hint, refusal, compacted, ..Self::new(error.to_string()) }
+    }
+}
+
+/// What to do where a file cannot be written.
+fn write_hint(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "what was recorded before is kept: free some space, or keep less with --keep, and start it again; it goes on where it stopped"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a directory that you may write to",
+        _ => "check the path and the disk",
     }
 }

@@ -3,10 +3,10 @@
 /// The page.
 pub(super) const PAGE: &str = "\
 ketcd reads Kubernetes out of etcd: what is there, what happened, and why each
-pod runs where it runs. It never writes.
+pod runs where it runs. It never writes to etcd.
 
 It reads the live etcd that ETCDCTL_* variables or flags name, or with -f PATH a
-snapshot, a member's db file or data dir, or objects as kubectl prints them.
+snapshot, a member's db file or data dir, a recording, or kubectl's objects.
 
 What does this etcd or file hold?
   ketcd -f snapshot.db status

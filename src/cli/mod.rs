@@ -32,6 +32,7 @@ mod overtaken;
 mod password;
 mod problems;
 mod progress;
+mod recorder;
 mod release;
 mod replay;
 mod rights;
@@ -41,6 +42,7 @@ mod session;
 mod stored;
 mod stories;
 mod subjects;
+mod termination;
 mod well_known;
 mod with_config;
 

@@ -6,8 +6,7 @@ use std::convert::Infallible;
 
 use futures_util::{StreamExt, TryStreamExt};
 
-use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject, WatchedKind, prefetch};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject, WatchedKind, prefetch};
 use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
@@ -21,14 +20,14 @@ use super::session::Session;
 pub(super) struct Feed<'s> {
     session: &'s Session,
     prefix: String,
-    decoder: &'s Decoder,
+    reader: ObjectReader<'s>,
 }
 
 impl<'s> Feed<'s> {
     /// A feed from a session's source.
     pub(super) async fn new(session: &'s Session) -> Result<Self> {
         let prefix = format!("{}/", session.prefix().await?);
-        Ok(Self { session, prefix, decoder: &session.reporting_decoder })
+        Ok(Self { session, prefix, reader: ObjectReader::new(&session.reporting_decoder) })
     }
 
     /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
@@ -214,7 +213,7 @@ impl<'s> Feed<'s> {
 
     /// An object that concerns a scheduler, read as far as that needs no state.
     fn read<'e>(&'e self, entry: &'e KeyValue) -> Option<WatchedVersion<'e>> {
-        let stored = RawObject::Stored { decoder: self.decoder, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
+        let stored = RawObject::Stored { reader: &self.reader, key: &entry.key, value: &entry.value, mod_revision: entry.mod_revision.0 };
         let what = match self.key(&entry.key) {
             Some(key) => {
                 let object = stored.parsed(key.kind);

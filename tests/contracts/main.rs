@@ -5,6 +5,7 @@
 mod compatibility;
 #[path = "../support/data_dir.rs"]
 mod data_dir;
+mod deploy;
 mod examples;
 mod pages;
 

@@ -104,6 +104,8 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
             writer.date(session, &explanation, &refusals).await?;
             writer.write(&explanation, &refusals, &replay)?;
             unreadable += replay.unreadable();
+            // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
+            std::thread::spawn(|| drop(replay));
         }
     }
     writer.finish(unreadable, args.all)

@@ -14,6 +14,7 @@ mod get;
 mod history;
 mod ls;
 mod plugins;
+mod record;
 mod refused;
 mod report;
 mod schema;
@@ -48,6 +49,7 @@ pub(super) enum Command {
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
     Plugins(plugins::PluginsArgs),
+    Record(record::RecordArgs),
     Report(report::ReportArgs),
     Schema(schema::SchemaArgs),
     Serve(serve::ServeArgs),
@@ -97,6 +99,7 @@ impl Command {
             | Self::Events(_)
             | Self::Get(_)
             | Self::Ls(_)
+            | Self::Record(_)
             | Self::Refused(_)
             | Self::Report(_)
             | Self::Schema(_)
@@ -119,6 +122,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Completion(args) => completion::run(args, &mut out),
         Command::Decode(args) => decode::run(args, global, &mut out),
         Command::Plugins(args) => plugins::run(args, global.output.as_deref(), &mut out),
+        Command::Record(args) => block_on(record::run(global, args)),
         Command::Refused(refused) => refused::run(refused),
         Command::Schema(args) => schema::run(args, &mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
@@ -164,6 +168,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         | Command::Decode(_)
         | Command::Diff(_)
         | Command::Plugins(_)
+        | Command::Record(_)
         | Command::Refused(_)
         | Command::Schema(_)
         | Command::Serve(_) => {

@@ -16,6 +16,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::note;
 use crate::cli::rights::Reads;
 use crate::cli::session::Session;
+use crate::cli::termination::{Interrupted, interrupted};
 use crate::cli::{Error, Outcome, Result, cautions, progress};
 use crate::serve::{CertificateFiles, Data, Options, Server};
 use ketcd_history::clock::Moment;
@@ -120,31 +121,6 @@ fn speed(text: &str) -> std::result::Result<f64, String> {
     let number = text.strip_suffix(['x', 'X']).unwrap_or(text).parse::<f64>().ok();
     let is_speed = |speed: &f64| (0.001..=1_000_000.0).contains(speed);
     number.filter(is_speed).ok_or_else(|| "give how many times as fast time passes, from 0.001x to 1000000x".to_owned())
-}
-
-/// What ends a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interrupted {
-    /// Ctrl-C.
-    Keyboard,
-    /// A request to terminate.
-    Terminate,
-}
-
-/// Waits for Ctrl-C or a request to terminate.
-async fn interrupted() -> Result<Interrupted> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            pressed = tokio::signal::ctrl_c() => pressed?,
-            _ = terminate.recv() => return Ok(Interrupted::Terminate),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(Interrupted::Keyboard)
 }
 
 /// Lets the process open as many files as it may: each connection is one.

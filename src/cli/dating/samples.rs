@@ -41,18 +41,18 @@ impl Samples {
         }
         let mut after = self.0.range((revision.after(), Bytes::new())..);
         let next = after.find(|&entry| of_key(entry)).map(|(_, sample)| sample);
-        matches!(next, Some(Sample::Version(next)) if next.version == version.version + 1).then_some(version)
+        matches!(next, Some(Sample::Version(next)) if next.follows(version)).then_some(version)
     }
 
     /// Makes the clock.
     pub(super) fn clock(&self, decoder: &Decoder) -> Clock {
         let mut evidence = Evidence::default();
-        let mut last: HashMap<&[u8], i64> = HashMap::new();
+        let mut last: HashMap<&[u8], &KeyValue> = HashMap::new();
         for ((revision, key), sample) in &self.0 {
             match sample {
                 Sample::Creation(created) => evidence.observe_creation(*revision, *created),
                 Sample::Version(version) => {
-                    if last.insert(key, version.version).is_none_or(|last| last + 1 != version.version) {
+                    if last.insert(key, version).is_none_or(|last| !version.follows(last)) {
                         evidence.forget(key);
                     }
                     let decoded = decoder.decode(key, &version.value, revision.0);

@@ -1,5 +1,6 @@
 //! Reading the keys of an address and handing each object that is selected to a sink, decoded no further than the sink needs.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -188,21 +189,22 @@ impl<'a> Fetch<'a> {
     /// Decodes as far as sink and selectors need.
     fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Body {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
+        let decoder = &*decoder_of(&self.decoder, kind);
         match self.need {
             Need::Row if self.fields.is_decided_by_key() => match kind.and_then(|kind| row_fields(kind)) {
-                Some(fields) => self.decoder.decode_only(key, value, revision, &fields.all).body.into(),
-                None => Body::object(&self.decoder, entry),
+                Some(fields) => decoder.decode_only(key, value, revision, &fields.all).body.into(),
+                None => Body::object(decoder, entry),
             },
-            _ if self.filters_objects() => Body::object(&self.decoder, entry),
+            _ if self.filters_objects() => Body::object(decoder, entry),
             Need::Key => Body::None,
             Need::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
-                match self.decoder.decode_text(key, value, revision, &mut text) {
+                match decoder.decode_text(key, value, revision, &mut text) {
                     Ok(_) => Body::Text(text),
                     Err(opaque) => Body::Opaque(opaque),
                 }
             }
-            Need::Row | Need::Object => Body::object(&self.decoder, entry),
+            Need::Row | Need::Object => Body::object(decoder, entry),
         }
     }
 }
@@ -211,6 +213,14 @@ impl<'a> Fetch<'a> {
 pub(in crate::cli) fn decoder(session: &Session) -> Decoder {
     let decoder = session.reporting_decoder.clone();
     if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() }
+}
+
+/// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.
+pub(super) fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
+    match kind.and_then(|kind| kind.schemas.as_ref()) {
+        Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
+        None => Cow::Borrowed(decoder),
+    }
 }
 
 /// What the key says of an object of a kind whose prefix it has.

@@ -204,6 +204,7 @@ fn key_only(change: &Change) -> KeyValue {
         create_revision: Revision(0),
         mod_revision: change.revision,
         version: 0,
+        replaced: Revision(0),
         lease: 0,
     }
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use super::fetch::decoder_of;
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
 use crate::render::json_path::JsonPath;
@@ -67,7 +68,7 @@ impl Sink for Sorted {
             let unlisted = Resource::Unlisted { group: "", plural: "" };
             let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
             let key = held.key.as_ref().map(|(namespace, name)| ObjectPath { resource, namespace: namespace.as_deref(), name });
-            let body = Body::object(&self.decoder, &held.entry);
+            let body = Body::object(&decoder_of(&self.decoder, held.kind.as_ref()), &held.entry);
             self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;
         }
         self.inner.finish(out)

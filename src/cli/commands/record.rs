@@ -1,0 +1,138 @@
+//! `ketcd record`: writes down what a live etcd goes through.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueHint};
+
+use ketcd_store::etcd::EtcdSource;
+use ketcd_store::recording::{Keep, Recorder, RecorderOptions, Scope};
+use ketcd_store::{KeyRange, Source};
+
+use crate::cli::args::{GlobalArgs, size};
+use crate::cli::output::note;
+use crate::cli::recorder::{Following, Metrics, Progress, Shared};
+use crate::cli::termination::interrupted;
+use crate::cli::{Error, Outcome, Result, connection, output};
+
+/// Record what a live etcd goes through
+///
+/// Writes every change from the oldest readable revision on into a directory, until it is interrupted; -f DIR reads it, also while it is written.
+/// Started again, it goes on where it stopped. What etcd compacted before it could be read is recorded as a gap. Changes are on the disk within a
+/// second. Secrets are left out unless --show-secrets is given.
+#[derive(Args, Debug)]
+pub(crate) struct RecordArgs {
+    /// The directory of the recording, made if it is not there, for its owner alone.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    directory: PathBuf,
+    /// Record only keys that begin with this, such as /registry/pods/; may be given more than once. Default: all keys.
+    #[arg(long = "keys", value_name = "PREFIX")]
+    prefixes: Vec<String>,
+    /// Keep what is not older than this (30d, 12h), or no more than so many bytes (20GB). Default: everything.
+    #[arg(long, value_name = "AGE|SIZE", value_parser = keep)]
+    keep: Option<Keep>,
+    /// Serve metrics for Prometheus on this address, without TLS or a password: numbers alone.
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
+    /// Begin a new file when one has so many bytes.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64Mi")]
+    file_size: u64,
+    /// Begin a new file when one is so old.
+    #[arg(long, value_name = "AGE", value_parser = age, default_value = "1h")]
+    file_age: Duration,
+}
+
+/// Runs the command.
+pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcome> {
+    if !global.files.is_empty() {
+        return Err(Error::new("record follows a live etcd, and -f names a file").hint("leave -f out, or copy the file itself"));
+    }
+    let config = connection::config(&global.connection, global.unattended)?;
+    let source = EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?;
+    let ranges: Vec<KeyRange> = match args.prefixes.is_empty() {
+        true => vec![KeyRange::all()],
+        false => args.prefixes.iter().map(|prefix| KeyRange::prefix(prefix.as_str())).collect(),
+    };
+    source.will_read(&KeyRange::hull(&ranges));
+    let span = source.span().await?;
+    let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
+    let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: args.prefixes.clone(), left_out };
+    let options = RecorderOptions { file_bytes: args.file_size, file_age: args.file_age, keep: args.keep };
+    let mut recorder = Recorder::open(&args.directory, &scope, options)?;
+    recorder.problems().iter().for_each(|problem| note(&format!("{}: {problem}", args.directory.display())));
+    match recorder.reached() {
+        None => recorder.begin_after(span.oldest),
+        Some(reached) if reached > span.newest => {
+            let what = format!("the newest revision is {}, but {} has revision {reached}", span.newest, args.directory.display());
+            return Err(Error::new(format!("{what}: etcd was restored from a backup")).hint("record into another directory"));
+        }
+        Some(_) => {}
+    }
+    let from = recorder.reached().unwrap_or(span.oldest).after();
+    note(&format!("recording from revision {from} on into {}; Ctrl-C ends it", args.directory.display()));
+    let shared = Arc::new(Shared::new(recorder.recorded(), span.newest));
+    let metrics = match args.metrics {
+        Some(address) => Some(Metrics::start(address, Arc::clone(&shared)).await?),
+        None => None,
+    };
+    if let Some(metrics) = &metrics {
+        note(&format!("metrics on http://{}/metrics", metrics.address()));
+    }
+    let mut progress = Progress::start(Arc::clone(&shared));
+    let mut following = Following::new(&source, &ranges, !global.show_secrets, recorder, &shared);
+    let ended = tokio::select! {
+        ended = following.run(from) => ended,
+        failed = progress.run(&source, &ranges) => match failed {},
+        signal = interrupted() => signal.map(drop),
+    };
+    progress.end();
+    // What was taken before an error of etcd's is kept; a disk that is full refuses it again.
+    let flushed = following.end();
+    ended?;
+    flushed?;
+    note(&format!("recorded up to revision {}", shared.recorded().revision));
+    Ok(Outcome::Found)
+}
+
+/// `30d`.
+fn age(text: &str) -> std::result::Result<Duration, String> {
+    let wrong = || format!("{text:?} is no age; write 30d, 12h, 90m or 60s");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 24 * 3600,
+        'w' => 7 * 24 * 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).filter(|&seconds| seconds > 0 && seconds < 1 << 40).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// `30d`, or `20GB`.
+fn keep(text: &str) -> std::result::Result<Keep, String> {
+    if let Ok(age) = age(text) {
+        return Ok(Keep::Age(age));
+    }
+    let bytes = size(text.strip_suffix('B').unwrap_or(text));
+    bytes.map(Keep::Bytes).map_err(|_| format!("{text:?} is neither an age nor a size; write 30d or 20GB"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_keep_is_an_age_or_a_size() {
+        let days = |days: u64| Ok(Keep::Age(Duration::from_secs(days * 24 * 3600)));
+        assert_eq!((keep("30d"), keep("2w"), keep("24h")), (days(30), days(14), days(1)));
+        assert_eq!(
+            (keep("20GB"), keep("20G"), keep("1Gi")),
+            (Ok(Keep::Bytes(20_000_000_000)), Ok(Keep::Bytes(20_000_000_000)), Ok(Keep::Bytes(1 << 30)))
+        );
+        assert!(["", "d", "0d", "-1d", "x", "1y", "0"].iter().all(|text| keep(text).is_err()));
+    }
+}

@@ -1,0 +1,194 @@
+//! Follows etcd: every change goes into the recording, and a listing of what is alive where one is wanted.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_stream::try_stream;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use ketcd_kube::is_secret_key;
+use ketcd_store::etcd::EtcdSource;
+use ketcd_store::recording::{MissingRevisions, Recorder};
+use ketcd_store::{At, Error, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem};
+
+use super::Shared;
+use crate::cli::Result;
+use crate::cli::output::note;
+
+/// So many items are taken at once.
+const AT_ONCE: usize = 1000;
+/// After a listing that failed the next one waits.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// A recording under way.
+pub(crate) struct Following<'a> {
+    source: &'a EtcdSource,
+    ranges: &'a [KeyRange],
+    leaves_out_secrets: bool,
+    recorder: Recorder,
+    shared: &'a Shared,
+    /// The last revision that was not recorded though it came: the state after a gap has it.
+    skips_to: Revision,
+    /// Whether the state was compacted away while it was listed.
+    is_late: bool,
+    next_listing: Instant,
+}
+
+type Entries<'a> = BoxStream<'a, Vec<ketcd_store::Result<KeyValue>>>;
+
+impl<'a> Following<'a> {
+    pub(crate) fn new(
+        source: &'a EtcdSource,
+        ranges: &'a [KeyRange],
+        leaves_out_secrets: bool,
+        recorder: Recorder,
+        shared: &'a Shared,
+    ) -> Self {
+        let (skips_to, next_listing) = (Revision(0), Instant::now());
+        Self { source, ranges, leaves_out_secrets, recorder, shared, skips_to, is_late: false, next_listing }
+    }
+
+    /// Records what follows, until something goes wrong.
+    ///
+    /// # Errors
+    /// The recording cannot be written; etcd refuses to be read, or is not the one that was recorded.
+    pub(crate) async fn run(&mut self, from: Revision) -> Result<()> {
+        let source = self.source;
+        let watch = source.watch(KeyRange::hull(self.ranges), from, Until::Forever);
+        let mut watch = watch.ready_chunks(AT_ONCE);
+        let mut state: Option<Entries<'a>> = None;
+        loop {
+            if state.is_none() && Instant::now() >= self.next_listing {
+                state = self.begin_state()?;
+            }
+            let flush_due = self.recorder.flush_due().map(until);
+            tokio::select! {
+                items = watch.next() => match items {
+                    Some(items) => self.take(items)?,
+                    None => return Ok(()),
+                },
+                entries = next_of(&mut state) => if self.take_state(entries)? { state = None },
+                () = sleep(flush_due.unwrap_or_default()), if flush_due.is_some() => self.recorder.flush()?,
+                () = sleep_until(self.next_listing), if state.is_none() && Instant::now() < self.next_listing => {}
+            }
+            self.shared.set(self.recorder.recorded());
+        }
+    }
+
+    /// Writes what was taken.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.recorder.flush()?;
+        self.shared.set(self.recorder.recorded());
+        Ok(())
+    }
+
+    /// Takes items of the watch. All changes of a revision are there when none is ready any more: a watch passes on whole revisions.
+    fn take(&mut self, items: Vec<ketcd_store::Result<WatchItem>>) -> Result<()> {
+        let (is_cut, mut reached) = (items.len() == AT_ONCE, None);
+        for item in items {
+            match item? {
+                WatchItem::Event(event) if event.revision <= self.skips_to => {}
+                WatchItem::Event(event) => {
+                    if reached != Some(event.revision) {
+                        self.recorder.complete(event.revision.before())?;
+                    }
+                    reached = Some(event.revision);
+                    if self.is_recorded(&event.key_value.key) {
+                        self.recorder.change(&event)?;
+                    }
+                }
+                WatchItem::Progress(revision) => {
+                    reached = None;
+                    self.recorder.complete(revision)?;
+                }
+                WatchItem::Gap { from, to } => {
+                    reached = None;
+                    self.miss(from, to)?;
+                }
+            }
+        }
+        if let Some(reached) = reached.filter(|_| !is_cut) {
+            self.recorder.complete(reached)?;
+        }
+        Ok(())
+    }
+
+    /// Records a gap. At the revision that was compacted its deletions are missing too, so it counts as one of the gap, and the state at it has what
+    /// it wrote.
+    fn miss(&mut self, from: Revision, to: Revision) -> Result<()> {
+        let to = to.after();
+        note(&format!("revisions {from} to {to} were compacted before they could be recorded: a gap"));
+        let reason = format!("etcd had compacted them when they were to be read, at {:.0}", Timestamp::now());
+        self.shared.missing.fetch_add((to.0 - from.0 + 1).max(0).cast_unsigned(), std::sync::atomic::Ordering::Relaxed);
+        self.recorder.missing(MissingRevisions { from: from.0, to: to.0, reason })?;
+        (self.skips_to, self.is_late, self.next_listing) = (to, false, Instant::now());
+        Ok(())
+    }
+
+    fn is_recorded(&self, key: &[u8]) -> bool {
+        let is_wanted = self.ranges.iter().any(|range| range.contains(key));
+        is_wanted && !(self.leaves_out_secrets && is_secret_key(key))
+    }
+
+    /// Begins to list what is alive, where that is wanted.
+    fn begin_state(&mut self) -> Result<Option<Entries<'a>>> {
+        let Some((earliest, latest)) = self.recorder.wanted_state() else {
+            self.next_listing = Instant::now() + PAUSE;
+            return Ok(None);
+        };
+        let at = if self.is_late { latest } else { earliest };
+        self.recorder.begin_state(at)?;
+        let (source, mut ranges) = (self.source, self.ranges.to_vec());
+        ranges.sort_by(|one, other| one.start.cmp(&other.start));
+        let entries = try_stream! {
+            for range in ranges {
+                let mut entries = source.range(range, At::Revision(at), Want::Values).await?.entries;
+                while let Some(entry) = entries.try_next().await? {
+                    yield entry;
+                }
+            }
+        };
+        Ok(Some(entries.boxed().ready_chunks(AT_ONCE).boxed()))
+    }
+
+    /// Takes entries of the state; returns whether it ended. One that fails is begun again.
+    fn take_state(&mut self, entries: Option<Vec<ketcd_store::Result<KeyValue>>>) -> Result<bool> {
+        let Some(entries) = entries else {
+            self.recorder.end_state()?;
+            self.is_late = false;
+            return Ok(true);
+        };
+        for entry in entries {
+            match entry {
+                Ok(entry) if self.is_recorded(&entry.key) => self.recorder.state_entry(&entry)?,
+                Ok(_) => {}
+                Err(error @ (Error::Compacted { .. } | Error::Future { .. } | Error::Remote { .. })) => {
+                    self.is_late |= matches!(error, Error::Compacted { .. });
+                    self.recorder.drop_state()?;
+                    self.next_listing = Instant::now() + if self.is_late { Duration::from_millis(100) } else { PAUSE };
+                    return Ok(true);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The next entries of a state that is being listed; waits forever where none is.
+async fn next_of(state: &mut Option<Entries<'_>>) -> Option<Vec<ketcd_store::Result<KeyValue>>> {
+    match state {
+        Some(state) => state.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// How long it is until a time in milliseconds since 1970.
+fn until(time: i64) -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as i64);
+    Duration::from_millis(time.saturating_sub(now).clamp(0, 1000).cast_unsigned())
+}
