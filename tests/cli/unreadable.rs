@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use ketcd_kube::Decoder;
 use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
 use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, Unreadable, WatchedKind};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, Unreadable, WatchedKind};
 use ketcd_scheduler::{Agreement, Caveat, Gates, Release, Replay, Rules, Scheduler, UnreadObject, VersionEvidence, VersionFrom};
 
 use crate::object_key::object_key;
@@ -108,7 +108,7 @@ fn is_read(kind: WatchedKind, root: &RootRow, object: &Value) {
     // As it is stored, in JSON.
     let decoder = Decoder::new();
     let stored = ketcd_scheduler::cluster::RawObject::Stored {
-        decoder: &decoder,
+        reader: &ObjectReader::new(&decoder),
         key: b"/registry/x/ns/a",
         value: text.as_bytes(),
         mod_revision: 1,

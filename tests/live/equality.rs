@@ -5,7 +5,9 @@ use std::process::Command;
 use crate::etcd::Etcd;
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
+use crate::record::reaches;
 use crate::replay::{changes, snapshot, write};
+use crate::watcher::Watching;
 
 /// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
 const COMMANDS: &[&str] = &[
@@ -118,8 +120,7 @@ async fn check(capture: &str, commands: &[&[&str]]) {
     let time = newest_time(&snapshot);
     let mut different = Vec::new();
     for command in commands.iter().copied().flatten() {
-        let words = command.replace("REV..", &format!("{}..", newest / 2)).replace("NEWEST", &newest.to_string());
-        let words = words.replace(" REV", &format!(" {}", newest / 2)).replace("TIME", &time);
+        let words = filled_in(command, newest, &time);
         let words: Vec<&str> = words.split(' ').collect();
         let file = answer(ketcd().args(&words).args(["-f", &snapshot]), &snapshot);
         let mut live = ketcd();
@@ -132,6 +133,40 @@ async fn check(capture: &str, commands: &[&[&str]]) {
     assert!(different.is_empty(), "{} of {capture}'s answers differ:\n{}", different.len(), different.join("\n"));
 }
 
+/// A recording of the replayed capture answers as the file does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_of_k136_story() {
+    let pki = Pki::new();
+    let etcd = Etcd::mutual(&pki).await;
+    let changes = changes("k136-story").await;
+    write(&mut etcd.writer().await, &changes).await;
+    let newest = changes.last().unwrap().revision;
+    let directory = tempfile::tempdir().unwrap();
+    let mut recorder = ketcd();
+    let recorder = flags(&mut recorder, &etcd.endpoint(), &pki.ca(), &pki.client()).args(PATIENT);
+    let recording = Watching::run(recorder.arg("record").arg(directory.path()).args(["--show-secrets", "--file-size", "100k"]));
+    reaches(directory.path(), newest).await;
+    recording.end();
+    let (recorded, snapshot) = (directory.path().to_str().unwrap().to_owned(), snapshot("k136-story"));
+    let time = newest_time(&snapshot);
+    let mut different = Vec::new();
+    for command in COMMANDS.iter().chain(STORY) {
+        let words = filled_in(command, newest.0, &time);
+        let of = |file: &String| answer(ketcd().args(words.split(' ')).args(["-f", file]), file);
+        let (file, recording) = (of(&snapshot), of(&recorded));
+        if file != recording {
+            different.push(format!("ketcd {command}\n{}", first_difference(&file, &recording)));
+        }
+    }
+    assert!(different.is_empty(), "{} answers of the recording differ:\n{}", different.len(), different.join("\n"));
+}
+
+/// A command with its revisions and its time.
+fn filled_in(command: &str, newest: i64, time: &str) -> String {
+    let words = command.replace("REV..", &format!("{}..", newest / 2)).replace("NEWEST", &newest.to_string());
+    words.replace(" REV", &format!(" {}", newest / 2)).replace("TIME", time)
+}
+
 fn newest_time(file: &str) -> String {
     let output = run(ketcd().args(["status", "-o", "json", "-f", file]));
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -141,8 +176,13 @@ fn newest_time(file: &str) -> String {
 /// Exit code, standard output and standard error, without the source's name, also in commands that are suggested.
 fn answer(command: &mut Command, name: &str) -> (Option<i32>, String, String) {
     let output = run(command);
-    let unnamed = |text: &str| text.replace(name, "SOURCE").replace("\"source\":\"live\"", "\"source\":\"db\"");
-    let unnamed = |text: String| unnamed(&text).replace("\"source\": \"live\"", "\"source\": \"db\"").replace("ketcd -f SOURCE ", "ketcd ");
+    let unnamed = |text: String| {
+        let of_live = |text: String, source: &str| {
+            text.replace(&format!("\"source\":\"{source}\""), "\"source\":\"db\"")
+                .replace(&format!("\"source\": \"{source}\""), "\"source\": \"db\"")
+        };
+        of_live(of_live(text.replace(name, "SOURCE"), "live"), "recording").replace("ketcd -f SOURCE ", "ketcd ")
+    };
     (output.status.code(), unnamed(String::from_utf8_lossy(&output.stdout).into_owned()), unnamed(stderr(&output)))
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, RawObject};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject};
 use ketcd_scheduler::{
     Agreement, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, PluginScore, Profile, Release, Replay, Rules,
     Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
@@ -45,11 +45,12 @@ fn changes(file: &Path, mut each: impl FnMut(&str, &Event)) {
 /// Explains every attempt of the pods wanted, in order.
 fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut each: impl FnMut(Explanation)) {
     let decoder = Decoder::new();
+    let reader = ObjectReader::new(&decoder);
     let mut replay = Replay::new(scheduler, true);
     changes(file, |path, event| {
         let (key, value) = (&event.key_value.key, &event.key_value.value);
         let mod_revision = event.revision.0;
-        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder: &decoder, key, value, mod_revision });
+        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { reader: &reader, key, value, mod_revision });
         let attempts = match (ObjectKey::parse(path), stored) {
             (Some(object), stored) => replay.advance(&object, stored, event.revision.0),
             (None, Some(stored)) if path.starts_with("events/") => replay.observe_event(stored, event.revision.0).into_iter().collect(),
@@ -222,6 +223,7 @@ fn configured(file: &Path, release: Release) -> Vec<Profile> {
 /// The version that a database speaks of at its end.
 fn version_in(database: &Path) -> VersionFrom {
     let decoder = Decoder::new();
+    let reader = ObjectReader::new(&decoder);
     let mut state = ClusterState::new(Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER)).requests);
     changes(database, |path, event| {
         let Some(object) = ObjectKey::parse(path).filter(|_| path.starts_with("minions/") || path.starts_with("pods/kube-system/")) else {
@@ -229,7 +231,7 @@ fn version_in(database: &Path) -> VersionFrom {
         };
         let value = &event.key_value;
         let (key, value, mod_revision) = (&value.key, &value.value, event.revision.0);
-        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { decoder: &decoder, key, value, mod_revision });
+        let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { reader: &reader, key, value, mod_revision });
         state.apply(&object, stored, event.revision.0);
     });
     detect(&state)
@@ -286,4 +288,28 @@ fn listed(directory: &Path) -> Vec<PathBuf> {
 
 fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
+}
+
+/// A pod that is found by the stored bytes of its template is the pod that it is where it is parsed whole.
+#[test]
+fn pods_of_one_template_are_what_each_is_alone() {
+    let mut pods = 0;
+    for name in ["k120-story", "k136-story", "k136-random"] {
+        let decoder = Decoder::new();
+        let reader = ObjectReader::new(&decoder);
+        let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER)).requests;
+        let (mut by_template, mut alone) = (ClusterState::new(rules), ClusterState::new(rules));
+        changes(&capture(name).join("snapshot.db.zst"), |path, event| {
+            let Some(object) = ObjectKey::parse(path).filter(|_| path.starts_with("pods/") && event.kind == EventKind::Put) else { return };
+            let (key, value, mod_revision) = (&event.key_value.key, &event.key_value.value, event.revision.0);
+            by_template.apply(&object, Some(RawObject::Stored { reader: &reader, key, value, mod_revision }), mod_revision);
+            let mut text = Vec::new();
+            decoder.decode_text(key, value, mod_revision, &mut text).unwrap();
+            alone.apply(&object, Some(RawObject::Json(&text)), mod_revision);
+            let [found, wanted] = [&by_template, &alone].map(|state| format!("{:?}", state.pod(&object.namespace, &object.name)));
+            assert_eq!(found, wanted, "{name} {path} {mod_revision}");
+            pods += 1;
+        });
+    }
+    assert!(pods > 1_000, "{pods}");
 }

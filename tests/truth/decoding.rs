@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
-use ketcd_kube::{Body, Decoder, FieldSet, Release};
+use ketcd_kube::{Body, Decoded, Decoder, FieldSet, Release};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
@@ -165,7 +165,10 @@ fn a_part_is_a_part_of_the_whole() {
 fn is_a_part(decoder: &Decoder, value: &[u8], wanted: &FieldSet, which: &str) {
     let whole = decoder.decode(b"", value, 7);
     let (mut metadata, mut text) = (Vec::new(), Vec::new());
-    let beside = decoder.decode_only_with_metadata(b"", value, 7, wanted, &mut metadata);
+    let beside = match decoder.decode_row::<Value>(b"", value, 7, wanted, &mut metadata) {
+        Ok((object, unknown_fields)) => Decoded { body: Body::Object(object.into()), unknown_fields },
+        Err(opaque) => Decoded { body: Body::Opaque(opaque), unknown_fields: Vec::new() },
+    };
     let mut kept = whole.object().cloned();
     kept.iter_mut().for_each(|object| wanted.keep(object));
     for part in [&decoder.decode_only(b"", value, 7, wanted), &beside] {

@@ -2,6 +2,8 @@
 //! original at that revision, or the damage is reported.
 
 mod mutants;
+#[path = "../../support/random.rs"]
+mod random;
 mod reported;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +15,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
 
-use mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, Random, damage_database, damage_log};
+use mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, damage_database, damage_log};
+use random::Random;
 
 /// Damaged copies of each original.
 const MUTANTS: usize = 1000;

@@ -1,0 +1,333 @@
+//! `ketcd record` while etcd and the recorder are killed: what is recorded is etcd's own history, each change once. `KETCD_RECORD_ROUNDS=20` kills
+//! each of them twenty times.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use etcd_client::{Client, Compare, CompareOp, DeleteOptions, PutOptions, Txn, TxnOp};
+use futures_util::{StreamExt, TryStreamExt};
+use ketcd_store::etcd::EtcdConfig;
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem, load};
+use tempfile::TempDir;
+
+use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::ketcd::{ketcd, on, open, run, stderr};
+use crate::kill_load::Random;
+use crate::load::{config_map, writer};
+use crate::watcher::Watching;
+
+/// The recorder, with small files so that there are many.
+fn recorder(etcd: &Etcd, directory: &Path) -> Command {
+    let mut command = ketcd();
+    command.arg("record").arg(directory).args(["--endpoints", &etcd.endpoint(), "--file-size", "20000", "--file-age", "3s"]);
+    command
+}
+
+/// A recorder that is killed when it is dropped.
+struct Recording(Child);
+
+impl Recording {
+    fn start(etcd: &Etcd, directory: &Path) -> Self {
+        Self(recorder(etcd, directory).arg("--show-secrets").stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn live(etcd: &Etcd) -> impl Source {
+    open(EtcdConfig { endpoints: vec![etcd.endpoint()], ..EtcdConfig::default() })
+}
+
+fn recorded(directory: &Path) -> ketcd_store::Result<Box<dyn Source>> {
+    load::open(&[directory.to_str().unwrap().to_owned()], &|_| None)
+}
+
+async fn newest(source: &dyn Source) -> Revision {
+    source.span().await.unwrap().newest
+}
+
+/// Waits until a revision is recorded.
+pub(crate) async fn reaches(directory: &Path, revision: Revision) {
+    let deadline = Instant::now() + Duration::from_secs(90);
+    loop {
+        let reached = match recorded(directory) {
+            Ok(source) => newest(&*source).await,
+            Err(_) => Revision(0),
+        };
+        if reached >= revision {
+            return;
+        }
+        assert!(Instant::now() < deadline, "revision {revision} is not recorded, {reached} is");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// All changes up to a revision, and the gaps.
+async fn told(source: &dyn Source, until: Revision) -> (Vec<Event>, Vec<(i64, i64)>) {
+    let items: Vec<WatchItem> = source.watch(KeyRange::all(), Revision(1), Until::Revision(until)).try_collect().await.unwrap();
+    let (mut events, mut gaps) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            WatchItem::Event(event) => events.push(Event { origin: Origin::Live, ..event }),
+            WatchItem::Gap { from, to } => gaps.push((from.0, to.0)),
+            WatchItem::Progress(_) => {}
+        }
+    }
+    (events, gaps)
+}
+
+async fn alive(source: &dyn Source, at: Revision) -> Vec<KeyValue> {
+    source.range(KeyRange::all(), At::Revision(at), Want::Values).await.unwrap().entries.try_collect().await.unwrap()
+}
+
+/// Writes until it is aborted, whether etcd answers or not: puts, deletions, transactions of several keys, leases.
+async fn load(endpoint: String, number: u64) {
+    let mut random = Random(number);
+    let mut client: Option<Client> = None;
+    loop {
+        let Some(writer) = &mut client else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            client = Client::connect([endpoint.clone()], None).await.ok();
+            continue;
+        };
+        let (key, value) = (format!("/registry/configmaps/lab/c-{}", random.below(12)), config_map("c", random.below(1000) as usize));
+        let other = format!("/registry/secrets/lab/s-{}", random.below(4));
+        let written = match random.below(8) {
+            0 => writer.delete(key, None).await.map(drop),
+            1 => writer.delete("/registry/configmaps/lab/c-1", Some(DeleteOptions::new().with_prefix())).await.map(drop),
+            2 => {
+                let is_there = Compare::version(key.as_str(), CompareOp::Greater, 0);
+                let both = [TxnOp::put(key.as_str(), value.as_str(), None), TxnOp::put(other.as_str(), value.as_str(), None)];
+                let txn = Txn::new().when([is_there]).and_then(both).or_else([TxnOp::put(key, value, None), TxnOp::delete(other, None)]);
+                writer.txn(txn).await.map(drop)
+            }
+            3 => match writer.lease_grant(1, None).await {
+                Ok(lease) => writer.put(key, value, Some(PutOptions::new().with_lease(lease.id()))).await.map(drop),
+                Err(error) => Err(error),
+            },
+            _ => writer.put(key, value, None).await.map(drop),
+        };
+        if written.is_err() {
+            client = None;
+        }
+        tokio::time::sleep(Duration::from_millis(2 + random.below(6))).await;
+    }
+}
+
+/// Kills etcd and the recorder in turn, at any time, while others write.
+async fn kills(release: Release) {
+    let rounds: u64 = std::env::var("KETCD_RECORD_ROUNDS").map_or(3, |rounds| rounds.parse().expect("KETCD_RECORD_ROUNDS is a number"));
+    let mut etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+    let directory = TempDir::new().unwrap();
+    let loads: Vec<_> = (0..3).map(|number| tokio::spawn(load(etcd.plain_endpoint(), number))).collect();
+    let mut random = Random(7);
+    let mut recording = Recording::start(&etcd, directory.path());
+    for _ in 0..rounds {
+        tokio::time::sleep(Duration::from_millis(300 + random.below(1500))).await;
+        drop(recording);
+        recording = Recording::start(&etcd, directory.path());
+        tokio::time::sleep(Duration::from_millis(random.below(1500))).await;
+        etcd.stop();
+        tokio::time::sleep(Duration::from_millis(random.below(500))).await;
+        etcd.resume().await;
+        // One that was started while etcd was down has ended: a service manager starts it again.
+        if recording.0.try_wait().unwrap().is_some() {
+            recording = Recording::start(&etcd, directory.path());
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    loads.iter().for_each(tokio::task::JoinHandle::abort);
+    // Leases end by themselves a moment later.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let etcd_source = live(&etcd);
+    let last = newest(&etcd_source).await;
+    reaches(directory.path(), last).await;
+    drop(recording);
+    let recording = recorded(directory.path()).unwrap();
+    let (truth, _) = told(&etcd_source, last).await;
+    let (told, gaps) = told(&*recording, last).await;
+    assert!(truth.len() as u64 > 50 * rounds, "{release:?}: only {} changes", truth.len());
+    let first_wrong = told.iter().zip(&truth).find(|(told, truth)| told != truth);
+    assert_eq!(first_wrong, None, "{release:?}");
+    assert_eq!((told.len(), &gaps[..]), (truth.len(), &[][..]), "{release:?}");
+    for at in (1..=last.0).step_by(1 + last.0 as usize / 20) {
+        assert_eq!(alive(&*recording, Revision(at)).await, alive(&etcd_source, Revision(at)).await, "{release:?} at {at}");
+    }
+    assert_eq!((recording.damage(), recording.left_out(), recording.late_damage()), (&[][..], &[][..], Vec::new()));
+    let files = fs::read_dir(directory.path()).unwrap().count();
+    let _ = writeln!(std::io::stderr(), "{release:?}: {} changes in {files} files after {rounds} kills of each", truth.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_through_kills_is_etcds_history_on_the_default_release() {
+    kills(Release::Default).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_through_kills_is_etcds_history_on_3_5() {
+    kills(Release::V35).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_through_kills_is_etcds_history_on_3_7() {
+    kills(Release::V37).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_compaction_took_is_a_gap_that_is_told() {
+    for release in RELEASES {
+        let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+        let directory = TempDir::new().unwrap();
+        let mut client = etcd.writer().await;
+        let put = async |client: &mut Client, numbers: std::ops::Range<usize>| {
+            for number in numbers {
+                client.put(format!("/registry/configmaps/lab/c-{}", number % 5), config_map("c", number), None).await.unwrap();
+            }
+        };
+        put(&mut client, 0..50).await;
+        let recording = Recording::start(&etcd, directory.path());
+        reaches(directory.path(), Revision(51)).await;
+        drop(recording);
+        // A deletion at the very revision of the compaction leaves no trace in etcd's history.
+        put(&mut client, 50..80).await;
+        client.delete("/registry/configmaps/lab/c-3", None).await.unwrap();
+        client.compact(82, None).await.unwrap();
+        put(&mut client, 80..90).await;
+        let mut following = Watching::run(recorder(&etcd, directory.path()).arg("--show-secrets").args(["--metrics", "127.0.0.1:0"]));
+        let served = following.says("metrics on ");
+        let said = following.says("were compacted before");
+        assert!(said.ends_with("revisions 52 to 82 were compacted before they could be recorded: a gap"), "{said}");
+        reaches(directory.path(), Revision(92)).await;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while recorded(directory.path()).unwrap().range(KeyRange::all(), At::Revision(Revision(82)), Want::Keys).await.is_err() {
+            assert!(Instant::now() < deadline, "the state behind the gap is not recorded");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let metrics = ureq::get(served.split_once("metrics on ").unwrap().1).call().unwrap().body_mut().read_to_string().unwrap();
+        assert!(metrics.contains("\nketcd_record_missing_revisions_total 31\n"), "{metrics}");
+        following.end();
+        let (etcd_source, recording) = (live(&etcd), recorded(directory.path()).unwrap());
+        let (told, gaps) = told(&*recording, Revision(92)).await;
+        let survivors = alive(&etcd_source, Revision(82)).await;
+        assert!(gaps.iter().all(|gap| gap.0 >= 52 && gap.1 <= 82), "{gaps:?}");
+        let in_gap: Vec<&KeyValue> =
+            told.iter().map(|event| &event.key_value).filter(|entry| (52..=82).contains(&entry.mod_revision.0)).collect();
+        let mut expected: Vec<&KeyValue> = survivors.iter().collect();
+        expected.sort_by_key(|entry| entry.mod_revision);
+        assert_eq!(in_gap, expected);
+        assert_eq!(told.iter().filter(|event| event.revision.0 > 82).count(), 10);
+        for at in [51, 82, 85, 92] {
+            let entries = alive(&*recording, Revision(at)).await;
+            let expected = if at == 51 { 5 } else { alive(&etcd_source, Revision(at)).await.len() };
+            assert_eq!(entries.len(), expected, "at {at}");
+        }
+        assert!(matches!(
+            recording.range(KeyRange::all(), At::Revision(Revision(60)), Want::Keys).await.err(),
+            Some(ketcd_store::Error::Compacted { oldest: Revision(82), .. })
+        ));
+        let status = run(&mut on(directory.path(), "status"));
+        let printed = String::from_utf8_lossy(&status.stdout).into_owned();
+        assert!(status.status.success() && printed.contains("revisions 52 to 82 were not recorded: etcd had compacted them"), "{printed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_ends_it_with_a_sentence_and_it_goes_on_later() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let directory = TempDir::new().unwrap();
+    let writing = writer(&etcd, Duration::from_millis(5)).await;
+    // A file may not grow beyond 16 blocks of 512 bytes (1,024 in some shells): what write(2) says then is not far from what a full disk says.
+    let limited = r#"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#;
+    let inner = ketcd();
+    let mut command = Command::new("sh");
+    command.args(["-c", limited]).arg(inner.get_program()).arg("record").arg(directory.path());
+    let output = run(command.args(["--endpoints", &etcd.endpoint()]));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(
+        said.contains("error: cannot write ") && said.contains("free some space, or keep less with --keep, and start it again"),
+        "{said}"
+    );
+    let before = newest(&*recorded(directory.path()).unwrap()).await;
+    assert!(before > Revision(10), "{before}");
+    writing.end().await;
+    let etcd_source = live(&etcd);
+    let last = newest(&etcd_source).await;
+    let recording = Recording(recorder(&etcd, directory.path()).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    reaches(directory.path(), last).await;
+    drop(recording);
+    let recording = recorded(directory.path()).unwrap();
+    assert_eq!(told(&*recording, last).await, told(&etcd_source, last).await);
+    assert!(recording.damage().is_empty(), "{:?}", recording.damage());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_recorded_only_where_that_is_asked_for() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let mut client = etcd.writer().await;
+    for (key, value) in [("secrets/lab/s", "s3cr3t"), ("pods/lab/p", "pod"), ("configmaps/lab/c", "c"), ("secrets/lab/s", "s3cr3t2")] {
+        client.put(format!("/registry/{key}"), value, None).await.unwrap();
+    }
+    client.delete("/registry/secrets/lab/s", None).await.unwrap();
+    let keys = async |flags: &[&str]| {
+        let directory = TempDir::new().unwrap();
+        let following = Watching::run(recorder(&etcd, directory.path()).args(flags));
+        reaches(directory.path(), Revision(6)).await;
+        following.end();
+        let recording = recorded(directory.path()).unwrap();
+        let (events, gaps) = told(&*recording, Revision(6)).await;
+        assert_eq!(gaps, []);
+        let keys: Vec<String> =
+            events.iter().map(|event| String::from_utf8_lossy(&event.key_value.key["/registry/".len()..]).into_owned()).collect();
+        assert_eq!(events.iter().filter(|event| event.kind == EventKind::Delete).count(), usize::from(keys.len() == 5));
+        let watch = recording.watch(KeyRange::prefix("/registry/secrets/"), Revision(1), Until::Forever);
+        assert_eq!(
+            watch.filter(|item| std::future::ready(matches!(item, Ok(WatchItem::Event(_))))).count().await,
+            keys.iter().filter(|key| key.starts_with("secrets")).count()
+        );
+        (keys, recording.left_out().join("\n"))
+    };
+    let (without, said) = keys(&[]).await;
+    assert_eq!(without, ["pods/lab/p", "configmaps/lab/c"]);
+    assert!(said.ends_with("Secrets were not recorded; record them with --show-secrets"), "{said}");
+    assert_eq!(keys(&["--show-secrets"]).await.0.len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_were_not_asked_for_are_not_recorded() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let mut client = etcd.writer().await;
+    for key in ["pods/lab/a", "nodes/n", "services/lab/s", "pods/lab/b"] {
+        client.put(format!("/registry/{key}"), "value", None).await.unwrap();
+    }
+    let directory = TempDir::new().unwrap();
+    let words = ["--keys", "/registry/pods/", "--keys", "/registry/services/"];
+    let following = Watching::run(recorder(&etcd, directory.path()).args(words));
+    reaches(directory.path(), Revision(5)).await;
+    let recording = recorded(directory.path()).unwrap();
+    let keys: Vec<_> = told(&*recording, Revision(5)).await.0.into_iter().map(|event| event.key_value.key).collect();
+    assert_eq!(keys, ["/registry/pods/lab/a", "/registry/services/lab/s", "/registry/pods/lab/b"]);
+    assert!(
+        recording.left_out()[0].ends_with("only keys under /registry/pods/, /registry/services/ were recorded"),
+        "{:?}",
+        recording.left_out()
+    );
+    // A second recorder, and one of other keys, are refused.
+    let second = run(recorder(&etcd, directory.path()).args(words));
+    assert!(stderr(&second).contains("another ketcd record writes to it"), "{}", stderr(&second));
+    following.end();
+    let other = run(&mut recorder(&etcd, directory.path()));
+    assert!(
+        other.status.code() == Some(2) && stderr(&other).contains("is a recording of keys under /registry/pods/"),
+        "{}",
+        stderr(&other)
+    );
+}
