@@ -1,7 +1,5 @@
 //! Data dirs: database and write-ahead log together, whole, damaged and cut; and several files as one history.
 
-#[path = "../support/data_dir.rs"]
-mod unpack;
 #[path = "../support/wal.rs"]
 mod wal;
 
@@ -9,13 +7,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::unpack::data_dir;
 use futures_util::StreamExt;
 use ketcd_store::{
     At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceKind, SourceStatus, Until, Want, WatchItem, load,
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use unpack::data_dir;
 use wal::{ENTRY, records, without_first};
 
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";

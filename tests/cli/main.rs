@@ -16,6 +16,7 @@ mod golden;
 mod history;
 #[path = "../support/ketcd.rs"]
 mod ketcd;
+mod kine;
 mod kms_plugin;
 mod kubectl;
 mod listing;
@@ -30,4 +31,6 @@ mod streams;
 mod tables;
 mod terminal;
 mod timeline;
+#[path = "../support/data_dir.rs"]
+mod unpack;
 mod unreadable;

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
+use crate::data_dir::data_dir;
 use crate::etcd::Etcd;
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::record::reaches;
-use crate::replay::{changes, snapshot, write};
+use crate::replay::{changes, changes_in, snapshot, write};
 use crate::watcher::Watching;
 
 /// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
@@ -95,6 +96,13 @@ async fn k136_random() {
     check("k136-random", &[&["history --all -o ndjson", "explain --all -o ndjson"]]).await;
 }
 
+/// What kine holds, written into an etcd, is the same cluster.
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_kine() {
+    let unpacked = data_dir("k136-kine/killed.tar.zst");
+    check_file(unpacked.path().join("state.db").to_str().unwrap(), &[COMMANDS, STORY]).await;
+}
+
 /// The database file of a running etcd, which holds its lock.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_file_of_a_running_etcd() {
@@ -111,18 +119,21 @@ async fn the_file_of_a_running_etcd() {
 }
 
 async fn check(capture: &str, commands: &[&[&str]]) {
+    check_file(&snapshot(capture), commands).await;
+}
+
+async fn check_file(path: &str, commands: &[&[&str]]) {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
-    let changes = changes(capture).await;
+    let changes = changes_in(path).await;
     write(&mut etcd.writer().await, &changes).await;
     let newest = changes.last().unwrap().revision.0;
-    let (client, snapshot) = (pki.client(), snapshot(capture));
-    let time = newest_time(&snapshot);
+    let (client, time) = (pki.client(), newest_time(path));
     let mut different = Vec::new();
     for command in commands.iter().copied().flatten() {
         let words = filled_in(command, newest, &time);
         let words: Vec<&str> = words.split(' ').collect();
-        let file = answer(ketcd().args(&words).args(["-f", &snapshot]), &snapshot);
+        let file = answer(ketcd().args(&words).args(["-f", path]), path);
         let mut live = ketcd();
         let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words).args(PATIENT), &etcd.endpoint());
         assert!(!file.2.contains("panicked") && !file.2.contains("unexpected argument"), "ketcd {command}: {}", file.2);
@@ -130,7 +141,7 @@ async fn check(capture: &str, commands: &[&[&str]]) {
             different.push(format!("ketcd {command}\n{}", first_difference(&file, &live)));
         }
     }
-    assert!(different.is_empty(), "{} of {capture}'s answers differ:\n{}", different.len(), different.join("\n"));
+    assert!(different.is_empty(), "{} of {path}'s answers differ:\n{}", different.len(), different.join("\n"));
 }
 
 /// A recording of the replayed capture answers as the file does.

@@ -5,6 +5,8 @@ mod bad_input;
 mod cluster;
 mod compaction;
 mod complete;
+#[path = "../support/data_dir.rs"]
+mod data_dir;
 mod equality;
 mod etcd;
 mod faults;

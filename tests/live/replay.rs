@@ -11,13 +11,18 @@ pub(crate) fn snapshot(capture: &str) -> String {
 
 /// Every change of a capture, in order.
 pub(crate) async fn changes(capture: &str) -> Vec<Event> {
-    let source = load::open(&[snapshot(capture)], &|_| None).unwrap();
+    changes_in(&snapshot(capture)).await
+}
+
+/// Every change in a file, in order.
+pub(crate) async fn changes_in(path: &str) -> Vec<Event> {
+    let source = load::open(&[path.to_owned()], &|_| None).unwrap();
     let mut changes = Vec::new();
     let mut watch = source.watch(KeyRange::all(), Revision(2), Until::Forever);
     while let Some(item) = watch.next().await {
         match item.unwrap() {
             WatchItem::Event(event) => changes.push(event),
-            WatchItem::Gap { from, to } => panic!("{capture} cannot be replayed: revisions {from} to {to} are missing"),
+            WatchItem::Gap { from, to } => panic!("{path} cannot be replayed: revisions {from} to {to} are missing"),
             WatchItem::Progress(_) => {}
         }
     }

@@ -8,6 +8,8 @@ use ketcd_kube::{Body, Decoded, Decoder, FieldSet, Release};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
+use crate::data_dir::data_dir;
+
 fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)
 }
@@ -18,8 +20,10 @@ fn json_lines(path: &str) -> Vec<Value> {
 }
 
 fn live_values(capture: &str) -> Vec<KeyValue> {
-    let path = testdata(&format!("captures/{capture}/snapshot.db.zst")).to_str().unwrap().to_owned();
-    let source = ketcd_store::load::open(&[path], &|_| None).unwrap();
+    let (snapshot, kine) = (testdata(&format!("captures/{capture}/snapshot.db.zst")), format!("{capture}/killed.tar.zst"));
+    let unpacked = (!snapshot.exists()).then(|| data_dir(&kine));
+    let path = unpacked.as_ref().map_or(snapshot, |unpacked| unpacked.path().join("state.db"));
+    let source = ketcd_store::load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let listing = source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap();
         listing.entries.map(Result::unwrap).collect().await
@@ -105,6 +109,11 @@ fn objects_of_1_36_equal_the_api_servers() {
 #[test]
 fn custom_resources_in_cbor_equal_the_api_servers() {
     equals_the_api_server("k136-cbor", 36);
+}
+
+#[test]
+fn objects_in_kine_equal_the_api_servers() {
+    equals_the_api_server("k136-kine", 36);
 }
 
 /// A pair's name and its value.

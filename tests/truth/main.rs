@@ -2,6 +2,8 @@
 
 mod captures;
 mod configurations;
+#[path = "../support/data_dir.rs"]
+mod data_dir;
 mod decoding;
 mod differential;
 mod driver_devices;
