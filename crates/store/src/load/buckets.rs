@@ -23,6 +23,9 @@ pub(super) struct MetaBucket {
     finished_compaction: Option<i64>,
     /// How many members vote, where it holds that.
     pub voters: Option<usize>,
+    /// Whether each commit wrote down the last entry applied: since 3.6, whose databases say their version. Before, a commit could hold leases,
+    /// users and roles of later entries that changed no key (etcd v3.4.23, `mvcc/kvstore_txn.go`).
+    pub has_exact_index: bool,
 }
 
 impl MetaBucket {
@@ -48,6 +51,10 @@ impl MetaBucket {
                 }
                 b"confState" => {
                     meta.voters = voters(value);
+                    true
+                }
+                b"storageVersion" => {
+                    meta.has_exact_index = true;
                     true
                 }
                 _ => true,

@@ -23,6 +23,8 @@ pub(super) struct Facts {
     pub in_use_bytes: u64,
     /// The raft index of the last entry applied to it.
     pub consistent_index: u64,
+    /// Whether leases, users and roles are those after that entry, and not after a later one.
+    pub has_exact_index: bool,
     /// How many members vote, where the file holds it.
     pub voters: Option<usize>,
     /// The members recorded in it.
@@ -109,7 +111,7 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     }
     facts.alarms = facts.around.alarms.iter().filter_map(|&(member, alarm)| Alarm::new(member, alarm)).collect();
     facts.around.compacted = compacted.map_or(-1, |revision| revision.0);
-    facts.consistent_index = meta.consistent_index;
+    (facts.consistent_index, facts.has_exact_index) = (meta.consistent_index, meta.has_exact_index);
     facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
     facts.in_use_bytes = visited.count() * bolt.meta.page_size as u64;
     Ok((layer, facts))

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::Facts;
-use super::wal::{self, Frame, KeyState, KnownPut, LogChange, Logged, Recovered, Request, Run, Store, UndecidedChange};
+use super::wal::{self, Frame, KeyState, KnownPut, LogChange, Logged, Recovered, Request, Run, Store, Surroundings, UndecidedChange};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
 
@@ -81,7 +81,7 @@ impl Replay<'_> {
         let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
         if meets_database {
             let images = |image: u16| self.builder.image_bytes(image);
-            let mut store = Store::at(&images, newest, self.facts.around.clone(), self.alive().into_iter());
+            let mut store = Store::at(&images, newest, self.around(run, next), self.alive().into_iter());
             let applied = self.apply(&mut store, run, next);
             replayed.end = applied.problem.is_none().then_some(store.revision);
             replayed.changes.extend(applied.changes);
@@ -250,12 +250,23 @@ impl Replay<'_> {
         from_start.problems.extend(rest.problems);
         from_start.notes.extend(rest.notes);
         let images = |image: u16| self.builder.image_bytes(image);
-        let mut store = Store::at(&images, newest, self.facts.around.clone(), self.alive().into_iter());
-        let applied = self.apply(&mut store, run, self.facts.consistent_index.saturating_add(1));
+        let next = self.facts.consistent_index.saturating_add(1);
+        let mut store = Store::at(&images, newest, self.around(run, next), self.alive().into_iter());
+        let applied = self.apply(&mut store, run, next);
         from_start.changes.extend(applied.changes);
         from_start.problems.extend(applied.problem);
         from_start.notes.extend(applied.note);
         from_start
+    }
+
+    /// What the database says of leases, users and roles before the entry `next`.
+    fn around(&self, run: &Run, next: u64) -> Surroundings {
+        let mut around = self.facts.around.clone();
+        if !self.facts.has_exact_index {
+            let later = run.entries.iter().zip(run.first..).filter(|(_, index)| *index >= next);
+            around.may_be_after(later.filter_map(|(entry, _)| Request::of_entry(entry)));
+        }
+        around
     }
 
     /// Applies the entries from index `first` on.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::administration::AuthRequest;
 use super::auth::{Auth, Author};
-use super::request::operations;
+use super::request::{Request, operations};
 use crate::proto::etcdserverpb::alarm_request::AlarmAction;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{AlarmRequest, AlarmType, LeaseGrantRequest, TxnRequest};
@@ -23,6 +23,10 @@ pub(crate) struct Surroundings {
     pub leases: HashSet<i64>,
     /// Whether there may be leases besides these.
     pub has_other_leases: bool,
+    /// Leases that exist now or were granted by a later entry.
+    early_leases: HashSet<i64>,
+    /// Whether users and roles may be those after a later entry.
+    is_auth_early: bool,
     /// Members and the alarms that they raised.
     pub alarms: BTreeSet<(u64, i32)>,
     /// `None` where it cannot be read.
@@ -42,6 +46,8 @@ impl Default for Surroundings {
         Self {
             leases: HashSet::new(),
             has_other_leases: false,
+            early_leases: HashSet::new(),
+            is_auth_early: false,
             alarms: BTreeSet::new(),
             auth: Some(Auth::default()),
             compacted: -1,
@@ -70,6 +76,20 @@ impl Surroundings {
         Ok(corrupt || (no_space && is_capped))
     }
 
+    /// Takes into account that these may be the state after one of `entries`, which came later, and not the one they are held to be.
+    pub(crate) fn may_be_after(&mut self, entries: impl Iterator<Item = Request>) {
+        let is_enabled = self.auth.as_ref().is_some_and(|auth| auth.is_enabled);
+        for request in entries {
+            match request {
+                Request::LeaseGrant(lease) if self.leases.remove(&lease.id) => drop(self.early_leases.insert(lease.id)),
+                Request::Auth(request) => {
+                    self.is_auth_early |= if is_enabled { request.needs_admin() } else { request == AuthRequest::Disable };
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Raises or disarms an alarm.
     pub(super) fn alarm(&mut self, alarm: &AlarmRequest) {
         let which = (alarm.member_id, alarm.alarm);
@@ -88,6 +108,9 @@ impl Surroundings {
     /// Whether users' permissions refuse a request; `permits` says whether they allow it, `None` where releases disagree.
     pub(super) fn auth_refuses(&self, permits: impl FnOnce(&Auth) -> Option<bool>) -> Result<bool, Undecided> {
         let auth = self.auth.as_ref().ok_or(Undecided("the database's users and roles cannot be read"))?;
+        if self.is_auth_early {
+            return Err(Undecided("the database's users and roles may be those after a later entry, which up to 3.5 it does not tell"));
+        }
         if !auth.is_enabled {
             return Ok(false);
         }
@@ -110,12 +133,16 @@ impl Surroundings {
     /// Grants a lease.
     pub(super) fn grant(&mut self, lease: &LeaseGrantRequest) {
         if is_granted(lease) {
+            self.early_leases.remove(&lease.id);
             self.leases.insert(lease.id);
         }
     }
 
     /// Whether a put can be attached to the lease.
     pub(super) fn has_lease(&self, lease: i64) -> Result<bool, Undecided> {
+        if self.early_leases.contains(&lease) {
+            return Err(Undecided("the database has its lease, but maybe from a later entry, which up to 3.5 it does not tell"));
+        }
         match lease == 0 || self.leases.contains(&lease) {
             false if self.has_other_leases => Err(Undecided("the database's leases cannot be read, so its own may not exist")),
             exists => Ok(exists),
