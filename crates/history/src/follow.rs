@@ -9,18 +9,20 @@ use super::change::{Change, ChangeKind, ObjectVersion};
 use ketcd_kube::{Body, Object};
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
 
-/// Decoded objects kept at hand; those that change often are seldom decoded twice.
-const RECENT: usize = 1024;
+/// Decoded objects are kept at hand up to so many stored bytes; those that change often are seldom decoded twice. Decoded they take several times that.
+const RECENT_BYTES: usize = 4 << 20;
 
 /// Pairs each event with the version before it.
 ///
-/// Memory: one [`KeyValue`] for each live key, whose bytes are slices of the source where that is a file, and at most 1,024 decoded objects.
+/// Memory: one [`KeyValue`] for each live key, whose bytes are slices of the source where that is a file, and the decoded objects of at most 4 MiB of stored bytes.
 pub struct Follower<'p, D> {
     decode: D,
     /// Returns the version before; then values are not kept.
     past: Option<Box<Past<'p>>>,
     last: HashMap<Bytes, KeyValue>,
     recent: HashMap<Bytes, Arc<Object>>,
+    /// Stored bytes of all objects put there since it was empty.
+    recent_bytes: usize,
     /// The end of the last gap: what was seen before it may have changed since.
     gap: Revision,
 }
@@ -31,7 +33,7 @@ pub type Past<'p> = dyn Fn(&KeyValue) -> Option<KeyValue> + Send + 'p;
 impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// A follower that knows no key yet and decodes with `decode`.
     pub fn new(decode: D) -> Self {
-        Self { decode, past: None, last: HashMap::new(), recent: HashMap::new(), gap: Revision(0) }
+        Self { decode, past: None, last: HashMap::new(), recent: HashMap::new(), recent_bytes: 0, gap: Revision(0) }
     }
 
     /// Lets versions be read again from where they came, so that none is kept: for sources whose values take memory.
@@ -103,11 +105,14 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     }
 
     fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &ObjectVersion) {
+        let bytes = key_value.value.len();
         let value = if self.past.is_some() { Bytes::new() } else { key_value.value };
         self.last.insert(key.clone(), KeyValue { value, ..key_value });
         if let ObjectVersion::Object(object) = after {
-            if self.recent.len() >= RECENT {
+            self.recent_bytes += bytes;
+            if self.recent_bytes > RECENT_BYTES {
                 self.recent.clear();
+                self.recent_bytes = bytes;
             }
             self.recent.insert(key.clone(), Arc::clone(object));
         }
