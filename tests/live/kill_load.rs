@@ -30,6 +30,8 @@ impl Random {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
     Races,
+    /// Races without transactions that read at a revision which is not there: one member refuses them, another does not.
+    Members,
     Leases,
     Auth,
     NoSpace,
@@ -56,7 +58,7 @@ impl Load {
         match self {
             Self::NoSpace => &["--quota-backend-bytes", "4194304"],
             Self::Auth => &["--bcrypt-cost", "4"],
-            Self::Races | Self::Leases => &[],
+            Self::Races | Self::Members | Self::Leases => &[],
         }
     }
 
@@ -107,7 +109,7 @@ pub(crate) async fn run(load: Load, etcd: &Etcd, clients: &Clients, seed: u64) {
         match load {
             Load::Auth => change_users(etcd, clients.root.clone()).await,
             Load::NoSpace => fill(clients.root.clone()).await,
-            Load::Races | Load::Leases => std::future::pending().await,
+            Load::Races | Load::Members | Load::Leases => std::future::pending().await,
         }
     };
     futures_util::future::join(futures_util::future::join_all(work), manage).await;
@@ -180,6 +182,7 @@ impl Worker {
             10 => drop(self.client.delete(key, None).await),
             11 if self.random.below(3) == 0 => drop(self.client.delete("/k/3", Some(DeleteOptions::new().with_range("/k/6"))).await),
             11 | 12 => self.transact(key, value).await,
+            13 if load == Load::Members => drop(self.client.put(key, value, None).await),
             13 => self.read_within(key, value).await,
             14..=17 => self.lease(key, value).await,
             18 if self.random.below(4) == 0 => {

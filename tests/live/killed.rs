@@ -1,5 +1,5 @@
 //! Members killed under load: what their data dirs tell is what etcd sent to a watcher, or is said to be unknown. `KETCD_KILLS=50` kills
-//! fifty members of each release under each load.
+//! fifty members of each release under each load, and leaves the files of one that is told wrong.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ use crate::kill_load::{Load, Random, run};
 use crate::wal::{ENTRY, records, without_first};
 
 /// A change without its place: key, value (`None`: deleted), create revision, version and lease.
-type Change = (String, Option<Vec<u8>>, i64, i64, i64);
+pub(crate) type Change = (String, Option<Vec<u8>>, i64, i64, i64);
 
 /// Changes by revision and sub-revision.
-type Changes = BTreeMap<(i64, i64), Change>;
+pub(crate) type Changes = BTreeMap<(i64, i64), Change>;
 
 /// What a watcher was sent, as it comes.
-struct Watcher {
+pub(crate) struct Watcher {
     sent: Arc<Mutex<Changes>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Watcher {
     /// Watches all keys from `revision` on, or from the first that is not compacted, until etcd ends.
-    async fn start(mut client: Client, revision: i64) -> Self {
+    pub(crate) async fn start(mut client: Client, revision: i64) -> Self {
         let sent: Arc<Mutex<Changes>> = Arc::default();
         let watch = |revision| WatchOptions::new().with_all_keys().with_start_revision(revision);
         let mut stream = client.watch("\0", Some(watch(revision))).await.unwrap();
@@ -56,7 +56,7 @@ impl Watcher {
     }
 
     /// Waits until etcd's end has ended the watch; returns all that it was sent.
-    async fn end(self) -> Changes {
+    pub(crate) async fn end(self) -> Changes {
         self.task.await.unwrap();
         std::mem::take(&mut *self.sent.lock().unwrap())
     }
@@ -66,12 +66,12 @@ impl Watcher {
     }
 }
 
-fn newest(changes: &Changes) -> i64 {
+pub(crate) fn newest(changes: &Changes) -> i64 {
     changes.keys().next_back().map_or(1, |place| place.0)
 }
 
 /// The changes that a data dir tells, and what is said beside them.
-fn told(directory: &Path) -> (Changes, Vec<Origin>, Vec<String>) {
+pub(crate) fn told(directory: &Path) -> (Changes, Vec<Origin>, Vec<String>) {
     let source = load::open(&[directory.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let said = [source.damage(), source.left_out()].concat();
     let (mut changes, mut origins) = (Changes::new(), Vec::new());
@@ -95,7 +95,7 @@ fn is_true(told: &Change, truth: &Change) -> bool {
 }
 
 /// What differs between what was told and the truth up to revision `last`; the first few.
-fn differences(told: &Changes, truth: &Changes, last: i64) -> Vec<String> {
+pub(crate) fn differences(told: &Changes, truth: &Changes, last: i64) -> Vec<String> {
     let wrong = told
         .iter()
         .filter(|(place, _)| place.0 <= last)
@@ -132,7 +132,8 @@ async fn kill(release: Release, load: Load, seed: u64) {
     etcd.stop();
     let truth = watcher.end().await;
     let what = format!("{release:?} {load:?} {seed}");
-    let folder = tempfile::tempdir().unwrap();
+    let mut folder = tempfile::tempdir().unwrap();
+    folder.disable_cleanup(env::var_os("KETCD_KILLS").is_some());
     let killed = folder.path().join("killed");
     copy(&etcd.data_dir(), &killed);
     let sent = newest(&truth);
@@ -142,6 +143,7 @@ async fn kill(release: Release, load: Load, seed: u64) {
     assert!(release != Release::V37 || said_again == i64::MAX, "{what}: etcd contradicts from revision {} on what it sent", said_again + 1);
     whole(&what, &killed, &truth, sent, last);
     later(&what, &killed, &truth, last.min(said_again), &mut random);
+    folder.disable_cleanup(false);
 }
 
 /// What a watcher was sent before the kill and, behind that, what etcd itself made of its files after it; and up to which revision it then said

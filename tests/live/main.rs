@@ -15,6 +15,7 @@ mod hostile;
 mod ketcd;
 mod kill_load;
 mod killed;
+mod killed_members;
 mod load;
 mod long_history;
 mod members;
