@@ -22,6 +22,12 @@ pub(super) struct GlobalArgs {
     /// The largest size to which a compressed file or a pipe may grow in TMPDIR.
     #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]
     pub max_unpacked_size: u64,
+    /// Read a large database anew, and keep no index of it.
+    ///
+    /// Of a database of 64 MiB and more the index (keys and revisions, no values) is kept in `$XDG_CACHE_HOME/ketcd` or `~/.cache/ketcd` once the whole file
+    /// was found to be sound, and used as long as the file does not change. The directory can be removed at any time.
+    #[arg(long, global = true, help_heading = "Source")]
+    pub no_cache: bool,
     /// How to reach a live etcd.
     #[command(flatten)]
     pub connection: ConnectionArgs,

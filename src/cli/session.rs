@@ -1,6 +1,7 @@
 //! A source with what is needed to read it: opened once, used by every command.
 
 use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::{StreamExt, TryStreamExt};
@@ -11,7 +12,7 @@ use tokio::sync::OnceCell;
 use ketcd_history::clock::{Moment, newest_stamp};
 use ketcd_kube::{self, Decoder, Kinds, ObjectPath, RegistryKey, ReleaseEvidence, Resource};
 use ketcd_store::etcd::EtcdSource;
-use ketcd_store::load::Limits;
+use ketcd_store::load::{Cache, Limits};
 use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
 
 use super::args::GlobalArgs;
@@ -260,7 +261,7 @@ fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)
     }
     let kinds = RefCell::new(Kinds::builtin());
     let newest = Cell::new(None);
-    let limits = Limits { unpacked: args.max_unpacked_size };
+    let limits = Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() } };
     let source = ketcd_store::load::open_within(&args.files, &limits, &|object| {
         newest.set(newest.get().max(newest_stamp(object)));
         if object["kind"] == "CustomResourceDefinition" {
@@ -270,6 +271,15 @@ fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)
     })?;
     source.damage().iter().chain(source.left_out()).for_each(|problem| output::note(problem));
     Ok((source, newest.get()))
+}
+
+/// Where indexes of large databases are kept.
+fn cache() -> Option<Cache> {
+    /// Smaller ones are read within a few hundredths of a second.
+    const SMALLEST: u64 = 64 << 20;
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?.join("ketcd");
+    Some(Cache { directory, smallest: SMALLEST })
 }
 
 /// The key under which the API server would store an object that was read from a file of objects.

@@ -1,5 +1,7 @@
 //! Everything that is read offline ends here: a [`Source`] over a multi-version index held in memory.
 
+use std::sync::{Mutex, PoisonError};
+
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
@@ -14,7 +16,11 @@ pub(crate) struct MemorySource {
     left_out: Vec<String>,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
+    /// What is done once the files are found to be sound to their last byte.
+    when_sound: Mutex<Option<Box<WhenSound>>>,
 }
+
+type WhenSound = dyn FnOnce(&Versions) + Send;
 
 impl MemorySource {
     /// A source over `versions`; `late_damage` and `status` are called only on request, as they may have to wait for
@@ -36,7 +42,13 @@ impl MemorySource {
             left_out,
             late_damage: Box::new(late_damage),
             status: Box::new(status),
+            when_sound: Mutex::new(None),
         }
+    }
+
+    /// Does something with the index once the files are found to be sound.
+    pub(super) fn when_sound(self, act: impl FnOnce(&Versions) + Send + 'static) -> Self {
+        Self { when_sound: Mutex::new(Some(Box::new(act))), ..self }
     }
 
     fn revision(&self, at: At) -> Result<(Revision, usize)> {
@@ -67,7 +79,14 @@ impl Source for MemorySource {
     }
 
     fn late_damage(&self) -> Vec<String> {
-        (self.late_damage)()
+        let damage = (self.late_damage)();
+        if self.damage.is_empty()
+            && damage.is_empty()
+            && let Some(act) = self.when_sound.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            act(&self.versions);
+        }
+        damage
     }
 
     fn left_out(&self) -> &[String] {

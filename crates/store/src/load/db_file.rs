@@ -15,7 +15,7 @@ use crate::{Alarm, Member, Revision, RevisionSpan};
 const TOO_MANY: &str = "too many files at once";
 
 /// What a database says besides its revisions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Bytes of the file, without a snapshot's checksum.
     pub file_bytes: u64,

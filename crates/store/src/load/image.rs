@@ -109,7 +109,7 @@ fn refuse_device(_path: &str, _file: &File) -> Result<()> {
 }
 
 /// Whether a running etcd has locked the file. The lock is given back at once, as an etcd that starts would wait for it.
-fn is_owned_by_etcd(file: &File) -> bool {
+pub(super) fn is_owned_by_etcd(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => {
             let _ = file.unlock();

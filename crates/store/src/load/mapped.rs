@@ -50,6 +50,22 @@ pub(super) fn map_with_room(name: &str, file: &File, room: usize) -> io::Result<
     if length == 0 {
         return Ok(Bytes::new());
     }
+    let map = mapping(name, file, length, room)?;
+    populate(&map, length);
+    Ok(Bytes::from_owner(Mapped(map)))
+}
+
+/// Maps a file of which little will be read.
+///
+/// # Errors
+///
+/// It cannot be mapped.
+pub(super) fn map_lazily(name: &str, file: &File) -> io::Result<Bytes> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    Ok(Bytes::from_owner(Mapped(mapping(name, file, length, 0)?)))
+}
+
+fn mapping(name: &str, file: &File, length: usize, room: usize) -> io::Result<Arc<Mmap>> {
     // Elsewhere nothing beyond the end can be mapped.
     let room = if cfg!(unix) { room } else { 0 };
     // SAFETY: the mapping is read-only and private to us; every reader bounds-checks what it finds and tolerates bytes that change. Of a
@@ -57,8 +73,7 @@ pub(super) fn map_with_room(name: &str, file: &File, room: usize) -> io::Result<
     // (a defragmentation renames a new file over it).
     let map = Arc::new(unsafe { MmapOptions::new().len(length + room).map(file)? });
     remember(name, &map);
-    populate(&map, length);
-    Ok(Bytes::from_owner(Mapped(map)))
+    Ok(map)
 }
 
 /// A mapping shared with the thread that populates its page table.

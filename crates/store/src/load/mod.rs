@@ -7,6 +7,7 @@ mod data_dir;
 mod db_file;
 mod free_pages;
 mod image;
+mod kept;
 mod key_bucket;
 mod kine;
 mod log_replay;
@@ -23,30 +24,34 @@ use std::sync::Arc;
 use bytes::Bytes;
 use checksum::Check;
 use image::Image;
+use kept::Place;
 use objects::Objects;
 
 use super::memory::MemorySource;
 use super::recording::{self, RecordingSource};
-use super::versions::VersionsBuilder;
+use super::versions::{Versions, VersionsBuilder};
 use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
 
 pub(crate) use mapped::map;
 
+pub use kept::Cache;
 pub use mapped::file_at as mapped_file_at;
 
 /// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 
 /// How much a file may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes that come out of a compressed file or a pipe.
     pub unpacked: u64,
+    /// Where the indexes of large databases are kept; `None`: nowhere.
+    pub cache: Option<Cache>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unpacked: 16 << 30 }
+        Self { unpacked: 16 << 30, cache: None }
     }
 }
 
@@ -74,13 +79,28 @@ pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Res
     {
         return Ok(Box::new(RecordingSource::open(path)?));
     }
+    let place = match (paths, &limits.cache) {
+        ([path], Some(cache)) => Place::of(path, cache),
+        _ => None,
+    };
+    if let Some((versions, facts)) = place.as_ref().and_then(Place::read) {
+        let file = Loaded { kind: SourceKind::Db, path: paths[0].clone(), facts, cluster_id: None, checksum: None };
+        return Ok(Box::new(source(paths[0].clone(), versions, vec![file])));
+    }
     let mut builder = VersionsBuilder::default();
     let mut objects = Objects::new(key_of);
     let mut loaded = Vec::new();
     for path in paths {
         loaded.push(load(path, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?);
     }
-    finish(paths.join(", "), builder, objects, loaded)
+    let keeps = place.filter(|_| matches!(&loaded[..], [file] if file.kind == SourceKind::Db && kept::is_plain(&file.facts)));
+    let keeps = keeps.map(|place| (place, loaded[0].facts.clone()));
+    let source = finish(paths.join(", "), builder, objects, loaded)?;
+    Ok(Box::new(match keeps {
+        // An index that cannot be kept is made again.
+        Some((place, facts)) => source.when_sound(move |versions| drop(place.write(versions, &facts))),
+        None => source,
+    }))
 }
 
 /// Opens the bytes of one file, as if it were called `name`.
@@ -93,7 +113,7 @@ pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>)
     let mut objects = Objects::new(key_of);
     let image = Image::of_bytes(name, bytes, limits)?;
     let loaded = load_image(name, image, &mut builder, &mut objects).map_err(|problem| problem.of(name))?;
-    finish(name.to_owned(), builder, objects, vec![loaded])
+    Ok(Box::new(finish(name.to_owned(), builder, objects, vec![loaded])?))
 }
 
 /// Opens the bytes of a member's data dir: of its database, and of the files of its write-ahead log with their names.
@@ -108,7 +128,7 @@ pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<B
     let read = data_dir::read_files(parts, &mut builder);
     let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
     let loaded = Loaded { kind: SourceKind::DataDir, path: name.to_owned(), facts, cluster_id, checksum: None };
-    finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])
+    Ok(Box::new(finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?))
 }
 
 /// Opens the bytes of a kine database, and of the log beside it.
@@ -119,7 +139,7 @@ pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<B
 pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Source>> {
     let mut builder = VersionsBuilder::default();
     let loaded = load_database(name, kine::Files::of_pair(database, log), &mut builder).map_err(|problem| problem.of(name))?;
-    finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])
+    Ok(Box::new(finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?))
 }
 
 /// What a damaged file lacks is no loss where a whole one has every revision of it: then that one answers in its place.
@@ -139,7 +159,7 @@ fn replace_damaged(builder: &mut VersionsBuilder, loaded: &mut [Loaded]) {
 }
 
 /// Makes a source of what was loaded.
-fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<Box<dyn Source>> {
+fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
     if !objects.is_empty() {
         finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
     }
@@ -151,6 +171,11 @@ fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut 
     for file in &mut loaded {
         file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
     }
+    Ok(source(name, versions, loaded))
+}
+
+/// A source of an index and of what the files say besides.
+fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> MemorySource {
     let with_path =
         |file: &Loaded, problems: &[String]| problems.iter().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
     let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
@@ -161,7 +186,7 @@ fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut 
     let of_checksums = Arc::clone(&loaded);
     let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
-    Ok(Box::new(MemorySource::new(versions, damage, left_out, late_damage, status)))
+    MemorySource::new(versions, damage, left_out, late_damage, status)
 }
 
 /// One file, read into the index.

@@ -288,7 +288,8 @@ fn slice<'b>(bytes: &'b [u8], ends: &[usize], number: u32) -> &'b [u8] {
     &bytes[number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]]
 }
 
-fn group_by_key(versions: &[Version], keys: usize) -> (Vec<u32>, Vec<u32>) {
+/// The places of the versions, grouped by key, and where each key's begin.
+pub(super) fn group_by_key(versions: &[Version], keys: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0; keys + 1];
     for version in versions {
         starts[version.key as usize + 1] += 1;

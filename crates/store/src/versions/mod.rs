@@ -1,6 +1,7 @@
 //! A multi-version index: every readable version of every key, by revision and by key. Values stay where they were read.
 
 mod builder;
+mod kept;
 mod missing;
 mod volatile;
 
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Want};
 
 pub(super) use builder::{Interner, VersionsBuilder};
+pub(super) use kept::KeptVersions;
 pub(super) use volatile::{Entry, Volatile};
 
 /// Bytes that lie in one of the images.

@@ -1,6 +1,7 @@
 //! Database files in any state: cut short, with damaged pages, without meta pages.
 
 mod damage;
+mod kept;
 mod left;
 #[path = "../../../../tests/cli/damage/mutants.rs"]
 #[allow(dead_code, reason = "others need more of it")]

@@ -1,0 +1,204 @@
+//! The index of a large database, kept from one reading to the next: a database of some GB is then open in a few hundredths of a second.
+//!
+//! It counts for the very file it was made of, as long as device, inode, size, both times of change and the meta pages are the same; and it is
+//! written only after the whole file was read and found sound, a snapshot's checksum included. It holds keys and revisions, no values.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use prost::Message;
+use sha2::{Digest, Sha256};
+
+use super::bolt::looks_like_bolt;
+use super::db_file::Facts;
+use super::image::is_owned_by_etcd;
+use super::mapped::map_lazily;
+use crate::versions::{KeptVersions, Versions};
+use crate::{Alarm, Member, RevisionSpan};
+
+/// Where indexes are kept, and of which files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// The directory; it is made if need be, for its user alone.
+    pub directory: PathBuf,
+    /// Of smaller files, in bytes, none is kept: they are read as quickly.
+    pub smallest: u64,
+}
+
+/// Changes with every change of what is kept.
+const FORMAT: u32 = 1;
+
+/// The newest indexes that are kept, whatever their files are.
+const MOST: usize = 8;
+
+/// How the name of an index ends.
+const EXTENSION: &str = "index";
+
+/// What is kept of a file.
+#[derive(Clone, PartialEq, Message)]
+struct Kept {
+    #[prost(uint32, tag = "1")]
+    format: u32,
+    #[prost(bytes = "vec", tag = "2")]
+    identity: Vec<u8>,
+    #[prost(message, required, tag = "3")]
+    facts: KeptFacts,
+    #[prost(message, required, tag = "4")]
+    versions: KeptVersions,
+}
+
+/// What a sound database says besides its revisions.
+#[derive(Clone, PartialEq, Message)]
+struct KeptFacts {
+    #[prost(uint64, tag = "1")]
+    file_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    in_use_bytes: u64,
+    #[prost(message, repeated, tag = "3")]
+    members: Vec<KeptMember>,
+}
+
+/// A member as a database records it.
+#[derive(Clone, PartialEq, Message)]
+struct KeptMember {
+    #[prost(string, tag = "1")]
+    endpoint: String,
+    #[prost(string, tag = "2")]
+    id: String,
+    #[prost(string, tag = "3")]
+    version: String,
+}
+
+/// The place of a file's index.
+pub(super) struct Place {
+    file: PathBuf,
+    identity: Vec<u8>,
+    index: PathBuf,
+}
+
+impl Place {
+    /// Where the index of the file at `path` is kept; `None` where none is: of a file that is small, compressed, none at all, or written by etcd.
+    pub(super) fn of(path: &str, cache: &Cache) -> Option<Self> {
+        if path == "-" {
+            return None;
+        }
+        let file = File::open(path).ok()?;
+        let is_large = file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() >= cache.smallest);
+        if !is_large || is_owned_by_etcd(&file) {
+            return None;
+        }
+        let beginning = beginning(&file).ok().filter(|beginning| looks_like_bolt(beginning))?;
+        let identity = identity(&file, &beginning).ok()?;
+        let name: String = Sha256::digest(&identity[..INODE]).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let index = cache.directory.join(name).with_extension(EXTENSION);
+        Some(Self { file: path.into(), identity, index })
+    }
+
+    /// What is kept of the file, if it still is that file.
+    pub(super) fn read(&self) -> Option<(Versions, Facts)> {
+        let bytes = fs::read(&self.index).ok()?;
+        let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
+        if crc32c::crc32c(bytes).to_le_bytes() != *checksum {
+            return None;
+        }
+        let Kept { format, identity, facts, versions } = Kept::decode(bytes).ok()?;
+        if format != FORMAT || identity != self.identity {
+            return None;
+        }
+        let image = map_lazily(&self.file.to_string_lossy(), &File::open(&self.file).ok()?).ok()?;
+        let versions = Versions::of_kept(versions, image)?;
+        let member = |kept: KeptMember| Member { endpoint: kept.endpoint, id: kept.id, version: kept.version, ..Member::default() };
+        let KeptFacts { file_bytes, in_use_bytes, members } = facts;
+        let members = members.into_iter().map(member).collect();
+        let span: Option<RevisionSpan> = versions.spans().next();
+        Some((versions, Facts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..Facts::default() }))
+    }
+
+    /// Keeps the index of a file that was found to be sound; where it cannot be written, none is kept.
+    pub(super) fn write(&self, versions: &Versions, facts: &Facts) -> io::Result<()> {
+        let file = File::open(&self.file)?;
+        if identity(&file, &beginning(&file)?)? != self.identity {
+            return Ok(());
+        }
+        let Some(directory) = self.index.parent() else { return Ok(()) };
+        make_private(directory)?;
+        let member = |Member { endpoint, id, version, .. }: &Member| KeptMember {
+            endpoint: endpoint.clone(),
+            id: id.clone(),
+            version: version.clone(),
+        };
+        let facts = KeptFacts {
+            file_bytes: facts.file_bytes,
+            in_use_bytes: facts.in_use_bytes,
+            members: facts.members.iter().map(member).collect(),
+        };
+        let kept = Kept { format: FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
+        let mut bytes = kept.encode_to_vec();
+        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        let mut new = tempfile::NamedTempFile::new_in(directory)?;
+        new.write_all(&bytes)?;
+        new.persist(&self.index)?;
+        remove_oldest(directory)
+    }
+}
+
+/// Whether all that a file says fits what is kept of it: a member's alarms and damage are told anew each time.
+pub(super) fn is_plain(facts: &Facts) -> bool {
+    let alarms: &[Alarm] = &facts.alarms;
+    alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty()
+}
+
+/// Makes a directory for its user alone.
+fn make_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+/// The bytes of an identity that say which file it is, whatever is in it.
+const INODE: usize = 32;
+
+/// Device and inode, size and both times of change, and the pages that say which transaction came last.
+fn identity(file: &File, beginning: &[u8]) -> io::Result<Vec<u8>> {
+    let mut identity: Vec<u8> = numbers(&file.metadata()?)?.into_iter().flat_map(i128::to_le_bytes).collect();
+    identity.extend(Sha256::digest(beginning));
+    Ok(identity)
+}
+
+/// Both meta pages, of pages of any size, of a file that was just opened.
+fn beginning(file: &File) -> io::Result<Vec<u8>> {
+    const LENGTH: u64 = 128 << 10;
+    let mut beginning = Vec::new();
+    file.take(LENGTH).read_to_end(&mut beginning)?;
+    Ok(beginning)
+}
+
+#[cfg(unix)]
+fn numbers(of: &fs::Metadata) -> io::Result<[i128; 5]> {
+    use std::os::unix::fs::MetadataExt;
+    let time = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let times = [time(of.mtime(), of.mtime_nsec()), time(of.ctime(), of.ctime_nsec())];
+    Ok([of.dev().into(), of.ino().into(), of.len().into(), times[0], times[1]])
+}
+
+#[cfg(not(unix))]
+fn numbers(_: &fs::Metadata) -> io::Result<[i128; 5]> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Keeps the newest indexes only.
+fn remove_oldest(directory: &Path) -> io::Result<()> {
+    let mut indexes: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.path().extension().is_some_and(|extension| extension == EXTENSION) {
+            indexes.push((entry.metadata()?.modified()?, entry.path()));
+        }
+    }
+    indexes.sort_unstable();
+    let surplus = indexes.len().saturating_sub(MOST);
+    indexes[..surplus].iter().try_for_each(|(_, path)| fs::remove_file(path))
+}

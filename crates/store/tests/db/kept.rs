@@ -1,0 +1,86 @@
+//! The index that is kept of a database: the same answers, of the same file alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ketcd_store::load::{Cache, Limits, open_within};
+use ketcd_store::{At, KeyRange, KeyValue, Source, Want};
+
+use crate::{decompressed, events, wait};
+use futures_util::StreamExt;
+
+/// Opens a file and reads all of it, so that its index is kept.
+fn read(path: &Path, cache: &Path) -> (Box<dyn Source>, Vec<ketcd_store::Event>) {
+    let limits = Limits { cache: Some(Cache { directory: cache.to_owned(), smallest: 0 }), ..Limits::default() };
+    let source = open_within(&[path.to_str().unwrap().to_owned()], &limits, &|_| None).unwrap();
+    let events = events(&*source);
+    source.late_damage();
+    (source, events)
+}
+
+fn kept(cache: &Path) -> Vec<PathBuf> {
+    fs::read_dir(cache).map_or(Vec::new(), |entries| entries.map(|entry| entry.unwrap().path()).collect())
+}
+
+fn alive(source: &dyn Source, at: At) -> Vec<KeyValue> {
+    wait(async { source.range(KeyRange::all(), at, Want::Values).await.unwrap().entries.map(Result::unwrap).collect().await })
+}
+
+#[test]
+fn a_kept_index_answers_as_the_file_does() {
+    for capture in ["k136-story/snapshot.db.zst", "k120-story/compacted.db.zst"] {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (file, cache) = (folder.path().join("db"), cache.path().join("made"));
+        fs::write(&file, decompressed(capture)).unwrap();
+        let (first, events) = read(&file, &cache);
+        let [index] = &kept(&cache)[..] else { panic!("{capture}: {:?}", kept(&cache)) };
+        let made = fs::metadata(index).unwrap().modified().unwrap();
+        let (again, same) = read(&file, &cache);
+        assert_eq!(fs::metadata(index).unwrap().modified().unwrap(), made, "{capture} was read anew");
+        assert!(events == same, "{capture}");
+        assert_eq!(
+            (wait(first.status()).unwrap(), wait(first.span()).unwrap()),
+            (wait(again.status()).unwrap(), wait(again.span()).unwrap())
+        );
+        let newest = wait(first.span()).unwrap().newest;
+        for at in [At::Newest, At::Revision(newest.before())] {
+            assert!(alive(&*first, at) == alive(&*again, at), "{capture} {at:?}");
+        }
+    }
+}
+
+#[test]
+fn no_index_is_believed_of_another_file_or_kept_of_a_damaged_one() {
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (file, cache) = (folder.path().join("db"), cache.path());
+    let whole = decompressed("k136-story/snapshot.db.zst");
+    fs::write(&file, &whole).unwrap();
+    let (_, events) = read(&file, cache);
+    let index = kept(cache).pop().unwrap();
+
+    // Another database in its place, of the same size.
+    let mut changed = whole.clone();
+    let at = changed.len() / 2;
+    changed[at..at + 64].fill(0xff);
+    fs::write(&file, &changed).unwrap();
+    let (source, _) = read(&file, cache);
+    assert!(!source.damage().is_empty() || !source.late_damage().is_empty());
+
+    // The same again: the index is of another time, and is made anew.
+    fs::write(&file, &whole).unwrap();
+    let before = fs::read(&index).unwrap();
+    assert!(read(&file, cache).1 == events && fs::read(&index).unwrap() != before);
+
+    // An index that was damaged or cut is none.
+    let sound = fs::read(&index).unwrap();
+    for damaged in [&sound[..sound.len() / 2], &[], &[&sound[..100], &[7], &sound[101..]].concat()] {
+        fs::write(&index, damaged).unwrap();
+        assert!(read(&file, cache).1 == events);
+        assert!(fs::read(&index).unwrap() == sound, "it was not made anew");
+    }
+
+    // A file that is compressed has its index nowhere.
+    let packed = folder.path().join("db.zst");
+    fs::write(&packed, zstd::encode_all(&whole[..], 1).unwrap()).unwrap();
+    assert!(read(&packed, cache).1 == events && kept(cache).len() == 1);
+}
