@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 use ketcd_history::clock::Clock;
 use ketcd_history::{Change, Follower};
 use ketcd_kube::Body;
-use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
 use super::Result;
 use super::session::Session;
@@ -61,7 +61,7 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
                             last = last.max(at);
                         }
                         for entry in survivors.into_iter().filter(|entry| entry.mod_revision >= from && entry.mod_revision <= last) {
-                            yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live });
+                            yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live, sources: Sources::default() });
                         }
                     }
                     yield Read::Gap { from, to };

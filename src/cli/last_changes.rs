@@ -3,7 +3,7 @@
 use super::Result;
 use super::session::Session;
 use ketcd_history::{AttributedChange, Change, Follower};
-use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// The last changes of an object, and what came before them.
 pub(super) struct LastChanges {
@@ -35,7 +35,14 @@ pub(super) async fn read(session: &Session, newest: &KeyValue, most: usize, clos
         .cloned()
         .map(|entry| {
             let revision = entry.mod_revision;
-            follower.change(Event { revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin })
+            follower.change(Event {
+                revision,
+                sub_revision: 0,
+                kind: EventKind::Put,
+                key_value: entry,
+                origin,
+                sources: Sources::default(),
+            })
         })
         .collect();
     let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();

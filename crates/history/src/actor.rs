@@ -282,7 +282,7 @@ fn kubelet_of(object: &Value) -> Option<&str> {
 mod tests {
     use super::*;
     use ketcd_kube::Object;
-    use ketcd_store::{Origin, Revision};
+    use ketcd_store::{Origin, Revision, Sources};
     use serde_json::json;
 
     fn made_by(before: ObjectVersion, after: ObjectVersion) -> Option<(String, ActorFrom)> {
@@ -291,7 +291,16 @@ mod tests {
             (_, ObjectVersion::Absent) => ChangeKind::Deleted,
             _ => ChangeKind::Modified,
         };
-        let change = Change { revision: Revision(2), sub_revision: 0, kind, key: "/k".into(), origin: Origin::Db, before, after };
+        let change = Change {
+            revision: Revision(2),
+            sub_revision: 0,
+            kind,
+            key: "/k".into(),
+            origin: Origin::Db,
+            sources: Sources::default(),
+            before,
+            after,
+        };
         actor(&change).map(|actor| (actor.to_string(), actor.from))
     }
 

@@ -132,7 +132,7 @@ fn merge(name: &str, before: &Value, lines: SetterTree, after: &Value, number: u
 mod tests {
     use super::*;
     use crate::change::{Change, ChangeKind};
-    use ketcd_store::Origin;
+    use ketcd_store::{Origin, Sources};
     use serde_json::json;
 
     fn attributed(revision: i64, before: ObjectVersion, after: Value) -> AttributedChange {
@@ -142,6 +142,7 @@ mod tests {
             kind: ChangeKind::Modified,
             key: "/k".into(),
             origin: Origin::Db,
+            sources: Sources::default(),
             before,
             after: Object::from(after).into(),
         };

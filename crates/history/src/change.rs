@@ -11,7 +11,7 @@ use super::actor::{Actor, actor};
 use super::clock::{Clock, Dated};
 use super::diff::{self, ManagedFields};
 use ketcd_kube::{Body, Object, Opaque};
-use ketcd_store::{Origin, Revision};
+use ketcd_store::{Origin, Revision, Sources};
 
 /// What a change did to its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct Change {
     pub key: Bytes,
     /// Where it was read.
     pub origin: Origin,
+    /// Which of several sources it was read from.
+    pub sources: Sources,
     /// The version just before: [`ObjectVersion::Absent`] for a creation, [`ObjectVersion::Unreadable`] after a gap.
     pub before: ObjectVersion,
     /// The version of this revision; [`ObjectVersion::Absent`] for a deletion.

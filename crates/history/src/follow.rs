@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::change::{Change, ChangeKind, ObjectVersion};
 use ketcd_kube::{Body, Object};
-use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// Decoded objects are kept at hand up to so many stored bytes; those that change often are seldom decoded twice. Decoded they take several times that.
 const RECENT_BYTES: usize = 4 << 20;
@@ -46,7 +46,14 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// Adds a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
     /// read unless this is its first.
     pub fn seed(&mut self, key_value: KeyValue, origin: Origin) -> Change {
-        let event = Event { revision: key_value.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value, origin };
+        let event = Event {
+            revision: key_value.mod_revision,
+            sub_revision: 0,
+            kind: EventKind::Put,
+            key_value,
+            origin,
+            sources: Sources::default(),
+        };
         self.change(event)
     }
 
@@ -62,7 +69,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
 
     /// Returns the change that `event` made. Events come in ascending order, each once.
     pub fn change(&mut self, event: Event) -> Change {
-        let Event { revision, sub_revision, kind, key_value, origin } = event;
+        let Event { revision, sub_revision, kind, key_value, origin, sources } = event;
         let key = key_value.key.clone();
         let created = kind == EventKind::Put && key_value.version == 1;
         let before = if created { self.forget(&key) } else { self.before(&key, kind, &key_value) };
@@ -77,7 +84,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
                 (if created { ChangeKind::Added } else { ChangeKind::Modified }, after)
             }
         };
-        Change { revision, sub_revision, kind, key, origin, before, after }
+        Change { revision, sub_revision, kind, key, origin, sources, before, after }
     }
 
     fn forget(&mut self, key: &Bytes) -> ObjectVersion {
@@ -134,7 +141,14 @@ mod tests {
             replaced: Revision(0),
             lease: 0,
         };
-        Event { revision: Revision(revision), sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Db }
+        Event {
+            revision: Revision(revision),
+            sub_revision: 0,
+            kind: EventKind::Put,
+            key_value,
+            origin: Origin::Db,
+            sources: Sources::default(),
+        }
     }
 
     fn delete(revision: i64) -> Event {

@@ -17,6 +17,20 @@ pub enum Error {
         /// The oldest that can still be read.
         oldest: Revision,
     },
+    /// The requested revision lies between those of several sources.
+    #[error("revision {asked} is in none of the sources: they can be read up to {before} ({ends}) and from {after} on ({begins})")]
+    Between {
+        /// The requested revision.
+        asked: Revision,
+        /// The newest before it that can be read.
+        before: Revision,
+        /// The source that ends with that.
+        ends: String,
+        /// The oldest after it that can be read.
+        after: Revision,
+        /// The source that begins with that.
+        begins: String,
+    },
     /// The requested revision does not exist yet.
     #[error("revision {asked} is in the future; the newest is {newest}")]
     Future {

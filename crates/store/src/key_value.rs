@@ -1,5 +1,7 @@
 //! Keys, values and the changes they go through.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::Revision;
@@ -72,7 +74,34 @@ pub struct Event {
     pub key_value: KeyValue,
     /// Where it was read.
     pub origin: Origin,
+    /// Which of several sources it was read from.
+    pub sources: Sources,
 }
+
+/// The names of those among several sources that a change was read from, in the order in which the sources were given; none where one
+/// source was given. A change is the same whichever sources hold it, so all of them are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Option<Arc<[Arc<str>]>>);
+
+impl Sources {
+    /// Sources with these names.
+    pub(crate) fn new(names: Arc<[Arc<str>]>) -> Self {
+        Self(Some(names))
+    }
+
+    /// The names.
+    pub fn names(&self) -> &[Arc<str>] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl PartialEq for Sources {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Sources {}
 
 /// A half-open range of keys, as etcd's Range RPC takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

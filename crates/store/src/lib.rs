@@ -1,8 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+extern crate self as ketcd_store;
+
 mod alarm;
 mod error;
 pub mod etcd;
+mod fusion;
 mod key_value;
 pub mod load;
 mod memory;
@@ -16,6 +20,9 @@ mod versions;
 
 pub use alarm::Alarm;
 pub use error::{Error, Result};
-pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin};
+pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use revision::{At, Revision, RevisionSpan};
-pub use source::{KeyHistory, Listing, Lives, Member, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want, WatchItem};
+pub use source::{
+    KeyHistory, Listing, Lives, Member, PartGap, PartStatus, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want,
+    WatchItem,
+};

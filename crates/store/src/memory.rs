@@ -51,6 +51,11 @@ impl MemorySource {
         Self { when_sound: Mutex::new(Some(Box::new(act))), ..self }
     }
 
+    /// The revisions that can be read.
+    pub(crate) fn whole_span(&self) -> RevisionSpan {
+        self.span
+    }
+
     fn revision(&self, at: At) -> Result<(Revision, usize)> {
         let asked = match at {
             At::Newest => self.span.newest,

@@ -83,7 +83,7 @@ pub trait Source: Send + Sync {
                 return Ok(None);
             }
             match self.first(key, At::Revision(before), Want::Values, 1).await {
-                Err(Error::Compacted { .. }) => Ok(None),
+                Err(Error::Compacted { .. } | Error::Between { .. }) => Ok(None),
                 found => Ok(found?.pop()),
             }
         })
@@ -258,6 +258,34 @@ pub struct RaftStatus {
     pub behind_leader: Option<u64>,
 }
 
+/// One of several sources that are read as one history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartStatus {
+    /// The path or the endpoints, as the user gave them.
+    pub name: String,
+    /// Live, file, …
+    pub kind: SourceKind,
+    /// etcd's cluster id, hexadecimal, where known.
+    pub cluster_id: Option<String>,
+    /// The revisions that can be read.
+    pub span: RevisionSpan,
+    /// Whether all of it was read, so that its damage is known.
+    pub is_read: bool,
+}
+
+/// Revisions at which none of several sources can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartGap {
+    /// The first.
+    pub from: Revision,
+    /// The last.
+    pub to: Revision,
+    /// The source that ends before them.
+    pub after: String,
+    /// The source that begins behind them.
+    pub before: String,
+}
+
 /// What a source reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceStatus {
@@ -283,6 +311,10 @@ pub struct SourceStatus {
     pub recoverable_wal: u64,
     /// Changes of a kine database that only the rows which replaced them still hold.
     pub recoverable_old_value: u64,
+    /// What it is made of, where several sources were given.
+    pub parts: Vec<PartStatus>,
+    /// The revisions between the first and the last at which none of several sources can be read, ascending.
+    pub gaps: Vec<PartGap>,
     /// The alarms that are raised.
     pub alarms: Vec<Alarm>,
     /// Each a sentence: damage met, members that do not answer.

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
-use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Want, WatchItem};
+use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Sources, Want, WatchItem};
 
 use super::{CHUNK, Feed, take_all};
 use crate::cli::Result;
@@ -72,7 +72,14 @@ impl Feed<'_> {
                 return Err(StoreError::Compacted { asked: entry.mod_revision.before(), oldest }.into());
             }
             let revision = entry.mod_revision;
-            changes.push(Event { revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live });
+            changes.push(Event {
+                revision,
+                sub_revision: 0,
+                kind: EventKind::Put,
+                key_value: entry,
+                origin: Origin::Live,
+                sources: Sources::default(),
+            });
         }
         Ok(())
     }

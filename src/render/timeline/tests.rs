@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ketcd_history::timeline::{Phase, StepDetector, phases_of_one_moment};
 use ketcd_history::{Change, ChangeKind, ObjectVersion};
 use ketcd_kube::Object;
-use ketcd_store::{Origin, Revision};
+use ketcd_store::{Origin, Revision, Sources};
 use serde_json::{Value, json};
 
 use super::detail;
@@ -18,6 +18,7 @@ fn texts(before: Option<&Value>, after: &Value) -> Vec<String> {
         kind: if before.is_some() { ChangeKind::Modified } else { ChangeKind::Added },
         key: Bytes::new(),
         origin: Origin::Db,
+        sources: Sources::default(),
         before: before.map_or(ObjectVersion::Absent, version),
         after: version(after),
     };

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use etcd_client::proto::{PbEvent, PbWatchResponse};
 
 use super::range::key_value;
-use crate::{Event, EventKind, KeyValue, Origin, Revision};
+use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// Joins the responses of a watch, across reconnections, into changes in order.
 ///
@@ -83,7 +83,7 @@ fn convert(event: PbEvent) -> Option<Event> {
     } else {
         (EventKind::Put, key_value(kv))
     };
-    Some(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live })
+    Some(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live, sources: Sources::default() })
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ use super::client::Cluster;
 use super::range::{get, is_alive};
 use super::span::span;
 use super::watch::watch;
-use crate::{Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Lives, Origin, Result, Revision, Unsearched, Until, Want, WatchItem};
+use crate::{
+    Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Lives, Origin, Result, Revision, Sources, Unsearched, Until, Want, WatchItem,
+};
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
 const SHORT: i64 = 5_000;
@@ -98,7 +100,7 @@ impl Found {
             }
             Self::Deleted(revision) => (revision, EventKind::Delete, deleted(key, revision)),
         };
-        Ok(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live })
+        Ok(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live, sources: Sources::default() })
     }
 }
 

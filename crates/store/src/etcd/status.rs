@@ -28,6 +28,8 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
         free_bytes: 0,
         recoverable_freepage: 0,
         recoverable_old_value: 0,
+        parts: Vec::new(),
+        gaps: Vec::new(),
         recoverable_wal: 0,
         alarms: Vec::new(),
         problems: Vec::new(),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::Limits;
 use super::bolt::{Bolt, Live, looks_like_bolt};
-use super::mapped::{map, map_with_room};
+use super::mapped::{map, map_lazily, map_with_room};
 use super::spool::{self, Spooled};
 use crate::{Error, Result};
 
@@ -54,6 +54,19 @@ impl Image {
 ///
 /// [`Error::File`] where it cannot be read, [`Error::Format`] where nothing of it can be decompressed, or it is larger than `limits` allow.
 pub(super) fn open(path: &str, limits: &Limits) -> Result<Image> {
+    open_with(path, limits, map)
+}
+
+/// [`open`], where few pages will be read.
+///
+/// # Errors
+///
+/// As of [`open`].
+pub(super) fn look(path: &str, limits: &Limits) -> Result<Image> {
+    open_with(path, limits, map_lazily)
+}
+
+fn open_with(path: &str, limits: &Limits, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     let mut file = if path == "-" { standard_input() } else { File::open(path) }.map_err(file_error)?;
     let is_plain = file.metadata().map_err(file_error)?.is_file();

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 
-/// A mapping and the file's name. A handler of signals may not take locks, so every field is read alone; an `end` of 0 is no mapping.
+/// A mapping and the file's name. A handler of signals may not take locks, so every field is read alone; a `start` of 0 is no mapping, an `end`
+/// of 0 none that is known yet.
 struct Region {
     start: AtomicUsize,
     end: AtomicUsize,
@@ -21,15 +22,12 @@ struct Region {
     name_length: AtomicUsize,
 }
 
-/// More files than are ever mapped at once; of others the name is not known.
+/// Of more files that are mapped at once the name is not known.
 const MOST: usize = 64;
 
 static REGIONS: [Region; MOST] = [const {
     Region { start: AtomicUsize::new(0), end: AtomicUsize::new(0), name: AtomicPtr::new(ptr::null_mut()), name_length: AtomicUsize::new(0) }
 }; MOST];
-
-/// How many of [`REGIONS`] were ever used.
-static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// Maps a file for reading.
 ///
@@ -40,48 +38,60 @@ pub(crate) fn map(name: &str, file: &File) -> io::Result<Bytes> {
     map_with_room(name, file, 0)
 }
 
-/// Maps a file that may grow by `room` bytes while it is mapped. What lies beyond its end must not be touched before.
-///
-/// # Errors
-///
-/// It cannot be mapped.
-pub(super) fn map_with_room(name: &str, file: &File, room: usize) -> io::Result<Bytes> {
-    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    if length == 0 {
-        return Ok(Bytes::new());
-    }
-    let map = mapping(name, file, length, room)?;
-    populate(&map, length);
-    Ok(Bytes::from_owner(Mapped(map)))
-}
-
 /// Maps a file of which little will be read.
 ///
 /// # Errors
 ///
 /// It cannot be mapped.
 pub(super) fn map_lazily(name: &str, file: &File) -> io::Result<Bytes> {
-    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    Ok(Bytes::from_owner(Mapped(mapping(name, file, length, 0)?)))
+    map_unpopulated(name, file, 0).map(|map| map.map_or_else(Bytes::new, |(map, _)| Bytes::from_owner(map)))
 }
 
-fn mapping(name: &str, file: &File, length: usize, room: usize) -> io::Result<Arc<Mmap>> {
+/// Maps a file that may grow by `room` bytes while it is mapped. What lies beyond its end must not be touched before.
+///
+/// # Errors
+///
+/// It cannot be mapped.
+pub(super) fn map_with_room(name: &str, file: &File, room: usize) -> io::Result<Bytes> {
+    let Some((map, length)) = map_unpopulated(name, file, room)? else { return Ok(Bytes::new()) };
+    populate(&map.map, length);
+    Ok(Bytes::from_owner(map))
+}
+
+/// A mapping, and the length of the file; `None` where that is empty.
+fn map_unpopulated(name: &str, file: &File, room: usize) -> io::Result<Option<(Mapped, usize)>> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    if length == 0 {
+        return Ok(None);
+    }
     // Elsewhere nothing beyond the end can be mapped.
     let room = if cfg!(unix) { room } else { 0 };
     // SAFETY: the mapping is read-only and private to us; every reader bounds-checks what it finds and tolerates bytes that change. Of a
     // file that is cut short while it is mapped the binary's handler of SIGBUS makes an error; etcd never shortens its database in place
     // (a defragmentation renames a new file over it).
     let map = Arc::new(unsafe { MmapOptions::new().len(length + room).map(file)? });
-    remember(name, &map);
-    Ok(map)
+    let region = remember(name, &map);
+    Ok(Some((Mapped { map, region }, length)))
 }
 
 /// A mapping shared with the thread that populates its page table.
-struct Mapped(Arc<Mmap>);
+struct Mapped {
+    map: Arc<Mmap>,
+    region: Option<&'static Region>,
+}
 
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        &self.0
+        &self.map
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if let Some(region) = self.region {
+            region.end.store(0, Ordering::Release);
+            region.start.store(0, Ordering::Release);
+        }
     }
 }
 
@@ -105,21 +115,20 @@ fn populate(map: &Arc<Mmap>, length: usize) {
 #[cfg(not(target_os = "linux"))]
 fn populate(_: &Arc<Mmap>, _: usize) {}
 
-fn remember(name: &str, map: &Mmap) {
-    let Some(region) = REGIONS.get(USED.fetch_add(1, Ordering::Relaxed)) else { return };
-    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+fn remember(name: &str, map: &Mmap) -> Option<&'static Region> {
     let start = map.as_ptr() as usize;
+    let take = |region: &&Region| region.start.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+    let region = REGIONS.iter().find(take)?;
+    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
     region.name.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
     region.name_length.store(name.len(), Ordering::Relaxed);
-    region.start.store(start, Ordering::Relaxed);
     region.end.store(start + map.len(), Ordering::Release);
+    Some(region)
 }
 
-/// The name of the file that is, or was, mapped at `address`. It takes no lock and no memory, so that a handler of signals may call it.
+/// The name of the file that is mapped at `address`. It takes no lock and no memory, so that a handler of signals may call it.
 pub fn file_at(address: usize) -> Option<&'static str> {
-    let used = USED.load(Ordering::Relaxed).min(MOST);
-    // The newest mapping first: an address may have been another's before.
-    REGIONS[..used].iter().rev().find_map(|region| {
+    REGIONS.iter().find_map(|region| {
         let end = region.end.load(Ordering::Acquire);
         if !(region.start.load(Ordering::Relaxed)..end).contains(&address) {
             return None;

@@ -14,6 +14,7 @@ mod log_replay;
 mod mapped;
 mod mvcc;
 mod objects;
+mod peek;
 mod raft_snapshot;
 mod spool;
 mod wal;
@@ -27,12 +28,14 @@ use image::Image;
 use kept::Place;
 use objects::Objects;
 
+use super::fusion::{Beside, Fused, Held, Open, Part};
 use super::memory::MemorySource;
 use super::recording::{self, RecordingSource};
 use super::versions::{Versions, VersionsBuilder};
-use super::{Error, Origin, Result, Source, SourceKind, SourceStatus};
+use super::{Error, Origin, Result, RevisionSpan, Source, SourceKind, SourceStatus};
 
 pub(crate) use mapped::map;
+pub(crate) use peek::Peek;
 
 pub use kept::Cache;
 pub use mapped::file_at as mapped_file_at;
@@ -74,33 +77,176 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
 ///
 /// As of [`open`].
 pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
-    if let [path] = paths
-        && is_recording(path)
-    {
+    if let [path] = paths {
+        return open_one(path, limits, key_of);
+    }
+    let found = found_at(paths, limits)?;
+    if found.iter().any(|(_, found)| found.is_objects()) {
+        return open_objects(paths, found, limits, key_of);
+    }
+    Ok(Box::new(Fused::new(parts(found, limits)?, None)?))
+}
+
+/// Opens files beside a live etcd, `name`, which gives the present and what came after them. `tell` receives one sentence for each thing that
+/// the user should know of how they go together.
+///
+/// # Errors
+///
+/// As of [`open`]; [`Error::Format`] too where a file holds API objects.
+pub fn open_beside(
+    paths: &[String],
+    limits: &Limits,
+    name: String,
+    source: Box<dyn Source>,
+    tell: Arc<dyn Fn(&str) + Send + Sync>,
+) -> Result<Box<dyn Source>> {
+    let found = found_at(paths, limits)?;
+    if let Some((path, _)) = found.iter().find(|(_, found)| found.is_objects()) {
+        let problem = "holds API objects, which cannot be read beside a live etcd; name one or the other".to_owned();
+        return Err(Error::Format { path: path.clone(), problem });
+    }
+    Ok(Box::new(Fused::new(parts(found, limits)?, Some(Beside { name, source, tell }))?))
+}
+
+/// What is at a path.
+enum Found {
+    Recording,
+    Directory,
+    File(Image),
+    /// A compressed database that was looked into and is not kept unpacked.
+    Packed {
+        span: RevisionSpan,
+        bytes: u64,
+    },
+}
+
+/// Compressed files of together so many bytes, unpacked, are kept so until all are known.
+const UNPACKED_AT_ONCE: u64 = 1 << 30;
+
+impl Found {
+    fn at(path: &str, limits: &Limits, open: fn(&str, &Limits) -> Result<Image>) -> Result<Self> {
+        if is_recording(path) {
+            return Ok(Self::Recording);
+        }
+        if image::is_directory(path) { Ok(Self::Directory) } else { open(path, limits).map(Self::File) }
+    }
+
+    /// Whether it is nothing that etcd or kine wrote.
+    fn is_objects(&self) -> bool {
+        let Self::File(Image { bytes, .. }) = self else { return false };
+        let is_of_etcd = bolt::looks_like_bolt(bytes) || kine::looks_like_sqlite(bytes) || kine::form(bytes).is_some();
+        let is_archive = bytes.get(257..262) == Some(b"ustar");
+        !bytes.is_empty() && !is_of_etcd && !is_archive && wal::Log::of_file(bytes.clone()).is_none() && !raft_snapshot::is_one(bytes)
+    }
+}
+
+fn found_at(paths: &[String], limits: &Limits) -> Result<Vec<(String, Found)>> {
+    let mut unpacked = 0;
+    let mut found = Vec::new();
+    for path in paths {
+        let mut at = Found::at(path, limits, image::look)?;
+        if let Some(peek) = peek(path, &at).filter(|peek| is_packed(path, peek.bytes())) {
+            unpacked += peek.bytes();
+            if unpacked > UNPACKED_AT_ONCE {
+                at = Found::Packed { span: peek.span(), bytes: peek.bytes() };
+            }
+        }
+        found.push((path.clone(), at));
+    }
+    Ok(found)
+}
+
+/// Whether a database of so many bytes, with or without the checksum at its end, was compressed.
+fn is_packed(path: &str, bytes: u64) -> bool {
+    /// A page at most is left out of what cannot be a whole number of them.
+    const REST: u64 = 1 << 16;
+    std::fs::metadata(path).is_ok_and(|file| file.len().abs_diff(bytes) > REST)
+}
+
+/// Opens what is at one path; of a large database by the index that was kept of it.
+fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    // A pipe can be opened once.
+    let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
+    if let Some((versions, facts)) = place.as_ref().and_then(Place::read) {
+        let file = Loaded { kind: SourceKind::Db, path: path.to_owned(), facts, cluster_id: None, checksum: None };
+        return Ok(Box::new(source(path.to_owned(), versions, vec![file])));
+    }
+    let found = Found::at(path, limits, image::open)?;
+    if matches!(found, Found::Recording) {
         return Ok(Box::new(RecordingSource::open(path)?));
     }
-    let place = match (paths, &limits.cache) {
-        ([path], Some(cache)) => Place::of(path, cache),
-        _ => None,
-    };
-    if let Some((versions, facts)) = place.as_ref().and_then(Place::read) {
-        let file = Loaded { kind: SourceKind::Db, path: paths[0].clone(), facts, cluster_id: None, checksum: None };
-        return Ok(Box::new(source(paths[0].clone(), versions, vec![file])));
-    }
-    let mut builder = VersionsBuilder::default();
-    let mut objects = Objects::new(key_of);
-    let mut loaded = Vec::new();
-    for path in paths {
-        loaded.push(load(path, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?);
-    }
-    let keeps = place.filter(|_| matches!(&loaded[..], [file] if file.kind == SourceKind::Db && kept::is_plain(&file.facts)));
-    let keeps = keeps.map(|place| (place, loaded[0].facts.clone()));
-    let source = finish(paths.join(", "), builder, objects, loaded)?;
+    let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
+    let loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
+    let keeps = place.filter(|_| loaded.kind == SourceKind::Db && kept::is_plain(&loaded.facts));
+    let keeps = keeps.map(|place| (place, loaded.facts.clone()));
+    let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
     Ok(Box::new(match keeps {
         // An index that cannot be kept is made again.
         Some((place, facts)) => source.when_sound(move |versions| drop(place.write(versions, &facts))),
         None => source,
     }))
+}
+
+/// Opens files of API objects as the state of one moment.
+fn open_objects(paths: &[String], found: Vec<(String, Found)>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    let (mut builder, mut objects, mut loaded) = (VersionsBuilder::default(), Objects::new(key_of), Vec::new());
+    for (path, found) in found {
+        loaded.push(load(&path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(&path))?);
+    }
+    Ok(Box::new(finish(paths.join(", "), builder, objects, loaded)?))
+}
+
+/// So many database files of together so many bytes are read at once, so that their damage is known from the beginning.
+const READ_AT_ONCE: usize = 16;
+const BYTES_READ_AT_ONCE: u64 = 128 << 20;
+
+/// Of so many large files the indexes are kept.
+const FEW: usize = 4;
+
+/// Makes parts of what was found: database files are opened when they are needed where they are many or large, all else at once.
+fn parts(found: Vec<(String, Found)>, limits: &Limits) -> Result<Vec<Part>> {
+    let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
+    let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
+    let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
+    let are_many = found.len() > FEW;
+    found
+        .into_iter()
+        .zip(peeks)
+        .map(|((path, found), peek)| match (peek.filter(|_| !at_once), found) {
+            (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
+            (None, Found::Packed { span, bytes }) => {
+                let held = Held::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
+                Ok(Part::closed(&path, span, held))
+            }
+            (None, found) => open_part(&path, found, limits),
+        })
+        .collect()
+}
+
+/// What opens a file later. Of many files no index is kept: each would take another's place.
+fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Open {
+    let cache = limits.cache.clone().filter(|_| !is_one_of_many);
+    let (limits, path) = (Limits { cache, ..limits.clone() }, path.to_owned());
+    Box::new(move || open_one(&path, &limits, &|_| None))
+}
+
+/// What a file says of itself that can be opened again later.
+fn peek(path: &str, found: &Found) -> Option<Peek> {
+    let Found::File(image) = found else { return None };
+    (path != "-" && Path::new(path).is_file()).then(|| Peek::at(image)).flatten()
+}
+
+fn open_part(path: &str, found: Found, limits: &Limits) -> Result<Part> {
+    if matches!(found, Found::Recording) {
+        let recording = RecordingSource::open(path)?;
+        let (span, cluster_id) = (recording.whole_span(), recording.cluster_id().map(str::to_owned));
+        return Ok(Part::open(path, SourceKind::Recording, cluster_id, span, Box::new(recording)));
+    }
+    let mut builder = VersionsBuilder::default();
+    let loaded = load(path, found, limits, &mut builder, &mut Objects::new(&|_| None)).map_err(|problem| problem.of(path))?;
+    let (kind, cluster_id) = (loaded.kind, loaded.cluster_id.map(|id| format!("{id:x}")));
+    let source = finish(path.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?;
+    Ok(Part::open(path, kind, cluster_id, source.whole_span(), Box::new(source)))
 }
 
 /// Opens the bytes of one file, as if it were called `name`.
@@ -142,31 +288,14 @@ pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Sour
     Ok(Box::new(finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?))
 }
 
-/// What a damaged file lacks is no loss where a whole one has every revision of it: then that one answers in its place.
-fn replace_damaged(builder: &mut VersionsBuilder, loaded: &mut [Loaded]) {
-    let covers = |one: &Loaded, other: &Loaded| {
-        let spans = one.facts.span.zip(other.facts.span);
-        one.facts.damage.is_empty() && spans.is_some_and(|(one, other)| one.oldest <= other.oldest && other.newest <= one.newest)
-    };
-    for damaged in 0..loaded.len() {
-        let whole = loaded.iter().find(|file| !loaded[damaged].facts.damage.is_empty() && covers(file, &loaded[damaged]));
-        let Some(whole) = whole.map(|whole| whole.path.clone()) else { continue };
-        let facts = &mut loaded[damaged].facts;
-        facts.layer.take().into_iter().for_each(|layer| builder.clear_span(layer));
-        let replaced = facts.damage.drain(..).map(|problem| format!("{problem} ({whole} has every revision of it)"));
-        facts.left_out.extend(replaced);
-    }
-}
-
 /// Makes a source of what was loaded.
 fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
     if !objects.is_empty() {
         finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
     }
-    replace_damaged(&mut builder, &mut loaded);
     let versions = builder.finish().map_err(|revision| Error::Format {
         path: name.clone(),
-        problem: format!("these are not of one etcd cluster: they disagree about revision {revision}; give the files of one cluster only"),
+        problem: format!("its parts disagree about revision {revision}: they are not of one etcd cluster"),
     })?;
     for file in &mut loaded {
         file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
@@ -237,12 +366,11 @@ impl From<String> for Problem {
 
 /// Adds the objects of all files that hold objects, as one state.
 fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
-    let of_objects: Vec<usize> = (0..loaded.len()).filter(|&place| loaded[place].kind == SourceKind::Objects).collect();
-    if of_objects.len() < loaded.len() {
+    if loaded.iter().any(|file| file.kind != SourceKind::Objects) {
         return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
     }
     for (file, sentence) in objects.finish(builder)? {
-        loaded[of_objects[file]].facts.left_out.push(sentence);
+        loaded[file].facts.left_out.push(sentence);
     }
     Ok(())
 }
@@ -252,19 +380,19 @@ fn is_recording(path: &str) -> bool {
     image::is_directory(path) && !data_dir::is_there(Path::new(path)) && recording::is_recording(Path::new(path))
 }
 
-fn load(path: &str, limits: &Limits, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
-    if is_recording(path) {
-        return Err(Problem::Format("is a recording, which cannot be read together with other files yet; name it alone".to_owned()));
-    }
-    if image::is_directory(path) {
-        let database = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path)));
-        if let Some(database) = database {
-            return load_kine(&database.to_string_lossy(), limits, builder);
+fn load(path: &str, found: Found, limits: &Limits, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
+    let image = match found {
+        Found::File(image) => image,
+        Found::Packed { .. } => image::open(path, limits)?,
+        Found::Directory | Found::Recording => {
+            let database = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path)));
+            if let Some(database) = database {
+                return load_kine(&database.to_string_lossy(), limits, builder);
+            }
+            let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
+            return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
         }
-        let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
-        return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
-    }
-    let image = image::open(path, limits)?;
+    };
     if !bolt::looks_like_bolt(&image.bytes) && kine::looks_like_sqlite(&image.bytes) {
         let files = kine::Files::with_log(path, image, limits)?;
         return load_database(path, files, builder);
@@ -358,6 +486,8 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         recoverable_freepage: 0,
         recoverable_wal: 0,
         recoverable_old_value: 0,
+        parts: Vec::new(),
+        gaps: Vec::new(),
         alarms: Vec::new(),
         problems: Vec::new(),
     };

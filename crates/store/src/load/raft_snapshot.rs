@@ -11,12 +11,19 @@ use crate::proto::{raftpb, snappb};
 use crate::versions::{Layer, VersionsBuilder};
 use crate::{Member, Revision, RevisionSpan};
 
+/// Whether a file is one.
+pub(super) fn is_one(file: &Bytes) -> bool {
+    outer(file).is_some()
+}
+
+fn outer(file: &Bytes) -> Option<snappb::Snapshot> {
+    let outer = snappb::Snapshot::decode(file.clone()).ok().filter(|outer| !outer.data.is_empty())?;
+    (crc32c::crc32c(&outer.data) == outer.crc).then_some(outer)
+}
+
 /// Reads the file; `None` where it is none. Its checksum says whether it is one.
 pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<Facts> {
-    let outer = snappb::Snapshot::decode(file.clone()).ok().filter(|outer| !outer.data.is_empty())?;
-    if crc32c::crc32c(&outer.data) != outer.crc {
-        return None;
-    }
+    let outer = outer(file)?;
     let inner = raftpb::Snapshot::decode(outer.data).ok()?;
     let metadata = inner.metadata.unwrap_or_default();
     let store: Value = serde_json::from_slice(&inner.data).unwrap_or_default();

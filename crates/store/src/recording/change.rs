@@ -5,7 +5,7 @@ use prost::Message;
 use prost::encoding::{decode_varint, encode_varint};
 
 use crate::proto::mvccpb;
-use crate::{Event, EventKind, KeyValue, Origin, Revision};
+use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// Adds a change to `out`.
 pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u8>) {
@@ -59,7 +59,7 @@ fn read(bytes: &mut Bytes) -> Option<Event> {
         replaced: Revision(0),
         lease: message.lease,
     };
-    Some(Event { revision, sub_revision: sub, kind, key_value, origin: Origin::Recording })
+    Some(Event { revision, sub_revision: sub, kind, key_value, origin: Origin::Recording, sources: Sources::default() })
 }
 
 #[cfg(test)]

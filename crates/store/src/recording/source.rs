@@ -125,6 +125,18 @@ impl RecordingSource {
         Ok((directory, file))
     }
 
+    /// etcd's cluster id, hexadecimal, where it was recorded.
+    pub(crate) fn cluster_id(&self) -> Option<&str> {
+        self.cluster_id.as_deref()
+    }
+
+    /// The revisions that can be read.
+    pub(crate) fn whole_span(&self) -> RevisionSpan {
+        let oldest = self.oldest();
+        let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
+        RevisionSpan { oldest: Revision(oldest), newest: Revision(self.newest), compacted }
+    }
+
     fn report(&self, file: &str, problem: &str) {
         let sentence = format!("{}: {file} {problem}", self.name);
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -395,6 +407,8 @@ impl Source for RecordingSource {
             recoverable_freepage: 0,
             recoverable_wal: 0,
             recoverable_old_value: 0,
+            parts: Vec::new(),
+            gaps: Vec::new(),
             alarms: Vec::new(),
             problems: [&self.damage[..], &self.left_out, &found].concat(),
         };
@@ -414,9 +428,7 @@ impl Source for RecordingSource {
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
-        let oldest = self.oldest();
-        let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
-        ready(Ok(RevisionSpan { oldest: Revision(oldest), newest: Revision(self.newest), compacted })).boxed()
+        ready(Ok(self.whole_span())).boxed()
     }
 
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {

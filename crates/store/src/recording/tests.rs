@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::directory::{Manifest, name};
 use super::facts::{FORMAT, FileFacts, FileKind};
 use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingSource, Scope};
-use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
+use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// A change a revision from 2 on, of keys that are made, changed and deleted.
 fn history(last: i64) -> Vec<Event> {
@@ -42,7 +42,7 @@ fn history(last: i64) -> Vec<Event> {
             lease: if is_deletion { 0 } else { revision % 3 },
         };
         let kind = if is_deletion { EventKind::Delete } else { EventKind::Put };
-        Event { revision: Revision(revision), sub_revision: 0, kind, key_value, origin: Origin::Recording }
+        Event { revision: Revision(revision), sub_revision: 0, kind, key_value, origin: Origin::Recording, sources: Sources::default() }
     };
     (2..=last).map(change).collect()
 }

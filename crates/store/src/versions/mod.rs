@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Want};
+use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Sources, Want};
 
 pub(super) use builder::{Interner, VersionsBuilder};
 pub(super) use kept::KeptVersions;
@@ -202,6 +202,7 @@ impl Versions {
             kind: if version.deleted { EventKind::Delete } else { EventKind::Put },
             key_value,
             origin: version.origin,
+            sources: Sources::default(),
         });
         Some((Revision(version.main), event))
     }

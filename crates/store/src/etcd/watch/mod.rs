@@ -22,7 +22,7 @@ use crate::etcd::errors::{Class, Trouble, no_leader};
 use crate::etcd::range::range;
 use crate::etcd::rights::{denied, grant_command};
 use crate::etcd::span::{newest, span};
-use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Until, Want, WatchItem};
+use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Sources, Until, Want, WatchItem};
 
 pub(super) use apart::watch_ranges;
 pub(in crate::etcd) use connection::compacted_revision;
@@ -179,7 +179,14 @@ impl Watch {
                 for entry in alive {
                     if entry.mod_revision == end {
                         let (revision, kind, origin) = (end, EventKind::Put, Origin::Live);
-                        items.push(WatchItem::Event(Event { revision, sub_revision: items.len() as i64, kind, key_value: entry, origin }));
+                        items.push(WatchItem::Event(Event {
+                            revision,
+                            sub_revision: items.len() as i64,
+                            kind,
+                            key_value: entry,
+                            origin,
+                            sources: Sources::default(),
+                        }));
                     }
                 }
                 if items.is_empty() {

@@ -3,6 +3,7 @@
 //! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
 //! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
 
+mod cursor;
 pub(super) mod freelist;
 mod layout;
 mod live;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub(super) use cursor::Order;
 pub(super) use live::Live;
 pub(super) use meta::{Meta, looks_like_bolt};
 pub(super) use page::PageId;

@@ -1,0 +1,291 @@
+//! Whether sources are of one cluster, shown by what they share: at a revision that two have, the changes are the same; what the newer one
+//! still has of the time of the older one, the older one has, and did not change it later.
+//!
+//! Two histories that part ways, as those of a cluster and of one restored from its snapshot do, differ from some revision on. So the newest
+//! revision that both have shows it, and the first that differs is found by halving.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt};
+use sha2::{Digest, Sha256};
+
+use super::part::{Held, Part};
+use crate::load::Peek;
+use crate::{At, Event, EventKind, KeyRange, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
+
+/// So many changes of a file that is not opened are compared, the newest of those that both can have.
+const COMPARED: usize = 256;
+/// So many revisions are looked at for one of which both have changes.
+const TRIED: i64 = 16;
+
+/// One of the sources that are compared.
+pub(super) struct Witness<'a> {
+    name: &'a str,
+    span: RevisionSpan,
+    has_all_keys: bool,
+    evidence: Evidence<'a>,
+}
+
+enum Evidence<'a> {
+    Closed(&'a Peek),
+    Open(&'a dyn Source),
+    /// A live etcd, of which little is asked.
+    Live(&'a dyn Source),
+}
+
+/// How two sources go together.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// They share something, and agree about it.
+    Agree,
+    /// They share nothing that could show it.
+    Unknown,
+    /// They contradict each other: a sentence with the evidence.
+    Conflict(String),
+}
+
+impl<'a> Witness<'a> {
+    /// A file; `None` where it was closed.
+    pub(super) fn of(part: &'a Part) -> Option<Self> {
+        let evidence = match &part.held {
+            Held::Open(source) => Evidence::Open(&**source),
+            Held::Closed { peek, .. } => Evidence::Closed(peek.as_deref()?),
+        };
+        Some(Self { name: &part.name, span: part.span, has_all_keys: part.has_all_keys(), evidence })
+    }
+
+    /// A file that was opened.
+    pub(super) fn opened(part: &'a Part, source: &'a dyn Source) -> Self {
+        Self { name: &part.name, span: part.span, has_all_keys: part.has_all_keys(), evidence: Evidence::Open(source) }
+    }
+
+    /// A live etcd.
+    pub(super) fn live(name: &'a str, span: RevisionSpan, source: &'a dyn Source) -> Self {
+        Self { name, span, has_all_keys: true, evidence: Evidence::Live(source) }
+    }
+
+    fn complete_after(&self) -> i64 {
+        self.span.compacted.map_or(0, |compacted| compacted.0)
+    }
+
+    /// What it certainly has of one revision.
+    async fn changes(&self, revision: i64) -> Result<Vec<Event>> {
+        let revision = Revision(revision);
+        let found = match self.evidence {
+            Evidence::Closed(peek) => peek.changes(revision).unwrap_or_default(),
+            Evidence::Open(source) | Evidence::Live(source) => events(source, KeyRange::all(), revision, revision).await?,
+        };
+        Ok(certain(found))
+    }
+
+    /// What it certainly has of the time up to a revision, the newest first; of a live etcd the keys that were not written since, without
+    /// their values.
+    async fn written_upto(&self, revision: i64) -> Result<Vec<Event>> {
+        let revision = Revision(revision);
+        let found = match self.evidence {
+            Evidence::Closed(peek) => peek.written_upto(revision, COMPARED).unwrap_or_default(),
+            Evidence::Open(source) => {
+                let mut found = events(source, KeyRange::all(), Revision(1), revision).await?;
+                found.reverse();
+                found
+            }
+            Evidence::Live(source) => {
+                let listing = source.range(KeyRange::all(), At::Newest, Want::Keys).await?;
+                let entries: Vec<_> = listing.entries.try_collect().await?;
+                let mut found: Vec<Event> = entries
+                    .into_iter()
+                    .filter(|entry| entry.mod_revision <= revision)
+                    .map(|key_value| Event {
+                        revision: key_value.mod_revision,
+                        sub_revision: 0,
+                        kind: EventKind::Put,
+                        key_value,
+                        origin: Origin::Live,
+                        sources: Sources::default(),
+                    })
+                    .collect();
+                found.sort_by_key(|event| std::cmp::Reverse(event.revision));
+                found.truncate(COMPARED);
+                found
+            }
+        };
+        Ok(certain(found))
+    }
+}
+
+/// All changes of keys from a revision to another, both included.
+pub(super) async fn events(source: &dyn Source, keys: KeyRange, from: Revision, to: Revision) -> Result<Vec<Event>> {
+    let mut items = source.watch(keys, from, Until::Revision(to));
+    let mut found = Vec::new();
+    while let Some(item) = items.next().await.transpose()? {
+        match item {
+            WatchItem::Event(event) if event.revision <= to => found.push(event),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Without what was only recovered.
+fn certain(events: Vec<Event>) -> Vec<Event> {
+    events.into_iter().filter(|event| event.origin != Origin::FreePage).collect()
+}
+
+/// Compares two sources.
+///
+/// # Errors
+///
+/// One cannot be read.
+pub(super) async fn compare(one: &Witness<'_>, other: &Witness<'_>) -> Result<Verdict> {
+    let (older, newer) = if one.span.newest <= other.span.newest { (one, other) } else { (other, one) };
+    let (first, last) = (older.complete_after().max(newer.complete_after()) + 1, older.span.newest.0);
+    if first > last { apart(older, newer).await } else { overlapping(older, newer, first, last).await }
+}
+
+/// Compares two that have revisions in common.
+async fn overlapping(older: &Witness<'_>, newer: &Witness<'_>, first: i64, last: i64) -> Result<Verdict> {
+    if !older.has_all_keys || !newer.has_all_keys {
+        return of_some_keys(older, newer, first).await;
+    }
+    let mut is_shared = false;
+    for revision in (first..=last).rev().take(TRIED as usize) {
+        match differs(older, newer, revision).await? {
+            None => continue,
+            Some(None) => is_shared = true,
+            Some(Some(_)) => return first_difference(older, newer, first, revision).await,
+        }
+        break;
+    }
+    Ok(if is_shared { Verdict::Agree } else { Verdict::Unknown })
+}
+
+/// Finds the first revision that differs, where the last one does.
+async fn first_difference(older: &Witness<'_>, newer: &Witness<'_>, first: i64, last: i64) -> Result<Verdict> {
+    let (mut low, mut high) = (first, last);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if matches!(differs(older, newer, middle).await?, Some(Some(_))) { high = middle } else { low = middle + 1 }
+    }
+    let sentence = differs(older, newer, high).await?.flatten();
+    Ok(sentence.map_or(Verdict::Unknown, Verdict::Conflict))
+}
+
+/// Whether two differ at a revision, with the evidence; `None` where one has nothing of it.
+async fn differs(one: &Witness<'_>, other: &Witness<'_>, revision: i64) -> Result<Option<Option<String>>> {
+    let (ours, theirs) = (one.changes(revision).await?, other.changes(revision).await?);
+    if ours.is_empty() || theirs.is_empty() {
+        return Ok(None);
+    }
+    let pair = ours.iter().find_map(|event| {
+        let contradicting = |their: &&Event| is_contradiction(event, their);
+        theirs.iter().find(contradicting).map(|their| (event, their))
+    });
+    Ok(Some(pair.map(|(event, their)| disagreement(revision, (one.name, Some(event)), (other.name, Some(their))))))
+}
+
+/// Compares what one that may have some keys only has with the other.
+async fn of_some_keys(older: &Witness<'_>, newer: &Witness<'_>, first: i64) -> Result<Verdict> {
+    let (partial, other) = if older.has_all_keys { (newer, older) } else { (older, newer) };
+    let mut conflict = None;
+    let mut is_shared = false;
+    let held = partial.written_upto(older.span.newest.0).await?;
+    for event in held.iter().take_while(|event| event.revision.0 >= first).take(COMPARED) {
+        let theirs = other.changes(event.revision.0).await?;
+        let same_key = theirs.iter().find(|their| their.key_value.key == event.key_value.key);
+        match same_key {
+            Some(their) if is_same(event, their) => is_shared = true,
+            None if theirs.is_empty() || !other.has_all_keys => {}
+            their => {
+                let their = their.or(theirs.first());
+                conflict = Some(disagreement(event.revision.0, (partial.name, Some(event)), (other.name, their)));
+            }
+        }
+    }
+    Ok(conflict.map_or(if is_shared { Verdict::Agree } else { Verdict::Unknown }, Verdict::Conflict))
+}
+
+/// Compares two without a revision in common: what the newer one has of the older one's time must be what the older one ends with.
+async fn apart(older: &Witness<'_>, newer: &Witness<'_>) -> Result<Verdict> {
+    // A live etcd does not give back what it has of the time before its compaction.
+    if matches!(older.evidence, Evidence::Live(_)) {
+        return Ok(Verdict::Unknown);
+    }
+    let end = older.span.newest.0;
+    let survivors = newer.written_upto(end).await?;
+    let mut last_of: HashMap<Bytes, Event> = HashMap::new();
+    for event in older.written_upto(end).await? {
+        last_of.entry(event.key_value.key.clone()).or_insert(event);
+    }
+    let mut conflict = None;
+    let mut is_shared = false;
+    let mut seen = HashSet::new();
+    for event in survivors.iter().filter(|event| seen.insert(event.key_value.key.clone()) && event.kind == EventKind::Put) {
+        let key = &event.key_value.key;
+        // A log may lack versions in between.
+        let is_last = matches!(event.origin, Origin::Db | Origin::Live);
+        let last = last_of.get(key).filter(|last| is_last && last.revision > event.revision);
+        if let Some(last) = last {
+            conflict = Some(unchanged(event, newer.name, last, older.name));
+            continue;
+        }
+        let theirs = older.changes(event.revision.0).await?;
+        match theirs.iter().find(|their| their.key_value.key == *key) {
+            Some(their) if is_same(event, their) => is_shared = true,
+            None if !older.has_all_keys => {}
+            their => conflict = Some(disagreement(event.revision.0, (newer.name, Some(event)), (older.name, their.or(theirs.first())))),
+        }
+    }
+    Ok(conflict.map_or(if is_shared { Verdict::Agree } else { Verdict::Unknown }, Verdict::Conflict))
+}
+
+/// Whether two changes of a revision cannot be of one history: one place has another key, or one key another value.
+fn is_contradiction(one: &Event, other: &Event) -> bool {
+    let is_same_key = one.key_value.key == other.key_value.key;
+    if is_same_key { !is_same(one, other) } else { one.sub_revision == other.sub_revision }
+}
+
+/// Whether two changes of a key at a revision are the same, as far as both are known.
+pub(super) fn is_same(one: &Event, other: &Event) -> bool {
+    let (ours, theirs) = (&one.key_value, &other.key_value);
+    // Of a live etcd keys are listed without their values; a log that begins later does not know versions.
+    let is_without_value = |event: &Event, version: i64| event.origin == Origin::Live && event.key_value.value.is_empty() && version > 0;
+    if is_without_value(one, ours.version) || is_without_value(other, theirs.version) {
+        return (ours.create_revision, ours.version) == (theirs.create_revision, theirs.version);
+    }
+    one.kind == other.kind && ours.value == theirs.value
+}
+
+/// Says what two sources have of one revision.
+pub(super) fn disagreement(revision: i64, one: (&str, Option<&Event>), other: (&str, Option<&Event>)) -> String {
+    let told = |(name, event): (&str, Option<&Event>)| match event {
+        Some(event) => format!("{name} has {} {}", String::from_utf8_lossy(&event.key_value.key), digest(event)),
+        None => format!("{name} has no change that is still alive"),
+    };
+    format!("they disagree about revision {revision}: {}, {}", told(one), told(other))
+}
+
+/// Says that a key which the newer source has unchanged was changed in the older one.
+fn unchanged(event: &Event, newer: &str, last: &Event, older: &str) -> String {
+    format!(
+        "they disagree about {}: {newer} has it unchanged since revision {} {}, {older} has it {} at revision {}",
+        String::from_utf8_lossy(&event.key_value.key),
+        event.revision,
+        digest(event),
+        if last.kind == EventKind::Delete { "deleted".to_owned() } else { format!("written again {}", digest(last)) },
+        last.revision
+    )
+}
+
+fn digest(event: &Event) -> String {
+    if event.kind == EventKind::Delete {
+        return "(deleted)".to_owned();
+    }
+    let mut text = String::from("(SHA-256 ");
+    for byte in Sha256::digest(&event.key_value.value) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.push(')');
+    text
+}

@@ -1,0 +1,178 @@
+//! A live etcd beside files: it gives the present and what came after the files, and follows.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use async_stream::try_stream;
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use tokio::sync::OnceCell;
+
+use super::lineage::{Verdict, Witness, compare};
+use super::{Fused, gaps, not_of_one_cluster};
+use crate::{
+    At, Error, Event, EventKind, KeyRange, KeyValue, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Sources, Until,
+    Want, WatchItem,
+};
+
+/// Says something that the user should know while a question is still being answered.
+pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A live etcd to be read beside files.
+pub(crate) struct Beside {
+    pub name: String,
+    pub source: Box<dyn Source>,
+    pub tell: Tell,
+}
+
+/// A live etcd.
+pub(super) struct Live {
+    pub name: Arc<str>,
+    pub source: Box<dyn Source>,
+    tell: Tell,
+    checked: OnceCell<()>,
+    /// What it has lost of the time after the files, once it was asked.
+    gap: OnceLock<PartGap>,
+    is_gap_passed: AtomicBool,
+}
+
+impl Live {
+    pub(super) fn new(Beside { name, source, tell }: Beside) -> Self {
+        Self { name: name.into(), source, tell, checked: OnceCell::new(), gap: OnceLock::new(), is_gap_passed: AtomicBool::new(false) }
+    }
+
+    /// The source, once it was compared with the files.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is of another cluster.
+    pub(super) async fn checked(&self, fused: &Fused) -> Result<&dyn Source> {
+        self.checked.get_or_try_init(|| self.check(fused)).await?;
+        Ok(&*self.source)
+    }
+
+    async fn check(&self, fused: &Fused) -> Result<()> {
+        let SourceStatus { cluster_id, .. } = self.source.status().await?;
+        let other = fused.parts.iter().find(|part| part.cluster_id.as_ref().is_some_and(|known| Some(known) != cluster_id.as_ref()));
+        if let (Some(other), Some(id)) = (other, &cluster_id) {
+            let known = other.cluster_id.as_deref().unwrap_or_default();
+            let conflict = format!("{} is of cluster {known}, {} of cluster {id}", other.name, self.name);
+            return Err(not_of_one_cluster(&fused.name(), &conflict));
+        }
+        match self.compare(fused).await {
+            Err(error) if error.is_denied() => {
+                (self.tell)(&format!("whether {} is of the cluster of the files may not be read by this user", self.name))
+            }
+            Err(error) => return Err(error),
+            Ok(Verdict::Agree) => {}
+            Ok(Verdict::Unknown) => {
+                (self.tell)(&format!("nothing shows that {} is of the cluster of the files: they have no change in common", self.name));
+            }
+            Ok(Verdict::Conflict(conflict)) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
+        }
+        Ok(())
+    }
+
+    /// Compares it with the newest file.
+    async fn compare(&self, fused: &Fused) -> Result<Verdict> {
+        let newest = (0..fused.parts.len()).max_by_key(|&number| (fused.parts[number].has_all_keys(), fused.parts[number].newest()));
+        let Some(number) = newest else { return Ok(Verdict::Agree) };
+        let (part, source, span) = (&fused.parts[number], fused.source(number)?, self.source.span().await?);
+        self.note_gap(fused, span);
+        // A learner does not give single revisions back.
+        if !self.source.serves_watches().await {
+            return Ok(Verdict::Unknown);
+        }
+        compare(&Witness::opened(part, &*source), &Witness::live(&self.name, span, &*self.source)).await
+    }
+
+    fn note_gap(&self, fused: &Fused, span: RevisionSpan) {
+        let last = fused.parts.iter().max_by_key(|part| part.span.newest);
+        let Some(last) = last.filter(|last| last.span.newest.after() < span.oldest) else { return };
+        let (after, before) = (last.name.to_string(), self.name.to_string());
+        let gap = PartGap { from: last.span.newest.after(), to: span.oldest.before(), after, before };
+        gaps::sentences(std::slice::from_ref(&gap)).iter().for_each(|sentence| (self.tell)(sentence));
+        let _ = self.gap.set(gap);
+    }
+
+    /// What it has lost of the time after the files.
+    pub(super) fn gap(&self) -> Option<&PartGap> {
+        self.gap.get()
+    }
+
+    /// The same, where a reading came past it.
+    pub(super) fn passed_gap(&self) -> Option<PartGap> {
+        self.gap.get().filter(|_| self.is_gap_passed.load(Ordering::Relaxed)).cloned()
+    }
+
+    /// Its changes from a revision on; of what it has compacted the versions that are left.
+    pub(super) fn watch(&self, ranges: Vec<KeyRange>, from: i64, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        let sources = Sources::new(Arc::from([Arc::clone(&self.name)]));
+        try_stream! {
+            let mut from = from;
+            let (oldest, survivors) = self.survivors(&ranges, from).await?;
+            if oldest.0 > from {
+                self.is_gap_passed.store(self.gap.get().is_some(), Ordering::Relaxed);
+                let mut next = from;
+                for (sub_revision, key_value) in survivors {
+                    let revision = key_value.mod_revision;
+                    if next < revision.0 {
+                        yield WatchItem::Gap { from: Revision(next), to: revision.before() };
+                    }
+                    next = revision.0 + 1;
+                    let origin = Origin::Live;
+                    yield WatchItem::Event(Event { revision, sub_revision, kind: EventKind::Put, key_value, origin, sources: sources.clone() });
+                }
+                if next <= oldest.0 {
+                    yield WatchItem::Gap { from: Revision(next), to: oldest };
+                }
+                from = oldest.0 + 1;
+            }
+            let mut items = self.source.watch_ranges(ranges, Revision(from), until);
+            while let Some(item) = items.next().await.transpose()? {
+                yield match item {
+                    WatchItem::Event(event) => WatchItem::Event(Event { sources: sources.clone(), ..event }),
+                    other => other,
+                };
+            }
+        }
+        .boxed()
+    }
+
+    /// The revision of its compaction, and what keys have of the time from a revision on to that, each with its number in its revision.
+    async fn survivors(&self, ranges: &[KeyRange], from: i64) -> Result<(Revision, Vec<(i64, KeyValue)>)> {
+        /// Another compaction may come between.
+        const TRIES: usize = 5;
+        for _ in 0..TRIES {
+            let RevisionSpan { oldest, compacted, .. } = self.source.span().await?;
+            if compacted.is_none() || oldest.0 <= from {
+                return Ok((Revision(from), Vec::new()));
+            }
+            match self.alive(ranges, oldest).await {
+                Err(Error::Compacted { .. }) => {}
+                found => return Ok((oldest, numbered(found?.into_iter().filter(|entry| entry.mod_revision.0 >= from)))),
+            }
+        }
+        Err(Error::Compacted { asked: Revision(from), oldest: self.source.span().await?.oldest })
+    }
+
+    async fn alive(&self, ranges: &[KeyRange], at: Revision) -> Result<Vec<KeyValue>> {
+        let mut found = Vec::new();
+        for keys in ranges {
+            let listing = self.source.range(keys.clone(), At::Revision(at), Want::Values).await?;
+            found.extend(listing.entries.try_collect::<Vec<_>>().await?);
+        }
+        Ok(found)
+    }
+}
+
+/// Versions in the order of their revisions. A listing does not say in which order a transaction wrote its keys.
+fn numbered(versions: impl Iterator<Item = KeyValue>) -> Vec<(i64, KeyValue)> {
+    let mut versions: Vec<KeyValue> = versions.collect();
+    versions.sort_by_key(|version| version.mod_revision);
+    let mut last = (Revision(0), 0);
+    let number = |version: KeyValue| {
+        last = if last.0 == version.mod_revision { (last.0, last.1 + 1) } else { (version.mod_revision, 0) };
+        (last.1, version)
+    };
+    versions.into_iter().map(number).collect()
+}

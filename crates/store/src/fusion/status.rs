@@ -1,0 +1,110 @@
+//! What several sources say of themselves together.
+
+use futures_util::StreamExt;
+
+use super::Fused;
+use super::part::Held;
+use crate::{KeyRange, Origin, PartStatus, Result, SourceKind, SourceStatus, WatchItem};
+
+impl Fused {
+    pub(super) async fn status_of_all(&self) -> Result<SourceStatus> {
+        let mut status = self.begun().await?;
+        let (mut unread, pooled) = (0, self.pool.opened());
+        for (number, part) in self.parts.iter().enumerate() {
+            let opened = pooled.iter().find(|(opened, _)| *opened == number).map(|(_, source)| source);
+            let is_read = matches!(part.held, Held::Open(_)) || opened.is_some();
+            let source = match &part.held {
+                Held::Open(source) => Some(source.status().await?),
+                Held::Closed { bytes, .. } => {
+                    status.file_bytes += if is_read { 0 } else { *bytes };
+                    match opened {
+                        Some(source) => Some(source.status().await?),
+                        None => None,
+                    }
+                }
+            };
+            unread += usize::from(source.is_none());
+            source.into_iter().for_each(|source| add(&mut status, source));
+            let (name, kind, cluster_id, span) = (part.name.to_string(), part.kind, part.cluster_id.clone(), part.span);
+            status.parts.push(PartStatus { name, kind, cluster_id, span, is_read });
+        }
+        if let Some(live) = &self.live {
+            let (name, cluster_id) = (live.name.to_string(), status.cluster_id.clone());
+            let span = live.source.span().await?;
+            status.parts.push(PartStatus { name, kind: SourceKind::Live, cluster_id, span, is_read: true });
+            status.gaps.extend(live.gap().cloned());
+        }
+        // What another source makes good is said with that.
+        status.problems.retain(|problem| !self.left_out.iter().any(|sentence| sentence.starts_with(problem.as_str())));
+        status.problems.extend(self.left_out.iter().filter(|sentence| !status.problems.contains(sentence)).cloned().collect::<Vec<_>>());
+        if unread == 0 {
+            self.count_recoverable(&mut status).await?;
+        } else {
+            status.problems.push(format!(
+                "{unread} of {} sources were not read: their damage, their pages in use and what could be recovered of them are not counted",
+                status.parts.len()
+            ));
+        }
+        Ok(status)
+    }
+
+    /// The status of the live etcd, or one that says nothing yet.
+    async fn begun(&self) -> Result<SourceStatus> {
+        if let Some(live) = &self.live {
+            let status = live.checked(self).await?.status().await?;
+            return Ok(SourceStatus { name: self.name(), gaps: self.gaps.clone(), ..status });
+        }
+        let kind = self.parts.first().map_or(SourceKind::Db, |part| part.kind);
+        Ok(SourceStatus {
+            kind,
+            name: self.name(),
+            cluster_id: self.parts.iter().find_map(|part| part.cluster_id.clone()),
+            members: Vec::new(),
+            newest: None,
+            file_bytes: 0,
+            in_use_bytes: 0,
+            free_bytes: 0,
+            recoverable_freepage: 0,
+            recoverable_wal: 0,
+            recoverable_old_value: 0,
+            parts: Vec::new(),
+            gaps: self.gaps.clone(),
+            alarms: Vec::new(),
+            problems: Vec::new(),
+        })
+    }
+
+    /// Counts the changes that no current page of any source holds.
+    async fn count_recoverable(&self, status: &mut SourceStatus) -> Result<()> {
+        let newest = self.span_of_files().newest;
+        let mut items = self.watch_files(KeyRange::all(), 1, newest.0);
+        while let Some(item) = items.next().await.transpose()? {
+            match item {
+                WatchItem::Event(event) if event.origin == Origin::FreePage => status.recoverable_freepage += 1,
+                WatchItem::Event(event) if event.origin == Origin::Wal => status.recoverable_wal += 1,
+                WatchItem::Event(event) if event.origin == Origin::OldValue => status.recoverable_old_value += 1,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what one source says.
+fn add(status: &mut SourceStatus, source: SourceStatus) {
+    status.file_bytes += source.file_bytes;
+    status.in_use_bytes += source.in_use_bytes;
+    status.free_bytes += source.free_bytes;
+    for member in source.members {
+        if !status.members.iter().any(|known| known.id == member.id) {
+            status.members.push(member);
+        }
+    }
+    for alarm in source.alarms {
+        if !status.alarms.contains(&alarm) {
+            status.alarms.push(alarm);
+        }
+    }
+    let named = |problem: String| if problem.starts_with(&source.name) { problem } else { format!("{}: {problem}", source.name) };
+    status.problems.extend(source.problems.into_iter().map(named));
+}
