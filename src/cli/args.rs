@@ -16,7 +16,9 @@ use super::output::{Color, Format};
 pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, a recording, or API objects as kubectl prints them.
     ///
-    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files are read as one history.
+    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, whatever they
+    /// are; the revisions that none of them has are reported, and files of different clusters are refused. An endpoint (`-f https://10.0.0.1:2379`,
+    /// of several members separated by commas) is a live etcd, which gives what came after the files.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
     /// The largest size to which a compressed file or a pipe may grow in TMPDIR.
@@ -76,6 +78,11 @@ pub(super) struct GlobalArgs {
     pub unattended: bool,
 }
 
+/// Whether `-f` names a live etcd.
+pub(super) fn is_url(name: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme))
+}
+
 /// Bytes, written as Kubernetes writes quantities: `16Gi`, `500M`.
 pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
     let quantity: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
@@ -83,6 +90,24 @@ pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl GlobalArgs {
+    /// What `-f` names: the paths of files, and the endpoints of a live etcd.
+    pub(super) fn sources(&self) -> (Vec<String>, Vec<String>) {
+        let (urls, paths): (Vec<&String>, Vec<&String>) = self.files.iter().partition(|name| is_url(name));
+        let endpoints = urls.into_iter().flat_map(|urls| urls.split(',')).map(str::to_owned).collect();
+        (paths.into_iter().cloned().collect(), endpoints)
+    }
+
+    /// Whether a live etcd is read, alone or beside files.
+    pub(super) fn names_live_etcd(&self) -> bool {
+        self.files.is_empty() || self.files.iter().any(|name| is_url(name))
+    }
+
+    /// The flag of a live etcd that was given though the files leave it nothing to say.
+    pub(super) fn flag_beside_files(&self) -> Option<&'static str> {
+        let given = self.connection.given().filter(|_| !self.files.is_empty())?;
+        (given.names_endpoints || !self.names_live_etcd()).then_some(given.flag)
+    }
+
     /// Whether managedFields are shown.
     pub(super) fn managed_fields(&self) -> ManagedFields {
         if self.show_managed_fields { ManagedFields::Shown } else { ManagedFields::Hidden }

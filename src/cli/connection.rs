@@ -18,47 +18,82 @@ use resolve::resolve;
 #[command(next_help_heading = "Live etcd")]
 pub(super) struct ConnectionArgs {
     /// The members' endpoints, separated by commas; they are tried in order [env: ETCDCTL_ENDPOINTS] [default: 127.0.0.1:2379].
-    #[arg(long, value_name = "URL", value_delimiter = ',', global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "URL", value_delimiter = ',', global = true)]
     pub endpoints: Vec<String>,
     /// The CA that signed etcd's certificates [env: ETCDCTL_CACERT].
-    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub cacert: Option<PathBuf>,
     /// The client certificate [env: ETCDCTL_CERT].
-    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub cert: Option<PathBuf>,
     /// The private key of the client certificate: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
-    #[arg(long, value_name = "FILE", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub key: Option<PathBuf>,
     /// The etcd user; a password that is not given is asked for on the terminal [env: ETCDCTL_USER].
-    #[arg(long, value_name = "NAME[:PASSWORD]", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "NAME[:PASSWORD]", global = true)]
     pub user: Option<String>,
     /// The user's password; then --user is the name alone [env: ETCDCTL_PASSWORD].
-    #[arg(long, value_name = "PASSWORD", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "PASSWORD", global = true)]
     pub password: Option<String>,
     /// The timeout for connecting [env: ETCDCTL_DIAL_TIMEOUT] [default: 2s].
-    #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "DURATION", global = true)]
     pub dial_timeout: Option<String>,
     /// The timeout for one request [env: ETCDCTL_COMMAND_TIMEOUT] [default: 5s].
-    #[arg(long, value_name = "DURATION", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "DURATION", global = true)]
     pub command_timeout: Option<String>,
     /// Accept any server certificate [env: ETCDCTL_INSECURE_SKIP_TLS_VERIFY].
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true)]
     pub insecure_skip_tls_verify: Option<String>,
     /// Connect without TLS where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true)]
     pub insecure_transport: Option<String>,
     /// Whether the leader must confirm what is read (`l`, linearizable) or one member's word is enough (`s`, serializable).
     ///
     /// Default: the leader confirms the newest revision, and what belongs to a known revision is read from one member. Without a leader,
     /// everything is, and that is said once.
-    #[arg(long, value_name = "l|s", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "l|s", global = true)]
     pub consistency: Option<Consistency>,
     /// Ask for about so many bytes at once.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4Mi", global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4Mi", global = true)]
     pub page_size: u64,
     /// Make no more than so many requests a second [default: 1000, after the first 32].
-    #[arg(long, value_name = "N", value_parser = rate, global = true, conflicts_with = "files")]
+    #[arg(long, value_name = "N", value_parser = rate, global = true)]
     pub qps: Option<f64>,
+}
+
+impl ConnectionArgs {
+    /// A flag that was given; the endpoints before those that say how to reach them.
+    pub(super) fn given(&self) -> Option<Given> {
+        let of_endpoints = (!self.endpoints.is_empty()).then_some(Given { flag: "--endpoints <URL>", names_endpoints: true });
+        let others = [
+            (self.cacert.is_some(), "--cacert <FILE>"),
+            (self.cert.is_some(), "--cert <FILE>"),
+            (self.key.is_some(), "--key <FILE>"),
+            (self.user.is_some(), "--user <NAME[:PASSWORD]>"),
+            (self.password.is_some(), "--password <PASSWORD>"),
+            (self.dial_timeout.is_some(), "--dial-timeout <DURATION>"),
+            (self.command_timeout.is_some(), "--command-timeout <DURATION>"),
+            (self.insecure_skip_tls_verify.is_some(), "--insecure-skip-tls-verify[=<BOOL>]"),
+            (self.insecure_transport.is_some(), "--insecure-transport[=<BOOL>]"),
+            (self.consistency.is_some(), "--consistency <l|s>"),
+            (![0, DEFAULT_PAGE].contains(&self.page_size), "--page-size <SIZE>"),
+            (self.qps.is_some(), "--qps <N>"),
+        ];
+        let other = || others.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| Given { flag, names_endpoints: false });
+        of_endpoints.or_else(other)
+    }
+}
+
+/// What `--page-size` is where it is not given.
+const DEFAULT_PAGE: u64 = 4 << 20;
+
+/// A flag of a live etcd that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    /// The flag, as its usage shows it.
+    pub flag: &'static str,
+    /// Whether it says which endpoints, and not how to reach them.
+    pub names_endpoints: bool,
 }
 
 /// `--consistency`, as etcdctl has it.

@@ -164,9 +164,9 @@ struct Input {
 }
 
 fn inputs(args: &GlobalArgs) -> Vec<Input> {
-    let files = args.files.iter().map(|path| Input { flag: "-f", path: path.into() });
+    let files = args.sources().0.into_iter().map(|path| Input { flag: "-f", path: path.into() });
     let config = args.encryption_config.iter().map(|path| Input { flag: "--encryption-config", path: path.clone() });
-    let connection = if args.files.is_empty() { connection::files(&args.connection) } else { Vec::new() };
+    let connection = if args.names_live_etcd() { connection::files(&args.connection) } else { Vec::new() };
     files.chain(config).chain(connection.into_iter().map(|(flag, path)| Input { flag, path })).collect()
 }
 

@@ -113,6 +113,7 @@ impl From<ketcd_store::Error> for Error {
     fn from(error: ketcd_store::Error) -> Self {
         let hint = match &error {
             ketcd_store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
+            ketcd_store::Error::Between { before, after, .. } => Some(format!("ask for --rev {before} or --rev {after}")),
             ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
             ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
             ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
@@ -125,7 +126,7 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::Denied { keys, problem, .. } => Some(Box::new(Refusal { keys: keys.clone(), problem: problem.clone() })),
             _ => None,
         };
-        let compacted = matches!(error, ketcd_store::Error::Compacted { .. });
+        let compacted = matches!(error, ketcd_store::Error::Compacted { .. } | ketcd_store::Error::Between { .. });
         Self { hint, refusal, compacted, ..Self::new(error.to_string()) }
     }
 }

@@ -49,6 +49,7 @@ mod with_config;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 pub use command_line::command;
 pub(crate) use error::{Error, Result};
@@ -63,6 +64,10 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let cli = command_line::Cli::parse();
+    if let Some(flag) = cli.global.flag_beside_files() {
+        let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
+        command().error(ErrorKind::ArgumentConflict, conflict).exit();
+    }
     match commands::run(&cli.global, &cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -35,7 +35,7 @@ impl Session {
         if self.source.is_one_moment() {
             return self.newest_time().await;
         }
-        if self.args.files.is_empty() && at == At::Newest {
+        if self.asks_live_etcd() && at == At::Newest {
             return Ok(Some(Timestamp::now()));
         }
         // Its leases and Events are many then, and etcd reads all of their keys.

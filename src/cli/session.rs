@@ -239,7 +239,7 @@ impl Session {
 
     /// Whether reading costs a live etcd, so that what is only nice to know is not read.
     pub(super) fn asks_live_etcd(&self) -> bool {
-        self.args.files.is_empty()
+        self.args.names_live_etcd()
     }
 
     /// The namespace of namespaced kinds: `-n`, or `default`.
@@ -255,22 +255,40 @@ fn moment_asked(args: &GlobalArgs) -> Result<Option<Moment>> {
 
 /// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.
 fn open_source(args: &GlobalArgs) -> Result<(Box<dyn Source>, Option<Timestamp>)> {
-    if args.files.is_empty() {
-        let config = connection::config(&args.connection, args.unattended)?;
-        return Ok((Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?), None));
+    let (paths, endpoints) = args.sources();
+    let limits = limits(args);
+    if args.names_live_etcd() {
+        let mut connection = args.connection.clone();
+        connection.endpoints.extend(endpoints.iter().cloned());
+        let config = connection::config(&connection, args.unattended)?;
+        let live = Box::new(EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?);
+        if paths.is_empty() {
+            return Ok((live, None));
+        }
+        let tell = Arc::new(|sentence: &str| output::note(sentence));
+        return Ok((noted(ketcd_store::load::open_beside(&paths, &limits, endpoints.join(","), live, tell)?), None));
     }
     let kinds = RefCell::new(Kinds::builtin());
     let newest = Cell::new(None);
-    let limits = Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() } };
-    let source = ketcd_store::load::open_within(&args.files, &limits, &|object| {
+    let source = ketcd_store::load::open_within(&paths, &limits, &|object| {
         newest.set(newest.get().max(newest_stamp(object)));
         if object["kind"] == "CustomResourceDefinition" {
             kinds.borrow_mut().add_crd(object);
         }
         key_of(&kinds.borrow(), object)
     })?;
+    Ok((noted(source), newest.get()))
+}
+
+/// Says what is wrong with a source.
+fn noted(source: Box<dyn Source>) -> Box<dyn Source> {
     source.damage().iter().chain(source.left_out()).for_each(|problem| output::note(problem));
-    Ok((source, newest.get()))
+    source
+}
+
+/// How much a file may take.
+pub(super) fn limits(args: &GlobalArgs) -> Limits {
+    Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() } }
 }
 
 /// Where indexes of large databases are kept.
@@ -292,7 +310,7 @@ fn key_of(kinds: &Kinds, object: &Value) -> Option<Vec<u8>> {
 }
 
 /// `--rev N`. (`diff` reads its own `A..B`.)
-fn revision_asked(args: &GlobalArgs) -> Result<At> {
+pub(super) fn revision_asked(args: &GlobalArgs) -> Result<At> {
     match args.rev.as_deref() {
         None => Ok(At::Newest),
         Some(text) => match text.parse() {

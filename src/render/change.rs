@@ -26,6 +26,7 @@ pub fn document(change: &AttributedChange, managed_fields: ManagedFields) -> Cha
         time: Time::of(*dated),
         time_error_seconds: dated.map(|dated| dated.error),
         source: change.origin.into(),
+        sources: change.sources.names().iter().map(AsRef::as_ref).collect(),
         by: actor.as_ref().map(Actor::to_string),
         by_from: ActorFrom::of(actor.as_ref()),
         error: if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None },

@@ -18,6 +18,7 @@ pub mod explanation;
 pub mod fit;
 pub mod json;
 pub mod json_path;
+pub mod members;
 pub mod plugins;
 pub mod report;
 mod row;

@@ -55,6 +55,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     };
     writeln!(out, "{}  {revisions}", paint(STRONG, &source.name))?;
     line(out, "source", &described(source))?;
+    parts(source, out)?;
     if let Some(compacted) = span.compacted {
         line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
     }
@@ -129,16 +130,39 @@ fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The sources that are read as one, and what none of them has.
+fn parts(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
+    let spans: Vec<String> = source.parts.iter().map(|part| format!("{} to {}", part.span.oldest, part.span.newest)).collect();
+    let width = spans.iter().map(String::len).max().unwrap_or(0);
+    for (index, (part, span)) in source.parts.iter().zip(&spans).enumerate() {
+        let unread = if part.is_read { String::new() } else { paint(FAINT, ", not read whole").to_string() };
+        let text = format!("{span:<width$}  {}  {}{unread}", visible(&part.name), what(part.kind));
+        line(out, if index == 0 { "sources" } else { "" }, &text)?;
+    }
+    for (index, gap) in source.gaps.iter().enumerate() {
+        let text = format!("{} to {}, between {} and {}", gap.from, gap.to, visible(&gap.after), visible(&gap.before));
+        line(out, if index == 0 { "gaps" } else { "" }, &paint(WARNING, text).to_string())?;
+    }
+    Ok(())
+}
+
 fn described(source: &SourceStatus) -> String {
-    let what = match source.kind {
+    let what = match source.parts.len() {
+        0 => what(source.kind).to_owned(),
+        count => format!("{count} sources, read as one history"),
+    };
+    source.cluster_id.as_ref().map_or_else(|| what.clone(), |id| format!("{what}, cluster {id}"))
+}
+
+fn what(kind: SourceKind) -> &'static str {
+    match kind {
         SourceKind::Live => "a running etcd",
         SourceKind::Db => "an etcd database file",
         SourceKind::DataDir => "an etcd member's data dir",
         SourceKind::Kine => "a kine database (k3s)",
         SourceKind::Recording => "a recording of a running etcd",
         SourceKind::Objects => "API objects, no history",
-    };
-    source.cluster_id.as_ref().map_or_else(|| what.to_owned(), |id| format!("{what}, cluster {id}"))
+    }
 }
 
 /// A member in up to three lines: who it is, how large its database is, where it is in the raft log.

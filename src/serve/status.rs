@@ -128,7 +128,7 @@ impl Status {
     /// A source that cannot be read. `expired` says what an API server says where the revision was compacted.
     pub(super) fn of_store(error: &StoreError, expired: &str) -> Box<Self> {
         match error {
-            StoreError::Compacted { .. } => Self::expired(expired),
+            StoreError::Compacted { .. } | StoreError::Between { .. } => Self::expired(expired),
             StoreError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
             StoreError::OneMoment { .. } => Self::expired(error.to_string()),
             StoreError::Denied { .. } => Self::forbidden(error.to_string()),

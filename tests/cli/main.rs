@@ -12,6 +12,7 @@ mod explain;
 mod explain_pods;
 mod files;
 mod flag_files;
+mod fusion;
 mod golden;
 mod history;
 #[path = "../support/ketcd.rs"]

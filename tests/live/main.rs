@@ -10,6 +10,7 @@ mod data_dir;
 mod equality;
 mod etcd;
 mod faults;
+mod fusion;
 mod gentle;
 mod hostile;
 mod ketcd;

@@ -30,7 +30,7 @@ pub(in crate::cli) async fn event_keys(
                 break;
             }
             // A compaction came between.
-            Err(StoreError::Compacted { .. }) => continue,
+            Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => continue,
             entries => entries?,
         };
         for entry in entries {
@@ -62,7 +62,7 @@ pub(super) async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: 
         let mut entries = Vec::new();
         for range in &ranges {
             match all(source, range.clone(), at, want).await {
-                Err(StoreError::Compacted { oldest, .. }) if oldest > at => {
+                Err(StoreError::Compacted { oldest, .. } | StoreError::Between { after: oldest, .. }) if oldest > at => {
                     at = oldest;
                     continue 'again;
                 }

@@ -84,7 +84,7 @@ async fn alive_at(source: &dyn Source, key: &[u8], span: RevisionSpan) -> Result
     for at in [span.newest, span.oldest] {
         let entries = match all(source, events.clone(), at, Want::Keys).await {
             Err(error) if error.is_denied() => return Ok(Vec::new()),
-            Err(StoreError::Compacted { .. }) => continue,
+            Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => continue,
             entries => entries?,
         };
         found.extend(entries.iter().flat_map(|entry| [entry.create_revision, entry.mod_revision]));

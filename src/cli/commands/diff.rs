@@ -1,4 +1,6 @@
-//! `ketcd diff`: what differs between two revisions, or between two files.
+//! `ketcd diff`: what differs between two revisions, two files, or the members of a cluster.
+
+mod members;
 
 use std::io::Write;
 use std::path::Path;
@@ -20,19 +22,24 @@ use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 
-/// Show what differs between two revisions or two files
+/// Show what differs between two revisions, two files or the members of a cluster
 ///
 /// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Where no object is
-/// addressed, all are compared, or with -n those of the namespace.
+/// addressed, all are compared, or with -n those of the namespace. With --members, says whether the members of a cluster, each asked alone, or
+/// files of them hold the same at the newest revision that all have (or at --rev N): if not, which keys differ and which member stands alone.
 /// The text is grouped by kind and namespace; changes of bookkeeping fields, heartbeats and Events are counted, and shown with --all-fields.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// Two files, or with --rev the objects to compare (default: all, or those of -n).
+    /// Two files, or with --rev the objects to compare (default: all, or those of -n); with --members the files or endpoints of the members
+    /// (default: the endpoints of --endpoints).
     #[arg(value_name = "ADDRESS|FILE")]
     targets: Vec<String>,
     /// Show every field that changed, with bookkeeping, heartbeats and Events.
     #[arg(long)]
     all_fields: bool,
+    /// Compare what the members of a cluster hold.
+    #[arg(long, conflicts_with = "all_fields")]
+    members: bool,
 }
 
 /// One side: a session and the revision to read it at.
@@ -44,6 +51,9 @@ struct Side<'a> {
 
 /// Runs the command; a difference is exit 1.
 pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    if args.members {
+        return members::run(global, &args.targets, out).await;
+    }
     match (&args.targets[..], &global.rev) {
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
@@ -64,7 +74,8 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
             };
             super::end(&[&session], outcome, out)
         }
-        _ => Err(Error::new("diff needs two revisions or two files").hint("write diff ADDRESS --rev A..B, or diff FILE FILE")),
+        _ => Err(Error::new("diff needs two revisions or two files")
+            .hint("write diff ADDRESS --rev A..B, or diff FILE FILE; diff --members compares the members of a cluster")),
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct ServeArgs {
 
 /// Runs the command.
 pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome> {
-    if args.replay.is_some() && global.files.is_empty() {
+    if args.replay.is_some() && global.names_live_etcd() {
         let what = "--replay plays what a file holds; a live etcd is followed as it goes";
         return Err(Error::new(what).hint("replay a snapshot of it: etcdctl snapshot save FILE, then ketcd -f FILE serve --replay"));
     }

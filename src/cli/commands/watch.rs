@@ -121,7 +121,7 @@ async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut 
             false => Ok(Vec::new()),
         };
         match entries {
-            Err(ketcd_store::Error::Compacted { .. }) => return Ok(false),
+            Err(ketcd_store::Error::Compacted { .. } | ketcd_store::Error::Between { .. }) => return Ok(false),
             entries => found.push((key, is_whole, entries?.pop())),
         }
     }

@@ -74,7 +74,7 @@ async fn keys(session: &Session, below: String, at: Revision, most: usize) -> Re
     match session.source.first(KeyRange::prefix(below), At::Revision(at), Want::Keys, most).await {
         Err(error) if error.is_denied() => Ok(Vec::new()),
         // A compaction came between: other evidence dates what is left.
-        Err(StoreError::Compacted { .. }) => Ok(Vec::new()),
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(Vec::new()),
         found => Ok(found?),
     }
 }
@@ -82,7 +82,7 @@ async fn keys(session: &Session, below: String, at: Revision, most: usize) -> Re
 async fn created(session: &Session, entry: &KeyValue) -> Result<Option<Timestamp>> {
     let key = KeyRange::key(entry.key.to_vec());
     let found = match session.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
-        Err(StoreError::Compacted { .. }) => return Ok(None),
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(None),
         found => found?,
     };
     let Some(version) = found.first() else { return Ok(None) };

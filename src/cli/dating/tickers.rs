@@ -64,7 +64,7 @@ async fn candidates(session: &Session, newest: Revision) -> Result<Vec<KeyValue>
         let range = KeyRange::prefix(format!("{prefix}/{below}"));
         match session.source.first(range, At::Revision(newest), Want::Values, most).await {
             Err(error) if error.is_denied() => {}
-            Err(StoreError::Compacted { .. }) => {}
+            Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => {}
             entries => found.extend(entries?),
         }
     }
@@ -81,7 +81,7 @@ async fn get(session: &Session, key: &[u8], at: Revision) -> Result<Option<KeyVa
     match session.source.first(KeyRange::key(key), At::Revision(at), Want::Values, 1).await {
         Err(error) if error.is_denied() => Ok(None),
         // A compaction came between: what it took dates nothing any more.
-        Err(StoreError::Compacted { .. }) => Ok(None),
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(None),
         found => Ok(found?.pop()),
     }
 }

@@ -284,7 +284,7 @@ impl<'s> Beside<'s> {
                 Ok(Vec::new())
             }
             // A compaction came between.
-            Err(ketcd_store::Error::Compacted { .. }) => Ok(Vec::new()),
+            Err(ketcd_store::Error::Compacted { .. } | ketcd_store::Error::Between { .. }) => Ok(Vec::new()),
             entries => Ok(entries?),
         }
     }

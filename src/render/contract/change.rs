@@ -49,6 +49,9 @@ pub struct Change<'a> {
     pub time_error_seconds: Option<f64>,
     /// The best of the places that hold it.
     pub source: Source,
+    /// Where several sources were given, the names of those that it was read from. A live etcd among them is not asked for what files have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<&'a str>,
     /// Who made it; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known; null where the data does not show who made it.
@@ -84,6 +87,9 @@ pub struct ObjectChange<'a> {
     pub revision: i64,
     /// The best of the places that hold it.
     pub source: Source,
+    /// Where several sources were given, the names of those that it was read from. A live etcd among them is not asked for what files have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<&'a str>,
     /// Its place among the changes of that revision, from 0.
     pub sub_revision: i64,
     /// When it was made; null where nothing in the data dates the revision.
@@ -102,8 +108,9 @@ fn sorted<S: Serializer>(patch: &Option<Patch>, serializer: S) -> Result<S::Ok, 
 
 impl<'a> From<Change<'a>> for ObjectChange<'a> {
     fn from(change: Change<'a>) -> Self {
-        let Change { revision, sub_revision, kind, key, time, time_error_seconds, source, by, by_from, error, object: _, patch } = change;
-        Self { by, by_from, error, key, patch, revision, source, sub_revision, time, time_error_seconds, kind }
+        let Change { revision, sub_revision, kind, key, time, time_error_seconds, source, sources, by, by_from, error, object: _, patch } =
+            change;
+        Self { by, by_from, error, key, patch, revision, source, sources, sub_revision, time, time_error_seconds, kind }
     }
 }
 

@@ -17,6 +17,64 @@ pub enum Diff<'a> {
     Differences(Differences<'a>),
     /// Each line of `-o ndjson`: a difference.
     Difference(Difference<'a>),
+    /// `--members -o json`: whether members hold the same.
+    Members(Members<'a>),
+}
+
+/// Whether members of a cluster hold the same at one revision.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Members<'a> {
+    /// `Members`.
+    #[schemars(extend("const" = "Members"))]
+    pub kind: &'static str,
+    /// Whether they do.
+    pub agree: bool,
+    /// The member that differs from all others, which agree, in every key that differs; null where there is none.
+    pub alone: Option<&'a str>,
+    /// The keys that differ, ascending.
+    pub differences: Vec<MemberDifference<'a>>,
+    /// How many keys there are, in one of them at least.
+    pub keys: u64,
+    /// The members, in the order in which they were named.
+    pub members: Vec<ComparedMember<'a>>,
+    /// The revision at which they were compared.
+    pub revision: i64,
+}
+
+/// A member of a cluster, or a file of one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedMember<'a> {
+    /// Its endpoint, or its file.
+    pub name: &'a str,
+    /// Its newest revision.
+    pub newest: i64,
+    /// The oldest revision whose whole state is readable.
+    pub oldest_readable: i64,
+}
+
+/// A key that is not the same in all members.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemberDifference<'a> {
+    /// etcd's key.
+    pub key: &'a str,
+    /// What the members have of it, what most of them have first.
+    pub versions: Vec<HeldVersion<'a>>,
+}
+
+/// What some members have of a key.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldVersion<'a> {
+    /// The members.
+    pub members: Vec<&'a str>,
+    /// The revision that wrote it; null where they do not have the key.
+    pub mod_revision: Option<i64>,
+    /// The SHA-256 of the stored value in hexadecimal; null where they do not have the key.
+    pub sha256: Option<String>,
+    /// etcd's number of the version; null where they do not have the key.
+    pub version: Option<i64>,
 }
 
 /// All differences of two states.

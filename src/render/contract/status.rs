@@ -18,6 +18,8 @@ pub struct Status<'a> {
     pub bytes: Bytes,
     /// Resources with at least one value encrypted at rest, by provider and key; their values in plain text have a row too.
     pub encryption: Vec<Sealed<'a>>,
+    /// The revisions between the oldest and the newest at which none of several sources can be read, ascending; empty for one source.
+    pub gaps: Vec<Gap<'a>>,
     /// Keys alive at the revision looked at.
     pub keys: u64,
     /// Versions of Kubernetes found in the data.
@@ -32,6 +34,39 @@ pub struct Status<'a> {
     pub sampled: bool,
     /// The source itself.
     pub source: Source<'a>,
+    /// Where several sources are read as one, each of them, a live etcd last; empty for one source.
+    pub sources: Vec<Part<'a>>,
+}
+
+/// Revisions at which none of several sources can be read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Gap<'a> {
+    /// The source that ends before them.
+    pub after: &'a str,
+    /// The source that begins behind them.
+    pub before: &'a str,
+    /// The first.
+    pub from: i64,
+    /// The last.
+    pub to: i64,
+}
+
+/// One of several sources that are read as one.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Part<'a> {
+    /// etcd's cluster id in hexadecimal; null where it is not known.
+    pub cluster_id: Option<&'a str>,
+    /// What it is.
+    pub kind: SourceKind,
+    /// The path or the endpoints, as they were given.
+    pub name: &'a str,
+    /// Its newest revision.
+    pub newest: i64,
+    /// The oldest revision whose whole state it can give.
+    pub oldest_readable: i64,
+    /// Whether all of it was read. Of a file that was not, damage is not known.
+    pub read: bool,
 }
 
 /// Sizes in bytes.
@@ -185,6 +220,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
         Self {
             bytes: Bytes { file: source.file_bytes, free: source.free_bytes, in_use: source.in_use_bytes },
             encryption: sealed(report),
+            gaps: source.gaps.iter().map(Gap::from).collect(),
             keys: census.keys,
             kubernetes: Kubernetes {
                 apiserver: report.release.map(|release| release.to_string()),
@@ -206,6 +242,26 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
                 members: source.members.iter().map(Member::from).collect(),
                 name: &source.name,
             },
+            sources: source.parts.iter().map(Part::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a ketcd_store::PartGap> for Gap<'a> {
+    fn from(gap: &'a ketcd_store::PartGap) -> Self {
+        Self { after: &gap.after, before: &gap.before, from: gap.from.0, to: gap.to.0 }
+    }
+}
+
+impl<'a> From<&'a ketcd_store::PartStatus> for Part<'a> {
+    fn from(part: &'a ketcd_store::PartStatus) -> Self {
+        Self {
+            cluster_id: part.cluster_id.as_deref(),
+            kind: part.kind.into(),
+            name: &part.name,
+            newest: part.span.newest.0,
+            oldest_readable: part.span.oldest.0,
+            read: part.is_read,
         }
     }
 }
