@@ -1,0 +1,138 @@
+//! What a year of nightly snapshots costs as one history: the time of each question and the heap it needs at its peak.
+//! `cargo bench -p ketcd-store --bench fusion`; the numbers are in BENCHMARKS.md. `KETCD_FUSION_DIR=DIR` keeps the snapshots there.
+
+#[path = "../../../tests/support/snapshot.rs"]
+mod snapshot;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
+
+const NIGHTS: i64 = 365;
+/// Changes between two snapshots, and those of the five minutes since the last compaction.
+const CHANGES: i64 = 3000;
+const RECENT: i64 = 300;
+const OBJECTS: i64 = 2000;
+const VALUE: usize = 1000;
+
+/// Counts the bytes that are held, and the most that ever were.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(held, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A change at a revision: some objects change often, others hardly ever.
+fn change(main: i64, versions: &BTreeMap<i64, KeyValue>) -> (i64, KeyValue) {
+    let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
+    let number = if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) };
+    let before = versions.get(&number);
+    let value = format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"n\":\"{main}\",\"text\":\"{}\"}}}}", "x".repeat(VALUE));
+    let key_value = KeyValue {
+        key: Bytes::from(format!("/registry/configmaps/lab/c{number:04}")),
+        value: Bytes::from(value),
+        create_revision: before.map_or(Revision(main), |before| before.create_revision),
+        mod_revision: Revision(main),
+        version: before.map_or(1, |before| before.version + 1),
+        replaced: Revision(0),
+        lease: 0,
+    };
+    (number, key_value)
+}
+
+fn event(key_value: &KeyValue) -> Event {
+    let (revision, key_value) = (key_value.mod_revision, key_value.clone());
+    Event { revision, sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Db, sources: Sources::default() }
+}
+
+/// Writes the snapshots, one a night.
+fn write(directory: &Path) -> Vec<PathBuf> {
+    let mut versions: BTreeMap<i64, KeyValue> = BTreeMap::new();
+    let mut files = Vec::new();
+    for night in 1..=NIGHTS {
+        let (newest, compacted) = (night * CHANGES, night * CHANGES - RECENT);
+        let mut history: Vec<Event> = Vec::new();
+        for main in ((night - 1) * CHANGES).max(1) + 1..=newest {
+            let (number, version) = change(main, &versions);
+            if main > compacted {
+                history.push(event(&version));
+            }
+            versions.insert(number, version);
+            if main == compacted {
+                history.extend(versions.values().map(event));
+                history.sort_by_key(|event| event.revision);
+            }
+        }
+        let path = directory.join(format!("night{night:03}.db"));
+        std::fs::write(&path, snapshot::database(&history, newest, Some(compacted), false)).unwrap();
+        files.push(path);
+    }
+    files
+}
+
+/// Runs `work` and prints how long it took and the heap it needed at its peak.
+fn measure<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let before = HELD.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let begun = Instant::now();
+    let done = work();
+    let (seconds, heap) = (begun.elapsed().as_secs_f64(), MOST.load(Ordering::Relaxed) - before);
+    println!("{what:<52} {seconds:>8.3} s {:>8.1} MiB of heap", heap as f64 / f64::from(1 << 20));
+    done
+}
+
+fn open(files: &[PathBuf]) -> Box<dyn Source> {
+    let paths: Vec<String> = files.iter().map(|file| file.to_str().unwrap().to_owned()).collect();
+    load::open(&paths, &|_| None).unwrap()
+}
+
+fn state(source: &dyn Source, at: i64) -> usize {
+    let listing = source.range(KeyRange::all(), At::Revision(Revision(at)), Want::Values).now_or_never().unwrap().unwrap();
+    listing.entries.try_fold(0, |count, _| async move { Ok(count + 1) }).now_or_never().unwrap().unwrap()
+}
+
+fn changes(source: &dyn Source, keys: KeyRange) -> usize {
+    let items = source.watch(keys, Revision(1), Until::Forever).map(Result::unwrap);
+    items.filter(|item| std::future::ready(matches!(item, WatchItem::Event(_)))).count().now_or_never().unwrap()
+}
+
+fn main() {
+    let kept = std::env::var_os("KETCD_FUSION_DIR").map(PathBuf::from);
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = kept.as_deref().unwrap_or(temporary.path());
+    let files = write(directory);
+    let bytes: u64 = files.iter().map(|file| std::fs::metadata(file).unwrap().len()).sum();
+    println!("{} snapshots, {:.0} MiB, {} revisions", files.len(), bytes as f64 / f64::from(1 << 20), NIGHTS * CHANGES);
+    let source = measure("opening one of them", || open(&files[..1]));
+    measure("the state of its newest revision", || state(&*source, CHANGES));
+    drop(source);
+    let source = measure("opening all", || open(&files));
+    measure("the state of a revision half a year ago", || state(&*source, 180 * CHANGES));
+    measure("the state of another one", || state(&*source, 90 * CHANGES));
+    measure("every change of one object", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c0007")));
+    measure("the same again", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c0007")));
+    let told = measure("every change that is left", || changes(&*source, KeyRange::all()));
+    println!("{told} changes");
+}
