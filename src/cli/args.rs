@@ -17,8 +17,9 @@ pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, a recording, or API objects as kubectl prints them.
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, whatever they
-    /// are; the revisions that none of them has are reported, and files of different clusters are refused. An endpoint (`-f https://10.0.0.1:2379`,
-    /// of several members separated by commas) is a live etcd, which gives what came after the files.
+    /// are; the revisions that none of them has are reported, and files of different clusters are refused. Of many snapshots each is opened when
+    /// the answer needs it, so that its damage is reported then; a compressed one is unpacked at the beginning too. An endpoint
+    /// (`-f https://10.0.0.1:2379`, of several members separated by commas) is a live etcd, which gives what came after the files.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
     /// The largest size to which a compressed file or a pipe may grow in TMPDIR.

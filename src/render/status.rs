@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use jiff::Timestamp;
+use unicode_width::UnicodeWidthStr;
 
 use ketcd_history::clock::Dated;
 use ketcd_kube::Release;
@@ -134,9 +135,12 @@ fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
 fn parts(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     let spans: Vec<String> = source.parts.iter().map(|part| format!("{} to {}", part.span.oldest, part.span.newest)).collect();
     let width = spans.iter().map(String::len).max().unwrap_or(0);
-    for (index, (part, span)) in source.parts.iter().zip(&spans).enumerate() {
+    let names: Vec<_> = source.parts.iter().map(|part| visible(&part.name)).collect();
+    let name_width = names.iter().map(|name| name.width()).max().unwrap_or(0);
+    for (index, ((part, span), name)) in source.parts.iter().zip(&spans).zip(&names).enumerate() {
         let unread = if part.is_read { String::new() } else { paint(FAINT, ", not read whole").to_string() };
-        let text = format!("{span:<width$}  {}  {}{unread}", visible(&part.name), what(part.kind));
+        let pad = " ".repeat(name_width - name.width());
+        let text = format!("{span:<width$}  {name}{pad}  {}{unread}", what(part.kind));
         line(out, if index == 0 { "sources" } else { "" }, &text)?;
     }
     for (index, gap) in source.gaps.iter().enumerate() {

@@ -289,6 +289,14 @@ fn what_a_damaged_file_lacks_comes_from_another() {
             assert_eq!(alive(&*both, revision), alive(&*whole, revision), "{revision}");
         }
     }
+    // What it lost is no contradiction.
+    let mut early = database(&nights.story, 1100, None, false);
+    early[40 * 4096..41 * 4096].fill(0);
+    let early = (nights.path("early.db"), early);
+    fs::write(&early.0, early.1).unwrap();
+    let later = nights.night("later.db", 1787, Some(1700));
+    let both = open(&[&early.0, &later]).unwrap();
+    assert!(both.left_out().iter().all(|sentence| sentence.contains("in none of the sources")), "{:?}", both.left_out());
 }
 
 /// A recording of a part of the recorded cluster's history.

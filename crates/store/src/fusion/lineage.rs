@@ -25,6 +25,8 @@ pub(super) struct Witness<'a> {
     name: &'a str,
     span: RevisionSpan,
     has_all_keys: bool,
+    /// Whether it may lack what it should have.
+    is_damaged: bool,
     evidence: Evidence<'a>,
 }
 
@@ -53,31 +55,38 @@ impl<'a> Witness<'a> {
             Held::Open(source) => Evidence::Open(&**source),
             Held::Closed { peek, .. } => Evidence::Closed(peek.as_deref()?),
         };
-        Some(Self { name: &part.name, span: part.span, has_all_keys: part.has_all_keys(), evidence })
+        let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
+        Some(Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence })
     }
 
     /// A file that was opened.
     pub(super) fn opened(part: &'a Part, source: &'a dyn Source) -> Self {
-        Self { name: &part.name, span: part.span, has_all_keys: part.has_all_keys(), evidence: Evidence::Open(source) }
+        let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
+        Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence: Evidence::Open(source) }
     }
 
     /// A live etcd.
     pub(super) fn live(name: &'a str, span: RevisionSpan, source: &'a dyn Source) -> Self {
-        Self { name, span, has_all_keys: true, evidence: Evidence::Live(source) }
+        Self { name, span, has_all_keys: true, is_damaged: false, evidence: Evidence::Live(source) }
+    }
+
+    /// Whether what it does not have was never there.
+    fn lacks_nothing(&self) -> bool {
+        self.has_all_keys && !self.is_damaged
     }
 
     fn complete_after(&self) -> i64 {
         self.span.compacted.map_or(0, |compacted| compacted.0)
     }
 
-    /// What it certainly has of one revision.
-    async fn changes(&self, revision: i64) -> Result<Vec<Event>> {
+    /// What it certainly has of one revision; `None` where a page is damaged.
+    async fn changes(&self, revision: i64) -> Result<Option<Vec<Event>>> {
         let revision = Revision(revision);
         let found = match self.evidence {
-            Evidence::Closed(peek) => peek.changes(revision).unwrap_or_default(),
-            Evidence::Open(source) | Evidence::Live(source) => events(source, KeyRange::all(), revision, revision).await?,
+            Evidence::Closed(peek) => peek.changes(revision),
+            Evidence::Open(source) | Evidence::Live(source) => Some(events(source, KeyRange::all(), revision, revision).await?),
         };
-        Ok(certain(found))
+        Ok(found.map(certain))
     }
 
     /// What it certainly has of the time up to a revision, the newest first; of a live etcd the keys that were not written since, without
@@ -174,7 +183,7 @@ async fn first_difference(older: &Witness<'_>, newer: &Witness<'_>, first: i64, 
 
 /// Whether two differ at a revision, with the evidence; `None` where one has nothing of it.
 async fn differs(one: &Witness<'_>, other: &Witness<'_>, revision: i64) -> Result<Option<Option<String>>> {
-    let (ours, theirs) = (one.changes(revision).await?, other.changes(revision).await?);
+    let (ours, theirs) = (one.changes(revision).await?.unwrap_or_default(), other.changes(revision).await?.unwrap_or_default());
     if ours.is_empty() || theirs.is_empty() {
         return Ok(None);
     }
@@ -192,11 +201,11 @@ async fn of_some_keys(older: &Witness<'_>, newer: &Witness<'_>, first: i64) -> R
     let mut is_shared = false;
     let held = partial.written_upto(older.span.newest.0).await?;
     for event in held.iter().take_while(|event| event.revision.0 >= first).take(COMPARED) {
-        let theirs = other.changes(event.revision.0).await?;
+        let Some(theirs) = other.changes(event.revision.0).await? else { continue };
         let same_key = theirs.iter().find(|their| their.key_value.key == event.key_value.key);
         match same_key {
             Some(their) if is_same(event, their) => is_shared = true,
-            None if theirs.is_empty() || !other.has_all_keys => {}
+            None if theirs.is_empty() || !other.lacks_nothing() => {}
             their => {
                 let their = their.or(theirs.first());
                 conflict = Some(disagreement(event.revision.0, (partial.name, Some(event)), (other.name, their)));
@@ -222,19 +231,21 @@ async fn apart(older: &Witness<'_>, newer: &Witness<'_>) -> Result<Verdict> {
     let mut is_shared = false;
     let mut seen = HashSet::new();
     for event in survivors.iter().filter(|event| seen.insert(event.key_value.key.clone()) && event.kind == EventKind::Put) {
-        let key = &event.key_value.key;
+        let Some(theirs) = older.changes(event.revision.0).await? else { continue };
+        match theirs.iter().find(|their| their.key_value.key == event.key_value.key) {
+            Some(their) if is_same(event, their) => is_shared = true,
+            None if !older.lacks_nothing() => {}
+            their => {
+                let their = their.or(theirs.first());
+                conflict = Some(disagreement(event.revision.0, (newer.name, Some(event)), (older.name, their)));
+                continue;
+            }
+        }
         // A log may lack versions in between.
         let is_last = matches!(event.origin, Origin::Db | Origin::Live);
-        let last = last_of.get(key).filter(|last| is_last && last.revision > event.revision);
-        if let Some(last) = last {
-            conflict = Some(unchanged(event, newer.name, last, older.name));
-            continue;
-        }
-        let theirs = older.changes(event.revision.0).await?;
-        match theirs.iter().find(|their| their.key_value.key == *key) {
-            Some(their) if is_same(event, their) => is_shared = true,
-            None if !older.has_all_keys => {}
-            their => conflict = Some(disagreement(event.revision.0, (newer.name, Some(event)), (older.name, their.or(theirs.first())))),
+        let later = last_of.get(&event.key_value.key).filter(|last| is_last && last.revision > event.revision);
+        if let Some(later) = later {
+            conflict = Some(unchanged(event, newer.name, later, older.name));
         }
     }
     Ok(conflict.map_or(if is_shared { Verdict::Agree } else { Verdict::Unknown }, Verdict::Conflict))

@@ -77,6 +77,14 @@ impl Live {
         let newest = (0..fused.parts.len()).max_by_key(|&number| (fused.parts[number].has_all_keys(), fused.parts[number].newest()));
         let Some(number) = newest else { return Ok(Verdict::Agree) };
         let (part, source, span) = (&fused.parts[number], fused.source(number)?, self.source.span().await?);
+        let newest = fused.span_of_files().newest;
+        if span.newest < newest {
+            let problem = format!(
+                "its newest revision is {}, older than the {newest} of the files: it was restored from a backup, or is a member that is behind",
+                span.newest
+            );
+            return Err(Error::Format { path: self.name.to_string(), problem });
+        }
         self.note_gap(fused, span);
         // A learner does not give single revisions back.
         if !self.source.serves_watches().await {

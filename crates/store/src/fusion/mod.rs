@@ -65,7 +65,8 @@ impl Fused {
     pub(crate) fn new(mut parts: Vec<Part>, beside: Option<Beside>) -> Result<Self> {
         check_cluster_ids(&parts)?;
         // Nothing of a file has to be waited for.
-        let unproven = check_neighbours(&parts).now_or_never().unwrap_or(Ok(Vec::new()))?;
+        let checked = check_neighbours(&parts).now_or_never();
+        let unproven = checked.ok_or_else(|| not_readable(&names(&parts, None)))??;
         for part in &mut parts {
             if let Held::Closed { peek, .. } = &mut part.held {
                 *peek = None;
@@ -269,6 +270,10 @@ fn names(parts: &[Part], live: Option<&Live>) -> String {
 fn not_of_one_cluster(path: &str, conflict: &str) -> Error {
     let problem = format!("these are not of one etcd cluster: {conflict}; give the files of one cluster only");
     Error::Format { path: path.to_owned(), problem }
+}
+
+fn not_readable(path: &str) -> Error {
+    Error::Format { path: path.to_owned(), problem: "cannot be compared with each other; name fewer files".to_owned() }
 }
 
 fn replaced(problem: &str, whole: &Part) -> String {

@@ -95,8 +95,10 @@ struct Pooled {
     source: Arc<dyn Source>,
 }
 
-/// Files of together so many bytes stay open; their indexes take about a tenth of that.
-pub(super) const POOL_BYTES: u64 = 512 << 20;
+/// Two files stay open however large they are: one question often reads two.
+pub(super) const POOL_FILES: usize = 2;
+/// Of more, those of together so many bytes; their indexes take about a tenth of that.
+pub(super) const POOL_BYTES: u64 = 4 << 30;
 
 impl Pool {
     /// The source of a part, opened if need be.
@@ -116,7 +118,7 @@ impl Pool {
         let source: Arc<dyn Source> = open()?.into();
         let _ = part.damage.set(source.damage().to_vec());
         pooled.push(Pooled { part: number, bytes, source: Arc::clone(&source) });
-        while pooled.len() > 1 && pooled.iter().map(|pooled| pooled.bytes).sum::<u64>() > POOL_BYTES {
+        while pooled.len() > POOL_FILES && pooled.iter().map(|pooled| pooled.bytes).sum::<u64>() > POOL_BYTES {
             let first = pooled.remove(0);
             let mut late = parts[first.part].late();
             *late = first.source.late_damage();

@@ -1,6 +1,6 @@
 //! Which of several sources are read for which revisions, so that of thousands only those are open that a question needs at a time.
 
-use super::part::{Held, POOL_BYTES, Part};
+use super::part::{Held, POOL_BYTES, POOL_FILES, Part};
 
 /// Revisions that are read from the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,8 @@ pub(super) struct Segment {
 
 /// Whether the files that may have something of the revisions from `from` on can all be open at once.
 pub(super) fn fits(parts: &[Part], from: i64) -> bool {
-    parts.iter().filter(|part| part.newest() >= from).map(closed_bytes).sum::<u64>() <= POOL_BYTES
+    let closed: Vec<u64> = parts.iter().filter(|part| part.newest() >= from).map(closed_bytes).filter(|&bytes| bytes > 0).collect();
+    closed.len() <= POOL_FILES || closed.iter().sum::<u64>() <= POOL_BYTES
 }
 
 /// Says which parts are read for the revisions from `from` to `to`.
@@ -55,10 +56,10 @@ fn of_stretch(parts: &[Part], from: i64, to: i64) -> Vec<usize> {
     closed
         .sort_by_key(|&number| (parts[number].complete_after() >= from, parts[number].complete_after().max(from), parts[number].newest()));
     let mut bytes = 0;
-    for number in closed {
+    for (place, number) in closed.into_iter().enumerate() {
         let is_complete = parts[number].complete_after() < from;
         bytes += closed_bytes(&parts[number]);
-        if bytes > closed_bytes(&parts[number]) && (!is_complete || bytes > POOL_BYTES) {
+        if place > 0 && (!is_complete || (place >= POOL_FILES && bytes > POOL_BYTES)) {
             break;
         }
         chosen.push(number);

@@ -38,6 +38,7 @@ pub(super) async fn run(global: &GlobalArgs, targets: &[String], out: &mut Outpu
             }
         }
     }
+    of_one_cluster(&members).await?;
     let revision = common_revision(global, &members)?;
     let comparison = compare(&members, revision).await?;
     match global.format()? {
@@ -86,6 +87,23 @@ fn sources(global: &GlobalArgs, targets: &[String]) -> Result<Vec<(String, Box<d
         return Err(Error::new(format!("{name} holds API objects, and no member's keys")).hint("name snapshots or data dirs"));
     }
     Ok(sources)
+}
+
+/// Refuses members that say they are of different clusters. A file's status waits for its checksum, which is not asked for that.
+async fn of_one_cluster(members: &[Member]) -> Result<()> {
+    let mut first: Option<(&str, String)> = None;
+    for member in members.iter().filter(|member| is_url(&member.name) || member.source.member().is_some()) {
+        let Some(id) = member.source.status().await?.cluster_id else { continue };
+        match &first {
+            Some((name, known)) if *known != id => {
+                let problem = format!("{name} is of cluster {known}, {} of cluster {id}", member.name);
+                return Err(Error::new(problem).hint("name the members of one cluster"));
+            }
+            Some(_) => {}
+            None => first = Some((&member.name, id)),
+        }
+    }
+    Ok(())
 }
 
 /// The revision that is asked for, or the newest that all members have.
