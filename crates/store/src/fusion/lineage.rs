@@ -15,8 +15,10 @@ use super::part::{Held, Part};
 use crate::load::Peek;
 use crate::{At, Event, EventKind, KeyRange, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
 
-/// So many changes of a file that is not opened are compared, the newest of those that both can have.
+/// So many changes are compared at least, the newest of those that both can have.
 const COMPARED: usize = 256;
+/// Of a file that was opened they are looked for among so many revisions first.
+const LOOKED_AT: i64 = 4096;
 /// So many revisions are looked at for one of which both have changes.
 const TRIED: i64 = 16;
 
@@ -95,11 +97,7 @@ impl<'a> Witness<'a> {
         let revision = Revision(revision);
         let found = match self.evidence {
             Evidence::Closed(peek) => peek.written_upto(revision, COMPARED).unwrap_or_default(),
-            Evidence::Open(source) => {
-                let mut found = events(source, KeyRange::all(), Revision(1), revision).await?;
-                found.reverse();
-                found
-            }
+            Evidence::Open(source) => newest_events(source, revision).await?,
             Evidence::Live(source) => {
                 let listing = source.range(KeyRange::all(), At::Newest, Want::Keys).await?;
                 let entries: Vec<_> = listing.entries.try_collect().await?;
@@ -135,6 +133,20 @@ pub(super) async fn events(source: &dyn Source, keys: KeyRange, from: Revision, 
         }
     }
     Ok(found)
+}
+
+/// The newest changes up to a revision, the newest first: `COMPARED` or more of them, or all there are.
+async fn newest_events(source: &dyn Source, upto: Revision) -> Result<Vec<Event>> {
+    let mut revisions = LOOKED_AT;
+    loop {
+        let from = Revision((upto.0 - revisions).max(1));
+        let mut found = certain(events(source, KeyRange::all(), from, upto).await?);
+        if found.len() >= COMPARED || from == Revision(1) {
+            found.reverse();
+            return Ok(found);
+        }
+        revisions *= 16;
+    }
 }
 
 /// Without what was only recovered.
