@@ -204,6 +204,24 @@ fn what_no_source_has_is_reported_by_every_command() {
     assert!(text(&page.stdout).contains("1101 to 1237, between "), "{}", text(&page.stdout));
 }
 
+/// What was deleted between two snapshots is not there after them, though nobody saw it go.
+#[test]
+fn decisions_after_a_gap_are_explained_by_the_state_after_it() {
+    let nights = Nights::new();
+    let (one, two) = (nights.night("one.db", 600, None), nights.night("two.db", 1787, Some(900)));
+    let told = |files: &[&Path]| {
+        let output = ketcd(files, &["explain", "--all", "--no-remedies", "-o", "ndjson"]);
+        let (lines, said) = (lines(&output), text(&output.stderr).to_owned());
+        let late = lines.into_iter().filter(|line| line["attempt"]["revision"].as_i64() > Some(900));
+        let told: Vec<_> =
+            late.map(|line| [&line["pod"], &line["attempt"]["node"], &line["message"], &line["verdict"]].map(Clone::clone)).collect();
+        (told, said)
+    };
+    let ((whole, _), (fused, said)) = (told(&[&capture("k120-story/snapshot.db.zst")]), told(&[&one, &two]));
+    assert!(!whole.is_empty() && fused == whole, "{whole:?}\n{fused:?}");
+    assert_eq!(said.matches("revisions 602 to 899 cannot be read; attempts within them are missing").count(), 1, "{said}");
+}
+
 #[test]
 fn a_restored_cluster_is_refused_with_the_first_revision_that_differs() {
     let nights = Nights::new();
