@@ -121,17 +121,17 @@ impl<'s> Feed<'s> {
         take: &mut dyn FnMut(WatchedVersion) -> Result<()>,
     ) -> Result<()> {
         let mut chunks = self.session.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
-        // Up to where missing revisions were told, in one piece though some of their changes are left.
-        let mut told = Revision(0);
+        // Missing revisions before this one are reported already, in one piece though some of their changes are left.
+        let mut reported = Revision(0);
         while let Some(chunk) = chunks.next().await {
             let mut events = Vec::with_capacity(chunk.len());
             for item in chunk {
                 match item? {
                     WatchItem::Event(event) => events.push(event),
-                    WatchItem::Gap { from, .. } if from < told => {}
+                    WatchItem::Gap { from, .. } if from < reported => {}
                     WatchItem::Gap { from, mut to } => {
                         if let Some(between) = self.between(&ranges, from).await? {
-                            (to, told) = (between.next.before(), between.next);
+                            (to, reported) = (between.next.before(), between.next);
                             events.extend(between.deletions);
                         }
                         note(&format!("revisions {from} to {to} cannot be read; attempts within them are missing"));

@@ -250,7 +250,7 @@ fn a_restored_cluster_is_refused_with_the_first_revision_that_differs() {
 }
 
 #[test]
-fn clusters_that_share_nothing_are_told_to() {
+fn sources_that_share_nothing_are_reported() {
     let nights = Nights::new();
     let early: Vec<Event> = nights.story.iter().filter(|event| event.revision.0 <= 40).cloned().collect();
     let one = nights.write("one.db", &early, 40, None, false);

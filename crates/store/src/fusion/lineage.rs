@@ -282,11 +282,11 @@ pub(super) fn is_same(one: &Event, other: &Event) -> bool {
 
 /// Says what two sources have of one revision.
 pub(super) fn disagreement(revision: i64, one: (&str, Option<&Event>), other: (&str, Option<&Event>)) -> String {
-    let told = |(name, event): (&str, Option<&Event>)| match event {
+    let held = |(name, event): (&str, Option<&Event>)| match event {
         Some(event) => format!("{name} has {} {}", String::from_utf8_lossy(&event.key_value.key), digest(event)),
         None => format!("{name} has no change that is still alive"),
     };
-    format!("they disagree about revision {revision}: {}, {}", told(one), told(other))
+    format!("they disagree about revision {revision}: {}, {}", held(one), held(other))
 }
 
 /// Says that a key which the newer source has unchanged was changed in the older one.
