@@ -179,9 +179,12 @@ impl Auth {
         self.permits(by, key, range_end, Access::Write) && (!prev_kv || self.permits(by, key, range_end, Access::Read))
     }
 
-    /// Whether the revoking of a lease with these keys is allowed.
-    pub(super) fn permits_revoke<'k>(&self, by: &Author, mut attached: impl Iterator<Item = &'k [u8]>) -> bool {
-        attached.all(|key| self.permits(by, key, &[], Access::Write))
+    /// Whether the revoking of a lease with these keys is allowed. `None` where releases disagree: newer ones let a user with the role root do it
+    /// whatever it knew of users and roles (etcd v3.4.23 and v3.7.3, `LeaseRevoke` and `checkLeasePutsKeys` of the apply for auth).
+    pub(super) fn permits_revoke<'k>(&self, by: &Author, mut attached: impl Iterator<Item = &'k [u8]>) -> Option<bool> {
+        let permits = attached.all(|key| self.permits(by, key, &[], Access::Write));
+        let is_root = self.users.get(&by.user).is_some_and(|roles| roles.contains(ROOT));
+        (permits || !is_root).then_some(permits)
     }
 
     /// Whether a transaction is allowed: all that any branch of it does, whichever is run. `None` where releases disagree: only newer ones
@@ -314,6 +317,14 @@ mod tests {
         };
         let outer =
             TxnRequest { success: vec![RequestOp { request: Some(Operation::RequestTxn(inner.clone())) }], ..TxnRequest::default() };
+        let revoke = |user: &str, revision, keys: &[&'static str]| {
+            auth.permits_revoke(&Author { user: user.into(), revision }, keys.iter().map(|key| key.as_bytes()))
+        };
+        assert_eq!(
+            (revoke("ann", 7, &["/a/1"]), revoke("ann", 6, &["/a/1"]), revoke("root", 7, &["/b"])),
+            (Some(true), Some(false), Some(true))
+        );
+        assert_eq!((revoke("root", 6, &["/b"]), revoke("root", 6, &[])), (None, Some(true)));
         let none = |_: i64| std::iter::empty::<&[u8]>();
         assert_eq!(auth.permits_txn(&ann, &inner, &none), Some(false));
         assert_eq!(auth.permits_txn(&ann, &outer, &none), None);

@@ -163,7 +163,7 @@ impl<'a> Store<'a> {
             Request::LeaseRevoke(lease) => {
                 let by = author();
                 require(!self.around.alarms_refuse(Asked::Other)?)?;
-                require(!self.around.auth_refuses(|auth| Some(auth.permits_revoke(&by, self.attached(*lease))))?)?;
+                require(!self.around.auth_refuses(|auth| auth.permits_revoke(&by, self.attached(*lease)))?)?;
                 self.around.leases.remove(lease);
                 let keys = self.attached.remove(lease).unwrap_or_default();
                 keys.iter().for_each(|key| self.remove(key, main));
