@@ -14,7 +14,7 @@ use super::output::{Color, Format};
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, a recording, or API objects as kubectl prints them.
+    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as kubectl prints them.
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, whatever they
     /// are; the revisions that none of them has are reported, and files of different clusters are refused. Of many snapshots each is opened when

@@ -111,8 +111,8 @@ impl Source for Attended {
         self.inner.is_one_moment()
     }
 
-    fn copies_values(&self) -> bool {
-        self.inner.copies_values()
+    fn reads_before(&self) -> bool {
+        self.inner.reads_before()
     }
 
     fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {

@@ -146,10 +146,10 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<'_, D>, read: Read<E
     }
 }
 
-/// A follower that holds no values which the source can give again.
+/// A follower that holds no versions which the source can give again.
 fn follower(session: &Session) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
     let follower = Follower::new(decoding(session));
-    if session.source.copies_values() { follower.asking(|version| session.source.read_before(version)) } else { follower }
+    if session.source.reads_before() { follower.asking(|version| session.source.read_before(version)) } else { follower }
 }
 
 fn decoding(session: &Session) -> impl Fn(&KeyValue) -> Body + Send + '_ {

@@ -14,13 +14,15 @@ const RECENT_BYTES: usize = 4 << 20;
 
 /// Pairs each event with the version before it.
 ///
-/// Memory: one [`KeyValue`] for each live key, whose bytes are slices of the source where that is a file, and the decoded objects of at most 4 MiB of stored bytes.
+/// Memory: one [`KeyValue`] for each live key, unless its source is asked for them ([`Self::asking`]), and the decoded objects of at most 4 MiB
+/// of stored bytes.
 pub struct Follower<'p, D> {
     decode: D,
-    /// Returns the version before; then values are not kept.
+    /// Returns the version before; then none is kept.
     past: Option<Box<Past<'p>>>,
     last: HashMap<Bytes, KeyValue>,
-    recent: HashMap<Bytes, Arc<Object>>,
+    /// With the revision of each.
+    recent: HashMap<Bytes, (Revision, Arc<Object>)>,
     /// Stored bytes of all objects put there since it was empty.
     recent_bytes: usize,
     /// The end of the last gap: what was seen before it may have changed since.
@@ -36,7 +38,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
         Self { decode, past: None, last: HashMap::new(), recent: HashMap::new(), recent_bytes: 0, gap: Revision(0) }
     }
 
-    /// Lets versions be read again from where they came, so that none is kept: for sources whose values take memory.
+    /// Lets versions be read again from where they came, so that none is kept.
     #[must_use]
     pub fn asking(mut self, past: impl Fn(&KeyValue) -> Option<KeyValue> + Send + 'p) -> Self {
         self.past = Some(Box::new(past));
@@ -95,33 +97,31 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
     fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> ObjectVersion {
         let object = self.recent.remove(key);
-        let Some(last) = self.last.get(key) else { return ObjectVersion::Unreadable };
+        let read = self.past.as_ref().and_then(|past| past(now));
+        let Some(last) = self.last.get(key).or(read.as_ref()) else { return ObjectVersion::Unreadable };
         let follows = match kind {
             EventKind::Put => now.follows(last),
             EventKind::Delete => last.mod_revision > self.gap,
         };
-        if !follows {
-            return ObjectVersion::Unreadable;
+        match object {
+            _ if !follows => ObjectVersion::Unreadable,
+            Some((revision, object)) if revision == last.mod_revision => ObjectVersion::Object(object),
+            _ => ObjectVersion::from((self.decode)(last)),
         }
-        if let Some(object) = object {
-            return ObjectVersion::Object(object);
-        }
-        let Some(past) = &self.past else { return ObjectVersion::from((self.decode)(last)) };
-        let read = past(now).filter(|read| read.mod_revision == last.mod_revision);
-        read.map_or(ObjectVersion::Unreadable, |read| ObjectVersion::from((self.decode)(&read)))
     }
 
     fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &ObjectVersion) {
-        let bytes = key_value.value.len();
-        let value = if self.past.is_some() { Bytes::new() } else { key_value.value };
-        self.last.insert(key.clone(), KeyValue { value, ..key_value });
+        let (bytes, revision) = (key_value.value.len(), key_value.mod_revision);
+        if self.past.is_none() {
+            self.last.insert(key.clone(), key_value);
+        }
         if let ObjectVersion::Object(object) = after {
             self.recent_bytes += bytes;
             if self.recent_bytes > RECENT_BYTES {
                 self.recent.clear();
                 self.recent_bytes = bytes;
             }
-            self.recent.insert(key.clone(), Arc::clone(object));
+            self.recent.insert(key.clone(), (revision, Arc::clone(object)));
         }
     }
 }

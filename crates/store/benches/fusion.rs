@@ -3,17 +3,16 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod heap;
 #[path = "../../../tests/support/snapshot.rs"]
 mod snapshot;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use heap::measure;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
 const NIGHTS: i64 = 365;
@@ -22,29 +21,6 @@ const CHANGES: i64 = 3000;
 const RECENT: i64 = 300;
 const OBJECTS: i64 = 2000;
 const VALUE: usize = 1000;
-
-/// Counts the bytes that are held, and the most that ever were.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// A change at a revision: some objects change often, others hardly ever.
 fn change(main: i64, versions: &BTreeMap<i64, KeyValue>) -> (i64, KeyValue) {
@@ -92,17 +68,6 @@ fn write(directory: &Path) -> Vec<PathBuf> {
         files.push(path);
     }
     files
-}
-
-/// Runs `work` and prints how long it took and the heap it needed at its peak.
-fn measure<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
-    let begun = Instant::now();
-    let done = work();
-    let (seconds, heap) = (begun.elapsed().as_secs_f64(), MOST.load(Ordering::Relaxed) - before);
-    println!("{what:<52} {seconds:>8.3} s {:>8.1} MiB of heap", heap as f64 / f64::from(1 << 20));
-    done
 }
 
 fn open(files: &[PathBuf]) -> Box<dyn Source> {

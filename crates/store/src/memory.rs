@@ -102,8 +102,8 @@ impl Source for MemorySource {
         self.versions.is_one_moment()
     }
 
-    fn copies_values(&self) -> bool {
-        self.versions.is_volatile()
+    fn reads_before(&self) -> bool {
+        !self.is_one_moment()
     }
 
     fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {

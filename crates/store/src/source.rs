@@ -89,12 +89,12 @@ pub trait Source: Send + Sync {
         })
     }
 
-    /// Whether each value that is returned is a copy in memory, and [`Self::read_before`] gives it again.
-    fn copies_values(&self) -> bool {
+    /// Whether [`Self::read_before`] gives versions again, so that none has to be kept.
+    fn reads_before(&self) -> bool {
         false
     }
 
-    /// Returns the newest version of a key before this one or this deletion, where values are copied.
+    /// Returns the newest version of a key before this one or this deletion, at the cost of a look into an index.
     fn read_before(&self, _version: &KeyValue) -> Option<KeyValue> {
         None
     }

@@ -169,11 +169,6 @@ impl Versions {
         (!last.deleted).then(|| self.key_value(last, Want::Values))
     }
 
-    /// Whether another process writes what values lie in.
-    pub(super) fn is_volatile(&self) -> bool {
-        self.images.iter().any(|image| image.volatile.is_some())
-    }
-
     /// The changes of some keys from `from` to `to`, both included, as places in the index, ascending.
     pub(super) fn changes(&self, keys: Range<u32>, from: Revision, to: Revision) -> Changes {
         let first = self.versions.partition_point(|version| version.main < from.0);

@@ -1,0 +1,93 @@
+//! What a year of recordings costs: a file an hour and a state a day, the time of each question and the heap it needs at its peak.
+//! `cargo bench -p ketcd-store --bench recording`; the numbers are in BENCHMARKS.md. `KETCD_RECORDING_DIR=DIR` keeps the recording there.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+mod heap;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use heap::measure;
+use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
+
+const HOURS: i64 = 365 * 24;
+/// Changes of an hour.
+const CHANGES: i64 = 120;
+const OBJECTS: i64 = 2000;
+const VALUE: usize = 600;
+
+/// A change at a revision: some objects change often, others hardly ever.
+fn change(main: i64, versions: &BTreeMap<Bytes, KeyValue>) -> KeyValue {
+    let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
+    let number = if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) };
+    let key = Bytes::from(format!("/registry/configmaps/lab/c{number:04}"));
+    let before = versions.get(&key);
+    let value = format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"n\":\"{main}\",\"text\":\"{}\"}}}}", "x".repeat(VALUE));
+    KeyValue {
+        value: Bytes::from(value),
+        create_revision: before.map_or(Revision(main), |before| before.create_revision),
+        mod_revision: Revision(main),
+        version: before.map_or(1, |before| before.version + 1),
+        replaced: Revision(0),
+        lease: 0,
+        key,
+    }
+}
+
+/// Records a year; a file is full with the changes of an hour.
+fn record(directory: &Path) {
+    let options = RecorderOptions { file_bytes: 1, ..RecorderOptions::default() };
+    let scope = Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() };
+    let mut recorder = Recorder::open(directory, &scope, options).unwrap();
+    recorder.begin_after(Revision(1));
+    let mut versions: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
+    for hour in 0..HOURS {
+        for main in (hour * CHANGES).max(1) + 1..=(hour + 1) * CHANGES {
+            let key_value = change(main, &versions);
+            versions.insert(key_value.key.clone(), key_value.clone());
+            let revision = Revision(main);
+            let event =
+                Event { revision, sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Live, sources: Sources::default() };
+            recorder.change(&event).unwrap();
+        }
+        recorder.complete(Revision((hour + 1) * CHANGES)).unwrap();
+        recorder.flush().unwrap();
+        if hour % 24 == 23 {
+            recorder.begin_state(Revision((hour + 1) * CHANGES)).unwrap();
+            versions.values().for_each(|entry| recorder.state_entry(entry).unwrap());
+            recorder.end_state().unwrap();
+        }
+    }
+}
+
+fn state(source: &dyn Source, at: At) -> usize {
+    let listing = source.range(KeyRange::all(), at, Want::Values).now_or_never().unwrap().unwrap();
+    listing.entries.try_fold(0, |count, _| async move { Ok(count + 1) }).now_or_never().unwrap().unwrap()
+}
+
+fn changes(source: &dyn Source, keys: KeyRange, from: Revision) -> usize {
+    let items = source.watch(keys, from, Until::Forever).map(Result::unwrap);
+    items.filter(|item| std::future::ready(matches!(item, WatchItem::Event(_)))).count().now_or_never().unwrap()
+}
+
+fn main() {
+    let kept = std::env::var_os("KETCD_RECORDING_DIR").map(PathBuf::from);
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = kept.as_deref().unwrap_or(temporary.path());
+    if std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none()) {
+        measure("recording a year", || record(directory));
+    }
+    let files: Vec<u64> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).collect();
+    println!("{} files, {:.0} MiB, {} revisions", files.len(), files.iter().sum::<u64>() as f64 / f64::from(1 << 20), HOURS * CHANGES);
+    let path = directory.to_str().unwrap().to_owned();
+    let source = measure("opening it", || load::open(&[path], &|_| None).unwrap());
+    measure("the newest state", || state(&*source, At::Newest));
+    measure("the state of a revision half a year ago", || state(&*source, At::Revision(Revision(HOURS * CHANGES / 2))));
+    let day = Revision(HOURS * CHANGES - 24 * CHANGES);
+    measure("the changes of the last day", || changes(&*source, KeyRange::all(), day));
+    measure("every change of one object", || changes(&*source, KeyRange::key("/registry/configmaps/lab/c1007"), Revision(1)));
+}
