@@ -239,12 +239,23 @@ impl Decoder {
     /// As [`Decoder::decode`], but appends the object's JSON to `out`, compact and with its members sorted, and returns the unknown fields.
     /// Nothing is appended where the value is opaque.
     pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        let written = self.text(key, value, mod_revision, out);
-        match &written {
+        let written = self.decode_text_quietly(key, value, mod_revision, out);
+        self.report(key, mod_revision, &written);
+        written
+    }
+
+    /// As [`Decoder::decode_text`], but reports nothing: for values that several threads decode at once, and whose order is kept by reporting
+    /// them later.
+    pub fn decode_text_quietly(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
+        self.text(key, value, mod_revision, out)
+    }
+
+    /// Reports what [`Decoder::decode_text_quietly`] returned.
+    pub fn report(&self, key: &[u8], mod_revision: i64, written: &Result<Vec<UnknownField>, Opaque>) {
+        match written {
             Ok(unknown) => self.report_unknown(key, unknown),
             Err(opaque) => self.report_opaque(key, mod_revision, opaque),
         }
-        written
     }
 
     /// Appends the JSON of the object's `metadata` as [`Decoder::decode_text`] does of the object. The rest is not looked at, and nothing is reported.

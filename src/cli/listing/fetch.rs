@@ -4,16 +4,20 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 
 use super::Sink;
+use super::texts::{Picked, Text, texts};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use crate::render::table::row_fields;
 use ketcd_kube::{
-    Address, Body as Decoded, Decoder, FieldSelector, Kind, LabelSelector, Object, ObjectPath, Opaque, RegistryKey, Resource,
+    Address, Body as Decoded, Decoder, FieldSelector, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey, Resource,
 };
 use ketcd_store::{KeyRange, KeyValue, Want};
+
+/// So many entries that are there are taken at once.
+const AT_ONCE: usize = 256;
 
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,6 +72,36 @@ impl From<Decoded> for Body {
     }
 }
 
+/// Which keys are asked for.
+struct Asked<'p> {
+    prefix: &'p str,
+    /// The kind of all of them,
+    kind: Option<&'p Arc<Kind>>,
+    /// or those by which the kind of each is known.
+    kinds: Option<&'p Kinds>,
+    /// Whether keys count that say nothing of an object.
+    counts_others: bool,
+    /// The only namespace.
+    namespace: Option<&'p str>,
+}
+
+impl Asked<'_> {
+    /// Returns what a key says, `Some(None)` where it says nothing of an object; `None` where it is not asked for.
+    #[allow(clippy::option_option)]
+    fn pick<'e>(&'e self, key: &'e [u8]) -> Option<Option<ObjectPath<'e>>> {
+        let object = match (self.kind, self.kinds) {
+            (Some(kind), _) => own_key(kind, self.prefix, key),
+            (None, Some(kinds)) => RegistryKey::parse(self.prefix, key, kinds).object(),
+            (None, None) => None,
+        };
+        let is_asked_for = match object {
+            Some(object) => self.namespace.is_none_or(|wanted| object.namespace == Some(wanted)),
+            None => self.counts_others,
+        };
+        is_asked_for.then_some(object)
+    }
+}
+
 /// Reads, filters, decodes.
 pub(super) struct Fetch<'a> {
     session: &'a Session,
@@ -114,26 +148,16 @@ impl<'a> Fetch<'a> {
             // A raw key may be meant as the directory it looks like.
             ranges.push(KeyRange::prefix(format!("{key}/")));
         }
+        // Below a kind's prefix, a key of another shape is none of its objects.
+        let asked = Asked { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
         let mut found = 0;
         for range in ranges {
-            let mut entries = match self.session.range(range, self.want()).await {
+            let entries = match self.session.range(range, self.want()).await {
                 // The key itself was it.
                 Err(error) if error.refusal().is_some() && found > 0 => break,
                 listing => listing?.entries,
             };
-            while self.wanted > 0
-                && let Some(entry) = entries.next().await.transpose()?
-            {
-                let object = match (address.kind(), kinds) {
-                    (Some(kind), _) => own_key(kind, prefix, &entry.key),
-                    (None, Some(kinds)) => RegistryKey::parse(prefix, &entry.key, kinds).object(),
-                    (None, None) => None,
-                };
-                // Below a kind's prefix, a key of another shape is none of its objects.
-                if object.is_some() || address.kind().is_none() {
-                    found += self.entry(&entry, object, sink, out)?;
-                }
-            }
+            found += self.picked(entries, &asked, sink, out).await?;
         }
         Ok(found)
     }
@@ -142,14 +166,38 @@ impl<'a> Fetch<'a> {
     pub(super) async fn everything(&mut self, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
         let prefix = self.session.prefix().await?;
         let kinds = self.session.kinds().await?;
-        let mut entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
+        let entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
+        let namespace = self.session.args.namespace.as_deref();
+        let asked = Asked { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
+        self.picked(entries, &asked, sink, out).await
+    }
+
+    /// Hands over those of `entries` that are asked for, and returns how many they were.
+    async fn picked(
+        &mut self,
+        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Unpin,
+        asked: &Asked<'_>,
+        sink: &mut dyn Sink,
+        out: &mut dyn Write,
+    ) -> Result<usize> {
+        let mut batches = entries.ready_chunks(AT_ONCE);
         let mut found = 0;
         while self.wanted > 0
-            && let Some(entry) = entries.next().await.transpose()?
+            && let Some(batch) = batches.next().await
         {
-            let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object() else { continue };
-            if self.session.args.namespace.as_deref().is_none_or(|wanted| object.namespace == Some(wanted)) {
-                found += self.entry(&entry, Some(object), sink, out)?;
+            let failed = batch.iter().position(|read| read.is_err()).unwrap_or(batch.len());
+            let read = batch[..failed].iter().flatten();
+            let picked: Vec<Picked<'_>> = read.filter_map(|entry| Some((entry, asked.pick(&entry.key)?))).collect();
+            let mut texts =
+                if self.need == Need::Text && !self.filters_objects() { texts(&self.decoder, &picked) } else { Vec::new() }.into_iter();
+            for (entry, object) in picked {
+                let text = texts.next();
+                if self.wanted > 0 {
+                    found += self.entry(entry, object, text, sink, out)?;
+                }
+            }
+            if let Some(failure) = batch.into_iter().nth(failed) {
+                failure?;
             }
         }
         Ok(found)
@@ -163,15 +211,22 @@ impl<'a> Fetch<'a> {
         !self.labels.is_empty() || !self.fields.is_decided_by_key()
     }
 
-    fn entry(&mut self, entry: &KeyValue, key: Option<ObjectPath<'_>>, sink: &mut dyn Sink, out: &mut dyn Write) -> Result<usize> {
+    fn entry(
+        &mut self,
+        entry: &KeyValue,
+        key: Option<ObjectPath<'_>>,
+        text: Option<Text>,
+        sink: &mut dyn Sink,
+        out: &mut dyn Write,
+    ) -> Result<usize> {
         if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
             return Ok(0);
         }
-        let kind = match key.map(|key| key.resource) {
-            Some(Resource::Known(kind)) => Some(kind),
-            _ => None,
+        let kind = kind_of(key);
+        let body = match text {
+            Some(text) => text.reported(&self.decoder, entry),
+            None => self.body(kind, entry),
         };
-        let body = self.body(kind, entry);
         if let Body::Object(object) = &body
             && !(self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
         {
@@ -213,6 +268,14 @@ impl<'a> Fetch<'a> {
 pub(in crate::cli) fn decoder(session: &Session) -> Decoder {
     let decoder = session.reporting_decoder.clone();
     if session.args.show_managed_fields { decoder } else { decoder.without_managed_fields() }
+}
+
+/// The kind that a key says, where it is known.
+pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
+    match key?.resource {
+        Resource::Known(kind) => Some(kind),
+        _ => None,
+    }
 }
 
 /// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.

@@ -7,6 +7,7 @@ mod names;
 mod sort;
 mod tables;
 mod templates;
+mod texts;
 
 use std::io::Write;
 

@@ -1,0 +1,52 @@
+//! JSON of many values at once: made on all cores, handed over and reported in their order.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread;
+
+use super::fetch::{Body, decoder_of, kind_of};
+use ketcd_kube::{Decoder, Kind, ObjectPath, Opaque, UnknownField};
+use ketcd_store::KeyValue;
+
+/// A value that is asked for, and what its key says.
+pub(super) type Picked<'e> = (&'e KeyValue, Option<ObjectPath<'e>>);
+
+/// Fewer values are not worth a thread.
+const LEAST: usize = 32;
+
+/// A value's JSON that nobody was told about yet.
+pub(super) struct Text {
+    json: Vec<u8>,
+    written: Result<Vec<UnknownField>, Opaque>,
+}
+
+impl Text {
+    fn of(decoder: &Decoder, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Self {
+        let mut json = Vec::with_capacity(entry.value.len() * 2);
+        let written = decoder_of(decoder, kind).decode_text_quietly(&entry.key, &entry.value, entry.mod_revision.0, &mut json);
+        Self { json, written }
+    }
+
+    /// Reports what was found, now that it is its turn.
+    pub(super) fn reported(self, decoder: &Decoder, entry: &KeyValue) -> Body {
+        decoder.report(&entry.key, entry.mod_revision.0, &self.written);
+        match self.written {
+            Ok(_) => Body::Text(self.json),
+            Err(opaque) => Body::Opaque(opaque),
+        }
+    }
+}
+
+/// Decodes values on all cores; none where they are too few, or there is one core.
+pub(super) fn texts(decoder: &Decoder, picked: &[Picked<'_>]) -> Vec<Text> {
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(picked.len() / LEAST);
+    if workers < 2 {
+        return Vec::new();
+    }
+    thread::scope(|scope| {
+        let text = |(entry, key): &Picked<'_>| Text::of(decoder, kind_of(*key), entry);
+        let parts = picked.chunks(picked.len().div_ceil(workers));
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(text).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
