@@ -1,43 +1,18 @@
 //! A file is streamed: the heap in use while its values are read does not grow with them. A counting allocator measures it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "support/heap.rs"]
+mod heap;
+
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem, load};
 
-/// Counts the bytes that are held, and the most that ever were.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Runs `work`, which returns how many bytes went by, and holds the heap it needed at its peak against a bound.
 #[track_caller]
 fn check(what: &str, least: usize, bound: usize, work: impl FnOnce() -> usize) {
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
-    let seen = work();
-    let needed = MOST.load(Ordering::Relaxed) - before;
+    let (seen, needed) = heap::peak(work);
     assert!(seen > least, "{what}: {seen} bytes are too few to measure");
     assert!(needed < bound, "{what}: {needed} bytes of heap for {seen} bytes");
 }

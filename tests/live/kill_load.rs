@@ -8,23 +8,7 @@ use etcd_client::{
 };
 
 use crate::etcd::Etcd;
-
-/// Numbers that look random and are the same each time (splitmix64).
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-}
+use crate::random::Random;
 
 /// What a load is about; all of them race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

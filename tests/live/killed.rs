@@ -12,7 +12,8 @@ use futures_util::StreamExt;
 use ketcd_store::{EventKind, KeyRange, Origin, Revision, Until, WatchItem, load};
 
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
-use crate::kill_load::{Load, Random, run};
+use crate::kill_load::{Load, run};
+use crate::random::Random;
 use crate::wal::{ENTRY, records, without_first};
 
 /// A change without its place: key, value (`None`: deleted), create revision, version and lease.

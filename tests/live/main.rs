@@ -24,6 +24,8 @@ mod pki;
 #[path = "../support/pty.rs"]
 mod pty;
 mod quorum;
+#[path = "../support/random.rs"]
+mod random;
 mod read_only;
 mod record;
 mod replay;

@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
 use crate::ketcd::{ketcd, on, open, run, stderr};
-use crate::kill_load::Random;
 use crate::load::{config_map, writer};
+use crate::random::Random;
 use crate::watcher::Watching;
 
 /// The recorder, with small files so that there are many.

@@ -10,35 +10,15 @@ mod snapshot;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
-use heap::measure;
+use heap::{measure, number, version};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
 const NIGHTS: i64 = 365;
 /// Changes between two snapshots, and those of the five minutes since the last compaction.
 const CHANGES: i64 = 3000;
 const RECENT: i64 = 300;
-const OBJECTS: i64 = 2000;
 const VALUE: usize = 1000;
-
-/// A change at a revision: some objects change often, others hardly ever.
-fn change(main: i64, versions: &BTreeMap<i64, KeyValue>) -> (i64, KeyValue) {
-    let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
-    let number = if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) };
-    let before = versions.get(&number);
-    let value = format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"n\":\"{main}\",\"text\":\"{}\"}}}}", "x".repeat(VALUE));
-    let key_value = KeyValue {
-        key: Bytes::from(format!("/registry/configmaps/lab/c{number:04}")),
-        value: Bytes::from(value),
-        create_revision: before.map_or(Revision(main), |before| before.create_revision),
-        mod_revision: Revision(main),
-        version: before.map_or(1, |before| before.version + 1),
-        replaced: Revision(0),
-        lease: 0,
-    };
-    (number, key_value)
-}
 
 fn event(key_value: &KeyValue) -> Event {
     let (revision, key_value) = (key_value.mod_revision, key_value.clone());
@@ -53,7 +33,7 @@ fn write(directory: &Path) -> Vec<PathBuf> {
         let (newest, compacted) = (night * CHANGES, night * CHANGES - RECENT);
         let mut history: Vec<Event> = Vec::new();
         for main in ((night - 1) * CHANGES).max(1) + 1..=newest {
-            let (number, version) = change(main, &versions);
+            let (number, version) = (number(main), version(main, versions.get(&number(main)), VALUE));
             if main > compacted {
                 history.push(event(&version));
             }

@@ -8,35 +8,15 @@ mod heap;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
-use heap::measure;
+use heap::{measure, number, version};
 use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
 const HOURS: i64 = 365 * 24;
 /// Changes of an hour.
 const CHANGES: i64 = 120;
-const OBJECTS: i64 = 2000;
 const VALUE: usize = 600;
-
-/// A change at a revision: some objects change often, others hardly ever.
-fn change(main: i64, versions: &BTreeMap<Bytes, KeyValue>) -> KeyValue {
-    let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
-    let number = if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) };
-    let key = Bytes::from(format!("/registry/configmaps/lab/c{number:04}"));
-    let before = versions.get(&key);
-    let value = format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"n\":\"{main}\",\"text\":\"{}\"}}}}", "x".repeat(VALUE));
-    KeyValue {
-        value: Bytes::from(value),
-        create_revision: before.map_or(Revision(main), |before| before.create_revision),
-        mod_revision: Revision(main),
-        version: before.map_or(1, |before| before.version + 1),
-        replaced: Revision(0),
-        lease: 0,
-        key,
-    }
-}
 
 /// Records a year; a file is full with the changes of an hour.
 fn record(directory: &Path) {
@@ -44,11 +24,11 @@ fn record(directory: &Path) {
     let scope = Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() };
     let mut recorder = Recorder::open(directory, &scope, options).unwrap();
     recorder.begin_after(Revision(1));
-    let mut versions: BTreeMap<Bytes, KeyValue> = BTreeMap::new();
+    let mut versions: BTreeMap<i64, KeyValue> = BTreeMap::new();
     for hour in 0..HOURS {
         for main in (hour * CHANGES).max(1) + 1..=(hour + 1) * CHANGES {
-            let key_value = change(main, &versions);
-            versions.insert(key_value.key.clone(), key_value.clone());
+            let key_value = version(main, versions.get(&number(main)), VALUE);
+            versions.insert(number(main), key_value.clone());
             let revision = Revision(main);
             let event =
                 Event { revision, sub_revision: 0, kind: EventKind::Put, key_value, origin: Origin::Live, sources: Sources::default() };

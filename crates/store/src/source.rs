@@ -320,3 +320,26 @@ pub struct SourceStatus {
     /// Each a sentence: damage met, members that do not answer.
     pub problems: Vec<String>,
 }
+
+impl SourceStatus {
+    /// The status of a source of which nothing is known yet.
+    pub fn new(kind: SourceKind, name: String) -> Self {
+        Self {
+            kind,
+            name,
+            cluster_id: None,
+            members: Vec::new(),
+            newest: None,
+            file_bytes: 0,
+            in_use_bytes: 0,
+            free_bytes: 0,
+            recoverable_freepage: 0,
+            recoverable_wal: 0,
+            recoverable_old_value: 0,
+            parts: Vec::new(),
+            gaps: Vec::new(),
+            alarms: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}

@@ -1,39 +1,38 @@
-//! The time that something takes, and the heap it needs at its peak.
+//! The time that something takes, and the heap it needs at its peak; and the changes that are made for it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../../../../tests/support/heap.rs"]
+mod counted;
+
 use std::time::Instant;
 
-/// Counts the bytes that are held, and the most that ever were.
-struct Counting;
+use bytes::Bytes;
+use ketcd_store::{KeyValue, Revision};
 
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+pub(crate) const OBJECTS: i64 = 2000;
 
-// SAFETY: every call goes on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(held, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
+/// Which object a revision changes: some change often, others hardly ever.
+pub(crate) fn number(main: i64) -> i64 {
+    let spread = main.wrapping_mul(2_654_435_761) % 1_000_003;
+    if main % 4 == 0 { spread % OBJECTS } else { spread % (OBJECTS / 50) }
+}
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(at, layout) }
+/// The version that a revision makes of its object, with a text of so many bytes.
+pub(crate) fn version(main: i64, before: Option<&KeyValue>, text: usize) -> KeyValue {
+    KeyValue {
+        key: Bytes::from(format!("/registry/configmaps/lab/c{:04}", number(main))),
+        value: Bytes::from(format!("{{\"kind\":\"ConfigMap\",\"data\":{{\"n\":\"{main}\",\"text\":\"{}\"}}}}", "x".repeat(text))),
+        create_revision: before.map_or(Revision(main), |before| before.create_revision),
+        mod_revision: Revision(main),
+        version: before.map_or(1, |before| before.version + 1),
+        replaced: Revision(0),
+        lease: 0,
     }
 }
 
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Runs `work` and prints how long it took and the heap it needed at its peak.
 pub(crate) fn measure<T>(what: &str, work: impl FnOnce() -> T) -> T {
-    let before = HELD.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
     let begun = Instant::now();
-    let done = work();
-    let (seconds, heap) = (begun.elapsed().as_secs_f64(), MOST.load(Ordering::Relaxed) - before);
-    println!("{what:<52} {seconds:>8.3} s {:>8.1} MiB of heap", heap as f64 / f64::from(1 << 20));
+    let (done, heap) = counted::peak(work);
+    println!("{what:<52} {:>8.3} s {:>8.1} MiB of heap", begun.elapsed().as_secs_f64(), heap as f64 / f64::from(1 << 20));
     done
 }

@@ -17,23 +17,7 @@ pub(super) async fn status(cluster: &Cluster) -> Result<SourceStatus> {
     if answers.iter().all(Result::is_err) {
         return Err(cluster.error(answers.into_iter().filter_map(Result::err).collect()));
     }
-    let mut status = SourceStatus {
-        kind: SourceKind::Live,
-        name: cluster.name(),
-        cluster_id: None,
-        members: Vec::new(),
-        newest: None,
-        file_bytes: 0,
-        in_use_bytes: 0,
-        free_bytes: 0,
-        recoverable_freepage: 0,
-        recoverable_old_value: 0,
-        parts: Vec::new(),
-        gaps: Vec::new(),
-        recoverable_wal: 0,
-        alarms: Vec::new(),
-        problems: Vec::new(),
-    };
+    let mut status = SourceStatus::new(SourceKind::Live, cluster.name());
     for (member, answer) in cluster.members.iter().zip(answers) {
         let endpoint = member.endpoint.to_string();
         match answer {

@@ -56,21 +56,9 @@ impl Fused {
         }
         let kind = self.parts.first().map_or(SourceKind::Db, |part| part.kind);
         Ok(SourceStatus {
-            kind,
-            name: self.name(),
             cluster_id: self.parts.iter().find_map(|part| part.cluster_id.clone()),
-            members: Vec::new(),
-            newest: None,
-            file_bytes: 0,
-            in_use_bytes: 0,
-            free_bytes: 0,
-            recoverable_freepage: 0,
-            recoverable_wal: 0,
-            recoverable_old_value: 0,
-            parts: Vec::new(),
             gaps: self.gaps.clone(),
-            alarms: Vec::new(),
-            problems: Vec::new(),
+            ..SourceStatus::new(kind, self.name())
         })
     }
 

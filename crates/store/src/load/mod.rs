@@ -398,21 +398,8 @@ fn newer_unreached(newest: i64) -> String {
 /// What the files say together.
 fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
     let mut status = SourceStatus {
-        kind: loaded.first().map_or(SourceKind::Db, |file| file.kind),
-        name: name.to_owned(),
         cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
-        members: Vec::new(),
-        newest: None,
-        file_bytes: 0,
-        in_use_bytes: 0,
-        free_bytes: 0,
-        recoverable_freepage: 0,
-        recoverable_wal: 0,
-        recoverable_old_value: 0,
-        parts: Vec::new(),
-        gaps: Vec::new(),
-        alarms: Vec::new(),
-        problems: Vec::new(),
+        ..SourceStatus::new(loaded.first().map_or(SourceKind::Db, |file| file.kind), name.to_owned())
     };
     for file in loaded {
         status.file_bytes += file.facts.file_bytes;

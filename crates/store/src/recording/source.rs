@@ -396,21 +396,11 @@ impl Source for RecordingSource {
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let status = SourceStatus {
-            kind: SourceKind::Recording,
-            name: self.name.clone(),
             cluster_id: self.cluster_id.clone(),
-            members: Vec::new(),
-            newest: None,
             file_bytes: self.bytes,
             in_use_bytes: self.bytes,
-            free_bytes: 0,
-            recoverable_freepage: 0,
-            recoverable_wal: 0,
-            recoverable_old_value: 0,
-            parts: Vec::new(),
-            gaps: Vec::new(),
-            alarms: Vec::new(),
             problems: [&self.damage[..], &self.left_out, &found].concat(),
+            ..SourceStatus::new(SourceKind::Recording, self.name.clone())
         };
         ready(Ok(status)).boxed()
     }
