@@ -182,7 +182,7 @@ impl Worker {
         let Ok(got) = self.client.get(key.as_str(), None).await else { return };
         let read = got.kvs().first().map_or(0, etcd_client::KeyValue::mod_revision);
         if self.random.below(4) == 0 {
-            tokio::time::sleep(Duration::from_millis(self.random.below(6))).await;
+            tokio::time::sleep(Duration::from_millis(self.random.below(6) as u64)).await;
         }
         let (when, get) = (Compare::mod_revision(key.as_str(), CompareOp::Equal, read), TxnOp::get(key.as_str(), None));
         let _ = self.client.txn(Txn::new().when([when]).and_then([TxnOp::put(key, value, None)]).or_else([get])).await;
@@ -213,7 +213,7 @@ impl Worker {
     /// A transaction that reads at a revision: one of long ago, one yet to come, or one that can be read.
     async fn read_within(&mut self, key: String, value: String) {
         let newest = self.client.get("x", None).await.map_or(0, |got| got.header().unwrap().revision());
-        let at = [2, newest - 5, newest + 1000][self.random.below(3) as usize];
+        let at = [2, newest - 5, newest + 1000][self.random.below(3)];
         let read = TxnOp::get("/k/0", Some(GetOptions::new().with_revision(at)));
         let _ = self.client.txn(Txn::new().and_then([TxnOp::put(key, value, None), read])).await;
     }

@@ -128,7 +128,7 @@ async fn kill(release: Release, load: Load, seed: u64) {
     let mut etcd = Etcd::start_with(release, Transport::Plain, load.flags()).await;
     let clients = load.prepare(&etcd).await;
     let watcher = Watcher::start(clients.root.clone(), 2).await;
-    let time = Duration::from_millis(1500 + random.below(1500));
+    let time = Duration::from_millis(1500 + random.below(1500) as u64);
     let _ = tokio::time::timeout(time, run(load, &etcd, &clients, seed)).await;
     etcd.stop();
     let truth = watcher.end().await;
@@ -219,7 +219,7 @@ fn later(what: &str, killed: &Path, truth: &Changes, last: i64, random: &mut Ran
     let records = records(&fs::read(file).unwrap());
     let entries = records.iter().filter(|record| record.0 == ENTRY).count();
     for _ in 0..CUTS {
-        let dropped = 1 + random.below(entries as u64 - 1) as usize;
+        let dropped = 1 + random.below(entries - 1);
         fs::write(file, without_first(&records, dropped)).unwrap();
         let (told, origins, said) = told(killed);
         let wrong = differences(&told, truth, last);

@@ -98,7 +98,7 @@ async fn load(endpoint: String, number: u64) {
             client = Client::connect([endpoint.clone()], None).await.ok();
             continue;
         };
-        let (key, value) = (format!("/registry/configmaps/lab/c-{}", random.below(12)), config_map("c", random.below(1000) as usize));
+        let (key, value) = (format!("/registry/configmaps/lab/c-{}", random.below(12)), config_map("c", random.below(1000)));
         let other = format!("/registry/secrets/lab/s-{}", random.below(4));
         let written = match random.below(8) {
             0 => writer.delete(key, None).await.map(drop),
@@ -118,7 +118,7 @@ async fn load(endpoint: String, number: u64) {
         if written.is_err() {
             client = None;
         }
-        tokio::time::sleep(Duration::from_millis(2 + random.below(6))).await;
+        tokio::time::sleep(Duration::from_millis(2 + random.below(6) as u64)).await;
     }
 }
 
@@ -131,12 +131,12 @@ async fn kills(release: Release) {
     let mut random = Random(7);
     let mut recording = Recording::start(&etcd, directory.path());
     for _ in 0..rounds {
-        tokio::time::sleep(Duration::from_millis(300 + random.below(1500))).await;
+        tokio::time::sleep(Duration::from_millis(300 + random.below(1500) as u64)).await;
         drop(recording);
         recording = Recording::start(&etcd, directory.path());
-        tokio::time::sleep(Duration::from_millis(random.below(1500))).await;
+        tokio::time::sleep(Duration::from_millis(random.below(1500) as u64)).await;
         etcd.stop();
-        tokio::time::sleep(Duration::from_millis(random.below(500))).await;
+        tokio::time::sleep(Duration::from_millis(random.below(500) as u64)).await;
         etcd.resume().await;
         // One that was started while etcd was down has ended: a service manager starts it again.
         if recording.0.try_wait().unwrap().is_some() {
