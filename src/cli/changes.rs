@@ -112,19 +112,13 @@ pub(super) async fn changes_from<'a>(
     let mut follower = follower(session);
     let span = source.span().await?;
     let is_readable = from > span.oldest && from <= span.newest.after();
-    if is_readable && !source.is_shared() {
-        let (_, before) = alive(source, &keys, from.before(), Want::Values).await?;
-        for entry in before.into_iter().filter(|entry| entry.mod_revision < from) {
-            follower.seed(entry, Origin::Live);
-        }
-    }
     Ok(Box::pin(try_stream! {
         let mut items = source.watch_ranges(keys.apart(), from, until);
         while let Some(item) = items.try_next().await? {
             match item {
                 WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
-                    // Of a live etcd's keys, which may be many, only those that change are read.
-                    if is_readable && source.is_shared() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
+                    // Keys may be many: only of those that change the version before is read.
+                    if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
                         source.version_before(&event.key_value).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
                     }
                     yield follow(&mut follower, Read::Item(event));

@@ -43,6 +43,7 @@ mod stored;
 mod stories;
 mod subjects;
 mod termination;
+mod triage;
 mod well_known;
 mod with_config;
 

@@ -28,6 +28,8 @@ pub mod style;
 pub mod table;
 pub mod timeline;
 pub mod tree;
+pub mod triage;
+pub mod trouble;
 pub mod value;
 pub mod visible;
 pub mod watch;

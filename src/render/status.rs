@@ -202,7 +202,7 @@ fn member_lines(member: &Member) -> Vec<String> {
     lines
 }
 
-fn bytes(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut size = count as f64;
     let mut unit = 0;

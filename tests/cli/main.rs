@@ -32,6 +32,7 @@ mod streams;
 mod tables;
 mod terminal;
 mod timeline;
+mod triage;
 #[path = "../support/data_dir.rs"]
 mod unpack;
 mod unreadable;

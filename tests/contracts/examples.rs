@@ -137,6 +137,15 @@ fn status() {
 }
 
 #[test]
+fn troubles() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        check(from, "triage -o json", "", code(from, 0));
+    }
+    let found = &check(STORY, "triage --at 00:22:15 -o json", "", 0)[0];
+    assert!(["changes", "findings", "windows"].iter().all(|part| !found[part].as_array().unwrap().is_empty()), "{found}");
+}
+
+#[test]
 fn listings() {
     for from in SOURCES.into_iter().chain([From::Objects]) {
         check(from, "ls --all -A -o json", "List", code(from, 0));

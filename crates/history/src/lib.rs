@@ -8,10 +8,13 @@ pub mod compare;
 pub mod config;
 pub mod diff;
 mod follow;
+mod intervention;
 pub mod noise;
 pub mod state;
 pub mod timeline;
+pub mod trouble;
 
 pub use actor::{Actor, ActorFrom, actor};
 pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};
 pub use follow::{Follower, Past};
+pub use intervention::{Intervention, intervention};

@@ -22,6 +22,7 @@ mod serve;
 mod status;
 mod timeline;
 mod tree;
+mod triage;
 mod watch;
 
 use std::io::Write;
@@ -56,6 +57,7 @@ pub(super) enum Command {
     Status(status::StatusArgs),
     Timeline(timeline::TimelineArgs),
     Tree(tree::TreeArgs),
+    Triage(triage::TriageArgs),
     Watch(watch::WatchArgs),
     #[command(flatten)]
     Refused(refused::Refused),
@@ -75,6 +77,7 @@ impl Command {
             Self::Report(args) => args.reads(),
             Self::Timeline(args) => args.reads(),
             Self::Tree(args) => args.reads(),
+            Self::Triage(args) => args.reads(),
             Self::Watch(args) => args.reads(),
             _ => Reads::of(&[]),
         }
@@ -92,6 +95,7 @@ impl Command {
             | Self::Plugins(_)
             | Self::Status(_)
             | Self::Timeline(_)
+            | Self::Triage(_)
             | Self::Watch(_) => true,
             Self::Blame(_)
             | Self::Completion(_)
@@ -161,6 +165,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Timeline(args) => timeline::run(&session, args, out).await,
         Command::Describe(args) => describe::run(&session, args, out).await,
         Command::Tree(args) => tree::run(&session, args, out).await,
+        Command::Triage(_) => triage::run(&session, out).await,
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,

@@ -6,6 +6,7 @@ use ketcd_store::KeyRange;
 
 use crate::cli::addresses::joined;
 use crate::cli::session::Session;
+use crate::cli::triage;
 
 /// What a command cannot do without; whatever else it reads is only nice to have.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,8 @@ pub(in crate::cli) enum Unaddressed {
     NamespaceOrObjects,
     /// All objects.
     Objects,
+    /// Nodes and pods.
+    Troubles,
     /// Nothing.
     Nothing,
 }
@@ -87,6 +90,7 @@ impl<'a> Reads<'a> {
                 keys.push(KeyRange::key(format!("{prefix}/namespaces/{namespace}")));
             }
             (Unaddressed::Nothing, _) => {}
+            (Unaddressed::Troubles, _) => keys.extend(triage::reads(prefix)),
             (Unaddressed::Objects | Unaddressed::NamespaceOrObjects, _) => keys.push(KeyRange::prefix(format!("{prefix}/"))),
             (Unaddressed::All | Unaddressed::NamespaceOrAll, _) => keys.push(KeyRange::all()),
         }

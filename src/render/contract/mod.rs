@@ -15,6 +15,7 @@ mod registry;
 pub mod status;
 pub mod timeline;
 pub mod tree;
+pub mod triage;
 pub mod watch;
 pub mod with_config;
 

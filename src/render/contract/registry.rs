@@ -5,7 +5,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{blame, change, decode, describe, diff, encryption, listing, plugins, status, timeline, tree, watch};
+use super::{blame, change, decode, describe, diff, encryption, listing, plugins, status, timeline, tree, triage, watch};
 use crate::render::explanation;
 
 /// A command's machine output and the version of its schema.
@@ -37,6 +37,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<status::Status<'_>>("status", 1),
     Contract::new::<timeline::Timelines<'_>>("timeline", 1),
     Contract::new::<tree::Trees>("tree", 1),
+    Contract::new::<triage::Triage<'_>>("triage", 1),
     Contract::new::<watch::Watched<'_>>("watch", 1),
 ];
 

@@ -1,0 +1,93 @@
+//! Changes that somebody made: not status and heartbeats, and not what the control plane does by itself.
+
+use super::change::{AttributedChange, ChangeKind};
+use super::diff::{Detail, FieldChange, object_fields};
+use super::noise;
+
+/// Components whose writes follow from others'.
+const BY_ITSELF: [&str; 4] = ["kube-controller-manager", "kube-scheduler", "kubelet", "clusterrole-aggregation-controller"];
+
+/// What somebody did to an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Intervention<'a> {
+    /// It was made.
+    Created,
+    /// These fields were changed.
+    Changed(Vec<FieldChange<'a>>),
+    /// It is gone.
+    Deleted,
+}
+
+/// Returns what somebody did by a change; `None` for what the control plane writes by itself and for what only says how things are.
+/// Replicas count whoever sets them: an autoscaler is part of the control plane.
+pub fn intervention(attributed: &AttributedChange) -> Option<Intervention<'_>> {
+    let change = &attributed.change;
+    let by_itself = attributed.actor.as_ref().is_some_and(|actor| BY_ITSELF.contains(&actor.name.as_str()));
+    match change.kind {
+        ChangeKind::Added => (!by_itself).then_some(Intervention::Created),
+        ChangeKind::Deleted => (!by_itself).then_some(Intervention::Deleted),
+        ChangeKind::Modified => {
+            let (before, after) = (change.before.whole()?, change.after.whole()?);
+            let (mut fields, _) = noise::fold(object_fields(before, after, Detail::Story));
+            fields.retain(|field| !field.path.starts_with(&["status"]));
+            if by_itself {
+                fields.retain(|field| field.path.starts_with(&["spec", "replicas"]));
+            }
+            // What it is comes before how it is labelled.
+            fields.sort_by_key(|field| field.path.starts_with(&["metadata"]));
+            (!fields.is_empty()).then_some(Intervention::Changed(fields))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::{Change, ObjectVersion};
+    use ketcd_kube::Object;
+    use ketcd_store::{Origin, Revision, Sources};
+
+    fn changed(before: Value, after: Value) -> AttributedChange {
+        let version = |value| ObjectVersion::from(Object::from(value));
+        let change = Change {
+            revision: Revision(2),
+            sub_revision: 0,
+            kind: ChangeKind::Modified,
+            key: "/k".into(),
+            origin: Origin::Db,
+            sources: Sources::default(),
+            before: version(before),
+            after: version(after),
+        };
+        AttributedChange::new(change, &Clock::default())
+    }
+
+    fn deployment(manager: &str, time: &str, replicas: i64, ready: i64) -> Value {
+        json!({"kind": "Deployment", "metadata": {"managedFields": [{"manager": manager, "operation": "Update", "time": time}]},
+            "spec": {"replicas": replicas, "paused": replicas > 5}, "status": {"readyReplicas": ready}})
+    }
+
+    #[track_caller]
+    fn check(change: &AttributedChange, wanted: &[&str]) {
+        let paths = match intervention(change) {
+            Some(Intervention::Changed(fields)) => fields.iter().map(|field| field.path.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        assert_eq!(paths, wanted);
+    }
+
+    #[test]
+    fn what_people_write_counts_and_status_does_not() {
+        check(&changed(deployment("kubectl", "1", 2, 2), deployment("kubectl", "2", 9, 1)), &["spec.replicas", "spec.paused"]);
+        check(&changed(deployment("kubectl", "1", 2, 2), deployment("kubectl", "2", 2, 1)), &[]);
+    }
+
+    #[test]
+    fn of_the_control_plane_only_scaling_counts() {
+        let by = "kube-controller-manager";
+        check(&changed(deployment(by, "1", 2, 2), deployment(by, "2", 9, 1)), &["spec.replicas"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! What is wrong with volumes, namespaces, quotas, certificates, and with what the API server calls.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use ketcd_kube::{Quantity, condition};
+
+use super::{Trouble, TroubleKind, asked_to_end, holds, text, time};
+
+/// The trouble of a claim or a volume.
+pub(super) fn volume(object: &Value) -> Option<Trouble> {
+    let status = &object["status"];
+    let kind = match (object["kind"].as_str()?, status["phase"].as_str()?) {
+        ("PersistentVolumeClaim", "Pending") => TroubleKind::ClaimPending,
+        ("PersistentVolumeClaim", "Lost") => TroubleKind::ClaimLost,
+        ("PersistentVolume", "Failed") => TroubleKind::VolumeFailed,
+        _ => return None,
+    };
+    let since = (kind == TroubleKind::ClaimPending).then(|| time(&object["metadata"]["creationTimestamp"])).flatten();
+    let since = since.or_else(|| time(&status["lastPhaseTransitionTime"]));
+    let class = text(&object["spec"]["storageClassName"]);
+    Some(Trouble::new(kind).said_by(status).since(since).about(class))
+}
+
+/// Why a namespace does not end (k8s.io/api core/v1, NamespaceConditionType): the first that holds of what stands in the way.
+pub(super) fn namespace(namespace: &Value) -> Option<Trouble> {
+    let metadata = &namespace["metadata"];
+    let end = time(&metadata["deletionTimestamp"])?;
+    let ways = [
+        "NamespaceDeletionDiscoveryFailure",
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "NamespaceDeletionContentFailure",
+        "NamespaceFinalizersRemaining",
+        "NamespaceContentRemaining",
+    ];
+    let says = ways.iter().find_map(|way| holds(namespace, way, "True"));
+    let trouble = Trouble::new(TroubleKind::NamespaceStuck).said_by(says.unwrap_or(&Value::Null));
+    Some(Trouble { counts_from: Some(end), ..trouble.since(asked_to_end(metadata)) })
+}
+
+/// The trouble of an aggregated API.
+pub(super) fn api_service(service: &Value) -> Option<Trouble> {
+    let unavailable = holds(service, "Available", "False")?;
+    Some(Trouble::new(TroubleKind::ApiUnavailable).said_by(unavailable))
+}
+
+/// The trouble of a request for a certificate.
+pub(super) fn signing_request(request: &Value) -> Option<Trouble> {
+    let signer = text(&request["spec"]["signerName"]);
+    let refused = condition(request, "Denied").or_else(|| condition(request, "Failed"));
+    let trouble = match refused {
+        Some(refused) => {
+            let since = time(&refused["lastUpdateTime"]);
+            let said = Trouble::new(TroubleKind::RequestRefused).said_by(refused);
+            let since = said.since.or(since);
+            said.since(since)
+        }
+        None if condition(request, "Approved").is_some() => return None,
+        None => Trouble::new(TroubleKind::RequestPending).since(time(&request["metadata"]["creationTimestamp"])),
+    };
+    Some(trouble.about(signer))
+}
+
+/// The resources of which a namespace may have no more. A limit of nothing is a ban and no shortage.
+pub(super) fn quota(quota: &Value) -> Vec<Trouble> {
+    let (hard, used) = (&quota["status"]["hard"], &quota["status"]["used"]);
+    let quantity = |value: &Value| value.as_str().and_then(|text| text.parse::<Quantity>().ok());
+    let zero: Option<Quantity> = "0".parse().ok();
+    let exhausted = hard.as_object().into_iter().flatten().filter_map(|(resource, hard)| {
+        let (hard, used) = (quantity(hard)?, quantity(&used[resource])?);
+        (Some(&hard) > zero.as_ref() && used >= hard).then(|| format!("{resource} {used} of {hard}"))
+    });
+    let exhausted: Vec<String> = exhausted.collect();
+    if exhausted.is_empty() { Vec::new() } else { vec![Trouble::new(TroubleKind::QuotaExhausted).about(exhausted)] }
+}
+
+/// A webhook behind whose service nothing answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenHook {
+    /// The webhook's own name, which messages about it have.
+    pub name: String,
+    /// Namespace and name of the service.
+    pub service: (String, String),
+    /// Whether requests fail with it.
+    pub refuses: bool,
+}
+
+/// Returns the services that the webhooks of a configuration call, as namespace and name.
+pub fn services_called(configuration: &Value) -> impl Iterator<Item = (String, String)> + '_ {
+    configuration["webhooks"].as_array().into_iter().flatten().filter_map(service_of)
+}
+
+fn service_of(hook: &Value) -> Option<(String, String)> {
+    let service = &hook["clientConfig"]["service"];
+    Some((text(&service["namespace"])?, text(&service["name"])?))
+}
+
+/// Returns the webhooks of a configuration whose services are not among those that `answer`. Without a policy a webhook refuses what it fails for.
+pub fn broken_hooks(configuration: &Value, answer: &BTreeSet<(String, String)>) -> Vec<BrokenHook> {
+    let hooks = configuration["webhooks"].as_array().into_iter().flatten();
+    let broken = hooks.filter_map(|hook| {
+        let service = service_of(hook).filter(|service| !answer.contains(service))?;
+        Some(BrokenHook { name: text(&hook["name"])?, service, refuses: hook["failurePolicy"] != "Ignore" })
+    });
+    broken.collect()
+}

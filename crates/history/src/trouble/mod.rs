@@ -1,0 +1,124 @@
+//! What is wrong with objects: what each says of itself at one moment, how long it may last before it counts, and how much it weighs.
+//!
+//! [`troubles_of`] reads one object. [`triage`] puts the troubles of a whole cluster in order and chains effects to their causes;
+//! [`Episodes`] follows objects through their history. Both weigh by [`TroubleKind::weight`]. Nothing here has words for people.
+
+mod cluster;
+mod episodes;
+mod kind;
+mod node;
+mod pod;
+mod storage;
+pub mod triage;
+mod workload;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use ketcd_kube::condition;
+
+pub use cluster::{BrokenHook, broken_hooks, services_called};
+pub use episodes::{Episode, Episodes};
+pub use kind::TroubleKind;
+pub use node::{LeaseFacts, lease_trouble};
+pub use storage::storage_troubles;
+
+/// Something that is wrong with an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What is wrong.
+    pub kind: TroubleKind,
+    /// Since when, as the object itself says; `None` where it does not.
+    pub since: Option<Timestamp>,
+    /// From when the time counts that it may last before it is a trouble, where that is not `since`.
+    pub counts_from: Option<Timestamp>,
+    /// Kubernetes' word for the reason.
+    pub reason: Option<String>,
+    /// What Kubernetes says about it.
+    pub message: Option<String>,
+    /// What of the object it is about: a container, finalizers, a resource of a quota, a service.
+    pub about: Vec<String>,
+    /// How many there are and how many there should be, or restarts and exit code: what the kind says.
+    pub numbers: Option<(i64, i64)>,
+}
+
+impl Trouble {
+    /// A trouble of which nothing else is known.
+    pub fn new(kind: TroubleKind) -> Self {
+        Self { kind, since: None, counts_from: None, reason: None, message: None, about: Vec::new(), numbers: None }
+    }
+
+    fn since(self, since: Option<Timestamp>) -> Self {
+        Self { since, ..self }
+    }
+
+    fn about(self, about: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { about: about.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// With reason and message of a condition, or of what else has both, and its last transition.
+    fn said_by(self, of: &Value) -> Self {
+        let since = time(&of["lastTransitionTime"]).or(self.since);
+        Self { since, reason: text(&of["reason"]), message: text(&of["message"]), ..self }
+    }
+
+    /// Whether it has lasted so long at `now` that it is one; what does not say since when is.
+    pub fn is_due(&self, now: Option<Timestamp>) -> bool {
+        let Some((now, from)) = now.zip(self.counts_from.or(self.since)) else { return true };
+        let lasted = now.duration_since(from);
+        lasted >= self.kind.patience() && self.kind.fades().is_none_or(|fades| lasted <= fades)
+    }
+}
+
+/// Returns what is wrong with an object by what it says of itself, the gravest first, whether or not it has lasted long enough to count.
+pub fn troubles_of(object: &Value) -> Vec<Trouble> {
+    match object["kind"].as_str().unwrap_or_default() {
+        "Pod" => pod::troubles(object),
+        "Node" => node::troubles(object),
+        "Namespace" => cluster::namespace(object).into_iter().collect(),
+        kind => {
+            let mut troubles = match kind {
+                "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" | "DaemonSet" => workload::troubles(object),
+                "Job" => workload::job(object).into_iter().collect(),
+                "PersistentVolumeClaim" | "PersistentVolume" => cluster::volume(object).into_iter().collect(),
+                "APIService" => cluster::api_service(object).into_iter().collect(),
+                "CertificateSigningRequest" => cluster::signing_request(object).into_iter().collect(),
+                "ResourceQuota" => cluster::quota(object),
+                _ => Vec::new(),
+            };
+            troubles.extend(finalizers(object));
+            troubles
+        }
+    }
+}
+
+/// A deletion that waits for somebody to take off a finalizer.
+fn finalizers(object: &Value) -> Option<Trouble> {
+    let metadata = &object["metadata"];
+    let end = time(&metadata["deletionTimestamp"])?;
+    let names: Vec<String> = metadata["finalizers"].as_array().into_iter().flatten().filter_map(text).collect();
+    Some(Trouble { counts_from: Some(end), ..Trouble::new(TroubleKind::FinalizersStuck).since(asked_to_end(metadata)).about(names) })
+}
+
+/// When the deletion of an object was asked for: `deletionTimestamp` is when its grace ends.
+fn asked_to_end(metadata: &Value) -> Option<Timestamp> {
+    let grace = SignedDuration::from_secs(metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0));
+    time(&metadata["deletionTimestamp"])?.checked_sub(grace).ok()
+}
+
+/// A condition of this type and status.
+fn holds<'a>(object: &'a Value, condition_type: &str, status: &str) -> Option<&'a Value> {
+    condition(object, condition_type).filter(|condition| condition["status"] == status)
+}
+
+fn time(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
+
+/// A text that says something.
+fn text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

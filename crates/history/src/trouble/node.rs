@@ -1,0 +1,61 @@
+//! What is wrong with a node, and with whoever has to renew a lease.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use ketcd_kube::condition;
+
+use super::{Trouble, TroubleKind, holds, text, time};
+
+/// Conditions of a node that are bad when they hold.
+const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
+
+/// The troubles of a node by its conditions, the gravest first.
+pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    match condition(node, "Ready") {
+        Some(ready) if ready["status"] == "Unknown" => troubles.push(Trouble::new(TroubleKind::NodeSilent).said_by(ready)),
+        Some(ready) if ready["status"] == "False" => troubles.push(Trouble::new(TroubleKind::NodeNotReady).said_by(ready)),
+        _ => {}
+    }
+    let pressed = PRESSURES.iter().filter_map(|pressure| holds(node, pressure, "True"));
+    troubles.extend(pressed.map(|pressed| Trouble::new(TroubleKind::NodePressure).said_by(pressed).about(text(&pressed["type"]))));
+    troubles
+}
+
+/// A lease as far as it says whether its holder is alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseFacts {
+    /// When it was renewed last.
+    pub renewed: Timestamp,
+    /// How long that is good for.
+    pub duration: SignedDuration,
+    /// Who holds it; empty where it was given back.
+    pub holder: String,
+}
+
+impl LeaseFacts {
+    /// Reads a Lease; `None` where it does not say when it was renewed.
+    pub fn of(lease: &Value) -> Option<Self> {
+        let spec = &lease["spec"];
+        Some(Self {
+            renewed: time(&spec["renewTime"])?,
+            duration: SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64()?),
+            holder: text(&spec["holderIdentity"]).unwrap_or_default(),
+        })
+    }
+
+    /// Whether it has run out at `now`.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        // The clocks of who renews and of who looks differ by some seconds.
+        const DOUBT: SignedDuration = SignedDuration::from_secs(5);
+        now.duration_since(self.renewed) > self.duration + DOUBT
+    }
+}
+
+/// Returns what a lease that is no longer renewed says of its holder.
+pub fn lease_trouble(kind: TroubleKind, lease: &LeaseFacts, now: Option<Timestamp>) -> Option<Trouble> {
+    let expired = now.is_some_and(|now| lease.has_expired(now));
+    let holder = Some(lease.holder.clone()).filter(|holder| !holder.is_empty());
+    expired.then(|| Trouble { numbers: Some((lease.duration.as_secs(), 0)), ..Trouble::new(kind).since(Some(lease.renewed)).about(holder) })
+}

@@ -1,0 +1,230 @@
+//! What objects say of themselves, and what follows from what.
+
+use serde_json::{Value, json};
+
+use super::triage::{Finding, Triage};
+use super::*;
+
+const NOW: &str = "2026-11-20T22:30:00Z";
+
+fn now() -> Option<Timestamp> {
+    NOW.parse().ok()
+}
+
+/// What is due of an object's troubles, gravest first.
+#[track_caller]
+fn check(object: &Value, wanted: &[(TroubleKind, &str)]) {
+    let due = troubles_of(object).into_iter().filter(|trouble| trouble.is_due(now()));
+    let found: Vec<_> = due.map(|trouble| (trouble.kind, trouble.since.map_or(String::new(), |since| since.to_string()))).collect();
+    let wanted: Vec<_> = wanted.iter().map(|(kind, since)| (*kind, (*since).to_owned())).collect();
+    assert_eq!(found, wanted, "{object}");
+}
+
+fn pod(name: &str, spec: Value, status: Value) -> Value {
+    json!({"kind": "Pod", "metadata": {"name": name, "namespace": "shop", "creationTimestamp": "2026-11-20T22:29:00Z"}, "spec": spec, "status": status})
+}
+
+fn refused(message: &str) -> Value {
+    json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message,
+        "lastTransitionTime": "2026-11-20T22:29:01Z"}]})
+}
+
+fn owned(mut object: Value, kind: &str, name: &str) -> Value {
+    object["metadata"]["ownerReferences"] = json!([{"kind": kind, "name": name, "controller": true}]);
+    object
+}
+
+fn deployment(name: &str, ready: i64, wanted: i64, conditions: Value) -> Value {
+    json!({"kind": "Deployment", "metadata": {"name": name, "namespace": "shop", "creationTimestamp": "2026-11-20T22:00:00Z"},
+        "spec": {"replicas": wanted}, "status": {"readyReplicas": ready, "conditions": conditions}})
+}
+
+fn triaged(objects: &[Value]) -> Vec<Finding> {
+    let mut triage = Triage::new(now());
+    objects.iter().for_each(|object| triage.observe(object));
+    triage.findings()
+}
+
+/// Findings as `Kind name(effects)`.
+fn text(findings: &[Finding]) -> String {
+    let one = |finding: &Finding| {
+        let names: Vec<&str> = finding.subjects.iter().map(|subject| subject.name.as_str()).collect();
+        let effects = if finding.effects.is_empty() { String::new() } else { format!("({})", text(&finding.effects)) };
+        format!("{} {}{effects}", finding.trouble.kind, names.join("+"))
+    };
+    findings.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_pod_says_what_is_wrong_with_it() {
+    let waits = |reason: &str| {
+        json!({"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 3,
+        "state": {"waiting": {"reason": reason}}, "lastState": {"terminated": {"reason": "Error", "exitCode": 2}}}]})
+    };
+    let bound = json!({"nodeName": "n1"});
+    check(&pod("a", bound.clone(), waits("CrashLoopBackOff")), &[(TroubleKind::CrashLooping, "")]);
+    check(&pod("a", bound.clone(), waits("ImagePullBackOff")), &[(TroubleKind::ImageNotPulled, "")]);
+    check(&pod("a", bound.clone(), waits("CreateContainerConfigError")), &[(TroubleKind::ContainerNotStarted, "")]);
+    check(&pod("a", bound.clone(), waits("ContainerCreating")), &[]);
+    check(&pod("a", json!({}), refused("0/1")), &[(TroubleKind::Unschedulable, "2026-11-20T22:29:01Z")]);
+    check(&pod("a", json!({}), json!({"phase": "Pending"})), &[(TroubleKind::NotScheduled, "2026-11-20T22:29:00Z")]);
+    // A minute is no long start.
+    check(&pod("a", bound.clone(), json!({"phase": "Pending"})), &[]);
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    let killed = |at: &str| {
+        json!({"phase": "Running", "conditions": ready, "containerStatuses": [{"name": "c", "restartCount": 1, "state": {"running": {}},
+        "lastState": {"terminated": {"reason": "OOMKilled", "exitCode": 137, "finishedAt": at}}}]})
+    };
+    check(&pod("a", bound.clone(), killed("2026-11-20T22:29:30Z")), &[(TroubleKind::OutOfMemory, "2026-11-20T22:29:30Z")]);
+    check(&pod("a", bound.clone(), killed("2026-11-20T20:00:00Z")), &[]);
+    check(&pod("a", bound.clone(), json!({"phase": "Failed", "reason": "Evicted"})), &[(TroubleKind::Evicted, "")]);
+    check(&pod("a", bound.clone(), json!({"phase": "Failed"})), &[(TroubleKind::PodFailed, "")]);
+    // A job makes another; whether the job failed is its own matter.
+    check(&owned(pod("a", bound.clone(), json!({"phase": "Failed"})), "Job", "j"), &[]);
+    let mut ends = pod("a", bound, json!({"phase": "Running"}));
+    ends["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:28:30Z");
+    ends["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    check(&ends, &[(TroubleKind::Terminating, "2026-11-20T22:28:00Z")]);
+    ends["metadata"]["deletionTimestamp"] = json!("2026-11-20T22:30:10Z");
+    check(&ends, &[]);
+}
+
+#[test]
+fn quotas_claims_namespaces_apis_and_requests() {
+    let quota = |hard: &str, used: &str| json!({"kind": "ResourceQuota", "metadata": {"name": "q"}, "status": {"hard": {"cpu": hard}, "used": {"cpu": used}}});
+    check(&quota("2", "2000m"), &[(TroubleKind::QuotaExhausted, "")]);
+    check(&quota("2", "1999m"), &[]);
+    check(&quota("0", "0"), &[]);
+    let claim = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "c", "creationTimestamp": "2026-11-20T22:00:00Z"}, "status": {"phase": "Pending"}});
+    check(&claim, &[(TroubleKind::ClaimPending, "2026-11-20T22:00:00Z")]);
+    let namespace = json!({"kind": "Namespace", "metadata": {"name": "n", "deletionTimestamp": "2026-11-20T22:00:00Z"}});
+    check(&namespace, &[(TroubleKind::NamespaceStuck, "2026-11-20T22:00:00Z")]);
+    let service = json!({"kind": "Service", "metadata": {"name": "s", "deletionTimestamp": "2026-11-20T22:00:00Z", "finalizers": ["lb"]}});
+    check(&service, &[(TroubleKind::FinalizersStuck, "2026-11-20T22:00:00Z")]);
+    let request = |condition: &str| {
+        json!({"kind": "CertificateSigningRequest", "metadata": {"name": "r", "creationTimestamp": "2026-11-20T22:00:00Z"},
+        "status": {"conditions": [{"type": condition, "lastUpdateTime": "2026-11-20T22:01:00Z"}]}})
+    };
+    check(&request("Denied"), &[(TroubleKind::RequestRefused, "2026-11-20T22:01:00Z")]);
+    check(&request("Approved"), &[]);
+    check(&request("Other"), &[(TroubleKind::RequestPending, "2026-11-20T22:00:00Z")]);
+    let job = json!({"kind": "Job", "metadata": {"name": "j"}, "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}});
+    check(&job, &[(TroubleKind::JobFailed, "")]);
+}
+
+#[test]
+fn a_workload_that_is_still_written_is_given_time() {
+    let mut short = deployment("web", 1, 2, json!([]));
+    check(&short, &[(TroubleKind::Short, "")]);
+    short["metadata"]["managedFields"] = json!([{"time": "2026-11-20T22:29:30Z"}]);
+    check(&short, &[]);
+    let stuck = deployment("web", 1, 2, json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]));
+    check(&stuck, &[(TroubleKind::RolloutStuck, ""), (TroubleKind::Short, "")]);
+}
+
+#[test]
+fn a_node_takes_its_pods_their_workload_and_what_waits_for_a_place_with_it() {
+    let silent = json!({"kind": "Node", "metadata": {"name": "n1"}, "status": {"conditions": [
+        {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-11-20T22:28:00Z"}]}});
+    let lease = json!({"kind": "Lease", "metadata": {"name": "n1", "namespace": "kube-node-lease"},
+        "spec": {"renewTime": "2026-11-20T22:27:20Z", "leaseDurationSeconds": 40}});
+    let set = owned(json!({"kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "shop"}}), "Deployment", "web");
+    let not_ready =
+        json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-20T22:28:00Z"}]});
+    let lost = owned(pod("web-1-a", json!({"nodeName": "n1"}), not_ready.clone()), "ReplicaSet", "web-1");
+    let elsewhere = owned(pod("web-1-c", json!({"nodeName": "n2"}), not_ready), "ReplicaSet", "web-1");
+    let new = owned(pod("web-1-b", json!({}), refused("0/2 nodes are available")), "ReplicaSet", "web-1");
+    let short = deployment("web", 1, 2, json!([]));
+    let mut old = new.clone();
+    old["metadata"]["name"] = json!("web-1-old");
+    old["metadata"]["creationTimestamp"] = json!("2026-11-20T22:00:00Z");
+    let found = triaged(&[lease.clone(), silent.clone(), set, lost, elsewhere, new, short, old]);
+    assert_eq!(
+        text(&found),
+        "NodeSilent n1(NotReady web-1-a, Short web(Unschedulable web-1-b)), Unschedulable web-1-old, NotReady web-1-c"
+    );
+    assert_eq!(found[0].since().unwrap().to_string(), "2026-11-20T22:27:20Z");
+    assert_eq!(found[0].pods, 1);
+    // A lease that is renewed says nothing; one that is not says it before the node controller does.
+    assert_eq!(text(&triaged(&[lease, json!({"kind": "Node", "metadata": {"name": "n1"}})])), "NodeSilent n1");
+}
+
+#[test]
+fn refused_pods_stand_below_the_quota_or_the_webhook_they_quote() {
+    let fails = |message: &str| json!([{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]);
+    let quota = json!({"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "shop"}, "status": {"hard": {"pods": "1"}, "used": {"pods": "1"}}});
+    let short =
+        deployment("web", 1, 2, fails("pods \"web-1\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"));
+    assert_eq!(text(&triaged(&[quota.clone(), short])), "QuotaExhausted q(PodsRefused web)");
+    let other = deployment("web", 1, 2, fails("pods \"web-1\" is forbidden: exceeded quota: q2, requested: pods=1"));
+    assert_eq!(text(&triaged(&[quota, other])), "PodsRefused web, QuotaExhausted q");
+    let hooks = json!({"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "policy"}, "webhooks": [
+        {"name": "pods.policy.io", "clientConfig": {"service": {"namespace": "policy", "name": "hook"}}}]});
+    assert_eq!(services_called(&hooks).collect::<Vec<_>>(), [("policy".to_owned(), "hook".to_owned())]);
+    let mut triage = Triage::new(now());
+    triage.observe(&deployment(
+        "web",
+        1,
+        2,
+        fails("Internal error occurred: failed calling webhook \"pods.policy.io\": no endpoints available"),
+    ));
+    triage.observe_hooks(&hooks, broken_hooks(&hooks, &std::collections::BTreeSet::new()));
+    assert_eq!(text(&triage.findings()), "WebhookUnreachable policy(PodsRefused web)");
+    assert_eq!(broken_hooks(&hooks, &services_called(&hooks).collect()), []);
+}
+
+#[test]
+fn pods_wait_for_claims_and_for_the_scheduler() {
+    let claim = |annotations: Value| {
+        json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop",
+        "creationTimestamp": "2026-11-20T22:29:00Z", "annotations": annotations}, "spec": {"storageClassName": "slow"}, "status": {"phase": "Pending"}})
+    };
+    let user = pod(
+        "db-0",
+        json!({"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}),
+        refused("pod has unbound immediate PersistentVolumeClaims"),
+    );
+    assert_eq!(text(&triaged(&[claim(json!({})), user.clone()])), "ClaimPending data(Unschedulable db-0)");
+    // A claim that waits for its pod holds nothing up, unless the pod was given a node.
+    let patient = json!({"kind": "StorageClass", "metadata": {"name": "slow"}, "volumeBindingMode": "WaitForFirstConsumer"});
+    assert_eq!(text(&triaged(&[patient.clone(), claim(json!({})), user.clone()])), "Unschedulable db-0");
+    let selected = json!({"volume.kubernetes.io/selected-node": "n1"});
+    assert_eq!(text(&triaged(&[patient, claim(selected), user])), "ClaimPending data(Unschedulable db-0)");
+    let lease = json!({"kind": "Lease", "metadata": {"name": "kube-scheduler", "namespace": "kube-system"},
+        "spec": {"renewTime": "2026-11-20T22:20:00Z", "leaseDurationSeconds": 15, "holderIdentity": "one"}});
+    let unseen = pod("a", json!({}), json!({"phase": "Pending"}));
+    assert_eq!(text(&triaged(&[lease, unseen])), "ComponentSilent kube-scheduler(NotScheduled a)");
+}
+
+#[test]
+fn many_alike_are_one_and_what_affects_most_comes_first() {
+    let crash = |name: &str| {
+        pod(
+            name,
+            json!({"nodeName": "n1"}),
+            json!({"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}),
+        )
+    };
+    let api = json!({"kind": "APIService", "metadata": {"name": "v1.metrics.k8s.io"}, "status": {"conditions": [{"type": "Available", "status": "False"}]}});
+    let namespace = json!({"kind": "Namespace", "metadata": {"name": "old", "deletionTimestamp": "2026-11-20T22:00:00Z"}, "status": {"conditions": [
+        {"type": "NamespaceDeletionDiscoveryFailure", "status": "True", "message": "unable to retrieve: metrics.k8s.io/v1: stale GroupVersion discovery"}]}});
+    let mut objects: Vec<Value> = ["a", "b", "c", "d"].map(crash).to_vec();
+    objects.extend([api, namespace]);
+    assert_eq!(text(&triaged(&objects)), "CrashLooping a+b+c+d, ApiUnavailable v1.metrics.k8s.io(NamespaceStuck old)");
+    assert_eq!(text(&triaged(&objects[..2])), "CrashLooping a, CrashLooping b");
+}
+
+#[test]
+fn episodes_count_by_how_long_they_lasted() {
+    let mut episodes = Episodes::default();
+    let crash = Trouble::new(TroubleKind::CrashLooping);
+    episodes.add("web", 1, &crash, (0, 5_000), false);
+    episodes.add("web", 2, &crash, (1_000, 9_000), true);
+    episodes.add("web", 2, &crash, (20_000, 21_000), false);
+    episodes.add("lab", 3, &Trouble::new(TroubleKind::Unschedulable), (0, 10_000), false);
+    // A start takes two minutes without being one.
+    episodes.add("lab", 4, &Trouble::new(TroubleKind::NotStarting), (0, 100_000), false);
+    let found: Vec<_> =
+        episodes.standing_out(2_000, 8).into_iter().map(|one| (one.longest, one.begun, one.lasted, one.objects, one.lasts)).collect();
+    assert_eq!(found, [(2, 1_000, 8_000, 2, true), (3, 0, 10_000, 1, false)]);
+}

@@ -1,0 +1,73 @@
+//! Pods and workloads with which something is wrong, with what ties them to others.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::Named;
+use super::finding::Finding;
+use crate::timeline::Subject;
+use crate::trouble::{Trouble, TroubleKind, time};
+
+/// A pod with a trouble.
+pub(super) struct PodCase {
+    pub subject: Subject,
+    pub trouble: Trouble,
+    /// Whether the trouble has lasted long enough to count by itself.
+    pub is_due: bool,
+    pub created: Option<Timestamp>,
+    pub node: Option<String>,
+    pub controller: Option<Named>,
+    pub claims: Vec<String>,
+}
+
+impl PodCase {
+    pub(super) fn new(subject: Subject, pod: &Value, trouble: Trouble, is_due: bool) -> Self {
+        let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
+        let claims = volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str()).map(str::to_owned).collect();
+        Self {
+            trouble,
+            is_due,
+            created: time(&pod["metadata"]["creationTimestamp"]),
+            node: pod["spec"]["nodeName"].as_str().map(str::to_owned),
+            controller: controller_of(pod),
+            claims,
+            subject,
+        }
+    }
+
+    /// Whether it waits for a node or to start.
+    pub(super) fn waits(&self) -> bool {
+        matches!(self.trouble.kind, TroubleKind::Unschedulable | TroubleKind::NotScheduled | TroubleKind::NotStarting)
+    }
+
+    /// Whether its trouble is what becomes of pods whose node is gone.
+    pub(super) fn is_lost_with_node(&self) -> bool {
+        matches!(self.trouble.kind, TroubleKind::Terminating | TroubleKind::NotReady | TroubleKind::NotStarting)
+    }
+}
+
+/// A workload with which something is wrong.
+pub(super) struct Workload {
+    pub subject: Subject,
+    /// The gravest first.
+    pub troubles: Vec<Trouble>,
+    /// Whether it is part of a finding.
+    pub is_used: bool,
+}
+
+impl Workload {
+    /// What is wrong with it, as a finding: the first trouble that `counts`.
+    pub(super) fn finding(&self, counts: impl Fn(&Trouble) -> bool) -> Option<Finding> {
+        let trouble = self.troubles.iter().find(|trouble| counts(trouble))?;
+        let missing = trouble.numbers.map_or(0, |(ready, wanted)| usize::try_from(wanted - ready).unwrap_or(0));
+        Some(Finding::new(self.subject.clone(), trouble.clone(), missing))
+    }
+}
+
+/// The controller of an object.
+pub(super) fn controller_of(object: &Value) -> Option<Named> {
+    let metadata = &object["metadata"];
+    let owner = metadata["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)?;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Some((text(&owner["kind"]), text(&metadata["namespace"]), text(&owner["name"])))
+}

@@ -1,0 +1,102 @@
+//! A trouble that some objects have in common, with what followed from it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::timeline::Subject;
+use crate::trouble::{Trouble, TroubleKind};
+
+/// A trouble that some objects have in common, with what followed from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What is wrong; where several objects have it, as the first of them has.
+    pub trouble: Trouble,
+    /// The objects that have it, those that had it first before the others.
+    pub subjects: Vec<Subject>,
+    /// The controller of all of them, where they are pods of one.
+    pub owner: Option<Subject>,
+    /// How many pods it affects: those that have it, run on the node, or are missing.
+    pub pods: usize,
+    /// What followed from it, as far as the data show it.
+    pub effects: Vec<Finding>,
+}
+
+impl Finding {
+    /// A finding about one object that affects so many pods.
+    pub(super) fn new(subject: Subject, trouble: Trouble, pods: usize) -> Self {
+        Self { trouble, subjects: vec![subject], owner: None, pods, effects: Vec::new() }
+    }
+
+    /// Returns how much it weighs, with all that followed from it.
+    pub fn weight(&self) -> u64 {
+        let own = self.trouble.kind.weight().saturating_mul(self.pods.max(1) as u64);
+        self.effects.iter().fold(own, |sum, effect| sum.saturating_add(effect.weight()))
+    }
+
+    /// Adds what followed from it, to what followed alike if there is any.
+    fn add_effect(&mut self, effect: Finding) {
+        let is_alike = |other: &&mut Finding| other.trouble.kind == effect.trouble.kind && other.owner == effect.owner;
+        match self.effects.iter_mut().find(is_alike).filter(|_| effect.trouble.kind.is_of_pods()) {
+            Some(alike) => {
+                alike.subjects.extend(effect.subjects);
+                alike.pods += effect.pods;
+                alike.effects.extend(effect.effects);
+            }
+            None => self.effects.push(effect),
+        }
+    }
+
+    /// Since when it lasts, by the object that has it longest.
+    pub fn since(&self) -> Option<Timestamp> {
+        self.trouble.since
+    }
+
+    /// Where it stands among those of one kind: what does not say since when is last.
+    fn place(&self) -> (TroubleKind, bool, Option<Timestamp>, &str, &str) {
+        let first = self.subjects.first().map_or(("", ""), |subject| (subject.namespace.as_str(), subject.name.as_str()));
+        (self.trouble.kind, self.trouble.since.is_none(), self.trouble.since, first.0, first.1)
+    }
+}
+
+/// Puts findings in order, the weightiest first; of equals that which began last.
+pub(super) fn by_weight(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
+        let began = b.trouble.since.cmp(&a.trouble.since);
+        b.weight().cmp(&a.weight()).then(began).then_with(|| a.place().cmp(&b.place()))
+    });
+}
+
+/// So many alike are listed one by one; more are one finding.
+const ALIKE: usize = 3;
+
+/// Makes one finding of many of one kind in one namespace that have no effects and no owner.
+pub(super) fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut merged = Vec::new();
+    let mut alike: BTreeMap<(TroubleKind, String, String), Vec<Finding>> = BTreeMap::new();
+    for finding in findings {
+        match &finding.subjects[..] {
+            [only] if finding.effects.is_empty() && finding.owner.is_none() => {
+                alike.entry((finding.trouble.kind, only.kind.clone(), only.namespace.clone())).or_default().push(finding);
+            }
+            _ => merged.push(finding),
+        }
+    }
+    for group in alike.into_values() {
+        if group.len() <= ALIKE { merged.extend(group) } else { merged.extend(joined(group)) }
+    }
+    merged
+}
+
+/// Makes one finding of several of one kind.
+pub(super) fn joined(mut findings: Vec<Finding>) -> Option<Finding> {
+    findings.sort_by(|a, b| a.place().cmp(&b.place()));
+    let mut findings = findings.into_iter();
+    let first = findings.next()?;
+    Some(findings.fold(first, |mut sum, next| {
+        sum.subjects.extend(next.subjects);
+        sum.pods += next.pods;
+        next.effects.into_iter().for_each(|effect| sum.add_effect(effect));
+        sum
+    }))
+}

@@ -1,0 +1,79 @@
+//! `ketcd triage`: what is broken, since when and why, in one screen.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::cli::output::{Format, Output};
+use crate::cli::rights::{Reads, Unaddressed};
+use crate::cli::session::Session;
+use crate::cli::triage::{changed, date_loops, state, storage};
+use crate::cli::{Outcome, Result};
+use crate::render::contract::triage::Triage;
+use crate::render::json;
+use crate::render::triage::{self as render, TriagePage};
+use ketcd_history::trouble::storage_troubles;
+use ketcd_store::At;
+
+/// Show what is broken, since when, why, and who changed what before
+///
+/// Looks at nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates and the leases of the control
+/// plane, as they are now or were at --at or --rev, and at etcd itself. What affects the most pods comes first; what followed from it stands
+/// below it, as far as the data show it. Then comes who changed what in the 15 minutes before: deployments, scale, taints, cordons,
+/// configuration, rights, webhooks, definitions. With -n, what has a namespace is looked at in that one. -o wide shows all, in full.
+#[derive(Args, Debug)]
+pub(crate) struct TriageArgs {}
+
+impl TriageArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { unless: Unaddressed::Troubles, ..Reads::of(&[]) }
+    }
+}
+
+/// Runs the command.
+pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> {
+    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+        return Err(session.format.unsupported("triage", "table, wide, json"));
+    }
+    let newest = session.source.span().await?.newest;
+    let revision = match session.at {
+        At::Newest => newest,
+        At::Revision(revision) => revision,
+    };
+    let now = session.moment().await?;
+    // A compaction may overtake the newest revision while much is read.
+    let mut triage = state(session, session.at, now).await?;
+    let storage = storage(session, revision, now).await?;
+    // Members say how they are now.
+    if session.at == At::Newest {
+        triage.add(storage_troubles(&storage.status));
+    }
+    let counts = triage.counts();
+    let mut findings = triage.findings();
+    date_loops(session, &mut findings).await?;
+    let onset = findings.first().and_then(|finding| finding.since());
+    let changed = changed(session, revision, now, onset).await?;
+    session.note_missed().await?;
+    let windows: Vec<_> = changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
+    let page = TriagePage {
+        findings: &findings,
+        counts,
+        now,
+        revision,
+        is_past: revision < newest,
+        changes: &changed.changes,
+        windows: &windows,
+        storage: &storage,
+        is_partial: !session.source.damage().is_empty(),
+        is_wide: session.format == Format::Wide,
+        width: out.width(),
+    };
+    if session.format == Format::Json {
+        json::write_pretty(&Triage::from(&page), out)?;
+        writeln!(out)?;
+    } else {
+        render::page(&page, out)?;
+    }
+    Ok(Outcome::Found)
+}

@@ -1,0 +1,205 @@
+//! The JSON of `triage`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::common::{ActorFrom, Subject, Time};
+use crate::render::triage::{TriagePage, words};
+use crate::render::trouble;
+use ketcd_history::trouble::triage;
+use ketcd_history::{AttributedChange, intervention, timeline};
+
+/// What is broken at one moment.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Triage<'a> {
+    /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
+    pub changes: Vec<Change>,
+    /// What is wrong, the weightiest first; empty where nothing is.
+    pub findings: Vec<Finding<'a>>,
+    /// How much was looked at.
+    pub looked_at: LookedAt,
+    /// The revision looked at.
+    pub revision: i64,
+    /// etcd itself.
+    pub storage: Storage<'a>,
+    /// The moment looked at; null where nothing in the data shows it.
+    pub time: Option<Time>,
+    /// The stretches of time whose changes were read, ascending.
+    pub windows: Vec<Window>,
+}
+
+/// How much was looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LookedAt {
+    /// Nodes.
+    pub nodes: usize,
+    /// Pods that have not ended.
+    pub pods: usize,
+    /// Deployments, StatefulSets, DaemonSets and Jobs.
+    pub workloads: usize,
+}
+
+/// A trouble that some objects have in common, with what followed from it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding<'a> {
+    /// The command that shows more about the first object.
+    pub command: String,
+    /// What else is known, in words; empty where nothing is.
+    pub detail: String,
+    /// What followed from it, as far as the data show it.
+    pub effects: Vec<Finding<'a>>,
+    /// Kubernetes' own message; null where there is none.
+    pub message: Option<&'a str>,
+    /// The objects that have it, those that had it first before the others.
+    pub objects: Vec<Subject<'a>>,
+    /// The controller of all of them; null where they are not pods of one.
+    pub owner: Option<Subject<'a>>,
+    /// How many pods it affects: those that have it, run on the node, or are missing.
+    pub pods: usize,
+    /// Kubernetes' own word for the reason; null where there is none.
+    pub reason: Option<&'a str>,
+    /// Since when; null where the data do not show it.
+    pub since: Option<Time>,
+    /// What is wrong, such as `NodeSilent` or `CrashLooping`. There may be more words in time.
+    pub trouble: &'static str,
+    /// How much it weighs, with its effects. What a number means may change; the order is what counts.
+    pub weight: u64,
+    /// What is wrong, in words.
+    pub what: String,
+}
+
+/// What somebody changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// Who; null where it is not known.
+    pub by: Option<String>,
+    /// How that is known; null where it is not.
+    pub by_from: Option<ActorFrom>,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// The namespace; empty where the kind has none.
+    pub namespace: String,
+    /// The revision.
+    pub revision: i64,
+    /// When; null where nothing dates the revision.
+    pub time: Option<Time>,
+    /// What was changed, in words.
+    pub what: String,
+}
+
+/// A stretch of time whose changes were read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// Its begin.
+    pub from: Time,
+    /// Whether the readable history begins within it.
+    pub is_cut: bool,
+    /// Its end.
+    pub to: Time,
+}
+
+/// etcd itself.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Storage<'a> {
+    /// Bytes of the database file; 0 where there is none.
+    pub bytes: u64,
+    /// How many revisions are kept up to the one looked at.
+    pub kept_revisions: i64,
+    /// The least quota of the members; null where none tells.
+    pub quota: Option<i64>,
+    /// What was written in the 15 minutes before, or since the readable history begins; null where the data do not show times.
+    pub writes: Option<Writes<'a>>,
+}
+
+/// What was written in a stretch of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Writes<'a> {
+    /// By resource, the most changes first; empty for a live etcd, of which only the number of revisions is known.
+    pub by_resource: Vec<WritesOf<'a>>,
+    /// Bytes of the values written; 0 for a live etcd.
+    pub bytes: u64,
+    /// Changes of keys; for a live etcd its revisions.
+    pub changes: u64,
+    /// How long that was.
+    pub seconds: f64,
+}
+
+/// What was written of one resource.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WritesOf<'a> {
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// Changes of keys.
+    pub changes: u64,
+    /// The resource, such as `leases`.
+    pub resource: &'a str,
+}
+
+impl<'a> From<&TriagePage<'a>> for Triage<'a> {
+    fn from(page: &TriagePage<'a>) -> Self {
+        let storage = page.storage;
+        let writes = storage.writes.as_ref().map(|writes| Writes {
+            by_resource: writes
+                .by_resource
+                .iter()
+                .map(|(resource, changes, bytes)| WritesOf { bytes: *bytes, changes: *changes, resource })
+                .collect(),
+            bytes: writes.bytes,
+            changes: writes.changes,
+            seconds: writes.seconds,
+        });
+        Self {
+            changes: page.changes.iter().filter_map(change).collect(),
+            findings: page.findings.iter().map(finding).collect(),
+            looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
+            revision: page.revision.0,
+            storage: Storage {
+                bytes: storage.status.file_bytes,
+                kept_revisions: storage.kept,
+                quota: storage.status.members.iter().filter_map(|member| member.db_size_quota).min(),
+                writes,
+            },
+            time: page.now.map(Time),
+            windows: page.windows.iter().map(|&(from, to, is_cut)| Window { from: Time(from), is_cut, to: Time(to) }).collect(),
+        }
+    }
+}
+
+fn finding(finding: &triage::Finding) -> Finding<'_> {
+    Finding {
+        command: trouble::command(finding),
+        detail: trouble::detail(&finding.trouble),
+        effects: finding.effects.iter().map(self::finding).collect(),
+        message: finding.trouble.message.as_deref(),
+        objects: finding.subjects.iter().map(Subject::from).collect(),
+        owner: finding.owner.as_ref().map(Subject::from),
+        pods: finding.pods,
+        reason: finding.trouble.reason.as_deref(),
+        since: finding.since().map(Time),
+        trouble: finding.trouble.kind.as_str(),
+        weight: finding.weight(),
+        what: trouble::what(&finding.trouble),
+    }
+}
+
+fn change(attributed: &AttributedChange) -> Option<Change> {
+    let subject = timeline::Subject::of(attributed.change.object()?);
+    Some(Change {
+        by: attributed.actor.as_ref().map(ToString::to_string),
+        by_from: ActorFrom::of(attributed.actor.as_ref()),
+        kind: subject.kind,
+        name: subject.name,
+        namespace: subject.namespace,
+        revision: attributed.change.revision.0,
+        time: Time::of(attributed.dated),
+        what: words(&intervention(attributed)?),
+    })
+}

@@ -1,0 +1,303 @@
+//! `triage` as one screen: what is wrong, the weightiest first, what followed from it, who changed what before, and etcd itself.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use super::change_text::clock_time;
+use super::row::row;
+use super::status::bytes;
+use super::style::{self, paint};
+use super::timeline::name;
+use super::value::{columns, cut};
+use super::visible::visible;
+use super::{duration, trouble};
+use ketcd_history::timeline::Subject;
+use ketcd_history::trouble::triage::{Counts, Finding};
+use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
+use ketcd_store::{Revision, SourceStatus};
+
+/// Columns of a line, where the output has no width of its own.
+const WIDTH: usize = 100;
+/// Findings and changes that one screen shows.
+const SHOWN: usize = 6;
+
+/// All that `triage` shows.
+pub struct TriagePage<'a> {
+    /// What is wrong, the weightiest first.
+    pub findings: &'a [Finding],
+    /// What was looked at.
+    pub counts: Counts,
+    /// The moment looked at, where anything shows it.
+    pub now: Option<Timestamp>,
+    /// Its revision.
+    pub revision: Revision,
+    /// Whether that is not the newest one: commands then have `--rev`.
+    pub is_past: bool,
+    /// The changes before it, oldest first.
+    pub changes: &'a [AttributedChange],
+    /// The stretches of time that they are of, and whether the history begins within them.
+    pub windows: &'a [(Timestamp, Timestamp, bool)],
+    /// etcd itself.
+    pub storage: &'a StorageFacts,
+    /// Whether some of the data could not be read: then nothing is said of what is not there.
+    pub is_partial: bool,
+    /// Whether all is shown, in full.
+    pub is_wide: bool,
+    /// Columns of the terminal.
+    pub width: Option<usize>,
+}
+
+/// etcd's own facts.
+#[derive(Debug)]
+pub struct StorageFacts {
+    /// What the source says of itself.
+    pub status: SourceStatus,
+    /// How many revisions are kept.
+    pub kept: i64,
+    /// What was written of late, where that was read.
+    pub writes: Option<Writes>,
+}
+
+/// What was written in a stretch of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Writes {
+    /// How long that was, in seconds.
+    pub seconds: f64,
+    /// Changes of keys.
+    pub changes: u64,
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// Changes and bytes by resource, the most changes first; none where only their number is known.
+    pub by_resource: Vec<(String, u64, u64)>,
+}
+
+/// Writes the screen.
+///
+/// # Errors
+/// The stream's.
+pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if page.findings.is_empty() {
+        writeln!(out, "{}", paint(style::ADDED, healthy(page)))?;
+        return if page.is_wide { below(page, out) } else { Ok(()) };
+    }
+    let shown = if page.is_wide { page.findings.len() } else { SHOWN };
+    for finding in page.findings.iter().take(shown) {
+        write_finding(page, finding, 0, out)?;
+    }
+    if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
+        writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
+    }
+    below(page, out)
+}
+
+/// That nothing is wrong, in one line.
+fn healthy(page: &TriagePage<'_>) -> String {
+    let Counts { nodes, pods, workloads } = page.counts;
+    let at = page.now.map_or(String::new(), |now| format!(" at {now:.0}"));
+    let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
+    // etcd says how it is now, not how it was.
+    let etcd = if page.is_past { "" } else { ", etcd itself" };
+    let nothing = if page.is_partial { "nothing wrong was found in what could be read" } else { "nothing is wrong" };
+    format!(
+        "{nothing}{at}, revision {}: {}, {}, {}{etcd} were looked at",
+        page.revision,
+        count(nodes, "node"),
+        count(pods, "pod"),
+        count(workloads, "workload")
+    )
+}
+
+/// Changes, storage, and when all of it was.
+fn below(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    write_changes(page, out)?;
+    write_storage(page, out)?;
+    let at = page.now.map_or("at a time that nothing shows".to_owned(), |now| format!("at {now:.0}"));
+    writeln!(out, "{}", paint(style::FAINT, format!("{at}, revision {}", page.revision)))
+}
+
+fn write_finding(page: &TriagePage<'_>, finding: &Finding, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+    let (lead, indent) = if depth == 0 { (String::new(), 2) } else { (format!("{}→ ", "  ".repeat(depth)), 2 * depth + 2) };
+    let who = trouble::who(finding);
+    let mut says = trouble::what(&finding.trouble);
+    let since = trouble::since(finding.since(), page.now);
+    if !since.is_empty() {
+        says.push_str(&format!(" {since}"));
+    }
+    if finding.trouble.kind.is_of_pods() || finding.pods == 0 {
+    } else if finding.subjects.iter().all(|subject| subject.kind == "Node") {
+        says.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
+    }
+    let style = if depth == 0 { style::STRONG } else { style::PLAIN };
+    let line = format!("{lead}{who}  {says}");
+    let command = commanded(page, trouble::command(finding));
+    let width = page.width.unwrap_or(WIDTH);
+    let head = format!("{lead}{}  {}", paint(style, &who), visible(&says));
+    let fits = columns(&line) + 2 + columns(&command) <= width;
+    if fits {
+        let gap = width - columns(&line) - columns(&command);
+        writeln!(out, "{head}{}{}", " ".repeat(gap), paint(style::FAINT, &command))?;
+    } else {
+        writeln!(out, "{head}")?;
+    }
+    let names = trouble::names(finding);
+    let detail = trouble::detail(&finding.trouble);
+    for text in [names, detail].iter().filter(|text| !text.is_empty()) {
+        let text = visible(text);
+        let room = width.saturating_sub(indent);
+        let text = if page.is_wide { text.into_owned() } else { cut(&text, room) };
+        writeln!(out, "{:indent$}{text}", "")?;
+    }
+    if !fits {
+        writeln!(out, "{:indent$}{}", "", paint(style::FAINT, &command))?;
+    }
+    finding.effects.iter().try_for_each(|effect| write_finding(page, effect, depth + 1, out))
+}
+
+fn pods(count: usize) -> String {
+    if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
+}
+
+/// A command at the moment looked at.
+fn commanded(page: &TriagePage<'_>, command: String) -> String {
+    if page.is_past { format!("{command} --rev {}", page.revision) } else { command }
+}
+
+/// A change in one line, with how many alike it stands for.
+struct ChangeLine {
+    first: usize,
+    count: usize,
+    names: Vec<String>,
+    kind: String,
+    what: String,
+    by: String,
+}
+
+fn write_changes(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let windows = page.windows.iter().map(|(from, to, is_cut)| {
+        let cut = if *is_cut { " (the readable history begins within it)" } else { "" };
+        format!("from {} to {}{cut}", from.strftime("%H:%M:%S"), to.strftime("%H:%M:%S"))
+    });
+    let windows: Vec<String> = windows.collect();
+    if !windows.is_empty() {
+        writeln!(out, "{}", paint(style::FAINT, format!("changed {}", windows.join(", and "))))?;
+    }
+    let lines = lines(page.changes);
+    let shown = if page.is_wide { lines.len() } else { SHOWN };
+    let hidden = lines.len().saturating_sub(shown);
+    if hidden > 0 {
+        writeln!(out, "  {}", paint(style::FAINT, format!("{hidden} more before (-o wide shows all)")))?;
+    }
+    for line in &lines[hidden..] {
+        write_change(page, line, out)?;
+    }
+    if lines.is_empty() && !page.windows.is_empty() {
+        writeln!(out, "  nothing: no workload, node, configuration, right or webhook")?;
+    }
+    Ok(())
+}
+
+fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -> io::Result<()> {
+    let time = clock_time(page.changes[line.first].dated);
+    let who = match &line.names[..] {
+        [only] => only.clone(),
+        _ => format!("{} × {}", line.count, line.kind),
+    };
+    let width = page.width.unwrap_or(WIDTH);
+    let by = if line.by.is_empty() { String::new() } else { format!("  {}", line.by) };
+    let command = match &line.names[..] {
+        [only] => format!("  ketcd history {only} --diff"),
+        _ => String::new(),
+    };
+    let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
+    let left = width.saturating_sub(4 + columns(&time) + columns(&who) + columns(&by));
+    let what = if page.is_wide { line.what.clone() } else { cut(&line.what, left.max(20)) };
+    let used = 4 + columns(&time) + columns(&who) + 2 + columns(&what) + columns(&by);
+    let fits = used + columns(&command) <= width;
+    write!(out, "  {}  {who}  {what}{}", paint(style::FAINT, &time), paint(style::ACTOR, &by))?;
+    if fits && !command.is_empty() {
+        write!(out, "{}", paint(style::FAINT, &command))?;
+    }
+    writeln!(out)
+}
+
+/// The changes in lines; those alike that follow each other are one.
+fn lines(changes: &[AttributedChange]) -> Vec<ChangeLine> {
+    let mut lines: Vec<ChangeLine> = Vec::new();
+    for (place, change) in changes.iter().enumerate() {
+        let Some(line) = line(place, change) else { continue };
+        match lines.last_mut() {
+            Some(last) if last.kind == line.kind && last.what == line.what && last.by == line.by => {
+                last.count += 1;
+                last.names.extend(line.names);
+            }
+            _ => lines.push(line),
+        }
+    }
+    lines
+}
+
+fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
+    let subject = Subject::of(attributed.change.object()?);
+    let by = attributed.actor.as_ref().map_or(String::new(), |actor| {
+        let mark = if actor.from == ActorFrom::Inferred { "*" } else { "" };
+        format!("{actor}{mark}")
+    });
+    let what = words(&intervention(attributed)?);
+    Some(ChangeLine { first: place, count: 1, names: vec![name(&subject)], kind: subject.kind.to_lowercase(), what, by })
+}
+
+/// What somebody did, in words.
+pub fn words(intervention: &Intervention<'_>) -> String {
+    match intervention {
+        Intervention::Created => "created".to_owned(),
+        Intervention::Deleted => "deleted".to_owned(),
+        Intervention::Changed(fields) => {
+            let rows = fields.iter().map(|field| {
+                if field.path.starts_with(&["metadata", "deletionTimestamp"]) {
+                    return "deletion asked for".to_owned();
+                }
+                let row = row(field);
+                let path = row.path.strip_prefix("spec.template.spec.").unwrap_or(&row.path);
+                let sign = if row.sign == '~' { String::new() } else { format!("{} ", row.sign) };
+                format!("{sign}{path} {}", row.value)
+            });
+            rows.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let StorageFacts { status, kept, writes } = page.storage;
+    let mut parts = Vec::new();
+    if status.file_bytes > 0 {
+        let quota = status.members.iter().filter_map(|member| member.db_size_quota).min();
+        let quota = quota
+            .map_or(String::new(), |quota| format!(", {:.0} % of the quota", 100.0 * status.file_bytes as f64 / (quota as f64).max(1.0)));
+        parts.push(format!("{}{quota}", bytes(status.file_bytes)));
+    }
+    if *kept > 1 {
+        parts.push(format!("{kept} revisions kept"));
+    }
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let line = format!("etcd  {}", parts.join("; "));
+    let command = "ketcd status";
+    let width = page.width.unwrap_or(WIDTH);
+    let gap = width.checked_sub(columns(&line) + columns(command)).filter(|gap| *gap > 1);
+    let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));
+    writeln!(out, "{}{gap}{}", visible(&line), paint(style::FAINT, command))?;
+    writes.iter().try_for_each(|writes| writeln!(out, "      {}", visible(&written(writes))))
+}
+
+/// `1,203 writes in 15m (1.3/s, 2.1 MiB), most by leases 61 %, pods 20 %`.
+fn written(writes: &Writes) -> String {
+    let rate = writes.changes as f64 / writes.seconds.max(1.0);
+    let size = if writes.bytes > 0 { format!(", {}", bytes(writes.bytes)) } else { String::new() };
+    let part = |count: u64| 100 * count / writes.changes.max(1);
+    let most = writes.by_resource.iter().take(3).map(|(resource, count, _)| format!("{resource} {} %", part(*count)));
+    let most = most.collect::<Vec<_>>().join(", ");
+    let most = if most.is_empty() { String::new() } else { format!(": {most}") };
+    format!("{} writes in {} ({rate:.1}/s{size}){most}", writes.changes, duration::length(writes.seconds.round()))
+}

@@ -1,0 +1,207 @@
+//! Troubles in words: what is wrong, with whom, and the command that shows more. `triage` and the report use the same.
+
+use jiff::Timestamp;
+
+use super::duration;
+use super::status::bytes;
+use super::timeline::name;
+use ketcd_history::timeline::Subject;
+use ketcd_history::trouble::triage::Finding;
+use ketcd_history::trouble::{Trouble, TroubleKind};
+
+/// Names of objects in one line.
+const NAMED: usize = 3;
+
+/// What is wrong, in a few words that may stand behind an object's name.
+pub fn what(trouble: &Trouble) -> String {
+    let reason = trouble.reason.as_deref();
+    let about = trouble.about.join(", ");
+    let numbers = trouble.numbers.unwrap_or_default();
+    match trouble.kind {
+        TroubleKind::EtcdAlarm => "alarm".to_owned(),
+        TroubleKind::MemberSilent => "does not answer".to_owned(),
+        TroubleKind::MemberBehind => format!("{} entries behind the leader", numbers.0),
+        TroubleKind::DatabaseNearQuota => {
+            let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
+            format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
+        }
+        TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
+        TroubleKind::NodeSilent => "silent".to_owned(),
+        TroubleKind::NodeNotReady | TroubleKind::NotReady => "not ready".to_owned(),
+        TroubleKind::NodePressure => about,
+        TroubleKind::CrashLooping => "CrashLoopBackOff".to_owned(),
+        TroubleKind::OutOfMemory => "killed for its memory (OOMKilled)".to_owned(),
+        TroubleKind::ImageNotPulled => reason.unwrap_or("image not pulled").to_owned(),
+        TroubleKind::ContainerNotStarted => reason.unwrap_or("container not started").to_owned(),
+        TroubleKind::Unschedulable if about.is_empty() => "unschedulable".to_owned(),
+        TroubleKind::Unschedulable => format!("unschedulable, nominated to {about}"),
+        TroubleKind::NotScheduled => "no scheduler has looked at it".to_owned(),
+        TroubleKind::NotStarting => format!("on its node and not started{}", within(reason.unwrap_or_default())),
+        TroubleKind::Gated => format!("held back by gates{}", within(&about)),
+        TroubleKind::Terminating => "being deleted".to_owned(),
+        TroubleKind::Evicted => "evicted".to_owned(),
+        TroubleKind::PodFailed | TroubleKind::JobFailed | TroubleKind::VolumeFailed => "failed".to_owned(),
+        TroubleKind::Short => format!("{}/{} ready", numbers.0, numbers.1),
+        TroubleKind::RolloutStuck => format!("rollout without progress, {}/{} ready", numbers.0, numbers.1),
+        TroubleKind::PodsRefused => format!("its pods are refused, {}/{} ready", numbers.0, numbers.1),
+        TroubleKind::ClaimPending => format!("no volume{}", within(&about)),
+        TroubleKind::ClaimLost => "its volume is lost".to_owned(),
+        TroubleKind::NamespaceStuck | TroubleKind::FinalizersStuck => "does not end".to_owned(),
+        TroubleKind::WebhookUnreachable => "nothing answers for it: what it matches is refused".to_owned(),
+        TroubleKind::WebhookIgnored => "nothing answers for it: it is passed over".to_owned(),
+        TroubleKind::ApiUnavailable => "unavailable".to_owned(),
+        TroubleKind::RequestRefused => format!("not signed: {}", reason.unwrap_or("denied")),
+        TroubleKind::RequestPending => "nobody has approved it".to_owned(),
+        TroubleKind::CertificateExpired => "its certificate has expired".to_owned(),
+        TroubleKind::QuotaExhausted => format!("used up: {about}"),
+        other => other.to_string(),
+    }
+}
+
+fn within(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+fn percent((part, whole): (i64, i64)) -> f64 {
+    100.0 * part as f64 / (whole as f64).max(1.0)
+}
+
+/// What else is known: who says what, restarts, finalizers. May be empty.
+pub fn detail(trouble: &Trouble) -> String {
+    let message = trouble.message.as_deref().unwrap_or_default().trim();
+    let reason = trouble.reason.as_deref().unwrap_or_default();
+    let about = trouble.about.join(", ");
+    match trouble.kind {
+        TroubleKind::CrashLooping | TroubleKind::OutOfMemory => {
+            let (restarts, code) = trouble.numbers.unwrap_or_default();
+            let restarts = if restarts == 1 { "1 restart".to_owned() } else { format!("{restarts} restarts") };
+            let ended = if reason.is_empty() { String::new() } else { format!(", last: {reason}, exit {code}") };
+            format!("container {about}, {restarts}{ended}")
+        }
+        TroubleKind::Unschedulable => match trouble.numbers {
+            Some((port, _)) => format!("host port {port}: {message}"),
+            None => message.to_owned(),
+        },
+        TroubleKind::Terminating | TroubleKind::FinalizersStuck if about.is_empty() => String::new(),
+        TroubleKind::Terminating | TroubleKind::FinalizersStuck => format!("held by {about}"),
+        TroubleKind::NodeNotReady | TroubleKind::NotReady | TroubleKind::JobFailed | TroubleKind::PodFailed => joined(reason, message),
+        TroubleKind::WebhookUnreachable | TroubleKind::WebhookIgnored => {
+            let service = trouble.about.get(1).map_or("", String::as_str);
+            format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
+        }
+        TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
+        TroubleKind::RolloutStuck | TroubleKind::ApiUnavailable => joined(reason, message),
+        _ => message.to_owned(),
+    }
+}
+
+fn joined(reason: &str, message: &str) -> String {
+    match (reason.is_empty(), message.is_empty()) {
+        (false, false) => format!("{reason}: {message}"),
+        _ => format!("{reason}{message}"),
+    }
+}
+
+/// Whom a finding is about: `pod/web/crasher`, `3 pods of deploy/web/tomcat`, `412 nodes`.
+pub fn who(finding: &Finding) -> String {
+    let count = finding.subjects.len();
+    let Some(first) = finding.subjects.first() else { return String::new() };
+    match (&finding.owner, count) {
+        (_, 1) => address(first),
+        (Some(owner), _) => format!("{count} {} of {}", plural(&first.kind), address(owner)),
+        (None, _) => {
+            let namespace = Some(&first.namespace).filter(|own| finding.subjects.iter().all(|other| other.namespace == **own));
+            let within = namespace.filter(|namespace| !namespace.is_empty()).map_or(String::new(), |namespace| format!(" in {namespace}"));
+            format!("{count} {}{within}", plural(&first.kind))
+        }
+    }
+}
+
+/// An object's address; etcd's members are named.
+fn address(subject: &Subject) -> String {
+    match subject.kind.as_str() {
+        "Etcd" => "etcd".to_owned(),
+        "Member" => format!("member {}", subject.name),
+        "Lease" => subject.name.clone(),
+        _ => name(subject),
+    }
+}
+
+fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
+        Some(rest) => format!("{rest}ies"),
+        None if kind.ends_with('s') => format!("{kind}es"),
+        None => format!("{kind}s"),
+    }
+}
+
+/// The first names of several objects; empty where there is one.
+pub fn names(finding: &Finding) -> String {
+    let many = finding.subjects.len() > 1;
+    let shown = finding.subjects.iter().take(if many { NAMED } else { 0 });
+    let place = |subject: &Subject| {
+        let named = finding.owner.is_some() || subject.namespace.is_empty();
+        if named { subject.name.clone() } else { format!("{}/{}", subject.namespace, subject.name) }
+    };
+    let mut names = shown.map(place).collect::<Vec<_>>().join(", ");
+    if finding.subjects.len() > NAMED {
+        names.push_str(", …");
+    }
+    names
+}
+
+/// Since when, and how long that is: `since 22:17:03 (43 s)`; empty where it is not known. The day is said where it is another.
+pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
+    let Some(since) = since else { return String::new() };
+    let is_same_day = now.is_some_and(|now| now.strftime("%F").to_string() == since.strftime("%F").to_string());
+    let time = since.strftime(if is_same_day { "%H:%M:%S" } else { "%F %H:%M:%S" });
+    let lasted = now.map(|now| now.duration_since(since).as_secs_f64().max(0.0));
+    let lasted = lasted.map_or(String::new(), |lasted| format!(" ({})", duration::length(lasted.round())));
+    format!("since {time}{lasted}")
+}
+
+/// The command that shows more about a finding's first object.
+pub fn command(finding: &Finding) -> String {
+    let Some(subject) = finding.subjects.first() else { return String::new() };
+    let address = name(subject);
+    match finding.trouble.kind {
+        TroubleKind::EtcdAlarm | TroubleKind::MemberSilent | TroubleKind::MemberBehind | TroubleKind::DatabaseNearQuota => {
+            "ketcd status".to_owned()
+        }
+        TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("ketcd explain {address}"),
+        TroubleKind::NodeSilent
+        | TroubleKind::NodeNotReady
+        | TroubleKind::NodePressure
+        | TroubleKind::Short
+        | TroubleKind::RolloutStuck
+        | TroubleKind::PodsRefused
+        | TroubleKind::JobFailed
+        | TroubleKind::Terminating
+        | TroubleKind::NamespaceStuck
+        | TroubleKind::FinalizersStuck => format!("ketcd timeline {address}"),
+        TroubleKind::ComponentSilent => format!("ketcd history {address}"),
+        _ => format!("ketcd describe {address}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_counted_in_the_plural() {
+        assert_eq!(
+            ["Pod", "Node", "APIService", "Ingress", "NetworkPolicy"].map(plural).join(" "),
+            "pods nodes apiservices ingresses networkpolicies"
+        );
+    }
+
+    #[test]
+    fn every_kind_has_words() {
+        for kind in TroubleKind::ALL {
+            let trouble = Trouble { numbers: Some((1, 2)), about: vec!["x".to_owned()], ..Trouble::new(*kind) };
+            assert!(!what(&trouble).is_empty() && what(&trouble) != kind.as_str(), "{kind}");
+        }
+    }
+}
