@@ -141,7 +141,7 @@ fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<'_, D>, read: Read<E
 }
 
 /// A follower that holds no versions which the source can give again.
-fn follower(session: &Session) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+pub(super) fn follower(session: &Session) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
     let follower = Follower::new(decoding(session));
     if session.source.reads_before() { follower.asking(|version| session.source.read_before(version)) } else { follower }
 }

@@ -89,6 +89,25 @@ impl Destination {
     }
 }
 
+/// Checks `--out NAME` of a directory that files are added to; it need not be there.
+///
+/// # Errors
+/// The name is of a file, or lies within what the command reads.
+pub(super) fn directory(name: &str, args: &GlobalArgs) -> Result<PathBuf> {
+    let path = Path::new(name);
+    if name.is_empty() || path.exists() && !path.is_dir() {
+        return Err(Error::new(format!("--out {name:?} is not a directory")).hint("name a directory"));
+    }
+    let there = path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path }).find(|path| path.exists());
+    let folder = there.unwrap_or(Path::new("."));
+    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(folder, folder, None)) {
+        let Input { flag, path } = input;
+        return Err(Error::new(format!("--out {name} belongs to what {flag} {} reads, and ketcd writes nothing there", path.display()))
+            .hint("choose another directory"));
+    }
+    Ok(path.to_owned())
+}
+
 fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Target> {
     let path = Path::new(name);
     let failed = |error: io::Error| cannot_write(name, &error);

@@ -130,6 +130,17 @@ impl Session {
         Ok(())
     }
 
+    /// Looks at the revision that is the newest now, so that everything is read of one revision while a live etcd goes on.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn fix_revision(&mut self) -> Result<()> {
+        if self.at == At::Newest {
+            self.at = At::Revision(self.source.span().await?.newest);
+        }
+        Ok(())
+    }
+
     /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
     /// command shows should be on its way before: a checksum may have to be waited for.
     pub(super) fn end(&self, outcome: Outcome) -> Outcome {

@@ -23,10 +23,18 @@ pub fn last_time(event: &Value) -> Option<Timestamp> {
 /// `3m`, or `3m (x12 over 40m)` of an Event that occurred several times.
 pub fn last_seen(event: &Value, now: Option<Timestamp>) -> String {
     let since = |time: Option<Timestamp>| time.map_or("<unknown>".to_owned(), |time| age(now, time));
-    let first = ["firstTimestamp", "deprecatedFirstTimestamp", "eventTime"].iter().find_map(|path| time(at(event, path)));
-    let count = int(event, "series.count").max(int(event, "count")).max(int(event, "deprecatedCount"));
-    let last = since(last_time(event));
-    if count > 1 { format!("{last} (x{count} over {})", since(first)) } else { last }
+    let (count, last) = (count(event), since(last_time(event)));
+    if count > 1 { format!("{last} (x{count} over {})", since(first_time(event))) } else { last }
+}
+
+/// When an Event occurred first, if it says so.
+pub fn first_time(event: &Value) -> Option<Timestamp> {
+    ["firstTimestamp", "deprecatedFirstTimestamp", "eventTime"].iter().find_map(|path| time(at(event, path)))
+}
+
+/// How often an Event occurred, as it says; 0 where it does not say it.
+pub fn count(event: &Value) -> i64 {
+    int(event, "series.count").max(int(event, "count")).max(int(event, "deprecatedCount"))
 }
 
 /// Who reported it: `kubelet, node1`, `default-scheduler`.

@@ -6,6 +6,7 @@
 pub mod blame;
 pub mod change;
 pub mod change_text;
+pub mod columns;
 pub mod comparison;
 pub mod contract;
 pub mod custom_columns;
@@ -15,10 +16,13 @@ pub mod duration;
 pub mod encryption;
 pub mod event;
 pub mod explanation;
+pub mod export;
 pub mod fit;
 pub mod json;
 pub mod json_path;
 pub mod members;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod plugins;
 pub mod report;
 mod row;

@@ -10,6 +10,7 @@ mod decoding_damage;
 mod encryption;
 mod explain;
 mod explain_pods;
+mod export;
 mod files;
 mod flag_files;
 mod fusion;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::{Arg, Command as CommandLine};
+use ketcd::render::columns::columns;
 use ketcd::render::contract;
 
 use super::root;
@@ -72,6 +73,22 @@ fn examples_of_the_readme_print_what_it_shows() {
     let (page, examples) = with_examples(&fs::read_to_string(&path).unwrap());
     assert!(examples >= 5, "README.md has only {examples} examples");
     assert_eq!(hold(&path, &page), None);
+}
+
+#[test]
+fn columns_of_the_exported_tables_are_documented() {
+    let mut page = String::from(
+        "# Tables of `ketcd export`\n\n<!-- Written by `KETCD_BLESS=1 cargo test --test contracts` from the rows' types in src/render/contract/export. -->\n\nColumns may be added; a column that is there keeps its name, its type and its meaning. Lines of JSON have the same fields: a time is RFC 3339 there, and a document is itself.\nFiles lie in `table=TABLE/cluster=NAME/day=DAY/`; the day is that of `time`, and `__HIVE_DEFAULT_PARTITION__` where that is null.\n",
+    );
+    for table in contract::export::Table::ALL {
+        writeln!(page, "\n## {}\n\n{}\n\n| column | type | null | holds |\n|---|---|---|---|", table.name(), table.description()).unwrap();
+        for column in columns(table) {
+            let null = if column.nullable { "yes" } else { "no" };
+            writeln!(page, "| `{}` | {} | {null} | {} |", column.name, column.kind.parquet(), column.description.replace('|', "\\|"))
+                .unwrap();
+        }
+    }
+    assert_eq!(hold(&root().join("docs/tables.md"), &page), None);
 }
 
 #[test]
@@ -224,10 +241,12 @@ fn run(line: &str) -> String {
     assert!(line.starts_with("ketcd "), "{line}");
     let binary = Path::new(env!("CARGO_BIN_EXE_ketcd"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let scratch = tempfile::tempdir().unwrap();
     let output = Command::new("sh")
         .args(["-c", &format!("{{ {line}; }} 2>&1")])
         .current_dir(root().join(CAPTURE))
         .env("PATH", path)
+        .env("TMPDIR", scratch.path())
         .env_remove("NO_COLOR")
         .output()
         .unwrap();

@@ -4,22 +4,18 @@ mod listed;
 mod pods;
 mod writer;
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 
 use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
-use ketcd_scheduler::{
-    Attempt, Depth, Explanation, Gates, Profile, Release, Replay, Scheduler, SchedulerConfiguration, VersionFrom, applied_release,
-    gate_refusals,
-};
+use ketcd_scheduler::{Attempt, Depth, Explanation, Replay, Scheduler};
 use ketcd_store::{At, Revision};
 
-use crate::cli::output::{Output, note};
+use crate::cli::output::Output;
 use crate::cli::replay::Feed;
 use crate::cli::rights::{Beside, Reads, Unaddressed};
+use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result, absence, flag_file};
+use crate::cli::{Error, Outcome, Result, absence};
 
 use pods::Pods;
 use writer::Writer;
@@ -38,15 +34,8 @@ pub(crate) struct ExplainArgs {
     /// Explain every decision in the readable history, not only the last one of each pod.
     #[arg(long)]
     all: bool,
-    /// Use the scheduler of this release, for example 1.28 or v1.20.15. Default: found in the data.
-    #[arg(long, value_name = "VERSION")]
-    scheduler_version: Option<String>,
-    /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    scheduler_config: Option<PathBuf>,
-    /// The feature gates the scheduler was started with: A=true,B=false.
-    #[arg(long, value_name = "GATES")]
-    feature_gates: Option<String>,
+    #[command(flatten)]
+    scheduler: SchedulerArgs,
     /// Only this node, in depth.
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
@@ -74,7 +63,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
         At::Newest => span.newest,
         At::Revision(revision) => revision,
     };
-    let scheduler = scheduler(args, &mut feed, until).await?;
+    let scheduler = args.scheduler.scheduler(&mut feed, until).await?;
     let mut writer = Writer::new(session, args, pods.are_listed(), out).await?;
     let depth = writer.depth();
     let mut unreadable = 0;
@@ -168,44 +157,4 @@ async fn one(
     };
     let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
     Ok((explanation, Vec::new(), replay))
-}
-
-/// The scheduler whose rules are applied.
-async fn scheduler(args: &ExplainArgs, feed: &mut Feed<'_>, at: Revision) -> Result<Scheduler> {
-    let found = feed.version(at).await?;
-    let recorded = found.release;
-    let version = match &args.scheduler_version {
-        None => found,
-        Some(text) => VersionFrom::given(text, &found).map_err(|error| Error::new(error.to_string()))?,
-    }
-    .with_assumption();
-    let gates = Gates::new(applied_release(version.release)).at_patch(version.patch);
-    let gates = gates.parse(args.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
-    let refused = gate_refusals(&gates);
-    if !refused.is_empty() {
-        return Err(Error::new(format!("kube-scheduler {} would refuse --feature-gates: {}", version.release, refused.join("; "))));
-    }
-    for name in gates.without_effect() {
-        note(&format!("feature gate {name} changes no scheduling rule known here"));
-    }
-    let Some(path) = &args.scheduler_config else {
-        return Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false });
-    };
-    Ok(Scheduler { profiles: configured(path, version.release, &gates)?, version, recorded, configured: true })
-}
-
-/// The profiles of a configuration file.
-fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
-    let shown = path.display();
-    let text = flag_file::read("--scheduler-config", path)?;
-    match SchedulerConfiguration::parse(&text, release, gates) {
-        Ok(configuration) => {
-            configuration.notes.iter().for_each(|text| note(text));
-            Ok(configuration.profiles)
-        }
-        Err(reasons) => {
-            let refused = Error::new(format!("kube-scheduler {release} would refuse {shown}: {}", reasons.join("; ")));
-            Err(refused.hint("mend the file, or give the scheduler's own version with --scheduler-version"))
-        }
-    }
 }

@@ -10,6 +10,7 @@ mod diff;
 mod encryption;
 mod events;
 mod explain;
+mod export;
 mod get;
 mod history;
 mod ls;
@@ -33,7 +34,7 @@ use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
 use super::rights::Reads;
 use super::session::Session;
-use super::{Error, Outcome, Result, progress};
+use super::{Error, Outcome, Result, bucket, progress};
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -46,6 +47,7 @@ pub(super) enum Command {
     Diff(diff::DiffArgs),
     Events(events::EventsArgs),
     Explain(explain::ExplainArgs),
+    Export(export::ExportArgs),
     Get(get::GetArgs),
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
@@ -71,6 +73,7 @@ impl Command {
             Self::Describe(args) => args.reads(),
             Self::Events(args) => args.reads(),
             Self::Explain(args) => args.reads(),
+            Self::Export(args) => args.reads(),
             Self::Get(args) => args.reads(),
             Self::History(args) => args.reads(),
             Self::Ls(args) => args.reads(),
@@ -101,6 +104,7 @@ impl Command {
             | Self::Completion(_)
             | Self::Decode(_)
             | Self::Events(_)
+            | Self::Export(_)
             | Self::Get(_)
             | Self::Ls(_)
             | Self::Record(_)
@@ -115,6 +119,8 @@ impl Command {
 
 /// Runs the command and flushes what it printed.
 pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
+    let (global, _fetched) = bucket::fetched(global)?;
+    let global = &*global;
     let mut out = Output::new(global.color);
     if let Ok(format) = global.format() {
         out.set_content(format.content());
@@ -150,6 +156,9 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
     if let Err(error) = session.begin(columns_only).await {
         return Err(session.with_grants(error, &reads).await);
     }
+    if matches!(command, Command::Export(_)) {
+        session.fix_revision().await?;
+    }
     // Of other answers a part would say something else than the whole.
     if matches!(command, Command::Get(_) | Command::History(_) | Command::Ls(_) | Command::Watch(_)) {
         session.interrupt.listen();
@@ -159,6 +168,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Encryption(args) => encryption::run(&session, args, out).await,
         Command::Events(args) => events::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
+        Command::Export(args) => export::run(&session, args, out).await,
         Command::Get(args) => get::run(&session, args, out).await,
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,

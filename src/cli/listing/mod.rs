@@ -59,11 +59,19 @@ pub(super) enum Wanted {
 }
 
 /// Prints objects one by one; tables may wait until all are known.
-trait Sink {
+pub(super) trait Sink {
     /// How much of each object it wants to see.
     fn need(&self) -> Need;
+    /// Takes an object.
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()>;
+    /// Prints what was kept until all are known.
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
+}
+
+/// Hands every object of every kind to a sink, and tells it no end.
+pub(super) async fn everything(session: &Session, sink: &mut dyn Sink) -> Result<()> {
+    let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), sink.need());
+    fetch.everything(sink, &mut std::io::sink()).await.map(drop)
 }
 
 /// Lists what is wanted of a command as `-o` says.

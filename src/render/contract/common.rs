@@ -78,7 +78,11 @@ impl Time {
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:.3}", self.0))
+        if serializer.is_human_readable() {
+            return serializer.collect_str(&format_args!("{:.3}", self.0));
+        }
+        // Columns hold milliseconds since 1970.
+        serializer.serialize_i64(self.0.as_millisecond())
     }
 }
 

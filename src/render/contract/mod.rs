@@ -9,6 +9,7 @@ pub mod decode;
 pub mod describe;
 pub mod diff;
 pub mod encryption;
+pub mod export;
 pub mod listing;
 pub mod plugins;
 mod registry;

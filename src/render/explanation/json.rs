@@ -18,6 +18,10 @@ mod group;
 mod help;
 mod node;
 mod preemption;
+mod rows;
+
+pub use node::{Filter, Score, Status};
+pub use rows::Decision;
 
 /// What `explain` prints.
 #[derive(Debug, JsonSchema)]
@@ -140,7 +144,7 @@ struct Waits<'a> {
 
 /// How a decision ended.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-enum AttemptOutcome {
+pub enum AttemptOutcome {
     /// The pod was bound to a node.
     Scheduled,
     /// The pod was refused: it fits on no node.
@@ -153,7 +157,7 @@ enum AttemptOutcome {
 
 /// Who decided.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-enum Decider {
+pub enum Decider {
     /// A scheduler.
     Scheduler,
     /// The node's kubelet: a static pod.
@@ -166,7 +170,7 @@ enum Decider {
 
 /// Whether the rules give the recorded outcome.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-enum Verdict {
+pub enum Verdict {
     /// The recorded node is the only best one, or the recorded refusal follows from the state.
     Agrees,
     /// The recorded node is one of several best ones.
@@ -190,10 +194,7 @@ pub fn write_json(
 ) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let judgement = &explanation.judgement;
-    let shown = judgement.nodes.iter().filter(|node| only.is_none_or(|only| *node.name == *only));
-    let places: HashMap<&str, usize> =
-        judgement.scores.iter().flat_map(|scores| scores.nodes.iter().enumerate().map(|(at, name)| (&**name, at))).collect();
-    let nodes = shown.map(|node| node::node(explanation, node, judgement.scores.as_ref().zip(places.get(&*node.name).copied()), mode));
+    let nodes = nodes(explanation, mode, only);
     let document = Document {
         pod: Pod { namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
         attempt: Attempt {
@@ -228,6 +229,15 @@ pub fn write_json(
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")
+}
+
+/// The nodes in their order, or only one of them.
+fn nodes<'a>(explanation: &'a Explanation, mode: FilterMode, only: Option<&'a str>) -> impl Iterator<Item = node::Node<'a>> {
+    let scores = explanation.judgement.scores.as_ref();
+    let places: HashMap<&str, usize> =
+        scores.iter().flat_map(|scores| scores.nodes.iter().enumerate().map(|(at, name)| (&**name, at))).collect();
+    let shown = explanation.judgement.nodes.iter().filter(move |node| only.is_none_or(|only| *node.name == *only));
+    shown.map(move |node| node::node(explanation, node, scores.zip(places.get(&*node.name).copied()), mode))
 }
 
 /// What a pod that fits waits for before it is bound.

@@ -15,15 +15,15 @@ use crate::render::explanation::facts;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Node<'a> {
     /// Its name.
-    name: &'a str,
+    pub(super) name: &'a str,
     /// Whether the pod fits on it.
-    feasible: bool,
+    pub(super) feasible: bool,
     /// Every filter of the profile, in its order.
-    filters: Vec<Filter<'a>>,
+    pub(super) filters: Vec<Filter<'a>>,
     /// Every scoring plugin, where the pod fits on more than one node; empty where scores decide nothing.
-    scores: Vec<Score<'a>>,
+    pub(super) scores: Vec<Score<'a>>,
     /// The sum of the weighted scores; null where there are none.
-    total: Option<i64>,
+    pub(super) total: Option<i64>,
     /// The devices that the pod's claims would be allocated here; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<devices::Device<'a>>,
@@ -34,26 +34,26 @@ pub(super) struct Node<'a> {
 
 /// The result of a filter on a node.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Filter<'a> {
+pub struct Filter<'a> {
     /// The plugin (before 1.15: the predicate).
-    plugin: &'a str,
+    pub(super) plugin: &'a str,
     /// The status it returns.
-    status: Status,
+    pub(super) status: Status,
     /// Its reasons, in its own words; for `Unknown`, the missing evidence. Absent where there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(with = "Vec<String>")]
-    reasons: Cow<'a, [Cow<'static, str>]>,
+    pub(super) reasons: Cow<'a, [Cow<'static, str>]>,
     /// Whether the scheduler runs it: after the first one that refuses it does not run the others.
-    reached: bool,
+    pub(super) reached: bool,
     /// What it compared; absent where that was not recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Compared>,
 }
 
 /// What a filter returns.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FilterStatus")]
-enum Status {
+pub enum Status {
     /// The pod fits.
     Success,
     /// The pod does not fit, and preemption could help.
@@ -79,7 +79,7 @@ struct Compared {
 
 /// The score of a node by a scoring plugin.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Score<'a> {
+pub struct Score<'a> {
     /// The plugin (before 1.15: the priority).
     plugin: &'a str,
     /// Its score before it is normalized over all feasible nodes, on the release's own scale.

@@ -1,0 +1,128 @@
+//! A bucket, or what lies below a path in it, with the credentials that the environment has.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use futures_util::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore, ObjectStoreExt, PutPayload, WriteMultipart};
+
+use crate::cli::{Error, Result};
+
+/// Bytes of one part of an upload; smaller files are put at once.
+const PART: usize = 8 << 20;
+/// So many parts are on their way at once.
+const PARTS_AT_ONCE: usize = 2;
+
+/// A bucket, or what lies below a path in it.
+pub(in crate::cli) struct Bucket {
+    url: String,
+    store: Box<dyn ObjectStore>,
+    below: Key,
+}
+
+impl Bucket {
+    /// The bucket and the path that a URL names; nothing is asked yet.
+    ///
+    /// # Errors
+    /// A URL or an environment that cannot be used.
+    pub(in crate::cli) fn open(url: &str) -> Result<Self> {
+        // Who installed one already keeps it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        let (bucket, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err(
+                Error::new(format!("{url} names no bucket")).hint("write s3://BUCKET/PATH, gs://BUCKET/PATH or az://CONTAINER/PATH")
+            );
+        }
+        let store: object_store::Result<Box<dyn ObjectStore>> = match scheme {
+            "s3" => AmazonS3Builder::from_env().with_bucket_name(bucket).build().map(|store| Box::new(store) as _),
+            "gs" => GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map(|store| Box::new(store) as _),
+            _ => MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map(|store| Box::new(store) as _),
+        };
+        let below = Key::parse(path.trim_end_matches('/')).map_err(|error| failed(url, &error.into()))?;
+        Ok(Self { url: url.to_owned(), store: store.map_err(|error| failed(url, &error))?, below })
+    }
+
+    /// Copies the object that the URL names to a file, as it comes.
+    ///
+    /// # Errors
+    /// It is not there, is larger than `most` bytes, or the file cannot be written.
+    pub(in crate::cli) async fn fetch(&self, to: &Path, most: u64) -> Result<()> {
+        let found = self.store.get(&self.below).await.map_err(|error| failed(&self.url, &error))?;
+        if found.meta.size > most {
+            return Err(Error::new(format!("{} has {} bytes, more than the {most} that are unpacked", self.url, found.meta.size))
+                .hint("allow more with --max-unpacked-size"));
+        }
+        to.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mut file = File::create_new(to)?;
+        let mut chunks = found.into_stream();
+        while let Some(chunk) = chunks.try_next().await.map_err(|error| failed(&self.url, &error))? {
+            file.write_all(&chunk)
+                .map_err(|error| Error::new(format!("cannot write {}: {error}", to.display())).hint("choose another TMPDIR"))?;
+        }
+        Ok(())
+    }
+
+    /// The file names of all objects below a folder.
+    ///
+    /// # Errors
+    /// The bucket cannot be listed.
+    pub(in crate::cli) async fn names_below(&self, folder: &str) -> Result<Vec<String>> {
+        let objects = self.store.list(Some(&self.key(folder)));
+        let names = objects.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
+        names.try_collect().await.map_err(|error| failed(&self.url, &error))
+    }
+
+    /// Puts a file at a path, where a reader sees it whole or not at all. Must be called on a tokio runtime of several threads.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the bucket not be written.
+    pub(in crate::cli) fn put(&self, path: &str, file: &Path) -> Result<()> {
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| runtime.block_on(self.upload(&self.key(path), File::open(file)?)))
+    }
+
+    async fn upload(&self, key: &Key, mut file: File) -> Result<()> {
+        let failed = |error| failed(&self.url, &error);
+        let mut part = read_part(&mut file)?;
+        if part.len() < PART {
+            return self.store.put(key, PutPayload::from(part)).await.map(drop).map_err(failed);
+        }
+        let mut upload = WriteMultipart::new_with_chunk_size(self.store.put_multipart(key).await.map_err(failed)?, PART);
+        while !part.is_empty() {
+            upload.wait_for_capacity(PARTS_AT_ONCE).await.map_err(failed)?;
+            upload.write(&part);
+            part = read_part(&mut file)?;
+        }
+        upload.finish().await.map(drop).map_err(failed)
+    }
+
+    fn key(&self, path: &str) -> Key {
+        // The parts are ours, and plain: `Key::from` would escape the `=` of Hive's folders.
+        Key::parse(format!("{}/{path}", self.below).trim_start_matches('/')).unwrap_or_default()
+    }
+}
+
+/// The next bytes of a file, fewer than a part only at its end.
+fn read_part(file: &mut File) -> Result<Vec<u8>> {
+    let mut part = Vec::with_capacity(PART);
+    file.take(PART as u64).read_to_end(&mut part)?;
+    Ok(part)
+}
+
+fn failed(url: &str, error: &object_store::Error) -> Error {
+    let hint = match error {
+        object_store::Error::NotFound { .. } => "check the bucket and the path",
+        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+            "check the credentials in the environment"
+        }
+        _ => "the environment says where it is and who asks: AWS_*, GOOGLE_* or AZURE_* variables, or the machine's own role",
+    };
+    Error::new(format!("{url}: {error}")).hint(hint)
+}

@@ -1,0 +1,41 @@
+//! Buckets of S3, GCS and Azure: files that `-f` names there, and the place that `export` writes to.
+
+#[cfg(feature = "object-store")]
+mod client;
+#[cfg(not(feature = "object-store"))]
+mod without;
+
+use std::borrow::Cow;
+
+use tempfile::TempDir;
+
+use super::Result;
+use super::args::GlobalArgs;
+
+#[cfg(feature = "object-store")]
+pub(super) use client::Bucket;
+#[cfg(not(feature = "object-store"))]
+pub(super) use without::Bucket;
+
+/// Whether a name is a URL of a bucket: `s3://bucket/path`, `gs://…`, `az://container/…`.
+pub(super) fn is_url(name: &str) -> bool {
+    ["s3://", "gs://", "az://"].iter().any(|scheme| name.starts_with(scheme))
+}
+
+/// The flags, with each file that lies in a bucket replaced by a copy in TMPDIR, which is gone with what is returned beside them.
+///
+/// # Errors
+/// A file that is not there, or is larger than `--max-unpacked-size`; this build knows no buckets.
+pub(super) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>, Option<TempDir>)> {
+    if !args.files.iter().any(|name| is_url(name)) {
+        return Ok((Cow::Borrowed(args), None));
+    }
+    let folder = tempfile::Builder::new().prefix("ketcd-").tempdir()?;
+    let mut args = args.clone();
+    for name in args.files.iter_mut().filter(|name| is_url(name)) {
+        let copy = folder.path().join(name.replacen("://", "/", 1));
+        super::commands::block_on(async { Bucket::open(name)?.fetch(&copy, args.max_unpacked_size).await })?;
+        *name = copy.display().to_string();
+    }
+    Ok((Cow::Owned(args), Some(folder)))
+}

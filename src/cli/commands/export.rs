@@ -1,0 +1,98 @@
+//! `ketcd export`: tables for DuckDB, Spark and their like.
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::export::{Dataset, FileFormat, cluster_name, decisions, history, objects};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::{Beside, Reads, Unaddressed};
+use crate::cli::scheduler::SchedulerArgs;
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
+use crate::render::contract::export::{Export, Table};
+use crate::render::{export, json};
+use ketcd_store::At;
+
+/// Write a cluster's objects, history, Events and scheduling decisions as tables
+///
+/// The tables are files below DIR in folders as Hive partitions them (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet), which DuckDB, Spark and
+/// others read as one dataset, of many clusters too. A file's name says the revisions that it covers: rows of revisions that the dataset has already are not written again, so that the same
+/// snapshot twice is the same files, and the next snapshot adds what is new. Export older snapshots first, or several at once with -f. With --rev
+/// or --at, ends there.
+#[derive(Args, Debug)]
+pub(crate) struct ExportArgs {
+    /// Where the dataset is: a directory, made if it is not there, or in a bucket: s3://…, gs://… or az://….
+    #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]
+    out: String,
+    /// The format of the files.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "parquet")]
+    format: FileFormat,
+    /// Write only these tables: objects, history, events, decisions, decision_nodes. Default: all of them.
+    #[arg(long, value_name = "TABLE", value_delimiter = ',')]
+    tables: Vec<Table>,
+    /// What the cluster is called in the dataset. Default: the uid of its namespace kube-system.
+    #[arg(long, value_name = "NAME")]
+    cluster: Option<String>,
+    #[command(flatten)]
+    scheduler: SchedulerArgs,
+}
+
+impl ExportArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        Reads { words: &[], unless: Unaddressed::All, beside: Beside::Nothing, past: true }
+    }
+
+    /// The tables asked for, each once.
+    fn tables(&self) -> Vec<Table> {
+        Table::ALL.into_iter().filter(|table| self.tables.is_empty() || self.tables.contains(table)).collect()
+    }
+}
+
+impl ValueEnum for Table {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}
+
+/// Runs the command on a session whose revision is fixed.
+pub(super) async fn run(session: &Session, args: &ExportArgs, out: &mut Output) -> Result<Outcome> {
+    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+        return Err(session.format.unsupported("export", "table, json"));
+    }
+    if session.args.namespace.is_some() {
+        return Err(Error::new("export writes whole clusters, and -n names a namespace").hint("leave it out"));
+    }
+    let At::Revision(revision) = session.at else { return Err(Error::new("the revision to export is not known")) };
+    let cluster = cluster_name(session, args.cluster.as_deref()).await?;
+    let dataset = Dataset::open(&args.out, args.format, cluster, &session.args)?;
+    let asked = args.tables();
+    let is_asked = |tables: &[Table]| tables.iter().any(|table| asked.contains(table));
+    let (mut tables, mut is_whole) = (Vec::new(), true);
+    if is_asked(&[Table::Objects]) {
+        tables.push(objects(session, &dataset, revision).await?);
+    }
+    if session.source.is_one_moment() {
+        note("API objects are the state of one moment: only table objects is written");
+    } else {
+        if is_asked(&[Table::History, Table::Events]) {
+            tables.extend(history(session, &dataset, &asked, revision).await?);
+        }
+        if is_asked(&[Table::Decisions, Table::DecisionNodes]) {
+            let (written, is_readable) = decisions(session, &dataset, &asked, &args.scheduler, revision).await?;
+            tables.extend(written);
+            is_whole = is_readable;
+        }
+    }
+    let export = Export { cluster: dataset.cluster().to_owned(), out: args.out.clone(), revision: revision.0, tables };
+    if session.format == Format::Json {
+        json::write_pretty(&export, out)?;
+        std::io::Write::write_all(out, b"\n")?;
+    } else {
+        export::write_text(&export, out)?;
+    }
+    Ok(if is_whole { Outcome::Found } else { Outcome::Damaged })
+}

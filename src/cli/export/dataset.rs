@@ -1,0 +1,132 @@
+//! A dataset: files below a directory or a bucket, in folders as Hive partitions tables.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::covered::{Covered, Span};
+use super::row_file::FileFormat;
+use crate::cli::args::GlobalArgs;
+use crate::cli::bucket::{self, Bucket};
+use crate::cli::{Error, Result, destination};
+use crate::render::contract::export::Table;
+
+/// Where the rows of one cluster go.
+pub(in crate::cli) struct Dataset {
+    name: String,
+    place: Place,
+    format: FileFormat,
+    cluster: String,
+    /// Of files that hold secrets, their owner's alone.
+    mode: u32,
+}
+
+enum Place {
+    Directory(PathBuf),
+    Bucket(Bucket),
+}
+
+impl Dataset {
+    /// Opens the dataset at `--out NAME`, a directory or a bucket's URL; nothing is written yet.
+    ///
+    /// # Errors
+    /// The name is of a file, or lies within what the command reads; this build cannot write there, or not in the format.
+    pub(in crate::cli) fn open(name: &str, format: FileFormat, cluster: String, args: &GlobalArgs) -> Result<Self> {
+        format.check()?;
+        let place = match bucket::is_url(name) {
+            true => Place::Bucket(Bucket::open(name)?),
+            false => Place::Directory(destination::directory(name, args)?),
+        };
+        let mode = if args.show_secrets { 0o600 } else { 0o666 };
+        Ok(Self { name: name.to_owned(), place, format, cluster, mode })
+    }
+
+    /// The cluster's name in it.
+    pub(in crate::cli) fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    pub(super) fn format(&self) -> FileFormat {
+        self.format
+    }
+
+    /// The folder of a table's rows of this cluster.
+    fn folder(&self, table: Table) -> String {
+        format!("table={}/cluster={}", table.name(), self.cluster)
+    }
+
+    /// The revisions that files of a table cover, in the format that is written.
+    ///
+    /// # Errors
+    /// The directory or the bucket cannot be listed.
+    pub(super) async fn covered(&self, table: Table) -> Result<Covered> {
+        let folder = self.folder(table);
+        let names = match &self.place {
+            Place::Directory(root) => names_below(&root.join(&folder)).map_err(|error| self.failed(&error))?,
+            Place::Bucket(bucket) => bucket.names_below(&folder).await?,
+        };
+        Ok(names.iter().filter_map(|name| Span::of_file(name, self.format.extension())).collect())
+    }
+
+    /// A file to write a day's rows of a table to: beside its place in a directory, in TMPDIR for a bucket.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn temporary(&self, table: Table, day: &str) -> Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        // Readers of datasets pass over names that begin with a dot.
+        builder.prefix(".ketcd-").suffix(".tmp").permissions(Permissions::from_mode(self.mode));
+        let made = match &self.place {
+            Place::Bucket(_) => builder.tempfile(),
+            Place::Directory(root) => {
+                let folder = root.join(self.folder(table)).join(format!("day={day}"));
+                fs::create_dir_all(&folder).and_then(|()| builder.tempfile_in(folder))
+            }
+        };
+        made.map_err(|error| self.failed(&error))
+    }
+
+    /// Puts a finished file in its place, where a reader sees it whole or not at all; returns its path below the dataset and its size.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn put(&self, table: Table, day: &str, span: Span, file: NamedTempFile) -> Result<(String, u64)> {
+        let path = format!("{}/day={day}/{}", self.folder(table), span.file_name(self.format.extension()));
+        let failed = |error: io::Error| self.failed(&error);
+        let bytes = file.as_file().metadata().map_err(failed)?.len();
+        match &self.place {
+            Place::Directory(root) => {
+                file.as_file().sync_all().map_err(failed)?;
+                file.persist(root.join(&path)).map_err(|error| failed(error.error))?;
+            }
+            Place::Bucket(bucket) => bucket.put(&path, file.path())?,
+        }
+        Ok((path, bytes))
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        Error::new(format!("cannot write {}: {error}", self.name))
+            .hint("check the path and the disk, and run it again: it goes on where it stopped")
+    }
+}
+
+/// The names of all files in the folders of a folder; none where it is not there.
+fn names_below(folder: &Path) -> io::Result<Vec<String>> {
+    let days = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        days => days?,
+    };
+    let mut names = Vec::new();
+    for day in days {
+        let day = day?.path();
+        if day.is_dir() {
+            for file in fs::read_dir(day)? {
+                names.extend(file?.file_name().into_string());
+            }
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,96 @@
+//! The rows of one table on their way into files: a file for each day, and none for revisions that the dataset has already.
+
+use jiff::Timestamp;
+
+use super::covered::{Covered, Span};
+use super::dataset::Dataset;
+use super::row_file::RowFile;
+use crate::cli::Result;
+use crate::render::contract::export::{ExportedFile, ExportedTable, Row, Table};
+
+/// What Hive calls the partition of rows without a value.
+const UNDATED: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Writes the rows of one table, which come in the order of their revisions.
+pub(super) struct TableWriter<'d> {
+    dataset: &'d Dataset,
+    table: Table,
+    covered: Covered,
+    open: Option<OpenFile>,
+    written: Vec<ExportedFile>,
+    rows_present: u64,
+}
+
+/// The file of one day.
+struct OpenFile {
+    day: String,
+    span: Span,
+    rows: u64,
+    file: RowFile,
+}
+
+impl<'d> TableWriter<'d> {
+    /// Looks up what the dataset has of a table.
+    ///
+    /// # Errors
+    /// The dataset cannot be read.
+    pub(super) async fn new(dataset: &'d Dataset, table: Table) -> Result<Self> {
+        let covered = dataset.covered(table).await?;
+        Ok(Self { dataset, table, covered, open: None, written: Vec::new(), rows_present: 0 })
+    }
+
+    /// Whether the dataset has the rows of a revision already.
+    pub(super) fn has(&self, revision: i64) -> bool {
+        self.covered.contains(revision)
+    }
+
+    /// Adds a row of a revision, unless the dataset has it. `time`: the moment of the revision, as far as it is known.
+    ///
+    /// # Errors
+    /// The dataset cannot be written.
+    pub(super) fn push<R: Row>(&mut self, row: &R, revision: i64, time: Option<Timestamp>) -> Result<()> {
+        if self.has(revision) {
+            return self.skip();
+        }
+        let day = time.map_or_else(|| UNDATED.to_owned(), |time| time.strftime("%Y-%m-%d").to_string());
+        if self.open.as_ref().is_some_and(|open| open.day != day) {
+            self.end_file()?;
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            closed => {
+                let file = RowFile::new::<R>(self.dataset.format(), self.dataset.temporary(self.table, &day)?)?;
+                closed.insert(OpenFile { day, span: Span::of(revision), rows: 0, file })
+            }
+        };
+        open.span.add(revision);
+        open.rows += 1;
+        open.file.push(row)
+    }
+
+    /// Counts a row that the dataset has.
+    ///
+    /// # Errors
+    /// The dataset cannot be written.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        self.rows_present += 1;
+        // No file covers what another one does.
+        self.end_file()
+    }
+
+    /// Ends the last file and says what was written.
+    ///
+    /// # Errors
+    /// The dataset cannot be written.
+    pub(super) fn finish(mut self) -> Result<ExportedTable> {
+        self.end_file()?;
+        Ok(ExportedTable { files: self.written, rows_present: self.rows_present, table: self.table })
+    }
+
+    fn end_file(&mut self) -> Result<()> {
+        let Some(OpenFile { day, span, rows, file }) = self.open.take() else { return Ok(()) };
+        let (path, bytes) = self.dataset.put(self.table, &day, span, file.finish()?)?;
+        self.written.push(ExportedFile { bytes, path, rows });
+        Ok(())
+    }
+}
