@@ -14,7 +14,7 @@ use ketcd_store::{
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use wal::{ENTRY, records, without_first};
+use wal::{ENTRY, log_of, records, without_first};
 
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
 
@@ -212,6 +212,37 @@ fn a_hole_in_the_log_costs_what_was_in_it() {
             assert!(source.damage().iter().any(|problem| problem.contains(" is damaged at byte ")), "{n}: {:?}", source.damage());
         }
     }
+}
+
+/// A log from the cluster's beginning of which one of the first entries is another than etcd applied: all revisions behind it are off by one.
+#[test]
+fn a_log_that_contradicts_its_database_says_so_and_keeps_what_is_proved() {
+    let directory = data_dir("k136-live/member.tar.zst");
+    let place = |event: &Event| (event.revision, event.sub_revision);
+    let truth: HashMap<_, _> = events(&*open(&[directory.path()]).unwrap()).into_iter().map(|event| (place(&event), event)).collect();
+    let wal = directory.path().join(WAL);
+    let mut records = records(&fs::read(&wal).unwrap());
+    let writes = |data: &[u8]| data.windows(10).any(|bytes| bytes == b"/registry/");
+    let first = records.iter().position(|(kind, data)| *kind == ENTRY && writes(data)).unwrap();
+    // Term and index alone, without data, confirm a term.
+    assert_eq!((records[first].1[0], records[first].1[2], records[first].1[4]), (0x10, 0x18, 0x22));
+    records[first].1.truncate(4);
+    replace(&wal, &log_of(&records));
+    let source = open(&[directory.path()]).unwrap();
+    let told = events(&*source);
+    told.iter().for_each(|event| assert_true(event, &truth[&place(event)]));
+    let db = events(&*open(&[&directory.path().join("member/snap/db")]).unwrap());
+    assert!(told.len() > db.len(), "{} of the database, {} told", db.len(), told.len());
+    let said = source.damage().iter().filter(|problem| problem.contains("contradicts the database at revision ")).count();
+    assert_eq!(said, 1, "{:?}", source.damage());
+
+    // A member that was restored from a snapshot begins so too; that is no contradiction.
+    let members = records.iter().position(|(kind, _)| *kind == ENTRY).unwrap();
+    let (snapshot, of_first_entry) = (5, vec![0x08, 1, 0x10, 1]);
+    records.insert(members + 1, (snapshot, of_first_entry));
+    replace(&wal, &log_of(&records));
+    let restored = open(&[directory.path()]).unwrap();
+    assert_eq!((events(&*restored), restored.damage()), (told, &[][..]));
 }
 
 /// Where the first frame at or behind a byte of a log begins.

@@ -55,7 +55,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
     let images = images.ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
     // A lone member commits what it has written; among several the others may have refused the log's end.
     let certain = if facts.voters == Some(1) { u64::MAX } else { log.commit.max(facts.consistent_index) };
-    let replay = Replay { builder, images: &images, layer, facts: &facts, certain };
+    let replay = Replay { builder, images: &images, layer, facts: &facts, certain, is_restored: log.is_restored() };
     let mut before = None;
     let mut replayed: Vec<Replayed> = Vec::new();
     for run in &log.runs {

@@ -42,6 +42,13 @@ pub(super) struct Replay<'a> {
     pub facts: &'a Facts,
     /// The last entry that counts.
     pub certain: u64,
+    /// Whether the log begins with a database that was restored, and not with a new cluster.
+    pub is_restored: bool,
+}
+
+/// The log and the database differ at a revision, and agree about none before it.
+struct Contradiction {
+    revision: i64,
 }
 
 /// What applying entries one after the other came to.
@@ -69,15 +76,26 @@ impl Replay<'_> {
     /// revision there.
     pub(super) fn run(&self, run: &Run, before: Option<(u64, i64)>) -> Replayed {
         let newest = self.facts.span.map_or(1, |span| span.newest.0);
-        if run.first <= 1
-            && let Some(replayed) = self.replay_from_the_start(run, newest)
-        {
-            return replayed;
-        }
-        let next = self.facts.consistent_index.saturating_add(1);
-        let meets_database = (run.first..=run.end()).contains(&next);
         // Each entry that is missing between two runs made one revision at most.
         let begin = before.filter(|before| before.0 <= run.first).map(|(end, revision)| revision.saturating_add_unsigned(run.first - end));
+        if run.first > 1 || self.is_restored {
+            return self.run_from_later(run, begin, newest);
+        }
+        self.replay_from_the_start(run, newest).unwrap_or_else(|Contradiction { revision }| {
+            let mut replayed = self.run_from_later(run, None, newest);
+            let problem = format!(
+                "the log, applied from its first entry on, contradicts the database at revision {revision} and agrees with it about none \
+                 before: what the log says is shown only where the database proves it"
+            );
+            replayed.problems.insert(0, problem);
+            replayed
+        })
+    }
+
+    /// The changes of a run that does not begin with a new cluster, or is not understood from there on.
+    fn run_from_later(&self, run: &Run, begin: Option<i64>, newest: i64) -> Replayed {
+        let next = self.facts.consistent_index.saturating_add(1);
+        let meets_database = (run.first..=run.end()).contains(&next);
         let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
         if meets_database {
             let images = |image: u16| self.builder.image_bytes(image);
@@ -178,17 +196,22 @@ impl Replay<'_> {
         sentences
     }
 
-    /// Replays a log that begins with the cluster, and holds it against the database: a cluster restored from a snapshot begins anew
-    /// with its log, but not with its revisions. `None` where they agree about nothing.
-    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Option<Replayed> {
+    /// Replays a log that begins with the cluster, and holds it against the database.
+    ///
+    /// # Errors
+    ///
+    /// They differ, and agree about nothing before that.
+    fn replay_from_the_start(&self, run: &Run, newest: i64) -> Result<Replayed, Contradiction> {
         let images = |image: u16| self.builder.image_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
         let applied = self.apply(&mut store, run, run.first);
         let reached = applied.revision_after(last, 1);
         let comparison = self.compare(&applied.changes, true);
-        if comparison.same.is_empty() && reached != Some(newest) {
-            return None;
+        // Where the replay ends before the oldest revision of a compacted database, as what an entry did is undecided, nothing can be compared.
+        let is_comparable = reached.is_some() || !comparison.differing.is_empty();
+        if comparison.same.is_empty() && is_comparable && reached != Some(newest) {
+            return Err(comparison.contradiction(newest));
         }
         // A log of another history, or one that was not understood, never agrees again after the first difference.
         let last_differing = comparison.differing.last().map(|difference| difference.place);
@@ -211,7 +234,7 @@ impl Replay<'_> {
             None if is_undone => {
                 // What the log did not decide, the database may.
                 let rest = self.recover(run, end, last + 1, Some(store.revision), Some(newest));
-                return Some(self.join(replayed, rest, run));
+                return Ok(self.join(replayed, rest, run));
             }
             None => replayed.problems.push(format!(
                 "the log's entries from its beginning on end with {}, the last applied to the database is {last}",
@@ -219,15 +242,24 @@ impl Replay<'_> {
             )),
             _ => {}
         }
-        Some(replayed)
+        Ok(replayed)
     }
 
     /// Keeps of a replay what the database agrees with, and goes on behind it as with a log that begins there.
-    fn replay_until_it_differs(&self, run: &Run, applied: Applied, comparison: &LogComparison, newest: i64) -> Option<Replayed> {
-        let first = comparison.differing.first()?.place;
-        // A revision of which only some changes agree is not one both have.
-        let revision = comparison.same.iter().take_while(|same| same.0 < first.0).last()?.0;
-        let entry = applied.revisions.iter().find(|(_, made)| *made == revision)?.0;
+    fn replay_until_it_differs(
+        &self,
+        run: &Run,
+        applied: Applied,
+        comparison: &LogComparison,
+        newest: i64,
+    ) -> Result<Replayed, Contradiction> {
+        let agreed = comparison.differing.first().and_then(|first| {
+            // A revision of which only some changes agree is not one both have.
+            let revision = comparison.same.iter().take_while(|same| same.0 < first.place.0).last()?.0;
+            let entry = applied.revisions.iter().find(|(_, made)| *made == revision)?.0;
+            Some((first.place, revision, entry))
+        });
+        let (first, revision, entry) = agreed.ok_or_else(|| comparison.contradiction(newest))?;
         let changes: Vec<LogChange> = applied.changes.into_iter().filter(|change| change.main <= revision).collect();
         let problem = format!(
             "the log and the database agree up to revision {revision} and differ from revision {} on: what the log says of the time after \
@@ -236,7 +268,7 @@ impl Replay<'_> {
         );
         let replayed = Replayed { changes, from_the_start: true, problems: vec![problem], ..Replayed::default() };
         let rest = self.recover(run, entry + 1, self.facts.consistent_index.saturating_add(1), Some(revision), Some(newest));
-        Some(self.join(replayed, rest, run))
+        Ok(self.join(replayed, rest, run))
     }
 
     /// Puts together what a log from the start says until `from_start` ends, what `rest` recovered behind it, and what follows the database.
@@ -389,6 +421,11 @@ struct LogDifference {
 }
 
 impl LogComparison {
+    /// Where they differ first; at the database's newest revision where the log does not come to any of the database's.
+    fn contradiction(&self, newest: i64) -> Contradiction {
+        Contradiction { revision: self.differing.first().map_or(newest, |difference| difference.place.0) }
+    }
+
     fn into_replayed(self) -> Replayed {
         let refuted = self.differing.iter().map(|difference| difference.place).collect();
         let rest = self.differing.len().saturating_sub(MOST);

@@ -27,6 +27,8 @@ pub(crate) struct Log {
     pub commit: u64,
     /// The last entry that a snapshot stands for.
     snapshot: u64,
+    /// The first entry that a snapshot stands for, of those that stand for any.
+    first_snapshot: Option<u64>,
     /// The cluster's id.
     pub cluster_id: Option<u64>,
     /// Each a sentence.
@@ -105,6 +107,13 @@ impl Log {
         Some(voters.len())
     }
 
+    /// Whether the member was restored from a snapshot: its log begins with the members that it was given, and at once stands for what the
+    /// snapshot held (etcd v3.4.23, `clientv3/snapshot/v3_snapshot.go`, `saveWALAndSnap`; v3.7.3, `etcdutl/snapshot/v3_snapshot.go`).
+    pub(crate) fn is_restored(&self) -> bool {
+        let (Some(run), Some(first)) = (self.runs.first().filter(|run| run.first <= 1), self.first_snapshot) else { return false };
+        run.entries.iter().take(first as usize).all(|entry| entry.kind != raftpb::EntryType::EntryNormal as i32)
+    }
+
     /// Reads the files of a log, each with its name; others than a log's are left out.
     pub(crate) fn of_files(files: Vec<(String, Bytes)>) -> Self {
         let mut files: Vec<_> = files.into_iter().filter_map(|(name, bytes)| Some((sequence(&name)?, name, bytes))).collect();
@@ -164,7 +173,11 @@ impl Log {
             METADATA => self.cluster_id = Some(Metadata::decode(record.data).ok()?.cluster_id),
             ENTRY => return self.entry(raftpb::Entry::decode(record.data).ok()?, file),
             STATE => self.commit = HardState::decode(record.data).ok()?.commit,
-            SNAPSHOT => self.snapshot = self.snapshot.max(Snapshot::decode(record.data).ok()?.index),
+            SNAPSHOT => {
+                let index = Snapshot::decode(record.data).ok()?.index;
+                self.snapshot = self.snapshot.max(index);
+                self.first_snapshot = self.first_snapshot.or(Some(index)).filter(|&first| first > 0);
+            }
             _ => {}
         }
         Some(())
