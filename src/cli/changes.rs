@@ -74,8 +74,19 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
 
 /// Every readable change of `keys` up to `until`, oldest first.
 pub(super) fn changes<'a>(session: &'a Session, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
+    changes_of(session, keys, until, |_| true)
+}
+
+/// [`changes`] of those keys alone that `is_wanted`; the others are not decoded.
+pub(super) fn changes_of<'a>(
+    session: &'a Session,
+    keys: Keys,
+    until: Until,
+    is_wanted: impl Fn(&[u8]) -> bool + Send + Sync + 'a,
+) -> BoxStream<'a, Result<Read<Change>>> {
     let mut follower = follower(session);
-    let read = events(session.source.as_ref(), keys, until);
+    let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
+    let read = events(session.source.as_ref(), keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
     read.map_ok(move |read| follow(&mut follower, read)).boxed()
 }
 

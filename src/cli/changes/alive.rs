@@ -57,25 +57,57 @@ pub(in crate::cli) async fn all(source: &dyn Source, keys: KeyRange, at: Revisio
 
 /// The entries alive at a revision, in order of their last writes; where compactions come between, at the oldest that is left.
 pub(super) async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: Want) -> Result<(Revision, Vec<KeyValue>)> {
-    let (mut at, ranges) = (at, keys.apart());
+    let (at, mut entries) = listed(source, keys, at, want, Some).await?;
+    entries.sort_by_key(|entry| entry.mod_revision);
+    Ok((at, entries))
+}
+
+/// What `take` makes of the entries alive at a revision; where compactions come between, at the oldest that is left.
+async fn listed<T>(
+    source: &dyn Source,
+    keys: &Keys,
+    mut at: Revision,
+    want: Want,
+    take: impl Fn(KeyValue) -> Option<T>,
+) -> Result<(Revision, Vec<T>)> {
+    let ranges = keys.apart();
     'again: loop {
-        let mut entries = Vec::new();
+        let mut taken = Vec::new();
         for range in &ranges {
-            match all(source, range.clone(), at, want).await {
+            match list(source, range.clone(), at, want, &take, &mut taken).await {
                 Err(StoreError::Compacted { oldest, .. } | StoreError::Between { after: oldest, .. }) if oldest > at => {
                     at = oldest;
                     continue 'again;
                 }
-                found => entries.extend(found?),
+                listed => listed?,
             }
         }
-        entries.sort_by_key(|entry| entry.mod_revision);
-        return Ok((at, entries));
+        return Ok((at, taken));
     }
 }
 
-/// The names of the keys alive at a revision: what is not among them is gone, whether or not its deletion can be read.
-pub(in crate::cli) async fn alive_names(session: &Session, keys: &Keys, at: Revision) -> Result<HashSet<Bytes>> {
-    let (_, entries) = alive(session.source.as_ref(), keys, at, Want::Keys).await?;
-    Ok(entries.into_iter().map(|entry| entry.key).collect())
+async fn list<T>(
+    source: &dyn Source,
+    keys: KeyRange,
+    at: Revision,
+    want: Want,
+    take: impl Fn(KeyValue) -> Option<T>,
+    taken: &mut Vec<T>,
+) -> Result<(), StoreError> {
+    let mut entries = source.range(keys, At::Revision(at), want).await?.entries;
+    while let Some(entry) = entries.try_next().await? {
+        taken.extend(take(entry));
+    }
+    Ok(())
+}
+
+/// The names of the keys alive at a revision that `is_wanted`: what is not among them is gone, whether or not its deletion can be read.
+pub(in crate::cli) async fn alive_names(
+    session: &Session,
+    keys: &Keys,
+    at: Revision,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<HashSet<Bytes>> {
+    let (_, names) = listed(session.source.as_ref(), keys, at, Want::Keys, |entry| is_wanted(&entry.key).then_some(entry.key)).await?;
+    Ok(names.into_iter().collect())
 }

@@ -1,18 +1,18 @@
 //! `ketcd report`: the story as one self-contained page.
 
+mod decisions;
+mod selection;
+
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::explanation::version_evidence;
 use crate::render::report::{Heading, Report, is_page};
 use ketcd_history::AttributedChange;
-use ketcd_scheduler::{Replay, Scheduler};
-use ketcd_store::{At, KeyRange, Revision, Until};
+use ketcd_store::{At, KeyRange, Until};
 
-use crate::cli::changes::{Keys, Read, alive_names, changes};
+use crate::cli::changes::{Keys, Read, alive_names, changes_of};
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
-use crate::cli::replay::Feed;
 use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::stories;
@@ -22,6 +22,9 @@ use crate::cli::{Outcome, Result};
 ///
 /// The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
 /// scheduling decisions. It holds everything in one file and loads nothing from the network.
+///
+/// Of more than 5,000 objects, those that were broken, held up, changed or deleted, or that a Warning is about, have rows, with their owners;
+/// the others are counted by kind, namespace and state. -n NAMESPACE or an address shows fewer objects, and all of them.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
@@ -63,14 +66,15 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
         let namespace = session.args.namespace.as_deref().filter(|_| args.addresses.is_empty());
         keys.ranges.push(KeyRange::prefix(format!("{prefix}/events/{}", namespace.map_or(String::new(), |name| format!("{name}/")))));
     }
-    let managed_fields = session.args.managed_fields();
-    let mut report = Report::new(managed_fields);
-    let alive = alive_names(session, &keys, newest).await?;
-    let mut changes = changes(session, keys, Until::Revision(newest));
+    let is_asked = |key: &[u8]| !(everything && key.starts_with(leases.as_bytes()));
+    let selection = selection::select(session, &keys, newest, is_asked).await?;
+    let is_shown = |key: &[u8]| is_asked(key) && selection.as_ref().is_none_or(|selection| selection.wants(key));
+    let mut report = Report::new(session.args.managed_fields());
+    let alive = alive_names(session, &keys, newest, is_shown).await?;
+    let mut changes = changes_of(session, keys.clone(), Until::Revision(newest), is_shown);
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) if everything && change.key.starts_with(leases.as_bytes()) => {}
-            Read::Item(change) => report.observe(&AttributedChange::new(change, clock)),
+            Read::Item(change) => report.observe(&AttributedChange::new(change, clock))?,
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
                     report.gap(from.time, to.time);
@@ -78,6 +82,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
             }
         }
     }
+    drop(changes);
     // What the oldest whole state does not hold was gone by then.
     report.mark_vanished(&alive, clock.date(span.oldest).map(|dated| dated.time));
     if report.is_empty() {
@@ -85,7 +90,12 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
         return Ok(Outcome::Nothing);
     }
     let mut notes = clock.problems().to_vec();
-    notes.extend(decisions(session, &mut report, newest).await?);
+    notes.extend(decisions::add(session, &mut report, &keys, newest).await?);
+    notes.extend(report.notes());
+    if let Some(selection) = selection {
+        notes.push(selection.note());
+        report.count_unlisted(selection);
+    }
     let reach = match span.compacted {
         _ if session.source.is_one_moment() => {
             "the state of one moment; what came before is known only from the times in the objects".to_owned()
@@ -100,32 +110,4 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
     note(&format!("{objects} written to {}", destination.name()));
     Ok(Outcome::Found)
-}
-
-/// Adds every scheduling decision to its pod; returns what the reader must know of them.
-async fn decisions(session: &Session, report: &mut Report, newest: Revision) -> Result<Vec<String>> {
-    let mut feed = Feed::new(session).await?;
-    let span = session.source.span().await?;
-    let clock = session.clock().await?;
-    let version = feed.version(newest).await?;
-    let note = format!(
-        "Decisions are evaluated with the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
-        version.release,
-        version_evidence(&version.evidence)
-    );
-    let scheduler = Scheduler::with_defaults(version);
-    let mut replay = Replay::new(scheduler, session.is_complete_from(span.oldest));
-    feed.seed(&mut replay, span.oldest, span.oldest).await?;
-    let mut found = false;
-    feed.walk(&mut replay, span.oldest.after(), newest, |replay, attempt| {
-        if report.shows(&attempt.pod.uid) {
-            let explanation = replay.explain(attempt);
-            let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
-            report.decision(&explanation, mode, clock.date(Revision(explanation.attempt.revision)))?;
-            found = true;
-        }
-        Ok(())
-    })
-    .await?;
-    Ok(if found { vec![note] } else { Vec::new() })
 }

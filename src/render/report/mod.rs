@@ -4,36 +4,59 @@
 //! opened by a click: so thousands of objects stay smooth. It asks the network for nothing.
 
 mod decision;
+mod event;
+mod lines;
+mod packed;
 mod page;
 mod row;
+mod survey;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
-use ketcd_history::clock::{Dated, newest_stamp};
+use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
+use ketcd_history::state::Tone;
 use ketcd_history::timeline::phases_of_one_moment;
 use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
+use event::EventMark;
+use packed::Packer;
 use row::ObjectRow;
+use survey::Unlisted;
 
 pub use page::{Heading, is_page};
+pub use survey::{ROWS, Selection, Sighting, SightingReader, Survey};
+
+/// Bytes of changes that a page has room for, deflated: with base64 and the rest, less than 50 MB.
+const ROOM: usize = 18 << 20;
+/// Bytes of changes that wait to be deflated: the more of an object's are deflated at once, the smaller they get.
+const LOOSE: usize = 4 << 20;
+/// Bytes of Events that a page has room for, not yet deflated.
+const ROOM_FOR_EVENTS: usize = 16 << 20;
 
 /// Collects changes, oldest first, and writes the page.
 pub struct Report {
     managed_fields: ManagedFields,
     rows: Vec<ObjectRow>,
     /// The row of the object that a key holds now.
-    by_key: HashMap<Vec<u8>, usize>,
+    by_key: HashMap<Bytes, usize>,
     by_uid: HashMap<String, usize>,
     gaps: Vec<(i64, i64)>,
-    events: BTreeMap<String, Vec<Value>>,
+    events: BTreeMap<String, Vec<EventMark>>,
+    unlisted: Vec<Unlisted>,
+    packer: Packer,
+    /// Bytes of changes that were not yet deflated.
+    loose: usize,
+    /// Bytes of Events.
+    held_events: usize,
+    /// How many Events there was no room for.
+    events_left_out: usize,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
 }
@@ -48,12 +71,17 @@ impl Report {
             by_uid: HashMap::new(),
             gaps: Vec::new(),
             events: BTreeMap::new(),
+            unlisted: Vec::new(),
+            packer: Packer::new(),
+            loose: 0,
+            held_events: 0,
+            events_left_out: 0,
             first: None,
             last: None,
         }
     }
 
-    /// How many objects it shows.
+    /// How many objects have a row.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -63,9 +91,17 @@ impl Report {
         self.rows.is_empty()
     }
 
+    /// Counts the objects that were not selected.
+    pub fn count_unlisted(&mut self, selection: Selection) {
+        self.unlisted = selection.unlisted;
+    }
+
     /// Adds one change. Events become marks on the objects they are about; other objects get a row each.
-    pub fn observe(&mut self, attributed: &AttributedChange) {
-        let Some(object) = attributed.change.object() else { return };
+    ///
+    /// # Errors
+    /// None in practice: it is written to memory.
+    pub fn observe(&mut self, attributed: &AttributedChange) -> io::Result<()> {
+        let Some(object) = attributed.change.object() else { return Ok(()) };
         let one_moment = attributed.change.origin == Origin::Objects;
         let phases = if one_moment { phases_of_one_moment(object, attributed.change.revision) } else { Vec::new() };
         for dated in phases.iter().filter_map(|phase| phase.dated).chain(attributed.dated) {
@@ -73,26 +109,48 @@ impl Report {
             self.last = self.last.max(Some(dated.time));
         }
         if object["kind"] == "Event" {
-            if let Some(event) = attributed.change.after.object() {
-                self.note_event(attributed, event.clone());
-            }
-            return;
+            self.note_event(attributed);
+            return Ok(());
         }
-        let uid = attributed.change.object().and_then(|object| object["metadata"]["uid"].as_str()).unwrap_or_default().to_owned();
-        let known =
-            self.by_key.get(attributed.change.key.as_ref()).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
+        let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        let known = self.by_key.get(&attributed.change.key).copied().filter(|&row| self.rows[row].uid == uid && !self.rows[row].ended());
         let index = known.unwrap_or_else(|| {
             self.rows.push(ObjectRow::new(attributed, uid.clone(), self.managed_fields));
-            self.by_key.insert(attributed.change.key.to_vec(), self.rows.len() - 1);
+            self.by_key.insert(attributed.change.key.clone(), self.rows.len() - 1);
             self.rows.len() - 1
         });
         if !uid.is_empty() {
             self.by_uid.insert(uid, index);
         }
-        if one_moment {
-            self.rows[index].observe_one_moment(attributed, &phases);
-        } else {
-            self.rows[index].observe(attributed);
+        let row = &mut self.rows[index];
+        self.loose += if one_moment { row.observe_one_moment(attributed, &phases)? } else { row.observe(attributed)? };
+        self.pack_if_much()
+    }
+
+    fn pack_if_much(&mut self) -> io::Result<()> {
+        if self.loose > LOOSE {
+            self.loose = 0;
+            self.rows.iter_mut().try_for_each(|row| row.pack(&mut self.packer))?;
+            self.make_room();
+        }
+        Ok(())
+    }
+
+    /// Leaves out what a click would open where there is no room: on rows that were never in trouble first, of those the largest.
+    fn make_room(&mut self) {
+        let mut held: usize = self.rows.iter().map(ObjectRow::held).sum();
+        if held <= ROOM {
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.rows.len()).filter(|&row| self.rows[row].left_out == 0).collect();
+        order.sort_by_key(|&row| (self.rows[row].severity(), std::cmp::Reverse(self.rows[row].held())));
+        for row in order {
+            if held <= ROOM / 8 * 7 {
+                break;
+            }
+            held -= self.rows[row].held();
+            self.rows[row].leave_out();
+            held += self.rows[row].held();
         }
     }
 
@@ -103,7 +161,7 @@ impl Report {
 
     /// Takes for gone what is not alive at the end though no readable version shows its deletion; it was gone by `latest`.
     pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>, latest: Option<Timestamp>) {
-        let current: HashSet<usize> = self.by_key.iter().filter(|(key, _)| alive.contains(key.as_slice())).map(|(_, &row)| row).collect();
+        let current: HashSet<usize> = self.by_key.iter().filter(|(key, _)| alive.contains(*key)).map(|(_, &row)| row).collect();
         for (_, row) in self.rows.iter_mut().enumerate().filter(|(index, row)| !row.ended() && !current.contains(index)) {
             row.vanished = true;
             row.end = latest.map(Timestamp::as_millisecond).max(row.ticks.last().and_then(|tick| tick.time));
@@ -115,18 +173,38 @@ impl Report {
         self.by_uid.contains_key(uid)
     }
 
+    /// Whether a pod that has a row was bound or refused in the readable history.
+    pub fn has_attempts(&self) -> bool {
+        let refused = |event: &EventMark| event.reason.as_deref() == Some("FailedScheduling");
+        self.rows.iter().any(|row| !row.attempts.is_empty()) || self.events.values().flatten().any(refused)
+    }
+
+    /// Shows scheduling decisions as they are recorded, with the command that evaluates them.
+    ///
+    /// # Errors
+    /// None in practice: it is written to memory.
+    pub fn show_recorded_decisions(&mut self) -> io::Result<()> {
+        for row in self.rows.iter_mut().filter(|row| row.left_out == 0) {
+            for attempt in &row.attempts {
+                self.loose += row.decisions.push(attempt)?;
+            }
+        }
+        self.pack_if_much()
+    }
+
     /// Adds a scheduling decision to its pod's row.
     ///
     /// # Errors
     /// None in practice: it is written to memory.
     pub fn decision(&mut self, explanation: &Explanation, mode: FilterMode, time: Option<Dated>) -> io::Result<()> {
-        if let Some(&row) = self.by_uid.get(&*explanation.attempt.pod.uid) {
-            self.rows[row].decisions.push(decision::document(explanation, mode, time)?);
+        if let Some(&row) = self.by_uid.get(&*explanation.attempt.pod.uid).filter(|&&row| self.rows[row].left_out == 0) {
+            self.loose += self.rows[row].decisions.push(&decision::document(explanation, mode, time)?)?;
         }
-        Ok(())
+        self.pack_if_much()
     }
 
-    fn note_event(&mut self, attributed: &AttributedChange, event: Value) {
+    fn note_event(&mut self, attributed: &AttributedChange) {
+        let Some(event) = attributed.change.after.object() else { return };
         let about = &event["involvedObject"];
         let uid = about["uid"].as_str().unwrap_or_default();
         let place = if uid.is_empty() || self.by_uid.contains_key(uid) || about["kind"] != "Node" {
@@ -135,12 +213,13 @@ impl Report {
             // Kubelets name a node where its uid belongs.
             format!("Node/{}", about["name"].as_str().unwrap_or_default())
         };
-        let own = || newest_stamp(&event).filter(|_| attributed.change.origin == Origin::Objects);
-        let time = attributed.dated.map(|dated| dated.time).or_else(own).map(Timestamp::as_millisecond);
-        let source = event["source"]["component"].as_str().filter(|text| !text.is_empty()).or(event["reportingComponent"].as_str());
-        self.events.entry(place).or_default().push(json!({
-            "t": time, "reason": event["reason"], "type": event["type"], "message": event["message"], "source": source, "count": event["count"],
-        }));
+        let mark = EventMark::new(attributed, event);
+        if self.held_events + mark.held() > ROOM_FOR_EVENTS {
+            self.events_left_out += 1;
+            return;
+        }
+        self.held_events += mark.held();
+        self.events.entry(place).or_default().push(mark);
     }
 
     /// Writes the page.
@@ -158,57 +237,38 @@ impl Report {
             }
         }
         let (first, last) = (self.first.unwrap_or(Timestamp::UNIX_EPOCH), self.last.unwrap_or(Timestamp::UNIX_EPOCH));
-        let order = order(&self.rows, &self.by_uid);
-        page::write(heading, (first.as_millisecond(), last.as_millisecond()), &self.gaps, &self.rows, &order, out)
-    }
-}
-
-/// The rows in the order shown, each with its depth: nodes, then namespaces with the busiest first, then what belongs to none; below each its own.
-fn order(rows: &[ObjectRow], by_uid: &HashMap<String, usize>) -> Vec<(usize, usize)> {
-    let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut roots = Vec::new();
-    for (index, row) in rows.iter().enumerate() {
-        match row.owner.as_ref().and_then(|uid| by_uid.get(uid)).filter(|&&owner| owner != index) {
-            Some(&owner) => children.entry(owner).or_default().push(index),
-            None => roots.push(index),
-        }
-    }
-    let mut changes: HashMap<&str, usize> = HashMap::new();
-    for row in rows {
-        *changes.entry(&row.namespace).or_default() += row.ticks.len();
-    }
-    let place = |&index: &usize| {
-        let row = &rows[index];
-        let group = match (row.kind.as_str(), row.namespace.is_empty()) {
-            ("Node", _) => 0,
-            (_, false) => 1,
-            (_, true) => 2,
+        let lines = lines::in_order(&self.rows, &self.unlisted, &self.by_uid);
+        let contents = page::Contents {
+            span: (first.as_millisecond(), last.as_millisecond()),
+            gaps: &self.gaps,
+            rows: &self.rows,
+            unlisted: &self.unlisted,
+            lines: &lines,
         };
-        let quiet = std::cmp::Reverse(changes[row.namespace.as_str()]);
-        (group, quiet, row.namespace.clone(), rank(&row.kind), row.kind.clone(), row.begin.filter(|_| group != 0), row.name.clone())
-    };
-    roots.sort_by_key(place);
-    let mut order = Vec::with_capacity(rows.len());
-    let mut seen = vec![false; rows.len()];
-    let mut stack: Vec<(usize, usize)> = roots.into_iter().rev().map(|row| (row, 0)).collect();
-    while let Some((row, depth)) = stack.pop() {
-        if std::mem::replace(&mut seen[row], true) {
-            continue;
-        }
-        order.push((row, depth));
-        let mut below = children.remove(&row).unwrap_or_default();
-        below.sort_by_key(place);
-        stack.extend(below.into_iter().rev().map(|child| (child, depth + 1)));
+        page::write(heading, &contents, &mut self.packer, out)
     }
-    // Objects that own each other in a circle have no root; they are shown all the same.
-    order.extend((0..rows.len()).filter(|&row| !seen[row]).map(|row| (row, 0)));
-    order
+
+    /// What the reader must know of what there was no room for.
+    pub fn notes(&self) -> Vec<String> {
+        let rows = self.rows.iter().filter(|row| row.left_out > 0).count();
+        let changes = (rows > 0).then(|| {
+            format!("The changes of {rows} objects are left out, as the page has no room for them: ketcd history KIND/NAMESPACE/NAME --diff shows those of one.")
+        });
+        let events = (self.events_left_out > 0).then(|| {
+            format!("{} Events are left out, as the page has no room for them: ketcd events -n NAMESPACE lists them.", self.events_left_out)
+        });
+        changes.into_iter().chain(events).collect()
+    }
 }
 
-/// What a post-mortem's reader looks for first.
-fn rank(kind: &str) -> usize {
-    const FIRST: [&str; 8] = ["Node", "Namespace", "Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "Pod"];
-    FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())
+/// How much trouble a state means.
+fn severity(tone: Tone) -> u8 {
+    match tone {
+        Tone::Bad => 3,
+        Tone::Waiting => 2,
+        Tone::Ending => 1,
+        Tone::Good | Tone::Working | Tone::Done | Tone::Neutral => 0,
+    }
 }
 
 /// Whether a change left its object as good as before: deletions and creations never do.

@@ -28,9 +28,12 @@ const kinds = new Map(), namespaces = new Set();
 data.rows.forEach((row, id) => {
   row.id = id;
   row.hay = `${row.k}/${row.ns}/${row.n} ${row.s.map((s) => s[2]).join(" ")} ${row.v.map((v) => v[1]).join(" ")}`.toLowerCase();
-  kinds.set(row.k, (kinds.get(row.k) || 0) + 1);
+  // A row with `q` stands for objects that have none: how many are in each state.
+  row.size = row.q ? row.q.reduce((sum, [, , count]) => sum + count, 0) : 1;
+  kinds.set(row.k, (kinds.get(row.k) || 0) + row.size);
   if (row.ns) namespaces.add(row.ns);
 });
+const TOTAL = data.rows.reduce((sum, row) => sum + row.size, 0), COUNTED = data.rows.some((row) => row.q);
 for (const kind of kinds.keys()) if (QUIET.test(kind)) view.hidden.add(kind);
 if (view.hidden.size === kinds.size) view.hidden.clear();
 
@@ -45,8 +48,8 @@ function choose() {
     if (group !== space && (row.d === 0 || !row.up)) { space = group; view.rows.push({ space }); }
     view.rows.push(row);
   }
-  const count = view.rows.filter((row) => !row.space).length;
-  $(".count").textContent = `${count} of ${data.rows.length} objects`;
+  const shown = view.rows.filter((row) => !row.space && !row.q).length, counted = view.rows.reduce((sum, row) => sum + (row.q ? row.size : 0), 0);
+  $(".count").textContent = `${shown} of ${TOTAL} objects${counted ? `, ${counted} counted` : ""}`;
   canvas.style.height = `${view.rows.length * height()}px`;
   draw();
 }
@@ -89,13 +92,14 @@ function paint() {
   const made = document.createDocumentFragment();
   for (let index = first; index < last; index++) made.append(line(view.rows[index], index, tall, width));
   canvas.replaceChildren(made);
-  if (!view.rows.length) canvas.replaceChildren(el("p", { class: "empty" }, "Nothing matches. Clear the search, or choose other kinds."));
+  if (!view.rows.length) canvas.replaceChildren(el("p", { class: "empty" }, `Nothing matches. Clear the search, or choose other kinds.${COUNTED ? " Objects that are only counted cannot be found by their names." : ""}`));
 }
 function line(row, index, tall, width) {
   const top = `top:${index * tall}px`;
   if (row.space) return el("div", { class: "row space", style: top }, el("div", { class: "name" }, row.space), el("div", {}));
   const track = el("div", { class: "track" });
-  bars(row, track); marks(row, track, width);
+  if (row.q) add(track, piece(0, SPAN, { class: `bar counted ${row.q[0][0]}`, title: states(row) }, states(row)));
+  else { bars(row, track); marks(row, track, width); }
   const title = `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}`;
   const short = row.up && row.n.startsWith(row.up.n + "-") ? "…" + row.n.slice(row.up.n.length) : row.n;
   return el("div", { class: "row", style: top, role: "option", "data-id": row.id, "aria-selected": String(view.picked === row.id), onclick: () => open(row) },
@@ -105,6 +109,7 @@ function piece(from, to, attributes, text = "") {
   const left = Math.max(percent(from), -0.5), right = Math.min(percent(to), 100.5);
   return right < left || left > 100 ? null : el("div", { ...attributes, style: `left:${left}%;width:${right - left}%` }, text);
 }
+const states = (row) => row.q.map(([, label, count]) => label ? `${count} ${label}` : String(count)).join(" · ");
 function bars(row, track) {
   const seen = row.c.at(-1)?.[0] ?? row.f ?? 0, end = row.x ? seen : row.e ?? SPAN;
   if (row.x) add(track, piece(seen, row.e ?? SPAN, { class: "gap", title: "gone by the end of this: its deletion is not readable any more" }));
@@ -192,9 +197,9 @@ function objectAt(versions, index) {
 }
 async function open(row, change = null, tab = null) {
   view.picked = row.id; draw();
-  const details = await inflate(row.id);
+  const details = row.q ? { uid: "", versions: [], events: [], decisions: [] } : await inflate(row.id);
   if (view.picked !== row.id) return;
-  const tabs = ["Story", "Object", ...(details.events.length ? ["Events"] : []), ...(details.decisions.length ? ["Scheduling"] : [])];
+  const tabs = ["Story", ...(details.versions.length ? ["Object"] : []), ...(details.events.length ? ["Events"] : []), ...(details.decisions.length ? ["Scheduling"] : [])];
   const state = { row, details, change: change ?? details.versions.length - 1, opened: change, tab: tabs.includes(tab) ? tab : "Story", tabs };
   view.open = state;
   panel.hidden = false;
@@ -205,13 +210,19 @@ function show() {
   const body = el("div", { class: "body", role: "tabpanel" });
   const buttons = tabs.map((name) => el("button", { role: "tab", "aria-selected": String(name === tab), onclick: () => { view.open.tab = name; show(); } }, name === "Events" ? `Events ${details.events.length}` : name));
   panel.replaceChildren(el("div", { class: "top" }, el("button", { class: "close", "aria-label": "Close", onclick: shut }, "✕"), el("h2", {}, `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}`),
-    el("p", { class: "sub" }, [life(row), details.uid && `uid ${details.uid}`].filter(Boolean).join(" · ")), el("div", { class: "tabs", role: "tablist" }, ...buttons)), body);
+    el("p", { class: "sub" }, [!row.q && life(row), details.uid && `uid ${details.uid}`].filter(Boolean).join(" · ")), el("div", { class: "tabs", role: "tablist" }, ...buttons)), body);
   ({ Story: story, Object: whole, Events: events, Scheduling: scheduling })[tab](body);
 }
 const life = (row) => `${row.b !== null ? clock(row.b, false) : "?"} – ${row.x ? "gone, its deletion is not readable" : row.e !== null ? `${clock(row.e, false)}${row.b !== null ? ` (${lasting(row.e - row.b)})` : ""}` : "still there"}`;
 function shut() { panel.hidden = true; view.open = null; rowsBox.focus({ preventScroll: true }); draw(); }
+const command = (words) => el("code", {}, `ketcd ${words}`);
 function story(body) {
-  const { details, opened } = view.open;
+  const { row, details, opened } = view.open, name = [row.k.toLowerCase(), row.ns, row.n].filter(Boolean).join("/");
+  if (row.q) {
+    for (const [tone, label, count] of row.q) body.append(el("p", { class: "state" }, el("i", { class: tone }), `${count} ${label}`));
+    body.append(el("p", { class: "sub" }, "They are counted at the end of the time shown; the notes on the data say why they have no rows. To list them: ", command(`ls ${row.k.toLowerCase()}${row.ns ? ` -n ${row.ns}` : ""}`)));
+  }
+  if (details.left) body.append(el("p", {}, `${details.left} changes are left out, as the page has no room for them. To see them: `, command(`history ${name} --diff`)));
   details.versions.forEach((version, index) => {
     const when = version.t === null ? "undated" : clock(version.t - data.t0);
     const error = version.e ? ` ± ${version.e < 1 ? `${Math.round(version.e * 1000)} ms` : `${version.e.toFixed(1)} s`}` : "";
@@ -269,7 +280,13 @@ function events(body) {
 function scheduling(body) {
   for (const decision of view.open.details.decisions) {
     const { attempt } = decision, when = attempt.time ? attempt.time.slice(11, 23) : "undated";
-    body.append(el("h3", {}, `${when}  ${attempt.node ? `→ ${attempt.node}` : attempt.outcome}`), el("p", {}, `by ${decision.profile.schedulerName} ${decision.profile.version}, evaluated on r${attempt.evaluatedRevision}: ${decision.verdict}`));
+    body.append(el("h3", {}, `${when}  ${attempt.node ? `→ ${attempt.node}` : attempt.outcome}`));
+    if (!decision.profile) {
+      const { row } = view.open;
+      body.append(decision.message ? el("p", { class: "warn" }, decision.message) : "", el("p", { class: "sub" }, `recorded at r${attempt.revision}, not evaluated here. To evaluate it: `, command(`explain pod/${row.ns}/${row.n}`)));
+      continue;
+    }
+    body.append(el("p", {}, `by ${decision.profile.schedulerName} ${decision.profile.version}, evaluated on r${attempt.evaluatedRevision}: ${decision.verdict}`));
     if (decision.message) body.append(el("p", { class: "warn" }, decision.message));
     body.append(matrix(decision));
     for (const caveat of decision.caveats) body.append(el("p", { class: "sub" }, caveat));

@@ -6,12 +6,13 @@ use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use flate2::Compression;
-use flate2::write::DeflateEncoder;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::lines::Line;
+use super::packed::Packer;
 use super::row::{ObjectRow, Tick};
+use super::survey::Unlisted;
 use ketcd_history::ChangeKind;
 
 const HTML: &str = include_str!("page.html");
@@ -37,37 +38,99 @@ pub struct Heading<'a> {
     pub notes: &'a [String],
 }
 
-/// Writes the page.
-pub(super) fn write(
-    heading: &Heading<'_>,
-    span: (i64, i64),
-    gaps: &[(i64, i64)],
-    rows: &[ObjectRow],
-    order: &[(usize, usize)],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let shown: Vec<Value> = order.iter().map(|&(row, depth)| summary(&rows[row], depth, span.0)).collect();
-    let details = order.iter().map(|&(row, _)| details(&rows[row])).collect::<io::Result<Vec<String>>>()?;
-    let data = json!({
+/// What the page shows.
+pub(super) struct Contents<'a> {
+    /// From when to when, in milliseconds since 1970.
+    pub span: (i64, i64),
+    /// When nothing is readable.
+    pub gaps: &'a [(i64, i64)],
+    pub rows: &'a [ObjectRow],
+    pub unlisted: &'a [Unlisted],
+    pub lines: &'a [Line],
+}
+
+/// Writes the page, a row at a time.
+pub(super) fn write(heading: &Heading<'_>, contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Write) -> io::Result<()> {
+    let mut template = Template { rest: HTML, out };
+    template.upto("{{digest}}")?.write_all(BASE64.encode(Sha256::digest(SCRIPT)).as_bytes())?;
+    template.upto("{{title}}")?.write_all(escape(heading.title).as_bytes())?;
+    template.upto("{{style}}")?.write_all(STYLE.as_bytes())?;
+    write_data(heading, contents, &mut Inert(template.upto("{{data}}")?))?;
+    write_details(contents, packer, template.upto("{{details}}")?)?;
+    template.upto("{{script}}")?.write_all(SCRIPT.as_bytes())?;
+    template.out.write_all(template.rest.as_bytes())
+}
+
+/// The page with places to fill.
+struct Template<'t, 'o> {
+    rest: &'t str,
+    out: &'o mut dyn Write,
+}
+
+impl Template<'_, '_> {
+    /// Writes as far as a place.
+    fn upto(&mut self, mark: &str) -> io::Result<&mut dyn Write> {
+        let (before, after) = self.rest.split_once(mark).ok_or_else(|| io::Error::other(format!("the page has no place for {mark}")))?;
+        self.rest = after;
+        self.out.write_all(before.as_bytes())?;
+        Ok(self.out)
+    }
+}
+
+/// JSON that cannot end the script element it lies in.
+struct Inert<'o>(&'o mut dyn Write);
+
+impl Write for Inert<'_> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        for (index, part) in json.split(|&byte| byte == b'<').enumerate() {
+            if index > 0 {
+                self.0.write_all(b"\\u003c")?;
+            }
+            self.0.write_all(part)?;
+        }
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn write_data(heading: &Heading<'_>, contents: &Contents<'_>, out: &mut Inert<'_>) -> io::Result<()> {
+    let Contents { span, gaps, rows, unlisted, lines } = contents;
+    let head = json!({
         "title": heading.title, "source": heading.source, "reach": heading.reach, "notes": heading.notes,
         "t0": span.0, "t1": span.1, "gaps": gaps.iter().map(|gap| [gap.0 - span.0, gap.1 - span.0]).collect::<Vec<_>>(),
-        "rows": shown,
     });
-    let mut rest = HTML;
-    for (mark, filling) in [
-        ("{{digest}}", &BASE64.encode(Sha256::digest(SCRIPT))),
-        ("{{title}}", &escape(heading.title)),
-        ("{{style}}", &STYLE.to_owned()),
-        ("{{data}}", &inert(&data)),
-        ("{{details}}", &inert(&json!(details))),
-        ("{{script}}", &SCRIPT.to_owned()),
-    ] {
-        let (before, after) = rest.split_once(mark).ok_or_else(|| io::Error::other(format!("the page has no place for {mark}")))?;
-        out.write_all(before.as_bytes())?;
-        out.write_all(filling.as_bytes())?;
-        rest = after;
+    let head = head.to_string();
+    out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    out.write_all(b",\"rows\":[")?;
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            out.write_all(b",")?;
+        }
+        let row = match *line {
+            Line::Object(row, depth) => summary(&rows[row], depth, span.0),
+            Line::Unlisted(group) => counted(&unlisted[group]),
+        };
+        serde_json::to_writer(&mut *out, &row)?;
     }
-    out.write_all(rest.as_bytes())
+    out.write_all(b"]}")
+}
+
+/// What clicks open, in the order of the rows.
+fn write_details(contents: &Contents<'_>, packer: &mut Packer, out: &mut dyn Write) -> io::Result<()> {
+    let mut packed = Vec::new();
+    out.write_all(b"[")?;
+    for (index, line) in contents.lines.iter().enumerate() {
+        packed.clear();
+        if let Line::Object(row, _) = *line {
+            details(&contents.rows[row], packer, &mut packed)?;
+        }
+        let separator = if index > 0 { "," } else { "" };
+        write!(out, "{separator}\"{}\"", BASE64.encode(&packed))?;
+    }
+    out.write_all(b"]")
 }
 
 /// What the row shows without a click. Times are milliseconds after the report's beginning.
@@ -75,14 +138,28 @@ fn summary(row: &ObjectRow, depth: usize, begin: i64) -> Value {
     let relative = |time: Option<i64>| time.map(|time| time - begin);
     let states: Vec<Value> = row.states.iter().map(|(time, state)| json!([relative(*time), state.tone.as_str(), state.label])).collect();
     let ticks: Vec<Value> = row.ticks.iter().map(|Tick { time, kind, label }| json!([relative(*time), letter(*kind), label])).collect();
-    let events: Vec<Value> = row
-        .events
-        .iter()
-        .map(|event| json!([event["t"].as_i64().map(|time| time - begin), event["reason"], event["type"] == "Warning"]))
-        .collect();
+    let events: Vec<Value> =
+        row.events.iter().map(|event| json!([relative(event.time), event.reason, event.kind.as_deref() == Some("Warning")])).collect();
     json!({
         "k": row.kind, "ns": row.namespace, "n": row.name, "d": depth, "b": relative(row.begin), "f": relative(row.readable), "e": relative(row.end),
-        "s": states, "c": ticks, "v": events, "a": row.decisions.len(), "x": row.vanished,
+        "s": states, "c": ticks, "v": events, "a": row.decisions.count(), "x": row.vanished,
+    })
+}
+
+/// The row of objects that have none of their own: how many are in which state at the end, the most first.
+fn counted(unlisted: &Unlisted) -> Value {
+    let states: Vec<Value> = unlisted
+        .states
+        .iter()
+        .map(|(state, count)| match state {
+            Some(state) => json!([state.tone.as_str(), state.label, count]),
+            None => json!(["done", "gone", count]),
+        })
+        .collect();
+    let count: usize = unlisted.states.iter().map(|(_, count)| count).sum();
+    json!({
+        "k": unlisted.kind, "ns": unlisted.namespace, "n": format!("{count} without a row"), "d": 0, "b": null, "f": null, "e": null,
+        "s": [], "c": [], "v": [], "a": 0, "x": false, "q": states,
     })
 }
 
@@ -95,18 +172,17 @@ fn letter(kind: ChangeKind) -> &'static str {
 }
 
 /// What a click opens, deflated.
-fn details(row: &ObjectRow) -> io::Result<String> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    serde_json::to_writer(
-        &mut encoder,
-        &json!({"uid": row.uid, "versions": row.versions, "events": row.events, "decisions": row.decisions}),
-    )?;
-    Ok(BASE64.encode(encoder.finish()?))
-}
-
-/// JSON that cannot end the script element it lies in.
-fn inert(value: &Value) -> String {
-    value.to_string().replace('<', "\\u003c")
+fn details(row: &ObjectRow, packer: &mut Packer, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut text = format!("{{\"uid\":{},\"left\":{},\"versions\":[", json!(row.uid), row.left_out).into_bytes();
+    row.versions.write(&mut text, packer, out)?;
+    text.extend_from_slice(b"],\"decisions\":[");
+    row.decisions.write(&mut text, packer, out)?;
+    text.extend_from_slice(b"],\"events\":");
+    serde_json::to_writer(&mut text, &row.events)?;
+    text.push(b'}');
+    packer.append(&text, out)?;
+    Packer::end(out);
+    Ok(())
 }
 
 fn escape(text: &str) -> String {

@@ -1,13 +1,18 @@
 //! One object of the report: its states, its ticks, and the versions that a click opens.
 
+use std::io;
+
 use serde_json::{Value, json};
 
+use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::state::{State, state_of};
-use ketcd_history::timeline::{self, Step, StepDetector};
+use ketcd_history::timeline::{self, Step, StepDetail, StepDetector, StepKind};
 use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
-use super::is_version;
+use super::event::EventMark;
+use super::packed::{Packed, Packer};
+use super::{is_version, severity};
 use crate::render::contract::change::Source;
 use crate::render::contract::common::KubernetesObject;
 use crate::render::timeline::detail as step_detail;
@@ -36,9 +41,14 @@ pub(super) struct ObjectRow {
     pub vanished: bool,
     pub states: Vec<(Option<i64>, State)>,
     pub ticks: Vec<Tick>,
-    pub versions: Vec<Value>,
-    pub events: Vec<Value>,
-    pub decisions: Vec<Value>,
+    held_by_ticks: usize,
+    pub versions: Packed,
+    /// How many changes there was no room for, which are all of them or none.
+    pub left_out: usize,
+    pub events: Vec<EventMark>,
+    pub decisions: Packed,
+    /// The scheduling attempts of a pod that its own changes record.
+    pub attempts: Vec<Value>,
     detector: StepDetector,
     managed_fields: ManagedFields,
 }
@@ -48,6 +58,13 @@ pub(super) struct Tick {
     pub time: Option<i64>,
     pub kind: ChangeKind,
     pub label: String,
+}
+
+impl Tick {
+    /// How many bytes it takes, about.
+    fn held(&self) -> usize {
+        self.label.len() + 32
+    }
 }
 
 impl ObjectRow {
@@ -75,9 +92,12 @@ impl ObjectRow {
             vanished: false,
             states: Vec::new(),
             ticks: Vec::new(),
-            versions: Vec::new(),
+            held_by_ticks: 0,
+            versions: Packed::default(),
+            left_out: 0,
             events: Vec::new(),
-            decisions: Vec::new(),
+            decisions: Packed::default(),
+            attempts: Vec::new(),
             detector: StepDetector::default(),
             managed_fields,
         }
@@ -88,26 +108,35 @@ impl ObjectRow {
         self.ticks.last().is_some_and(|tick| tick.kind == ChangeKind::Deleted)
     }
 
-    /// Adds the only version known, with the steps that its own times show in place of changes.
-    pub(super) fn observe_one_moment(&mut self, attributed: &AttributedChange, phases: &[timeline::Phase]) {
+    /// Adds the only version known, with the steps that its own times show in place of changes; returns how long its text is.
+    ///
+    /// # Errors
+    /// None in practice: it is written to memory.
+    pub(super) fn observe_one_moment(&mut self, attributed: &AttributedChange, phases: &[timeline::Phase]) -> io::Result<usize> {
         for phase in phases {
             let by = phase.by.as_ref().map(|by| format!(" · {by}")).unwrap_or_default();
             let time = phase.dated.map(|dated| dated.time.as_millisecond());
             let label = words(&[Step { phase: phase.phase, detail: phase.detail.clone() }]);
-            self.ticks.push(Tick { time, kind: ChangeKind::Modified, label: label + &by });
+            self.mark(Tick { time, kind: ChangeKind::Modified, label: label + &by });
         }
-        let Some(object) = attributed.change.object() else { return };
+        let Some(object) = attributed.change.object() else { return Ok(0) };
         self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
-        self.versions.push(json!({
+        let version = json!({
             "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
-        }));
+        });
+        self.versions.push(&version)
     }
 
-    pub(super) fn observe(&mut self, attributed: &AttributedChange) {
+    /// Adds a change; returns how long its text is.
+    ///
+    /// # Errors
+    /// None in practice: it is written to memory.
+    pub(super) fn observe(&mut self, attributed: &AttributedChange) -> io::Result<usize> {
         let time = attributed.dated.map(|dated| dated.time.as_millisecond());
         let change = &attributed.change;
-        let patch = change.patch(self.managed_fields).filter(|_| !self.versions.is_empty());
+        let has_room = self.left_out == 0;
+        let patch = has_room.then(|| change.patch(self.managed_fields)).flatten().filter(|_| self.versions.count() > 0);
         let before = self.states.last().map(|(_, state)| state.label.clone());
         if let Some(object) = change.after.object() {
             let state = state_of(object);
@@ -119,6 +148,9 @@ impl ObjectRow {
             self.end = time;
         }
         let steps = self.detector.steps(change);
+        if self.kind == "Pod" {
+            self.attempts.extend(steps.iter().filter_map(|step| attempt(step, change.revision.0, attributed.dated)));
+        }
         let paths: Vec<String> = patch.iter().flat_map(|patch| &patch.0).map(|operation| operation.path().to_string()).collect();
         let mut label = match change.kind {
             _ if !steps.is_empty() => words(&steps),
@@ -133,7 +165,14 @@ impl ObjectRow {
             label.push_str(" · ");
             label.push_str(&actor.to_string());
         }
-        self.ticks.push(Tick { time, kind: change.kind, label: label.clone() });
+        if !has_room {
+            self.left_out += 1;
+            if change.kind != ChangeKind::Modified {
+                self.mark(Tick { time, kind: change.kind, label });
+            }
+            return Ok(0);
+        }
+        self.mark(Tick { time, kind: change.kind, label: label.clone() });
         let mut version = json!({
             "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
             "by": attributed.actor.as_ref().map(ToString::to_string), "inferred": attributed.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
@@ -145,7 +184,40 @@ impl ObjectRow {
             (_, ObjectVersion::Opaque(opaque)) => version["x"] = json!(opaque.reason),
             _ => {}
         }
-        self.versions.push(version);
+        self.versions.push(&version)
+    }
+
+    fn mark(&mut self, tick: Tick) {
+        self.held_by_ticks += tick.held();
+        self.ticks.push(tick);
+    }
+
+    /// Deflates the changes so far.
+    ///
+    /// # Errors
+    /// None in practice: it is written to memory.
+    pub(super) fn pack(&mut self, packer: &mut Packer) -> io::Result<()> {
+        self.versions.pack(packer)?;
+        self.decisions.pack(packer)
+    }
+
+    /// How many bytes its changes take.
+    pub(super) fn held(&self) -> usize {
+        self.versions.held() + self.decisions.held() + self.held_by_ticks
+    }
+
+    /// How bad its worst state was.
+    pub(super) fn severity(&self) -> u8 {
+        self.states.iter().map(|(_, state)| severity(state.tone)).max().unwrap_or_default()
+    }
+
+    /// Leaves out the changes themselves and the decisions, those to come too; the states they led to stay.
+    pub(super) fn leave_out(&mut self) {
+        self.left_out = self.versions.count();
+        (self.versions, self.decisions) = (Packed::default(), Packed::default());
+        self.ticks.retain(|tick| tick.kind != ChangeKind::Modified);
+        self.ticks.shrink_to_fit();
+        self.held_by_ticks = self.ticks.iter().map(Tick::held).sum();
     }
 
     fn shown<'a>(&self, object: &'a Value) -> KubernetesObject<'a> {
@@ -171,6 +243,17 @@ impl ObjectRow {
             more => format!("{}, {} and {} more", news[0], news[1], more - 2),
         }
     }
+}
+
+/// A scheduling attempt that a step of a pod records, as far as that says.
+fn attempt(step: &Step, revision: i64, dated: Option<Dated>) -> Option<Value> {
+    let (outcome, node, message) = match (step.phase, &step.detail) {
+        (StepKind::Scheduled, StepDetail::BoundTo(node)) => ("Scheduled", Some(node), None),
+        (StepKind::Refused, StepDetail::Message(message)) => ("Unschedulable", None, Some(message)),
+        _ => return None,
+    };
+    let time = dated.map(|dated| dated.time.to_string());
+    Some(json!({"attempt": {"outcome": outcome, "node": node, "revision": revision, "time": time}, "message": message}))
 }
 
 /// The steps of one change in words: `Restarted: c for the 2nd time after Error, exit 1; Ready`.

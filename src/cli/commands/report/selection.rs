@@ -1,0 +1,78 @@
+//! Finds, of more objects than a page has room for, those that have a story: one pass over the history that decodes the few fields that show it.
+
+use std::convert::Infallible;
+use std::pin::pin;
+
+use futures_util::StreamExt;
+
+use ketcd_kube::FieldSet;
+use ketcd_scheduler::cluster::prefetch;
+use ketcd_store::{At, Event, EventKind, Revision, Until};
+
+use crate::render::report::{ROWS, Selection, Sighting, SightingReader, Survey};
+
+use crate::cli::Result;
+use crate::cli::changes::{Keys, Read, events};
+use crate::cli::session::Session;
+
+/// How many changes are read at once, if that many are at hand.
+const CHUNK: usize = 16_384;
+
+/// Chooses the objects that get rows; `None` where all of them do.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn select(
+    session: &Session,
+    keys: &Keys,
+    newest: Revision,
+    is_asked: impl Fn(&[u8]) -> bool,
+) -> Result<Option<Selection>> {
+    if are_few(session, keys, newest).await? {
+        return Ok(None);
+    }
+    let mut survey = Survey::default();
+    let fields = Survey::fields();
+    let mut chunks = pin!(events(session.source.as_ref(), keys.clone(), Until::Revision(newest)).ready_chunks(CHUNK));
+    while let Some(chunk) = chunks.next().await {
+        let mut events = Vec::with_capacity(chunk.len());
+        for read in chunk {
+            match read? {
+                Read::Item(event) if is_asked(&event.key_value.key) => events.push(event),
+                Read::Item(_) | Read::Gap { .. } => {}
+            }
+        }
+        let reader = survey.reader();
+        let taken: std::result::Result<(), Infallible> = prefetch(
+            &events,
+            |event| sighting(session, &reader, &fields, event),
+            |sighting| {
+                survey.note(sighting);
+                Ok(())
+            },
+        );
+        let Ok(()) = taken;
+    }
+    Ok(survey.select())
+}
+
+/// Whether there are few objects for certain: no more than are there at the end and were ever deleted.
+async fn are_few(session: &Session, keys: &Keys, newest: Revision) -> Result<bool> {
+    let mut most = (newest.0 - session.source.span().await?.oldest.0) as u64;
+    for range in keys.apart() {
+        if most > ROWS as u64 {
+            break;
+        }
+        most += session.source.count(range, At::Revision(newest)).await?;
+    }
+    Ok(most <= ROWS as u64)
+}
+
+fn sighting(session: &Session, reader: &SightingReader, fields: &FieldSet, event: &Event) -> Option<Sighting> {
+    let entry = &event.key_value;
+    if event.kind == EventKind::Delete {
+        return Some(reader.sighting(&entry.key, false, None));
+    }
+    let decoded = session.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields);
+    decoded.object().map(|object| reader.sighting(&entry.key, entry.version == 1, Some(object)))
+}
