@@ -18,6 +18,7 @@ mod elsewhere;
 mod encryption;
 mod error;
 mod export;
+mod extraction;
 mod family;
 mod first_page;
 mod flag_file;

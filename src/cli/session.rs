@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use ketcd_history::clock::{Moment, newest_stamp};
-use ketcd_kube::{self, Decoder, Kinds, ObjectPath, RegistryKey, ReleaseEvidence, Resource};
+use ketcd_kube::{self, Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource};
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::load::{Cache, Limits};
 use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
@@ -251,6 +251,11 @@ impl Session {
     /// Whether reading costs a live etcd, so that what is only nice to know is not read.
     pub(super) fn asks_live_etcd(&self) -> bool {
         self.args.names_live_etcd()
+    }
+
+    /// The API server's release: `--release`, or the one found in the data.
+    pub(super) fn release(&self) -> Release {
+        self.args.release.or_else(|| self.release_evidence.release()).unwrap_or_default()
     }
 
     /// The namespace of namespaced kinds: `-n`, or `default`.

@@ -17,12 +17,14 @@ pub mod encryption;
 pub mod event;
 pub mod explanation;
 pub mod export;
+pub mod extraction;
 pub mod fit;
 pub mod json;
 pub mod json_path;
 pub mod members;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+pub mod plan;
 pub mod plugins;
 pub mod report;
 mod row;

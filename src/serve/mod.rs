@@ -1,6 +1,6 @@
 //! `ketcd serve`: the data as a read-only Kubernetes API, so that kubectl, k9s and other clients work on it.
 //!
-//! It knows a [`Data`] and the table renderer, and is known by `cli::commands::serve` alone. A request goes through [`access`], [`path`] and
+//! It knows a [`Data`] and the table renderer, and is known by `cli::commands::serve` alone, but for [`Versions`], which `cli::extraction` asks too. A request goes through [`access`], [`path`] and
 //! [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
 
 mod accept;
@@ -35,9 +35,11 @@ mod status;
 mod table;
 mod tls;
 mod version;
+mod versions;
 mod watch;
 
 pub(crate) use data::Data;
 pub use door::read_request;
 pub(crate) use server::{Options, Server};
 pub(crate) use tls::CertificateFiles;
+pub(crate) use versions::Versions;

@@ -11,6 +11,7 @@ mod encryption;
 mod explain;
 mod explain_pods;
 mod export;
+mod extract;
 mod files;
 mod flag_files;
 mod fusion;

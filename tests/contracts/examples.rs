@@ -203,6 +203,10 @@ fn descriptions_events_and_trees() {
     assert!(["changes", "events", "owners"].iter().all(|part| !pod[part].as_array().unwrap().is_empty()), "{pod}");
     assert_eq!(check(STORY, "tree pod/web/db-0 -o json", "TreeNode", 0)[0]["kind"], "StatefulSet");
     check(STORY, "describe pods -n nowhere -o json", "DescriptionList", 1);
+    check(STORY, "extract deployments,services -n web -o json", "List", 0);
+    check(STORY, "extract ns/web -o ndjson", "KubernetesObject", 0);
+    let plan = &check(STORY, "extract ns/web --rev 1500 -o json --against k136-story/snapshot.db.zst", "Plan", 1)[0];
+    assert!(!plan["changes"].as_array().unwrap().is_empty() && !plan["obstacles"].as_array().unwrap().is_empty(), "{plan}");
 }
 
 #[test]

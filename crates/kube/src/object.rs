@@ -55,6 +55,11 @@ impl Object {
         self.masked.iter().filter(differs).map(|(place, _)| place.as_ref())
     }
 
+    /// Where values were masked.
+    pub fn masked_places(&self) -> impl Iterator<Item = &Pointer> {
+        self.masked.iter().map(|(place, _)| place.as_ref())
+    }
+
     /// The JSON with each mask made unlike the masks of other values: for comparing, not for showing.
     pub fn comparable(&self) -> Cow<'_, Value> {
         if self.masked.is_empty() {

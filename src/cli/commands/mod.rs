@@ -11,6 +11,7 @@ mod encryption;
 mod events;
 mod explain;
 mod export;
+mod extract;
 mod get;
 mod history;
 mod ls;
@@ -48,6 +49,7 @@ pub(super) enum Command {
     Events(events::EventsArgs),
     Explain(explain::ExplainArgs),
     Export(export::ExportArgs),
+    Extract(extract::ExtractArgs),
     Get(get::GetArgs),
     History(history::HistoryArgs),
     Ls(ls::LsArgs),
@@ -74,6 +76,7 @@ impl Command {
             Self::Events(args) => args.reads(),
             Self::Explain(args) => args.reads(),
             Self::Export(args) => args.reads(),
+            Self::Extract(args) => args.reads(),
             Self::Get(args) => args.reads(),
             Self::History(args) => args.reads(),
             Self::Ls(args) => args.reads(),
@@ -105,6 +108,7 @@ impl Command {
             | Self::Decode(_)
             | Self::Events(_)
             | Self::Export(_)
+            | Self::Extract(_)
             | Self::Get(_)
             | Self::Ls(_)
             | Self::Record(_)
@@ -135,6 +139,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Record(args) => block_on(record::run(global, args)),
         Command::Refused(refused) => refused::run(refused),
         Command::Schema(args) => schema::run(args, &mut out),
+        Command::Extract(args) if args.lists_rules() => extract::rules(&mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
         Command::Serve(args) => block_on(serve::run(global, args)),
         _ => block_on(run_on_source(global, command, &mut out)),
@@ -169,6 +174,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Events(args) => events::run(&session, args, out).await,
         Command::Explain(args) => explain::run(&session, args, out).await,
         Command::Export(args) => export::run(&session, args, out).await,
+        Command::Extract(args) => extract::run(&session, args, out).await,
         Command::Get(args) => get::run(&session, args, out).await,
         Command::Ls(args) => ls::run(&session, args, out).await,
         Command::History(args) => history::run(&session, args, out).await,

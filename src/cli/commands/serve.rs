@@ -63,7 +63,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     if let Err(error) = session.begin(false).await {
         return Err(session.with_grants(error, &reads).await);
     }
-    let release = global.release.or_else(|| session.release_evidence.release()).unwrap_or_default();
+    let release = session.release();
     let prefix = session.prefix().await?.to_owned();
     progress::end();
     let session = Arc::new(session);

@@ -279,7 +279,7 @@ pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
 }
 
 /// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.
-pub(super) fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
+pub(in crate::cli) fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
     match kind.and_then(|kind| kind.schemas.as_ref()) {
         Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
         None => Cow::Borrowed(decoder),

@@ -23,7 +23,7 @@ use ketcd_kube::{Address, FieldSelector, Kinds, LabelSelector, RegistryKey, Reso
 use ketcd_store::KeyValue;
 
 use fetch::Fetch;
-pub(super) use fetch::{Body, Item, Need, decoder};
+pub(super) use fetch::{Body, Item, Need, decoder, decoder_of};
 pub(super) use follow::{Watched, follow};
 
 /// Which objects, in what order, with what beside them.

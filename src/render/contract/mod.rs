@@ -10,6 +10,7 @@ pub mod describe;
 pub mod diff;
 pub mod encryption;
 pub mod export;
+pub mod extract;
 pub mod listing;
 pub mod plugins;
 mod registry;

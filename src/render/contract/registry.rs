@@ -5,7 +5,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{blame, change, decode, describe, diff, encryption, export, listing, plugins, status, timeline, tree, triage, watch};
+use super::{blame, change, decode, describe, diff, encryption, export, extract, listing, plugins, status, timeline, tree, triage, watch};
 use crate::render::explanation;
 
 /// A command's machine output and the version of its schema.
@@ -31,6 +31,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<listing::Events<'_>>("events", 1),
     Contract::new::<explanation::json::Explanations<'_>>("explain", 1),
     Contract::new::<export::Exports<'_>>("export", 1),
+    Contract::new::<extract::Extract<'_>>("extract", 1),
     Contract::new::<listing::Get<'_>>("get", 1),
     Contract::new::<change::Changes<'_>>("history", 1),
     Contract::new::<listing::Ls<'_>>("ls", 1),

@@ -1,0 +1,204 @@
+//! `ketcd extract`: stored objects as manifests that `kubectl apply` takes.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use ketcd_restore::Switches;
+use ketcd_restore::exclusions::{EXCLUSIONS, OWNED};
+use ketcd_restore::rules::RULES;
+use serde_json::Value;
+
+use crate::cli::extraction::{self, Asked, Extraction, Folder, Target, With};
+use crate::cli::output::{Format, Output, note};
+use crate::cli::rights::{Reads, Unaddressed};
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
+use crate::render::comparison::Showing;
+use crate::render::document::ListForm;
+use crate::render::extraction as render;
+use crate::render::{json, plan, yaml};
+
+/// Print manifests that bring stored objects back
+///
+/// Prints the objects as `kubectl apply -f -` takes them, in an order that applies: without what API servers and controllers set, and without what
+/// controllers make again. What is left out is reported on standard error, with the reason. `ns/NAME` is the namespace with all that is in it, as is
+/// `-n NAME --all`. Secrets are left out unless --show-secrets is given.
+#[derive(Args, Debug)]
+pub(crate) struct ExtractArgs {
+    /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with all that is in it, or a raw key.
+    #[arg(value_name = "ADDRESS", required_unless_present_any = ["all", "rules"])]
+    addresses: Vec<String>,
+    /// Extract the namespace of -n with all that is in it; with -A, everything.
+    #[arg(long, conflicts_with = "addresses")]
+    all: bool,
+    /// Add what belongs to the objects: `owned` (what their controllers made), `config` (ConfigMaps, Secrets, ServiceAccounts, classes that their
+    /// pods need), `rbac` (the rights of their ServiceAccounts), `storage` (claims and volumes, which find each other again), `crds` (the
+    /// definitions of custom resources).
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_enum, hide_possible_values = true)]
+    with: Vec<Added>,
+    /// Switch rules off, so that what they strip or leave out is kept; --rules lists them.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// List the rules: what each strips or leaves out, and why.
+    #[arg(long, conflicts_with_all = ["addresses", "all"])]
+    rules: bool,
+    /// The versions of the manifests: `stored`, as they are in etcd, or `preferred`, those that an API server of the release (--release, or the one
+    /// found in the data) prefers.
+    #[arg(long, value_name = "VERSION", value_enum, default_value = "stored", hide_possible_values = true)]
+    api_version: ApiVersion,
+    /// Write a file for each object into this new folder, with a kustomization.yaml beside them.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "rules")]
+    out: Option<PathBuf>,
+    /// Show what applying the manifests would change in another cluster, and what stands in the way. The cluster is what a kubeconfig names, read by
+    /// `kubectl get`, or the newest state of a source as -f takes it: a newer snapshot, an etcd.
+    #[arg(long, value_name = "KUBECONFIG|SOURCE", value_hint = ValueHint::AnyPath, conflicts_with_all = ["rules", "out"])]
+    against: Option<String>,
+    /// With --against, show every field that changes, with bookkeeping.
+    #[arg(long, requires = "against")]
+    all_fields: bool,
+}
+
+/// What is added to the objects asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Added {
+    /// What their controllers made.
+    Owned,
+    /// What pods need to be admitted and to start.
+    Config,
+    /// The rights of their ServiceAccounts.
+    Rbac,
+    /// Claims, volumes and their classes.
+    Storage,
+    /// The definitions of custom resources.
+    Crds,
+}
+
+/// In which version a manifest is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ApiVersion {
+    /// As the object is stored.
+    Stored,
+    /// As the release prefers it.
+    Preferred,
+}
+
+impl ExtractArgs {
+    /// What it reads.
+    pub(super) fn reads(&self) -> Reads<'_> {
+        let unless = if self.rules { Unaddressed::Nothing } else { Unaddressed::NamespaceOrObjects };
+        Reads { unless, ..Reads::of(&self.addresses) }
+    }
+
+    /// Whether only the rules are printed, for which nothing is read.
+    pub(super) fn lists_rules(&self) -> bool {
+        self.rules
+    }
+
+    fn with(&self) -> With {
+        let has = |added| self.with.contains(&added);
+        With {
+            owned: has(Added::Owned),
+            config: has(Added::Config),
+            rbac: has(Added::Rbac),
+            storage: has(Added::Storage),
+            crds: has(Added::Crds),
+        }
+    }
+
+    /// Which rules are switched off.
+    fn switches(&self) -> Result<Switches> {
+        let mut switches = Switches::default();
+        for name in &self.keep {
+            if !switches.keep(name) {
+                let known = RULES.iter().map(|rule| rule.name).chain(EXCLUSIONS.iter().map(|exclusion| exclusion.name));
+                return Err(Error::new(format!("no rule is called {name:?}"))
+                    .hint(format!("the rules are {}; ketcd extract --rules explains them", known.collect::<Vec<_>>().join(", "))));
+            }
+        }
+        if self.with().owned {
+            switches.keep(OWNED);
+        }
+        if self.with().storage {
+            switches.keep_volumes_bound();
+        }
+        Ok(switches)
+    }
+}
+
+/// Lists the rules.
+pub(super) fn rules(out: &mut Output) -> Result<Outcome> {
+    render::write_rules(out)?;
+    Ok(Outcome::Found)
+}
+
+/// Runs the command.
+pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output) -> Result<Outcome> {
+    if !matches!(session.format, Format::Table | Format::Yaml | Format::Json | Format::Ndjson | Format::Name) {
+        return Err(session.format.unsupported("extract", "yaml, json, ndjson, name"));
+    }
+    let folder = args.out.as_deref().map(Folder::open).transpose()?;
+    let switches = args.switches()?;
+    let asked = if args.all { Asked::Everything } else { Asked::Words(&args.addresses) };
+    let gathered = extraction::gather(session, &asked, args.with(), &switches).await?;
+    let preferred = (args.api_version == ApiVersion::Preferred).then(|| session.release());
+    let extraction = extraction::manifests(gathered, &switches, preferred);
+    if let Some(name) = &args.against {
+        return against(session, name, &extraction, args.all_fields, out).await;
+    }
+    match &folder {
+        Some(folder) if !extraction.manifests.is_empty() => folder.write(&extraction.manifests, session.args.show_secrets)?,
+        Some(_) => {}
+        None => write(&extraction.manifests, &session.format, out)?,
+    }
+    out.flush()?;
+    render::notes(&extraction.summary).iter().for_each(|line| note(line));
+    Ok(if extraction.manifests.is_empty() { Outcome::Nothing } else { Outcome::Found })
+}
+
+/// Shows what applying the manifests would do to another cluster; a change or an obstacle is exit 1.
+async fn against(session: &Session, name: &str, extraction: &Extraction, all_fields: bool, out: &mut Output) -> Result<Outcome> {
+    let target = Target::read(session, name, &extraction.manifests).await?;
+    let plan = target.plan(&extraction.manifests);
+    match &session.format {
+        Format::Table => plan::write_text(&plan, Showing { all_fields, width: out.width() }, out)?,
+        Format::Json => {
+            json::write_pretty(&plan::document(&plan, session.args.managed_fields()), out)?;
+            out.write_all(b"\n")?;
+        }
+        other => return Err(other.unsupported("extract --against", "table, json")),
+    }
+    out.flush()?;
+    render::notes(&extraction.summary).iter().chain(&plan.notes).for_each(|line| note(line));
+    Ok(if plan.is_empty() && !extraction.manifests.is_empty() { Outcome::Found } else { Outcome::Nothing })
+}
+
+/// Writes manifests one after the other.
+fn write(manifests: &[Value], format: &Format, out: &mut Output) -> Result<()> {
+    match format {
+        Format::Name => {
+            for manifest in manifests {
+                render::write_name(manifest, out)?;
+            }
+        }
+        Format::Ndjson => {
+            for manifest in manifests {
+                json::write_compact(manifest, out)?;
+                out.write_all(b"\n")?;
+            }
+        }
+        Format::Json => {
+            for (place, manifest) in manifests.iter().enumerate() {
+                ListForm::Json.write_item(manifest, place == 0, out)?;
+            }
+            ListForm::Json.write_end(manifests.is_empty(), out)?;
+        }
+        _ => {
+            for manifest in manifests {
+                out.write_all(b"---\n")?;
+                yaml::write(manifest, out)?;
+            }
+        }
+    }
+    Ok(())
+}

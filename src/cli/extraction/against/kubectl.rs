@@ -1,0 +1,138 @@
+//! A cluster behind an API server, read by `kubectl get`: it knows every way of logging in that a kubeconfig may name (certificates, tokens, plugins,
+//! proxies), and ketcd need know none. Nothing but `get` is ever run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+
+use ketcd_kube::{Body, Decoder, Kinds, Object};
+use ketcd_restore::ObjectId;
+use ketcd_restore::obstacles::Needed;
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::{Served, Target};
+use crate::cli::listing;
+use crate::cli::session::Session;
+use crate::cli::{Error, Result};
+
+/// Reads what manifests are about.
+pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {
+    let kubectl = Kubectl { kubeconfig, decoder: listing::decoder(session), kinds: session.kinds().await?.clone() };
+    let mut target = Target {
+        name: kubeconfig.to_owned(),
+        objects: BTreeMap::new(),
+        served: Served::Listed(BTreeSet::new()),
+        kinds: kubectl.kinds.clone(),
+        notes: Vec::new(),
+    };
+    let served = kubectl.served(manifests).await?;
+    let needed = Needed::of(manifests);
+    let api_versions: BTreeMap<ObjectId, &str> =
+        manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
+    let mut lists: BTreeSet<(Option<String>, String, bool)> = BTreeSet::new();
+    for id in &needed.objects {
+        let api_version = api_versions.get(id);
+        // A kind that is not served has no objects.
+        if api_version.is_none_or(|version| served.contains(&((*version).to_owned(), id.kind.clone()))) {
+            lists.extend(
+                kubectl
+                    .resource(&id.group, &id.kind, api_version.copied())
+                    .map(|resource| (id.namespace.clone(), resource, api_version.is_some())),
+            );
+        }
+    }
+    for (group, kind, namespace) in &needed.lists {
+        lists.extend(kubectl.resource(group, kind, None).map(|resource| (namespace.clone(), resource, false)));
+    }
+    for (namespace, resource, is_manifests) in lists {
+        match kubectl.list(&resource, namespace.as_deref()).await {
+            Ok(found) => target.add(found),
+            Err(error) if is_manifests => return Err(error),
+            Err(error) => target.notes.push(format!("not checked: {error}")),
+        }
+    }
+    let services = Needed::services_of_webhooks(target.objects.values().map(|object| &**object));
+    let namespaces: BTreeSet<Option<String>> = services.into_iter().map(|id| id.namespace).collect();
+    for namespace in namespaces {
+        target.add(kubectl.list("services", namespace.as_deref()).await?);
+    }
+    target.served = Served::Listed(served);
+    Ok(target)
+}
+
+struct Kubectl<'a> {
+    kubeconfig: &'a str,
+    decoder: Decoder,
+    kinds: Kinds,
+}
+
+impl Kubectl<'_> {
+    /// The kinds that are served in the versions of the manifests.
+    async fn served(&self, manifests: &[Value]) -> Result<BTreeSet<(String, String)>> {
+        let versions: BTreeSet<&str> = manifests.iter().filter_map(|manifest| manifest["apiVersion"].as_str()).collect();
+        let mut served = BTreeSet::new();
+        for version in versions {
+            let path = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+            let Some(text) = self.get(&["--raw", &path]).await? else { continue };
+            let list: Value = serde_json::from_slice(&text).map_err(|error| self.unreadable(&path, &error.to_string()))?;
+            let resources = list["resources"].as_array().into_iter().flatten();
+            served.extend(resources.filter_map(|resource| Some((version.to_owned(), resource["kind"].as_str()?.to_owned()))));
+        }
+        Ok(served)
+    }
+
+    /// A resource as kubectl takes it, in a version: `deployments.v1.apps`.
+    fn resource(&self, group: &str, kind: &str, api_version: Option<&str>) -> Option<String> {
+        let any = if group.is_empty() { "v1".to_owned() } else { format!("{group}/") };
+        let kind = self.kinds.of_object(&any, kind)?;
+        Some(match api_version.and_then(|version| version.split_once('/')) {
+            Some((group, version)) => format!("{}.{version}.{group}", kind.plural),
+            None => kind.resource(),
+        })
+    }
+
+    /// The objects of a resource, in a namespace or in all; none where it is not served.
+    async fn list(&self, resource: &str, namespace: Option<&str>) -> Result<Vec<Object>> {
+        let place = namespace.map_or("--all-namespaces".to_owned(), |namespace| format!("--namespace={namespace}"));
+        let Some(text) = self.get(&[resource, &place, "--output=json", "--chunk-size=500"]).await? else { return Ok(Vec::new()) };
+        let list: Value = serde_json::from_slice(&text).map_err(|error| self.unreadable(resource, &error.to_string()))?;
+        let items = list["items"].as_array().into_iter().flatten();
+        Ok(items.filter_map(|item| self.object(item)).collect())
+    }
+
+    /// An object as if it were stored so: values of Secrets are masked where they are elsewhere.
+    fn object(&self, item: &Value) -> Option<Object> {
+        let id = ObjectId::of(item);
+        let revision = item["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+        let key = format!("/registry/{}s/{}/{}", id.kind.to_lowercase(), id.namespace.as_deref().unwrap_or_default(), id.name);
+        match self.decoder.decode(key.as_bytes(), item.to_string().as_bytes(), revision).body {
+            Body::Object(object) => Some(object),
+            Body::Opaque(_) => None,
+        }
+    }
+
+    /// What `kubectl get` prints; `None` where the server has no such resource.
+    async fn get(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>> {
+        let mut command = Command::new("kubectl");
+        command.arg("--kubeconfig").arg(self.kubeconfig).arg("get").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+        let output = command.output().await.map_err(|error| {
+            Error::new(format!("--against {}: kubectl cannot be run: {error}", self.kubeconfig))
+                .hint("install kubectl, which reads the cluster that a kubeconfig names, or give a snapshot of that cluster")
+        })?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() {
+            return Ok(Some(output.stdout));
+        }
+        let is_unknown =
+            ["doesn't have a resource type", "(NotFound)", "could not find the requested resource"].iter().any(|text| said.contains(text));
+        if is_unknown {
+            return Ok(None);
+        }
+        let line = said.lines().last().unwrap_or("it printed nothing").to_owned();
+        Err(Error::new(format!("kubectl get {}: {line}", arguments.join(" "))).hint("try the command with the same --kubeconfig"))
+    }
+
+    fn unreadable(&self, what: &str, problem: &str) -> Error {
+        Error::new(format!("kubectl get {what} with {} printed no JSON: {problem}", self.kubeconfig)).hint("try the command yourself")
+    }
+}

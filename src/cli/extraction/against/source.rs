@@ -1,0 +1,123 @@
+//! A cluster in another snapshot, recording, data dir or etcd.
+
+use std::collections::BTreeMap;
+
+use futures_util::TryStreamExt;
+use ketcd_kube::{Body, Kind, Object};
+use ketcd_restore::ObjectId;
+use ketcd_restore::obstacles::Needed;
+use ketcd_store::{KeyRange, Want};
+use serde_json::Value;
+
+use super::{Served, Target};
+use crate::cli::args::GlobalArgs;
+use crate::cli::connection::ConnectionArgs;
+use crate::cli::listing::{self, decoder_of};
+use crate::cli::rights::DEFINITIONS;
+use crate::cli::session::Session;
+use crate::cli::{Error, Outcome, Result};
+use crate::serve::Versions;
+
+/// Reads the newest state of a source.
+pub(super) async fn read(session: &Session, name: &str, manifests: &[Value]) -> Result<Target> {
+    let args = GlobalArgs { files: vec![name.to_owned()], rev: None, at: None, prefix: None, release: None, ..session.args.clone() };
+    let args = if args.names_live_etcd() { args } else { GlobalArgs { connection: ConnectionArgs::default(), ..args } };
+    let other = Session::open(&args, false).await?;
+    let definitions = definitions(&other).await?;
+    let reading = Reading { session: &other, versions: Versions::new(other.release(), &definitions) };
+    let wanted: BTreeMap<ObjectId, &str> =
+        manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
+    let (mut objects, mut notes) = (BTreeMap::new(), Vec::new());
+    let needed = Needed::of(manifests);
+    for (group, kind, namespace) in &needed.lists {
+        reading.list(group, kind, namespace.as_deref(), &mut objects).await?;
+    }
+    let services = Needed::services_of_webhooks(objects.values().map(|object: &Object| &**object));
+    for id in needed.objects.iter().chain(&services) {
+        reading.one(id, wanted.get(id).copied(), &mut objects, &mut notes).await?;
+    }
+    other.note_missed().await?;
+    if other.end(Outcome::Found) == Outcome::Damaged {
+        notes.push(format!("{name} is damaged: objects that cannot be read count as not there"));
+    }
+    let kinds = other.kinds().await?.clone();
+    Ok(Target { name: name.to_owned(), objects, served: Served::ByRelease(reading.versions), kinds, notes })
+}
+
+/// The definitions of the custom kinds of a source.
+async fn definitions(session: &Session) -> Result<Vec<Value>> {
+    let range = KeyRange::prefix(format!("{}/{DEFINITIONS}/", session.prefix().await?));
+    let Some(listing) = session.range_or_miss(range, session.at, Want::Values).await? else { return Ok(Vec::new()) };
+    let mut entries = listing.entries;
+    let mut found = Vec::new();
+    while let Some(entry) = entries.try_next().await? {
+        if let Body::Object(object) = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+            found.push(object.into_value());
+        }
+    }
+    Ok(found)
+}
+
+struct Reading<'a> {
+    session: &'a Session,
+    versions: Versions,
+}
+
+impl Reading<'_> {
+    /// Reads all objects of a kind, in a namespace or in all.
+    async fn list(&self, group: &str, kind: &str, namespace: Option<&str>, objects: &mut BTreeMap<ObjectId, Object>) -> Result<()> {
+        let Some(kind) = self.kind(group, kind).await? else { return Ok(()) };
+        let range = KeyRange::prefix(kind.key_prefix(self.session.prefix().await?, namespace));
+        for object in self.read(range, &kind).await? {
+            objects.insert(ObjectId::of(&object), object);
+        }
+        Ok(())
+    }
+
+    /// Reads one object, in the version of its manifest if there is one.
+    async fn one(
+        &self,
+        id: &ObjectId,
+        api_version: Option<&str>,
+        objects: &mut BTreeMap<ObjectId, Object>,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
+        let Some(kind) = self.kind(&id.group, &id.kind).await? else { return Ok(()) };
+        let key = kind.key(self.session.prefix().await?, id.namespace.as_deref(), &id.name);
+        let Some(object) = self.read(KeyRange::key(key), &kind).await?.pop() else { return Ok(()) };
+        let stored = object["apiVersion"].as_str().unwrap_or_default().to_owned();
+        let object = match api_version.filter(|wanted| *wanted != stored) {
+            None => object,
+            Some(wanted) => {
+                let mut value = object.clone().into_value();
+                match self.versions.convert(&mut value, wanted) {
+                    Ok(()) => value.into(),
+                    Err(reason) => {
+                        notes.push(format!("{id} is compared as it is stored, {stored}, with a manifest of {wanted}: {reason}"));
+                        object
+                    }
+                }
+            }
+        };
+        objects.insert(id.clone(), object);
+        Ok(())
+    }
+
+    async fn kind(&self, group: &str, kind: &str) -> Result<Option<std::sync::Arc<Kind>>> {
+        let api_version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/") };
+        Ok(self.session.kinds().await?.of_object(&api_version, kind).cloned())
+    }
+
+    async fn read(&self, range: KeyRange, kind: &std::sync::Arc<Kind>) -> Result<Vec<Object>> {
+        let decoder = listing::decoder(self.session);
+        let Some(listing) = self.session.range_or_miss(range, self.session.at, Want::Values).await? else { return Ok(Vec::new()) };
+        let mut entries = listing.entries;
+        let mut found = Vec::new();
+        while let Some(entry) = entries.try_next().await.map_err(Error::from)? {
+            if let Body::Object(object) = decoder_of(&decoder, Some(kind)).decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+                found.push(object);
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,137 @@
+//! What became of the objects that `extract` read: which were left out, what was stripped, what to know before they are applied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use ketcd_restore::ObjectId;
+use ketcd_restore::cautions::Caution;
+use ketcd_restore::exclusions::{EXCLUSIONS, Exclusion};
+use ketcd_restore::rules::RULES;
+use serde_json::Value;
+
+use super::table::write_aligned;
+use super::visible::visible;
+
+/// Why an object became no manifest.
+#[derive(Clone, Debug)]
+pub enum LeftOut {
+    /// A rule leaves it out.
+    Excluded(&'static Exclusion),
+    /// Values of it are masked.
+    Masked,
+}
+
+impl LeftOut {
+    /// The name of the rule, and why.
+    fn reason(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Excluded(exclusion) => (exclusion.name, exclusion.reason),
+            Self::Masked => ("secrets", "their values are masked; --show-secrets extracts them"),
+        }
+    }
+}
+
+/// What became of the objects read.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The manifests, in their order.
+    pub manifests: Vec<ObjectId>,
+    /// Objects left out.
+    pub left_out: Vec<(ObjectId, LeftOut)>,
+    /// How many objects each rule stripped something from.
+    pub stripped: BTreeMap<&'static str, usize>,
+    /// What to know before they are applied.
+    pub cautions: Vec<Caution>,
+    /// Objects that stay in their stored version, and why.
+    pub unconverted: Vec<(ObjectId, String)>,
+    /// What the objects refer to and is not stored.
+    pub missing: BTreeSet<ObjectId>,
+}
+
+/// Returns what to report beside the manifests, a sentence a line.
+pub fn notes(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !summary.manifests.is_empty() || !summary.left_out.is_empty() {
+        lines.push(format!("{}, {} left out", counted(summary.manifests.len(), "manifest"), counted(summary.left_out.len(), "object")));
+    }
+    let mut reasons: Vec<(&str, &str, Vec<&ObjectId>)> = Vec::new();
+    for (id, left_out) in &summary.left_out {
+        let (name, reason) = left_out.reason();
+        match reasons.iter_mut().find(|(known, ..)| *known == name) {
+            Some((.., ids)) => ids.push(id),
+            None => reasons.push((name, reason, vec![id])),
+        }
+    }
+    for (name, reason, ids) in reasons {
+        lines.push(format!("left out {} ({name}): {reason}: {}", ids.len(), list(&ids)));
+    }
+    if !summary.stripped.is_empty() {
+        let counts: Vec<String> = summary.stripped.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        lines.push(format!("stripped: {}; --rules explains them, --keep RULE keeps what one strips", counts.join(", ")));
+    }
+    lines.extend(summary.unconverted.iter().map(|(id, reason)| format!("{id} is as it was stored: {reason}")));
+    let missing: Vec<&ObjectId> = summary.missing.iter().collect();
+    if !missing.is_empty() {
+        lines.push(format!("referred to and not stored either: {}", list(&missing)));
+    }
+    lines.extend(summary.cautions.iter().map(caution));
+    lines
+}
+
+/// Names of objects, as many as a reader takes in.
+fn list(ids: &[&ObjectId]) -> String {
+    const NAMED: usize = 12;
+    let mut names: Vec<String> = ids.iter().take(NAMED).map(ToString::to_string).collect();
+    if ids.len() > NAMED {
+        names.push(format!("and {} more", ids.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+fn caution(caution: &Caution) -> String {
+    match caution {
+        Caution::OtherVolume { claim, volume } => {
+            format!(
+                "{claim} was bound to {volume} and gets another volume, an empty one if it is provisioned; --with storage keeps them together"
+            )
+        }
+        Caution::DiskDeleted { volume } => {
+            format!(
+                "{volume} has the reclaim policy Delete: its disk is gone if its claim was deleted, and etcd does not hold what was on it"
+            )
+        }
+        Caution::RunsAgain { job } => format!("{job} begins anew"),
+        Caution::ApplyTwice { resources } => format!(
+            "where their CustomResourceDefinitions are not there yet, kubectl refuses {} the first time: apply twice",
+            list(&resources.iter().collect::<Vec<_>>())
+        ),
+    }
+}
+
+/// Writes the name of a manifest's object as an address.
+///
+/// # Errors
+/// The stream's.
+pub fn write_name(manifest: &Value, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", visible(&ObjectId::of(manifest).to_string()))
+}
+
+/// Writes the rules: what each strips or leaves out, and why.
+///
+/// # Errors
+/// The stream's.
+pub fn write_rules(out: &mut dyn Write) -> io::Result<()> {
+    let rows = |heading: [&str; 3], rows: Vec<[&str; 3]>| -> Vec<Vec<String>> {
+        std::iter::once(heading).chain(rows).map(|row| row.map(str::to_owned).to_vec()).collect()
+    };
+    let stripped = RULES.iter().map(|rule| [rule.name, rule.strips, rule.reason]).collect();
+    write_aligned(&rows(["RULE", "STRIPS", "WHY"], stripped), out)?;
+    writeln!(out)?;
+    let left_out = EXCLUSIONS.iter().map(|exclusion| [exclusion.name, exclusion.leaves_out, exclusion.reason]).collect();
+    write_aligned(&rows(["RULE", "LEAVES OUT", "WHY"], left_out), out)
+}

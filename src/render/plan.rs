@@ -1,0 +1,120 @@
+//! What applying manifests to a cluster would change, and what stands in the way.
+
+use std::io::{self, Write};
+
+use ketcd_history::diff::{ManagedFields, object_patch};
+use ketcd_restore::ObjectId;
+use ketcd_restore::obstacles::{Effect, Problem};
+
+use super::comparison::{self, Named, Showing};
+use super::contract::common::KubernetesObject;
+use super::contract::extract as contract;
+use super::style::{self, paint};
+use super::visible::visible;
+
+/// What an apply would do.
+#[derive(Default)]
+pub struct Plan {
+    /// What the manifests are compared with.
+    pub target: String,
+    /// Objects that it would make or change, in the order of the apply.
+    pub changes: Vec<Named>,
+    /// How many objects it would leave as they are.
+    pub unchanged: usize,
+    /// What stands in the way, with the objects that it is about; what is refused first.
+    pub obstacles: Vec<(Problem, Vec<ObjectId>)>,
+    /// What could not be read or compared.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Whether an apply would change nothing and meets no obstacle.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.obstacles.is_empty()
+    }
+}
+
+/// Writes a plan as text.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+    comparison::write_text(&format!("apply to {}", plan.target), &plan.changes, showing, out)?;
+    if plan.unchanged > 0 {
+        writeln!(out, "{} as they are", plan.unchanged)?;
+    }
+    if !plan.obstacles.is_empty() {
+        writeln!(out, "\n{}", paint(style::STRONG, "in the way"))?;
+    }
+    for (problem, objects) in &plan.obstacles {
+        let names: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        let effect = match problem.effect() {
+            Effect::Refused => "refused",
+            Effect::MayBeRefused => "may be refused",
+            Effect::Waits => "without effect",
+        };
+        writeln!(out, "  {}  {}", paint(style::WARNING, effect), visible(&message(problem)))?;
+        writeln!(out, "      {}", visible(&names.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// What a problem is, in a sentence.
+fn message(problem: &Problem) -> String {
+    match problem {
+        Problem::NotServed { api_version } => format!(
+            "{api_version} is not served with this kind: its CustomResourceDefinition is missing (--with crds adds it), or the version was removed (--api-version preferred --release 1.NN)"
+        ),
+        Problem::NamespaceMissing { namespace } => format!("the namespace {namespace} is not there; extract ns/{namespace}, or make it"),
+        Problem::NamespaceTerminating { namespace } => format!("the namespace {namespace} is being deleted; wait until it is gone"),
+        Problem::Immutable { fields } => format!("{} may not be changed; delete the object first", fields.join(", ")),
+        Problem::Needed { needed } => format!("{needed} is not there, and a Pod is not admitted without it (--with config adds it)"),
+        Problem::NodePortTaken { port, by } => format!("node port {port} is that of {by}; leave out --keep node-port"),
+        Problem::ClusterIpTaken { address, by } => format!("the address {address} is that of {by}; leave out --keep cluster-ip"),
+        Problem::QuotaExceeded { quota, resource, hard, used, requested } => {
+            format!("{quota} allows {resource} {hard}, of which {used} is used; these take {requested}")
+        }
+        Problem::WebhookUnreachable { configuration, webhook, service } => {
+            format!("the webhook {webhook} of {configuration} must answer, and {service} is not there")
+        }
+        Problem::Webhook { configuration, webhook, must_answer } => {
+            let reach = if *must_answer { ", and must answer" } else { "" };
+            format!("the webhook {webhook} of {configuration} is asked{reach}")
+        }
+        Problem::Policy { policy } => format!("{policy} is evaluated"),
+        Problem::LimitRange { limits } => format!("{limits} is held against it, and sets what it does not say of its resources"),
+        Problem::Terminating => "the object is being deleted, and what is applied to it goes with it; wait until it is gone".to_owned(),
+        Problem::VolumeReserved { uid } => {
+            format!(
+                "the volume is Released and reserved for the claim with the uid {uid}; kubectl patch it with {{\"spec\":{{\"claimRef\":{{\"uid\":null}}}}}}"
+            )
+        }
+        Problem::Missing { missing } => format!("{missing} is referred to and not there; what needs it waits"),
+    }
+}
+
+/// The JSON of a plan.
+pub fn document(plan: &Plan, managed_fields: ManagedFields) -> contract::Plan<'_> {
+    let changes = plan.changes.iter().map(|named| change(named, managed_fields)).collect();
+    let obstacles = plan.obstacles.iter().map(|(problem, objects)| contract::Obstacle {
+        effect: problem.effect().into(),
+        message: message(problem),
+        objects: objects.iter().map(ToString::to_string).collect(),
+        problem: problem.into(),
+    });
+    contract::Plan { kind: "Plan", changes, obstacles: obstacles.collect(), unchanged: plan.unchanged }
+}
+
+fn change(named: &Named, managed_fields: ManagedFields) -> contract::PlannedChange<'_> {
+    let difference = &named.difference;
+    let patch = match (difference.before.whole(), difference.after.whole()) {
+        (Some(before), Some(after)) => Some(object_patch(before, after, managed_fields)),
+        _ => None,
+    };
+    contract::PlannedChange {
+        kind: difference.kind().into(),
+        address: String::from_utf8_lossy(&difference.key),
+        object: difference.after.object().map(|object| KubernetesObject { object, managed_fields }),
+        patch,
+    }
+}

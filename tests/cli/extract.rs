@@ -1,0 +1,280 @@
+//! `ketcd extract`: manifests of recorded clusters, and what is said of the rest.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::ketcd::ketcd;
+
+fn capture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name).join("snapshot.db.zst")
+}
+
+fn run(name: &str, arguments: &[&str]) -> Output {
+    ketcd().arg("-f").arg(capture(name)).arg("extract").args(arguments).output().unwrap()
+}
+
+/// The manifests that a run prints, and what it says beside them.
+#[track_caller]
+fn extract(name: &str, arguments: &[&str]) -> (Vec<Value>, String) {
+    let output = run(name, &[arguments, &["-o", "ndjson"]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), said)
+}
+
+fn name_of(manifest: &Value) -> String {
+    let namespace = manifest["metadata"]["namespace"].as_str().map_or(String::new(), |namespace| format!("{namespace}/"));
+    format!("{}/{namespace}{}", manifest["kind"].as_str().unwrap(), manifest["metadata"]["name"].as_str().unwrap())
+}
+
+fn names(manifests: &[Value]) -> Vec<String> {
+    manifests.iter().map(name_of).collect()
+}
+
+#[test]
+fn a_namespace_is_extracted_without_what_the_cluster_makes_again() {
+    for capture in ["k120-story", "k136-story"] {
+        let (manifests, said) = extract(capture, &["ns/web", "ns/lab", "--show-secrets"]);
+        let names = names(&manifests);
+        for wanted in [
+            "Namespace/web",
+            "Namespace/lab",
+            "ConfigMap/web/app-config",
+            "Secret/web/db-password",
+            "Deployment/web/tomcat",
+            "Service/web/tomcat",
+        ] {
+            assert!(names.contains(&wanted.to_owned()), "{capture}: {wanted} is not in {names:?}");
+        }
+        for manifest in &manifests {
+            let metadata = &manifest["metadata"];
+            for field in
+                ["uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "ownerReferences", "finalizers", "selfLink"]
+            {
+                assert!(metadata[field].is_null(), "{capture}: {} has {field}", name_of(manifest));
+            }
+            assert!(manifest["spec"]["nodeName"].is_null() && !manifest.to_string().contains("last-applied-configuration"));
+            let made = ["Event", "ReplicaSet", "ControllerRevision", "Lease", "Endpoints"];
+            let kind = manifest["kind"].as_str().unwrap();
+            assert!(!made.contains(&kind) || name_of(manifest) == "Endpoints/web/dual", "{capture}: {}", name_of(manifest));
+            assert!(manifest["status"].is_null() || kind == "Widget", "{capture}: {}", name_of(manifest));
+        }
+        for reason in ["(events)", "(owned)", "(endpoints)", "(root-ca)", "(default-accounts)"] {
+            assert!(said.contains(reason), "{capture}: {reason} is not said in {said}");
+        }
+    }
+}
+
+#[test]
+fn the_same_namespace_by_flags_is_the_same() {
+    let (by_name, _) = extract("k136-story", &["ns/web", "--show-secrets"]);
+    let (by_flags, _) = extract("k136-story", &["-n", "web", "--all", "--show-secrets"]);
+    assert_eq!(by_name, by_flags);
+}
+
+#[test]
+fn what_others_need_comes_before_them() {
+    let (manifests, _) = extract("k136-story", &["ns/web", "--show-secrets", "--with", "config,rbac,storage,crds"]);
+    let kinds: Vec<&str> = manifests.iter().map(|manifest| manifest["kind"].as_str().unwrap()).collect();
+    let place = |kind: &str| kinds.iter().position(|other| *other == kind).unwrap_or_else(|| panic!("no {kind} in {kinds:?}"));
+    let order = [
+        "Namespace",
+        "CustomResourceDefinition",
+        "StorageClass",
+        "ConfigMap",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Service",
+        "Deployment",
+    ];
+    assert!(order.map(place).is_sorted(), "{kinds:?}");
+    let last: BTreeSet<&str> = kinds[kinds.len() - 2..].iter().copied().collect();
+    assert_eq!(last, BTreeSet::from(["LimitRange", "ResourceQuota"]), "{kinds:?}");
+}
+
+#[test]
+fn secrets_are_left_out_unless_they_are_asked_for() {
+    let (manifests, said) = extract("k136-story", &["ns/web"]);
+    // The Secret of a token has no values in its manifest.
+    let secrets: Vec<String> = names(&manifests).into_iter().filter(|name| name.starts_with("Secret/")).collect();
+    assert_eq!(secrets, ["Secret/web/default-token"]);
+    assert!(
+        said.contains("(secrets): their values are masked; --show-secrets extracts them") && said.contains("secret/web/db-password"),
+        "{said}"
+    );
+    assert!(!manifests.iter().any(|manifest| manifest.to_string().contains("***")));
+    let (manifests, _) = extract("k136-story", &["secret/web/db-password", "--show-secrets"]);
+    assert!(manifests[0]["data"].is_object());
+}
+
+#[test]
+fn children_are_left_to_their_controllers_unless_they_are_asked_for() {
+    let of = |arguments: &[&str]| names(&extract("k136-story", arguments).0);
+    assert_eq!(of(&["deploy/web/tomcat"]), ["Deployment/web/tomcat"]);
+    let owned = of(&["deploy/web/tomcat", "--with", "owned"]);
+    assert!(
+        owned.iter().any(|name| name.starts_with("Pod/web/tomcat-")) && owned.iter().any(|name| name.starts_with("ReplicaSet/web/tomcat-")),
+        "{owned:?}"
+    );
+    assert_eq!(owned.last().unwrap(), "Deployment/web/tomcat");
+    // A child that is named is asked for.
+    let child = owned[0].replace("Pod/", "pod/");
+    assert_eq!(of(&[&child]), [owned[0].clone()]);
+}
+
+#[test]
+fn a_volume_and_its_claim_find_each_other_when_asked() {
+    let (manifests, said) = extract("k120-story", &["pvc/web/data", "--with", "storage"]);
+    assert!(!said.contains("gets another volume"), "{said}");
+    let volume = manifests.iter().find(|manifest| manifest["kind"] == "PersistentVolume").unwrap();
+    let claim = manifests.iter().find(|manifest| manifest["kind"] == "PersistentVolumeClaim").unwrap();
+    assert_eq!(claim["spec"]["volumeName"], volume["metadata"]["name"]);
+    let reference = &volume["spec"]["claimRef"];
+    assert_eq!((&reference["namespace"], &reference["name"], &reference["uid"]), (&"web".into(), &"data".into(), &Value::Null));
+    let (manifests, said) = extract("k120-story", &["pvc/web/data"]);
+    assert!(manifests[0]["spec"]["volumeName"].is_null() && said.contains("gets another volume"), "{said}");
+}
+
+#[test]
+fn rules_are_switched_off_by_name() {
+    let service = |arguments: &[&str]| extract("k136-story", &[&["svc/web/tomcat"], arguments].concat()).0[0].clone();
+    assert!(service(&[])["spec"]["clusterIP"].is_null());
+    let kept = service(&["--keep", "cluster-ip,node-port"]);
+    assert!(kept["spec"]["clusterIP"].is_string() && kept["spec"]["ports"][0]["nodePort"].is_number(), "{kept}");
+    let output = run("k136-story", &["ns/web", "--keep", "cluster-ips"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.code() == Some(2) && said.contains("no rule is called \"cluster-ips\"") && said.contains("cluster-ip,"),
+        "{said}"
+    );
+}
+
+#[test]
+fn every_format_is_what_kubectl_takes() {
+    let yaml = run("k136-story", &["deploy,svc", "-n", "web"]);
+    let text = String::from_utf8(yaml.stdout).unwrap();
+    assert_eq!(text.lines().filter(|line| *line == "---").count(), 4, "{text}");
+    let json = run("k136-story", &["deploy,svc", "-n", "web", "-o", "json"]);
+    let list: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((list["kind"].as_str(), list["items"].as_array().map(Vec::len)), (Some("List"), Some(4)));
+    let names = run("k136-story", &["deploy,svc", "-n", "web", "-o", "name"]);
+    assert_eq!(
+        String::from_utf8(names.stdout).unwrap(),
+        "service/web/dual\nservice/web/tomcat\ndeployment.apps/web/tomcat\ndeployment.apps/web/wide\n"
+    );
+    assert_eq!(run("k136-story", &["deploy", "-n", "web", "-o", "wide"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_folder_has_a_file_for_each_object_and_lists_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("web");
+    let output = run("k136-story", &["ns/web", "--out", place.to_str().unwrap()]);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b""[..]), "{}", String::from_utf8_lossy(&output.stderr));
+    let kustomization = std::fs::read_to_string(place.join("kustomization.yaml")).unwrap();
+    let listed: Vec<&str> = kustomization.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    let (manifests, _) = extract("k136-story", &["ns/web"]);
+    assert_eq!(listed.len(), manifests.len(), "{kustomization}");
+    assert_eq!(listed[0], "cluster/namespace-web.yaml");
+    assert!(
+        listed.contains(&"web/deployment.apps-tomcat.yaml") && kustomization.contains("sortOptions:\n  order: fifo\n"),
+        "{kustomization}"
+    );
+    for (name, manifest) in listed.iter().zip(&manifests) {
+        let text = std::fs::read_to_string(place.join(name)).unwrap();
+        assert_eq!(&serde_saphyr::from_str::<Value>(&text).unwrap(), manifest, "{name}");
+    }
+    let again = run("k136-story", &["ns/web", "--out", place.to_str().unwrap()]);
+    assert!(again.status.code() == Some(2) && String::from_utf8_lossy(&again.stderr).contains("is not empty"));
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let output = run("k136-story", &["deploy/web/nothing"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("deployment.apps \"nothing\" not found in namespace \"web\""), "{said}");
+    assert_eq!(run("k136-story", &["-n", "nowhere", "--all"]).status.code(), Some(1));
+}
+
+/// What an extraction of one capture, or of an earlier revision of it, would change in another.
+fn plan(name: &str, arguments: &[&str], target: &str) -> (Value, Option<i32>) {
+    let target = capture(target);
+    let output = run(name, &[arguments, &["-o", "json", "--against", target.to_str().unwrap()]].concat());
+    (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
+}
+
+/// The objects that an obstacle of this sort is about.
+fn in_the_way(plan: &Value, problem: &str) -> Vec<String> {
+    let obstacles = plan["obstacles"].as_array().unwrap().iter().filter(|obstacle| obstacle["problem"] == problem);
+    obstacles
+        .flat_map(|obstacle| obstacle["objects"].as_array().unwrap().iter().map(|object| object.as_str().unwrap().to_owned()))
+        .collect()
+}
+
+fn changed(plan: &Value, address: &str) -> Option<Value> {
+    plan["changes"].as_array().unwrap().iter().find(|change| change["address"] == address).cloned()
+}
+
+#[test]
+fn an_apply_to_the_same_state_changes_nothing() {
+    for capture in ["k120-story", "k136-story"] {
+        // Ports and volumes that were chosen by who applied them are kept, so that nothing is left to differ.
+        let arguments = ["cm,deploy,sts,ds,cj,svc,netpol,pdb,hpa,ing,pvc", "-n", "web", "--with", "storage", "--keep", "node-port"];
+        let (plan, _) = plan(capture, &arguments, capture);
+        assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{capture}: {plan:#}");
+        assert!(plan["unchanged"].as_u64().unwrap() > 8, "{capture}");
+        assert!(in_the_way(&plan, "Immutable").is_empty() && in_the_way(&plan, "NotServed").is_empty(), "{capture}: {plan:#}");
+    }
+}
+
+#[test]
+fn an_earlier_state_says_what_would_change_back() {
+    let (plan, code) = plan("k136-story", &["ns/web", "--rev", "1500"], "k136-story");
+    assert_eq!(code, Some(1));
+    let config = changed(&plan, "configmap/web/app-config").unwrap();
+    assert_eq!((config["type"].as_str(), config["patch"].as_array().map(Vec::len)), (Some("MODIFIED"), Some(1)), "{config:#}");
+    assert_eq!((&config["patch"][0]["path"], &config["patch"][0]["value"]), (&"/data/LOG".into(), &"info".into()));
+    let pod = changed(&plan, "pod/web/logged").unwrap();
+    assert_eq!((pod["type"].as_str(), &pod["patch"]), (Some("ADDED"), &Value::Null));
+    assert_eq!(in_the_way(&plan, "Policy"), ["pod/web/logged"]);
+    assert_eq!(in_the_way(&plan, "LimitRange"), ["pod/web/logged"]);
+}
+
+#[test]
+fn versions_that_a_newer_cluster_removed_are_named_and_converted() {
+    let kinds = "pdb,cj,ing,deploy";
+    let (plan_as_stored, _) = plan("k120-story", &[kinds, "-n", "web"], "k136-story");
+    let removed = ["cronjob.batch/web/nightly", "ingress.networking.k8s.io/web/tomcat", "poddisruptionbudget.policy/web/tomcat"];
+    assert_eq!(in_the_way(&plan_as_stored, "NotServed"), removed);
+    let (plan, _) = plan("k120-story", &[kinds, "-n", "web", "--api-version", "preferred", "--release", "1.36"], "k136-story");
+    assert!(in_the_way(&plan, "NotServed").is_empty(), "{plan:#}");
+    let (manifests, _) = extract("k120-story", &[kinds, "-n", "web", "--api-version", "preferred", "--release", "1.36"]);
+    let versions: BTreeSet<&str> = manifests.iter().map(|manifest| manifest["apiVersion"].as_str().unwrap()).collect();
+    assert_eq!(versions, BTreeSet::from(["apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1"]));
+}
+
+#[test]
+fn what_a_cluster_lacks_is_in_the_way() {
+    // Before the namespace was made there was nothing of it.
+    let folder = tempfile::tempdir().unwrap();
+    let early = folder.path().join("early.yaml");
+    let objects = ketcd().arg("-f").arg(capture("k136-story")).args(["get", "ns/default", "-o", "yaml"]).output().unwrap();
+    std::fs::write(&early, &objects.stdout).unwrap();
+    let output =
+        run("k136-story", &["deploy/web/tomcat", "widget/web/one", "-n", "web", "-o", "json", "--against", early.to_str().unwrap()]);
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(in_the_way(&plan, "NamespaceMissing"), ["deployment.apps/web/tomcat", "widget.example.com/web/one"]);
+    assert_eq!(in_the_way(&plan, "NotServed"), ["widget.example.com/web/one"]);
+}
+
+#[test]
+fn secrets_stay_masked_in_what_would_change() {
+    let target = capture("k136-story");
+    let output = run("k120-story", &["ns/web", "--against", target.to_str().unwrap()]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("(secrets)") && !String::from_utf8_lossy(&output.stdout).contains("hunter"), "{said}");
+}
