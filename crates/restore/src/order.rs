@@ -86,7 +86,7 @@ const ORDER: &[(Stage, &str, &str)] = &[
 /// When a kind's turn is, and its place within the stage.
 pub fn stage(group: &str, kind: &str) -> (Stage, usize) {
     // Workloads and routes were served in `extensions` once.
-    let is = |row: &&(Stage, &str, &str)| row.2 == kind && (row.1 == group || (group == "extensions" && row.1 != ""));
+    let is = |row: &&(Stage, &str, &str)| row.2 == kind && (row.1 == group || (group == "extensions" && !row.1.is_empty()));
     let found = ORDER.iter().find(is);
     found.map_or((Stage::Others, 0), |row| (row.0, ORDER.iter().position(|other| other == row).unwrap_or_default()))
 }

@@ -143,7 +143,11 @@ impl Serializer for FieldSerializer<'_> {
     }
 
     fn serialize_bool(self, value: bool) -> Result<(), Misfit> {
-        self.add(|data| if let Data::Booleans(values) = data { Some(values.push(value)) } else { None })
+        self.add(|data| {
+            let Data::Booleans(values) = data else { return None };
+            values.push(value);
+            Some(())
+        })
     }
 
     fn serialize_i8(self, value: i8) -> Result<(), Misfit> {
@@ -183,7 +187,11 @@ impl Serializer for FieldSerializer<'_> {
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), Misfit> {
-        self.add(|data| if let Data::Numbers(values) = data { Some(values.push(value)) } else { None })
+        self.add(|data| {
+            let Data::Numbers(values) = data else { return None };
+            values.push(value);
+            Some(())
+        })
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Misfit> {

@@ -57,7 +57,11 @@ fn kinds_and_namespaces_must_be_there() {
     let widget = object("example.com/v1", "Widget", "web", "w", json!({}));
     let missing = Problem::NamespaceMissing { namespace: "web".to_owned() };
     let not_served = Problem::NotServed { api_version: "example.com/v1".to_owned() };
-    check(&[], &[widget.clone()], &[(not_served.clone(), &["widget.example.com/web/w"]), (missing, &["widget.example.com/web/w"])]);
+    check(
+        &[],
+        std::slice::from_ref(&widget),
+        &[(not_served.clone(), &["widget.example.com/web/w"]), (missing, &["widget.example.com/web/w"])],
+    );
     check(&[], &[widget.clone(), namespace(json!({}))], &[(not_served, &["widget.example.com/web/w"])]);
     let definition = object(
         "apiextensions.k8s.io/v1",
@@ -95,7 +99,7 @@ fn pods_need_their_accounts_and_classes() {
     let ids: &[&str] = &["pod/web/a"];
     check(
         &[namespace(json!({}))],
-        &[pod.clone()],
+        std::slice::from_ref(&pod),
         &[(Problem::Needed { needed: account }, ids), (Problem::Needed { needed: class }, ids), (Problem::Missing { missing: conf }, ids)],
     );
     let there = [
@@ -152,10 +156,10 @@ fn webhooks_that_are_asked_are_named() {
     let pod = object("v1", "Pod", "web", "a", json!({"spec": {}}));
     let mut guarded = namespace(json!({}));
     guarded["metadata"]["labels"] = json!({"guarded": "yes"});
-    check(&[configuration.clone(), namespace(json!({}))], &[pod.clone()], &[]);
+    check(&[configuration.clone(), namespace(json!({}))], std::slice::from_ref(&pod), &[]);
     let (by, service) = (ObjectId::of(&configuration), ObjectId::new("", "Service", Some("guard"), "hook"));
     let unreachable = Problem::WebhookUnreachable { configuration: by.clone(), webhook: "a.guard".to_owned(), service };
-    check(&[configuration.clone(), guarded.clone()], &[pod.clone()], &[(unreachable, &["pod/web/a"])]);
+    check(&[configuration.clone(), guarded.clone()], std::slice::from_ref(&pod), &[(unreachable, &["pod/web/a"])]);
     let hook = object("v1", "Service", "guard", "hook", json!({}));
     let asked = Problem::Webhook { configuration: by, webhook: "a.guard".to_owned(), must_answer: true };
     check(&[configuration, guarded, hook], &[pod], &[(asked, &["pod/web/a"])]);
