@@ -1,8 +1,11 @@
 //! The whole command line: the flags of every command, and the commands.
 
-use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use super::args::GlobalArgs;
+use super::called;
 use super::commands::Command;
 use super::complete;
 
@@ -28,4 +31,38 @@ pub fn command() -> clap::Command {
         .mut_arg("output", |arg| arg.add(complete::formats(Cli::command)))
         .mut_subcommand("plugins", |command| command.mut_arg("name", |arg| arg.add(complete::plugins())))
         .mut_subcommands(|command| command.mut_args(addresses))
+}
+
+/// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
+pub(super) fn parse() -> Cli {
+    let parsed = with_help().try_get_matches_from(against_file(std::env::args_os())).and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| error.exit())
+}
+
+/// Leaves out the `-f` of `--against -f newer.db`: what follows `--against` may be a file in any case.
+fn against_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let mut is_value = false;
+    arguments.filter(move |argument| {
+        let is_flag = is_value && (argument == "-f" || argument == "--file");
+        is_value = argument == "--against";
+        !is_flag
+    })
+}
+
+/// The command line with its help as it is shown: a command's examples come right after the line that says what it does.
+pub(super) fn with_help() -> clap::Command {
+    called::spelled_help(command()).mut_subcommands(examples_first)
+}
+
+/// What comes before the usage: the first line, then what `examples_first` puts in front of it.
+const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}";
+
+fn examples_first(command: clap::Command) -> clap::Command {
+    let (Some(about), Some(examples)) = (command.get_about().cloned(), command.get_before_help()) else { return command };
+    let heading = command.get_styles().get_usage();
+    let indented: Vec<String> = examples.to_string().lines().map(|line| format!("  {line}")).collect();
+    let examples = format!("{heading}Examples:{heading:#}\n{}", indented.join("\n"));
+    let long_about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+    let details = long_about.split_once("\n\n").map_or(String::new(), |(_, details)| format!("\n\n{details}"));
+    command.help_template(TEMPLATE).before_help(examples.clone()).before_long_help(examples + &details).long_about(about)
 }

@@ -1,7 +1,11 @@
 //! What `ketcd` alone prints: a first page that fits a terminal of 24 lines and 80 columns.
 
-/// The page.
-pub(super) const PAGE: &str = "\
+use std::path::Path;
+
+use super::{called, well_known};
+
+/// What one does first, each as a question and the command that answers it.
+const PAGE: &str = "\
 ketcd reads Kubernetes out of etcd: what is there, what happened, and why each
 pod runs where it runs. It never writes to etcd.
 
@@ -11,14 +15,38 @@ snapshot, a member's db file or data dir, a recording, or kubectl's objects.
 What does this etcd or file hold?
   ketcd -f snapshot.db status
 
-What was there ten minutes ago?
-  ketcd get pod/shop/web-0 --at -10m
+What was there at 22:20?
+  ketcd -f snapshot.db get pods -A --at 22:20
 
 What happened to a pod, a node or a namespace, and who did it?
-  ketcd timeline pod/shop/web-0
+  ketcd -f snapshot.db timeline pod/lab/ubuntu
 
 Why does a pod run on its node, or on none?
-  ketcd explain pod/shop/web-0
+  ketcd -f snapshot.db explain pod/lab/spread-5
 
-All commands and flags: ketcd --help; of one command: ketcd timeline --help
 ";
+
+/// The page's last line.
+const MORE: &str = "All commands and flags: ketcd --help; of one command: ketcd timeline --help\n";
+
+/// Returns the page for this machine.
+pub(super) fn page() -> String {
+    let node = well_known::find(Path::new("/")).map(|found| on_control_plane(found.distribution));
+    called::spelled(&format!("{PAGE}{}{MORE}", node.unwrap_or_default())).into_owned()
+}
+
+/// What else to do on a control plane node.
+fn on_control_plane(distribution: &str) -> String {
+    format!("This is a control plane node of {distribution}. What is broken: ketcd triage\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_fits_a_terminal_on_a_control_plane_node_too() {
+        let page = format!("{PAGE}{}{MORE}", on_control_plane("Kubespray"));
+        assert!(page.lines().count() <= 23 && page.lines().all(|line| line.len() <= 80), "{page}");
+    }
+}

@@ -5,6 +5,7 @@ mod addresses;
 mod args;
 mod attended;
 mod bucket;
+mod called;
 mod cautions;
 mod changes;
 mod command_line;
@@ -53,7 +54,6 @@ mod with_config;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 
 pub use command_line::command;
@@ -65,13 +65,13 @@ pub fn main() -> ExitCode {
     cut_short::install();
     complete::answer(command);
     if std::env::args_os().len() == 1 {
-        output::report_usage(first_page::PAGE);
+        output::report_usage(&first_page::page());
         return ExitCode::from(2);
     }
-    let cli = command_line::Cli::parse();
+    let cli = command_line::parse();
     if let Some(flag) = cli.global.flag_beside_files() {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
-        command().error(ErrorKind::ArgumentConflict, conflict).exit();
+        command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();
     }
     match commands::run(&cli.global, &cli.command) {
         Ok(outcome) => outcome.into(),

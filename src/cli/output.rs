@@ -7,8 +7,9 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 
 use super::screen::{Content, Screen};
-use super::{Error, Result, progress};
+use super::{Error, Result, called, progress};
 use crate::render::fit;
+use crate::render::program;
 use crate::render::value::columns;
 use crate::render::visible::visible;
 
@@ -222,7 +223,7 @@ pub(super) fn note(line: &str) {
     if SILENT.load(Ordering::Relaxed) {
         return;
     }
-    let line = format!("ketcd: {}", visible(line));
+    let line = format!("ketcd: {}", visible(&called::spelled(line)));
     let width = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
     let line = width.map_or_else(|| line.clone(), |(width, _)| folded(&line, usize::from(width.0)));
     progress::beside(|| {
@@ -232,8 +233,7 @@ pub(super) fn note(line: &str) {
 
 /// A note in lines of `width` columns.
 fn folded(line: &str, width: usize) -> String {
-    const COMMAND: &str = ": ketcd ";
-    match line.rfind(COMMAND).filter(|_| columns(line) > width) {
+    match line.rfind(&format!(": {} ", program::name())).filter(|_| columns(line) > width) {
         Some(at) => format!("{}\n    {}", fit::fold(&line[..=at], width), &line[at + 2..]),
         None => fit::fold(line, width),
     }

@@ -67,8 +67,16 @@ const PLACES: &[(&str, &str, &str, &str)] = &[
     ("Kubespray", "etc/ssl/etcd/ssl/ca.pem", "etc/ssl/etcd/ssl/node-*.pem", "etc/ssl/etcd/ssl/node-*-key.pem"),
 ];
 
-/// Returns the first place below `root` whose three files are there. A file that may not be read counts as present: reading it then fails with the reason.
+/// Where the node's file system is in a container of `kubectl debug node/NAME`.
+const NODE_IN_DEBUG_CONTAINER: &str = "host";
+
+/// Returns the first place below `root`, or below the node's file system in a debug container, whose three files are there. A file that may not be read
+/// counts as present: reading it then fails with the reason.
 pub(super) fn find(root: &Path) -> Option<WellKnown> {
+    find_below(root).or_else(|| find_below(&root.join(NODE_IN_DEBUG_CONTAINER)))
+}
+
+fn find_below(root: &Path) -> Option<WellKnown> {
     PLACES.iter().find_map(|(distribution, cacert, cert, key)| {
         let cacert = root.join(cacert);
         if !is_there(&cacert) {
@@ -125,6 +133,13 @@ mod tests {
             let named = |pattern: &str| pattern.replace('*', "n1");
             check(&[&named(cacert), &named(cert), &named(key)], Some((distribution, &named(cert))));
         }
+    }
+
+    #[test]
+    fn in_a_debug_container_those_of_the_node_are_found() {
+        let (distribution, cacert, cert, key) = PLACES[0];
+        let [cacert, cert, key] = [cacert, cert, key].map(|path| format!("host/{path}"));
+        check(&[&cacert, &cert, &key], Some((distribution, &cert)));
     }
 
     #[test]

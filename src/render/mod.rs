@@ -26,6 +26,7 @@ pub mod members;
 pub mod parquet;
 pub mod plan;
 pub mod plugins;
+pub(crate) mod program;
 pub mod report;
 mod row;
 pub mod sort_key;

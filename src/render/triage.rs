@@ -11,7 +11,7 @@ use super::style::{self, paint};
 use super::timeline::name;
 use super::value::{columns, cut};
 use super::visible::visible;
-use super::{duration, trouble};
+use super::{duration, program, trouble};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
@@ -206,7 +206,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     let width = page.width.unwrap_or(WIDTH);
     let by = if line.by.is_empty() { String::new() } else { format!("  {}", line.by) };
     let command = match &line.names[..] {
-        [only] => format!("  ketcd history {only} --diff"),
+        [only] => format!("  {} history {only} --diff", program::name()),
         _ => String::new(),
     };
     let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
@@ -283,9 +283,9 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let line = format!("etcd  {}", parts.join("; "));
-    let command = "ketcd status";
+    let command = format!("{} status", program::name());
     let width = page.width.unwrap_or(WIDTH);
-    let gap = width.checked_sub(columns(&line) + columns(command)).filter(|gap| *gap > 1);
+    let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));
     writeln!(out, "{}{gap}{}", visible(&line), paint(style::FAINT, command))?;
     writes.iter().try_for_each(|writes| writeln!(out, "      {}", visible(&written(writes))))

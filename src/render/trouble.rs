@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::duration;
+use super::program;
 use super::status::bytes;
 use super::timeline::name;
 use ketcd_history::timeline::Subject;
@@ -164,12 +165,12 @@ pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
 /// The command that shows more about a finding's first object.
 pub fn command(finding: &Finding) -> String {
     let Some(subject) = finding.subjects.first() else { return String::new() };
-    let address = name(subject);
+    let (ketcd, address) = (program::name(), name(subject));
     match finding.trouble.kind {
         TroubleKind::EtcdAlarm | TroubleKind::MemberSilent | TroubleKind::MemberBehind | TroubleKind::DatabaseNearQuota => {
-            "ketcd status".to_owned()
+            format!("{ketcd} status")
         }
-        TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("ketcd explain {address}"),
+        TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
         TroubleKind::NodeSilent
         | TroubleKind::NodeNotReady
         | TroubleKind::NodePressure
@@ -179,9 +180,9 @@ pub fn command(finding: &Finding) -> String {
         | TroubleKind::JobFailed
         | TroubleKind::Terminating
         | TroubleKind::NamespaceStuck
-        | TroubleKind::FinalizersStuck => format!("ketcd timeline {address}"),
-        TroubleKind::ComponentSilent => format!("ketcd history {address}"),
-        _ => format!("ketcd describe {address}"),
+        | TroubleKind::FinalizersStuck => format!("{ketcd} timeline {address}"),
+        TroubleKind::ComponentSilent => format!("{ketcd} history {address}"),
+        _ => format!("{ketcd} describe {address}"),
     }
 }
 

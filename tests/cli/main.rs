@@ -30,6 +30,7 @@ mod objects;
 #[path = "../support/pty.rs"]
 mod pty;
 mod report_file;
+mod shells;
 mod streams;
 mod tables;
 mod terminal;

@@ -7,6 +7,9 @@ mod compatibility;
 mod data_dir;
 mod deploy;
 mod examples;
+#[path = "../support/examples.rs"]
+mod examples_of_help;
+mod help;
 mod pages;
 
 use std::fs;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::{Arg, Command as CommandLine};
+use clap_mangen::roff::{Roff, roman};
 use ketcd::render::columns::columns;
 use ketcd::render::contract;
 
@@ -111,10 +112,21 @@ fn manuals_are_current() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The manual of a command: what clap_mangen makes of it, with the examples of its help before the options.
 fn manual(command: CommandLine) -> String {
+    let examples = command.get_before_help().map(ToString::to_string);
     let mut manual = Vec::new();
     clap_mangen::Man::new(command).date("").render(&mut manual).unwrap();
-    String::from_utf8(manual).unwrap()
+    let manual = String::from_utf8(manual).unwrap();
+    let Some(examples) = examples else { return manual };
+    let (before, options) = manual.split_once("\n.SH OPTIONS\n").unwrap_or_else(|| panic!("there are no options in {manual}"));
+    let mut section = Roff::default();
+    section.control("SH", ["EXAMPLES"]).control("nf", []);
+    for line in examples.lines() {
+        section.text([roman(line)]);
+    }
+    section.control("fi", []);
+    format!("{before}\n{}.SH OPTIONS\n{options}", section.to_roff())
 }
 
 /// The page with what stands between the marks replaced.

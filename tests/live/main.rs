@@ -9,9 +9,12 @@ mod complete;
 mod data_dir;
 mod equality;
 mod etcd;
+#[path = "../support/examples.rs"]
+mod examples;
 mod faults;
 mod fusion;
 mod gentle;
+mod help;
 mod hostile;
 mod ketcd;
 mod kill_load;

@@ -20,6 +20,11 @@ use crate::cli::{Error, Outcome, Result};
 /// Prints the object as YAML. Each line begins with the revision and the time at which its value was last set, and with the field manager
 /// that set it, as far as the readable history and managedFields show it. With --rev or --at, shows the object as it was then.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Who set each line of a Deployment\n\
+ketcd -f snapshot.db blame deploy/web/tomcat\n\
+# The same as it was at revision 600\n\
+ketcd -f snapshot.db blame deploy/web/tomcat --rev 600")]
 pub(crate) struct BlameArgs {
     /// The object: kind/namespace/name, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]

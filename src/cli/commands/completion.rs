@@ -14,6 +14,11 @@ use crate::cli::{Error, Outcome, Result};
 /// Load it with `source <(ketcd completion bash)`. The script calls ketcd itself for candidates: kinds, namespaces and names come from the
 /// source that the command line or `ETCDCTL_*` variables name, as far as it answers within half a second.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Complete kinds, namespaces and names in this bash\n\
+source <(ketcd completion bash)\n\
+# In every zsh: put the script into a folder of $fpath\n\
+ketcd completion zsh > _ketcd")]
 pub(crate) struct CompletionArgs {
     /// bash, zsh, fish, elvish or powershell.
     shell: String,
@@ -28,7 +33,22 @@ pub(super) fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
     };
     let mut script = Vec::new();
     shell.write_registration("COMPLETE", "ketcd", "ketcd", "ketcd", &mut script)?;
+    if args.shell == "zsh" {
+        script = loadable_by_zsh(&script)?;
+    }
     out.set_content(Content::Raw);
     out.write_all(&script)?;
     Ok(Outcome::Found)
+}
+
+/// The script for zsh, made such that it completes at once where zsh itself loads it from a folder of `$fpath`, as packages install it: it is then the
+/// function `_ketcd`, called to complete the word at the cursor.
+fn loadable_by_zsh(script: &[u8]) -> Result<Vec<u8>> {
+    const REGISTERS: &str = "compdef _clap_dynamic_completer_ketcd ketcd";
+    let script = String::from_utf8_lossy(script);
+    let Some(functions) = script.trim_end().strip_suffix(REGISTERS) else {
+        return Err(Error::new("the completion script for zsh does not end as it should"));
+    };
+    let by_name = "if [[ ${funcstack[1]} == _ketcd ]]; then\n    _clap_dynamic_completer_ketcd \"$@\"";
+    Ok(format!("{functions}{by_name}\nelse\n    {REGISTERS}\nfi\n").into_bytes())
 }

@@ -21,6 +21,11 @@ use ketcd_kube::{Decoder, Observer, Opaque, Release, UnknownField};
 /// the API server would return it. The newline that `etcdctl get --print-value-only` adds to a value does no harm. With --lines, reads one base64 value per line and prints one JSON document per line, in the same order;
 /// a value that cannot be decoded gives a line with the member `error`.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# One value, as `etcdctl get KEY --print-value-only` prints it\n\
+ketcd decode value.bin\n\
+# Many values, one in base64 a line\n\
+ketcd decode --lines values.base64")]
 pub(crate) struct DecodeArgs {
     /// The file that holds the value. Default: standard input (`-`).
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

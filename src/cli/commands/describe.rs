@@ -27,6 +27,11 @@ const CLOSELY: usize = 8;
 /// made them. With --rev or --at, as it was then. Reads the object, its owners, its Events and its last versions by their keys, and of a node
 /// the pods too.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# A pod, its Events and its last changes\n\
+ketcd -f snapshot.db describe pod/lab/ubuntu\n\
+# A node and its pods as they were at 22:20\n\
+ketcd -f snapshot.db describe node/node2 --at 22:20")]
 pub(crate) struct DescribeArgs {
     /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]

@@ -29,6 +29,11 @@ use crate::cli::{Error, Outcome, Result};
 /// files of them hold the same at the newest revision that all have (or at --rev N): if not, which keys differ and which member stands alone.
 /// The text is grouped by kind and namespace; changes of bookkeeping fields, heartbeats and Events are counted, and shown with --all-fields.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What changed in a Deployment between two revisions\n\
+ketcd -f snapshot.db diff deploy/web/tomcat --rev 600..800\n\
+# What differs between two snapshots\n\
+ketcd diff yesterday.db snapshot.db")]
 pub(crate) struct DiffArgs {
     /// Two files, or with --rev the objects to compare (default: all, or those of -n); with --members the files or endpoints of the members
     /// (default: the endpoints of --endpoints).

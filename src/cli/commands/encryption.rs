@@ -19,6 +19,11 @@ use ketcd_store::{KeyRange, Want};
 /// Shows for each resource which provider and which key encrypt its values, how many there are, and how many can be decrypted with the keys
 /// at hand. With --encryption-config, also shows whether every value is stored as that configuration says.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# How each resource is encrypted at rest\n\
+ketcd -f snapshot.db encryption\n\
+# Whether all of it is as the API server's configuration says\n\
+ketcd -f snapshot.db encryption --encryption-config encryption-config.yaml")]
 pub(crate) struct EncryptionArgs {}
 
 /// Runs the command.

@@ -23,6 +23,11 @@ use ketcd_store::{At, KeyRange, Revision, Until};
 /// --rev and --at show those of earlier. Of one object only the keys that begin with its name are read: client-go names Events after their
 /// objects. -o wide shows who reported them.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Warnings of a namespace\n\
+ketcd -f snapshot.db events -n lab --types Warning\n\
+# Events about one pod\n\
+ketcd -f snapshot.db events pod/lab/ubuntu")]
 pub(crate) struct EventsArgs {
     /// The objects that the Events are about: kind/namespace/name, or a kind. Default: all of the namespace.
     #[arg(value_name = "ADDRESS")]

@@ -27,6 +27,11 @@ use writer::Writer;
 /// result with what was recorded, and names the evidence that etcd does not hold. For a pod that found no node, it also shows the smallest
 /// changes that would make it fit.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Why a pod runs on its node, or on none\n\
+ketcd -f snapshot.db explain pod/lab/spread-5\n\
+# Why it does not run on this node\n\
+ketcd -f snapshot.db explain pod/lab/weighted --node node4")]
 pub(crate) struct ExplainArgs {
     /// Pods: pod/shop/web-0, or pods -n shop and pods -A for a table of the last decision about each.
     #[arg(value_name = "ADDRESS", required_unless_present = "all")]

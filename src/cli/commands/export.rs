@@ -19,6 +19,11 @@ use ketcd_store::At;
 /// snapshot twice is the same files, and the next snapshot adds what is new. Export older snapshots first, or several at once with -f. With --rev
 /// or --at, ends there.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# All that a snapshot holds as tables of a dataset\n\
+ketcd -f snapshot.db export --format ndjson --out dataset\n\
+# Its history alone, under a name for the cluster\n\
+ketcd -f snapshot.db export --format ndjson --tables history --cluster story --out fleet")]
 pub(crate) struct ExportArgs {
     /// Where the dataset is: a directory, made if it is not there, or in a bucket: s3://…, gs://… or az://….
     #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]

@@ -25,6 +25,11 @@ use crate::render::{json, plan, yaml};
 /// controllers make again. What is left out is reported on standard error, with the reason. `ns/NAME` is the namespace with all that is in it, as is
 /// `-n NAME --all`. Secrets are left out unless --show-secrets is given.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# A Deployment and its Service, for kubectl apply -f -\n\
+ketcd -f snapshot.db extract deploy/web/tomcat svc/web/tomcat\n\
+# A namespace, with the ConfigMaps and rights that its pods need\n\
+ketcd -f snapshot.db extract ns/web --with config,rbac")]
 pub(crate) struct ExtractArgs {
     /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with all that is in it, or a raw key.
     #[arg(value_name = "ADDRESS", required_unless_present_any = ["all", "rules"])]

@@ -14,6 +14,11 @@ use crate::cli::{Error, Outcome, Result, with_config};
 /// Prints a table. With -o json or -o yaml, prints the objects as the API server returns them: one object, or a List of several. With
 /// --with-config, prints a pod together with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Pods as kubectl shows them\n\
+ketcd -f snapshot.db get pods -n lab -o wide\n\
+# The manifest of a Deployment as it was at revision 600\n\
+ketcd -f snapshot.db get deploy/web/tomcat -o yaml --rev 600")]
 pub(crate) struct GetArgs {
     /// The objects: kind/namespace/name, kind/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]

@@ -26,6 +26,11 @@ use crate::cli::{Error, Outcome, Result};
 /// One line per change: when, which revision, what happened, and who did it. Revisions that etcd compacted are shown as far as the source
 /// still holds them; a gap is shown as a gap. With --rev or --at, ends there.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What changed in a Deployment, field by field\n\
+ketcd -f snapshot.db history deploy/web/tomcat --diff\n\
+# Every change of every pod, one JSON document a line\n\
+ketcd -f snapshot.db history pods -A -o ndjson")]
 pub(crate) struct HistoryArgs {
     /// The objects: kind/namespace/name, a kind, or a raw key.
     #[arg(value_name = "ADDRESS", required_unless_present = "all")]

@@ -15,6 +15,11 @@ use ketcd_kube::Address;
 ///
 /// Prints tables as kubectl does. A raw key ending in a slash lists the keys below it.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# How many objects of each kind there are, and their size\n\
+ketcd -f snapshot.db ls\n\
+# Pods with a label, in all namespaces\n\
+ketcd -f snapshot.db ls pods -A -l app=spread")]
 pub(crate) struct LsArgs {
     /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
     #[arg(value_name = "KIND")]

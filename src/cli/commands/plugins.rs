@@ -15,6 +15,11 @@ use ketcd_scheduler::{registry, scheduler_release};
 /// Knows the plugins of kube-scheduler, and the predicates and priorities that releases up to 1.16 had in their place. The page of a plugin
 /// says what it checks, what it reads, which releases run it by default, and how it changed over the releases.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What a plugin checks, and in which releases\n\
+ketcd plugins PodTopologySpread\n\
+# The plugins of kube-scheduler 1.20\n\
+ketcd plugins --scheduler-version 1.20")]
 pub(crate) struct PluginsArgs {
     /// The name of a plugin, predicate or priority, in any case.
     #[arg(value_name = "NAME")]

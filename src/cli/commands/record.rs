@@ -23,6 +23,11 @@ use crate::cli::{Error, Outcome, Result, connection, output};
 /// Started again, it goes on where it stopped. What etcd compacted before it could be read is recorded as a gap. Changes are on the disk within a
 /// second. Secrets are left out unless --show-secrets is given.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Record a month of a live etcd\n\
+ketcd record recording --keep 30d\n\
+# Record pods and nodes alone\n\
+ketcd record incident --keys /registry/pods/ --keys /registry/minions/")]
 pub(crate) struct RecordArgs {
     /// The directory of the recording, made if it is not there, for its owner alone.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]

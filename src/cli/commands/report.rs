@@ -26,6 +26,11 @@ use crate::cli::{Outcome, Result};
 /// Of more than 5,000 objects, those that were broken, held up, changed or deleted, or that a Warning is about, have rows, with their owners;
 /// the others are counted by kind, namespace and state. -n NAMESPACE or an address shows fewer objects, and all of them.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# The history of a cluster as one page\n\
+ketcd -f snapshot.db report --out incident.html\n\
+# Of the pods of one namespace, with a title\n\
+ketcd -f snapshot.db report pods -n web --title \"The tomcat rollout\" --out rollout.html")]
 pub(crate) struct ReportArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
     #[arg(value_name = "ADDRESS")]

@@ -15,6 +15,11 @@ use crate::render::contract::{self, CONTRACTS, Contract};
 /// `ketcd/v1/status`. Within a version, fields keep their names, types and meanings; new fields, new words of an enumeration and new
 /// kinds of documents may be added.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# The commands that print JSON, each with its schema's name\n\
+ketcd schema\n\
+# The schema of what `history -o json` prints\n\
+ketcd schema history")]
 pub(crate) struct SchemaArgs {
     /// The command: status, history, …
     #[arg(value_name = "COMMAND")]

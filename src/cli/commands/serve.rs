@@ -29,6 +29,11 @@ use ketcd_store::{At, Revision, Source};
 /// With a command, runs it with KUBECONFIG set and ends with its exit code. Without one, writes a kubeconfig, prints where it is, and serves until
 /// it is interrupted. A path that begins with /rev/N or /at/TIME, before the API's own, shows that moment instead.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Run kubectl on a snapshot\n\
+ketcd -f snapshot.db serve -- kubectl get pods -A\n\
+# The same as it was at 22:20\n\
+ketcd -f snapshot.db --at 22:20 serve -- kubectl get nodes")]
 pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 takes a free one. Others than this machine's own can be reached from elsewhere, by whoever has the token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]

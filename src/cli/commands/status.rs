@@ -21,6 +21,11 @@ use ketcd_store::{KeyRange, KeyValue, SourceStatus, Want};
 /// Shows the source itself, the readable revisions and the time that they span, the sizes of the database, the versions of Kubernetes found
 /// in the data, encryption at rest, and problems found while reading. Of a large live etcd only some values are read, unless --full is given.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What a snapshot holds, and how far back it goes\n\
+ketcd -f snapshot.db status\n\
+# The members of a live etcd, their health and sizes\n\
+ketcd status")]
 pub(crate) struct StatusArgs {
     /// Read every value of a large live etcd: count every node's kubelet and every encrypted value.
     #[arg(long)]

@@ -24,6 +24,11 @@ use crate::cli::{Error, Outcome, Result};
 /// Turns changes and Events into phases: a pod is created, scheduled, initialized, ready, deleted; a Deployment rolls out; a node loses its
 /// heartbeat. Objects that belong to the one asked for are shown with it. -o wide shows every phase and every Event.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What happened to a pod, and how long each step took\n\
+ketcd -f snapshot.db timeline pod/lab/ubuntu\n\
+# Everything that happened around a moment\n\
+ketcd -f snapshot.db timeline --around 22:16:50")]
 pub(crate) struct TimelineArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all of a namespace, or with --around all of the cluster.
     #[arg(value_name = "ADDRESS")]

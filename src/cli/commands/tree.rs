@@ -23,6 +23,11 @@ use crate::render::tree as render;
 /// Follows ownerReferences by uid: above an object its controllers, below it all that it owns, such as a Deployment's ReplicaSets and their
 /// pods. Reads the kinds that the object's kind owns, in its namespace, and those custom resources that are named as owners there.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# The ReplicaSets and pods of a Deployment\n\
+ketcd -f snapshot.db tree deploy/web/tomcat\n\
+# The same as they were at revision 600\n\
+ketcd -f snapshot.db tree deploy/web/tomcat --rev 600")]
 pub(crate) struct TreeArgs {
     /// The objects: kind/namespace/name, a kind, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]

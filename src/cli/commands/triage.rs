@@ -22,6 +22,11 @@ use ketcd_store::At;
 /// below it, as far as the data show it. Then comes who changed what in the 15 minutes before: deployments, scale, taints, cordons,
 /// configuration, rights, webhooks, definitions. With -n, what has a namespace is looked at in that one. -o wide shows all, in full.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# What is broken in a live cluster, read from its etcd\n\
+ketcd triage\n\
+# What was broken at 22:22:55\n\
+ketcd -f snapshot.db triage --at 22:22:55")]
 pub(crate) struct TriageArgs {}
 
 impl TriageArgs {

@@ -28,6 +28,11 @@ use crate::render::watch::{Beginning, State, gap_words};
 /// what was missed is read; what was compacted meanwhile is shown as a gap. The time of a change is that of its arrival. A file does not grow: its changes are printed from the oldest
 /// readable revision on, and the command ends with the newest.
 #[derive(Args, Debug)]
+#[command(before_help = "\
+# Follow all pods of a live etcd, field by field\n\
+ketcd watch pods -A --diff\n\
+# The changes that a snapshot holds from revision 600 on\n\
+ketcd -f snapshot.db watch deploy/web/tomcat --from-rev 600")]
 pub(crate) struct WatchArgs {
     /// The objects: kind/namespace/name, a kind, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]

@@ -7,6 +7,7 @@ use super::detail::{detail, template_change};
 use super::{WIDTH, name};
 use crate::render::change_text::clock_time;
 use crate::render::duration;
+use crate::render::program;
 use crate::render::style::{self, paint};
 use crate::render::value::{columns, padded};
 use crate::render::visible::visible;
@@ -95,7 +96,8 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
         writeln!(out, "    finalizer {} {how}", visible(&finalizer.name))?;
     }
     if deletion.gone.is_some() || deletion.vanished {
-        writeln!(out, "{}", paint(style::FAINT, format!("last manifest: ketcd get {object} --rev {} -o yaml", deletion.last_manifest)))?;
+        let manifest = format!("last manifest: {} get {object} --rev {} -o yaml", program::name(), deletion.last_manifest);
+        writeln!(out, "{}", paint(style::FAINT, manifest))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! tonic's own connector reports a refused client certificate as a broken pipe.
 
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -125,10 +126,7 @@ impl Connector {
     }
 
     pub(super) async fn tcp(&self) -> Result<TcpStream, Failure> {
-        let addresses: Vec<_> = tokio::net::lookup_host((self.endpoint.host.as_str(), self.endpoint.port))
-            .await
-            .map_err(|error| Failure::Resolve(error.to_string()))?
-            .collect();
+        let addresses = self.addresses().await?;
         let mut last = Failure::Resolve("the name has no address".to_owned());
         for address in addresses {
             match TcpStream::connect(address).await {
@@ -141,6 +139,24 @@ impl Connector {
         }
         Err(last)
     }
+
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let (host, port) = (self.endpoint.host.as_str(), self.endpoint.port);
+        if is_localhost(host) {
+            return Ok(vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]);
+        }
+        match tokio::net::lookup_host((host, port)).await {
+            Ok(addresses) => Ok(addresses.collect()),
+            Err(error) => Err(Failure::Resolve(error.to_string())),
+        }
+    }
+}
+
+/// Whether it is `localhost` or a name below it: the addresses of loopback, of which no one is asked (RFC 6761, 6.3). A container made of the binary
+/// alone has no `/etc/hosts`, and no name server either.
+fn is_localhost(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    host == "localhost" || host.ends_with(".localhost")
 }
 
 /// rustls hands its errors over inside of I/O errors.

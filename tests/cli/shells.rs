@@ -1,0 +1,146 @@
+//! Completion in real shells: what is typed, with a tab where a word is to be completed, runs the command that was meant.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tempfile::TempDir;
+
+/// A folder with `snapshot.db` and the scripts of all shells, as a package would install them.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k120-story/snapshot.db.zst");
+    fs::write(folder.path().join("snapshot.db"), zstd::decode_all(File::open(capture).unwrap()).unwrap()).unwrap();
+    for (shell, path) in [("bash", "ketcd"), ("zsh", "functions/_ketcd"), ("fish", "ketcd.fish")] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, crate::ketcd::ketcd().args(["completion", shell]).output().unwrap().stdout).unwrap();
+    }
+    folder
+}
+
+fn command(program: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    let ketcd = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
+    command.env("PATH", format!("{}:{}", ketcd.display(), std::env::var("PATH").unwrap())).env("HOME", folder);
+    command.env("TERM", "xterm").env("PS1", "$ ").env_remove("ETCDCTL_ENDPOINTS").current_dir(folder);
+    command
+}
+
+/// A shell on a terminal of its own.
+struct Shell {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+    shown: String,
+}
+
+impl Shell {
+    fn start(shell: &str, arguments: &[&str], folder: &Path) -> Self {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let terminal: OwnedFd = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        // A session of its own, whose terminal this is: shells do not read lines otherwise.
+        let mut command = command("setsid", folder);
+        command.args(["--ctty", "--wait", shell]).args(arguments);
+        command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
+        let child = command.spawn().unwrap();
+        let (sender, screen) = mpsc::channel();
+        let mut reader = File::from(controller.try_clone().unwrap());
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(read @ 1..) = reader.read(&mut piece) {
+                if sender.send(piece[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, keyboard: File::from(controller), screen, shown: String::new() }
+    }
+
+    /// Types something and waits until the shell shows `wanted` after it.
+    #[track_caller]
+    fn types(&mut self, keys: &str, wanted: &str) {
+        self.shown.clear();
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        let begun = Instant::now();
+        while !self.shown.contains(wanted) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "after {keys:?} there is no {wanted:?} in {:?}; without the shell: tools/test installs it",
+                self.shown
+            );
+            if let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(100)) {
+                self.shown += &String::from_utf8_lossy(&bytes);
+            }
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Completes a command, a kind, a namespace, a name and an address.
+fn completes(shell: &mut Shell) {
+    shell.types("ketcd -f snapshot.db get deploym\t", "deployments");
+    shell.types("-n we\t", "web");
+    shell.types("-o name\n", "deployment.apps/tomcat");
+    shell.types("ketcd -f snapshot.db hist\t", "history");
+    shell.types("pod/lab/ubu\t", "pod/lab/ubuntu");
+    shell.types("\n", "kubectl-client-side-apply");
+    shell.types("ketcd -f snapsh\t", "snapshot.db");
+    shell.types("get nodes node\t\t", "node4");
+}
+
+#[test]
+fn in_bash() {
+    let folder = folder();
+    let mut shell = Shell::start("bash", &["--norc", "--noprofile", "-i"], folder.path());
+    shell.types("bind 'set enable-bracketed-paste off'; source <(ketcd completion bash); echo rea''dy\n", "ready");
+    completes(&mut shell);
+}
+
+#[test]
+fn in_zsh() {
+    let folder = folder();
+    let mut shell = Shell::start("zsh", &["-f", "-i"], folder.path());
+    shell.types("autoload -U compinit; compinit -u -D; source <(ketcd completion zsh); echo rea''dy\n", "ready");
+    completes(&mut shell);
+}
+
+/// As packages install it: zsh loads the script when the first word is completed.
+#[test]
+fn in_zsh_by_fpath() {
+    let folder = folder();
+    let mut shell = Shell::start("zsh", &["-f", "-i"], folder.path());
+    shell.types("fpath=($PWD/functions $fpath); autoload -U compinit; compinit -u -D; echo rea''dy\n", "ready");
+    completes(&mut shell);
+}
+
+#[test]
+fn in_fish() {
+    let folder = folder();
+    let offered = |line: &str| {
+        let script = format!("source ketcd.fish; complete -C '{line}'");
+        let output = command("fish", folder.path()).args(["--no-config", "-c", &script]).output();
+        let output = output.unwrap_or_else(|error| panic!("fish: {error}; tools/test installs it (Debian: the package fish)"));
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(offered("ketcd -f snapshot.db get deploym"), ["deployments"]);
+    assert_eq!(offered("ketcd -f snapshot.db get deploy -n we"), ["web"]);
+    assert_eq!(offered("ketcd -f snapshot.db hist"), ["history"]);
+    assert_eq!(offered("ketcd -f snapshot.db history pod/lab/ubu"), ["pod/lab/ubuntu"]);
+    assert_eq!(offered("ketcd -f snapsh"), ["snapshot.db"]);
+}

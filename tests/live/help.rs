@@ -1,0 +1,78 @@
+//! The examples of the help that read a live etcd run.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::etcd::{Etcd, Transport};
+use crate::examples::{Reads, examples};
+use crate::ketcd::{on, run, stderr};
+
+/// Runs an example on an etcd until it ends or, where it follows the etcd, until `has_begun`; returns what it printed.
+fn follow(line: &str, etcd: &Etcd, folder: &Path, has_begun: &dyn Fn(&str) -> bool) -> String {
+    let ketcd = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
+    let (path, printed) = (format!("{}:{}", ketcd.display(), std::env::var("PATH").unwrap()), folder.join("printed"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec {line}")]).current_dir(folder).env("PATH", path).env("ETCDCTL_ENDPOINTS", etcd.endpoint());
+    let file = fs::File::create(&printed).unwrap();
+    let mut child = command.stdin(Stdio::null()).stderr(file.try_clone().unwrap()).stdout(file).spawn().unwrap();
+    let begun = Instant::now();
+    let status = loop {
+        let text = fs::read_to_string(&printed).unwrap();
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if has_begun(&text) {
+            assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+            break child.wait().unwrap();
+        }
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("{line} shows nothing: {text}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let text = fs::read_to_string(&printed).unwrap();
+    assert!(matches!(status.code(), Some(0 | 130)), "{line}: {status}: {text}");
+    text
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn examples_of_a_live_etcd_run() {
+    let etcd = Etcd::start(Transport::Plain).await;
+    let pod = |round: u64| {
+        let metadata = json!({"name": "web-0", "namespace": "shop", "uid": "1", "annotations": {"round": round.to_string()}});
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}).to_string()
+    };
+    let mut writer = etcd.writer().await;
+    writer.put("/registry/pods/shop/web-0", pod(0), None).await.unwrap();
+    // What watches begins at now.
+    let writing = tokio::spawn(async move {
+        for round in 1.. {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            writer.put("/registry/pods/shop/web-0", pod(round), None).await.unwrap();
+        }
+    });
+    let examples: Vec<_> = examples().into_iter().filter(|example| example.reads() == Reads::Etcd).collect();
+    assert!(examples.len() >= 4, "{}", examples.len());
+    for example in examples {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = example.line.split(' ').nth(2).map(|word| folder.path().join(word)).filter(|_| example.command == "record");
+        let holds_the_pod = |_: &str| {
+            let directory = directory.as_ref().filter(|directory| directory.is_dir());
+            directory.is_some_and(|directory| run(&mut on(directory, "get pod/shop/web-0 -o name")).status.success())
+        };
+        let shows_the_pod = |text: &str| text.contains("shop/web-0");
+        let has_begun: &dyn Fn(&str) -> bool = if directory.is_some() { &holds_the_pod } else { &shows_the_pod };
+        let printed = follow(&example.line, &etcd, folder.path(), has_begun);
+        assert!(!printed.is_empty(), "{}: {}", example.line, example.purpose);
+        if let Some(directory) = &directory {
+            let output = run(&mut on(directory, "get pod/shop/web-0"));
+            assert!(output.status.success(), "{}: {}", example.line, stderr(&output));
+        }
+    }
+    writing.abort();
+}
