@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ketcd::ketcd;
 
@@ -94,6 +94,50 @@ fn what_others_need_comes_before_them() {
     assert!(order.map(place).is_sorted(), "{kinds:?}");
     let last: BTreeSet<&str> = kinds[kinds.len() - 2..].iter().copied().collect();
     assert_eq!(last, BTreeSet::from(["LimitRange", "ResourceQuota"]), "{kinds:?}");
+}
+
+#[test]
+fn rights_come_with_the_accounts_that_have_them() {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let rbac = |kind: &str, namespace: Option<&str>, name: &str, more: Value| {
+        let mut object = json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace}});
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    };
+    let binding = |kind: &str, namespace, name, role_kind: &str, role: &str, account: &str| {
+        let subject = json!({"kind": "ServiceAccount", "name": account, "namespace": "shop"});
+        rbac(kind, namespace, name, json!({"roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": role}, "subjects": [subject]}))
+    };
+    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "shop"}});
+    let shop = Some("shop");
+    let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "till", "namespace": "shop"}, "spec": {
+            "selector": {"matchLabels": {"app": "till"}},
+            "template": {"metadata": {"labels": {"app": "till"}}, "spec": {"serviceAccountName": "till", "containers": [{"name": "main", "image": "till"}]}}}},
+        account("till"), account("other"),
+        rbac("Role", shop, "reads", json!({"rules": []})), rbac("Role", shop, "writes", json!({"rules": []})),
+        rbac("ClusterRole", None, "watches", json!({"rules": []})), rbac("ClusterRole", None, "rules", json!({"rules": []})),
+        binding("RoleBinding", shop, "till-reads", "Role", "reads", "till"),
+        binding("ClusterRoleBinding", None, "till-watches", "ClusterRole", "watches", "till"),
+        binding("RoleBinding", shop, "other-writes", "Role", "writes", "other"),
+        binding("ClusterRoleBinding", None, "other-rules", "ClusterRole", "rules", "other"),
+    ]});
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), objects.to_string()).unwrap();
+    let extracted = |with: &[&str]| {
+        let output = ketcd().arg("-f").arg(file.path()).args(["extract", "deploy/shop/till", "-o", "name"]).args(with).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(extracted(&[]), "deployment.apps/shop/till\n");
+    let wanted = [
+        "serviceaccount/shop/till",
+        "clusterrole.rbac.authorization.k8s.io/watches",
+        "role.rbac.authorization.k8s.io/shop/reads",
+        "clusterrolebinding.rbac.authorization.k8s.io/till-watches",
+        "rolebinding.rbac.authorization.k8s.io/shop/till-reads",
+        "deployment.apps/shop/till",
+    ];
+    assert_eq!(extracted(&["--with", "rbac"]).lines().collect::<Vec<_>>(), wanted);
 }
 
 #[test]
@@ -242,6 +286,15 @@ fn an_earlier_state_says_what_would_change_back() {
     assert_eq!((pod["type"].as_str(), &pod["patch"]), (Some("ADDED"), &Value::Null));
     assert_eq!(in_the_way(&plan, "Policy"), ["pod/web/logged"]);
     assert_eq!(in_the_way(&plan, "LimitRange"), ["pod/web/logged"]);
+}
+
+#[test]
+fn the_file_to_compare_with_may_follow_its_own_flag() {
+    let target = capture("k136-story");
+    let compared = |flags: &[&str]| run("k136-story", &[&["cm/web/app-config", "--rev", "1500", "--against"], flags].concat());
+    let plain = compared(&[target.to_str().unwrap()]);
+    assert_eq!(plain.status.code(), Some(1), "{plain:?}");
+    assert_eq!(compared(&["-f", target.to_str().unwrap()]), plain);
 }
 
 #[test]

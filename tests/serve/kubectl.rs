@@ -1,15 +1,23 @@
 //! The real kubectl. Without one the tests fail and say how to get it.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, Output};
+
+use serde_json::Value;
 
 use crate::ketcd::ketcd;
 use crate::server::{Server, capture};
 
 const STORY: &str = "k136-story/snapshot.db.zst";
 
+fn kubectl() -> String {
+    std::env::var("KETCD_TEST_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned())
+}
+
 /// Runs it with the server's kubeconfig.
 pub(crate) fn run(server: &Server, arguments: &[&str]) -> Output {
-    let kubectl = std::env::var("KETCD_TEST_KUBECTL").unwrap_or_else(|_| "kubectl".to_owned());
+    let kubectl = kubectl();
     let output = Command::new(&kubectl).arg("--kubeconfig").arg(server.kubeconfig()).args(arguments).output();
     output.unwrap_or_else(|error| panic!("{kubectl}: {error}; tools/test installs it, or name one in KETCD_TEST_KUBECTL"))
 }
@@ -31,6 +39,25 @@ fn kubectl_prints_what_get_prints() {
         assert!(found.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&found.stderr));
         assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&wanted.stdout), "{arguments:?}");
     }
+}
+
+/// `extract --against` reads a cluster by kubectl, and finds there what it finds in the file that is served.
+#[test]
+fn extract_compares_with_a_cluster_by_kubectl() {
+    let server = Server::start(STORY, &[]);
+    // It runs the kubectl of the PATH.
+    let folder = Path::new(&kubectl()).parent().map(Path::to_owned).unwrap_or_default();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let plan = |against: &OsStr| {
+        let mut command = ketcd();
+        command.env("PATH", &path).arg("-f").arg(capture(STORY)).args(["--rev", "1500", "extract", "ns/web", "-o", "json", "--against"]);
+        let output = command.arg(against).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let (cluster, file) = (plan(server.kubeconfig().as_os_str()), plan(capture(STORY).as_os_str()));
+    assert!(file["changes"].as_array().unwrap().len() > 1, "{file:#}");
+    assert_eq!(cluster, file);
 }
 
 #[test]
