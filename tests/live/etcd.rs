@@ -150,6 +150,11 @@ impl Etcd {
         Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
     }
 
+    /// Whether its files stay when it is dropped.
+    pub(crate) fn keep_files(&mut self, are_kept: bool) {
+        self.folder.disable_cleanup(are_kept);
+    }
+
     /// The member's data dir.
     pub(crate) fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")

@@ -16,6 +16,8 @@ pub(crate) enum Load {
     Races,
     /// Races without transactions that read at a revision which is not there: one member refuses them, another does not.
     Members,
+    /// As `Members`, with values so large that the log soon goes on in another file, and a snapshot of raft every hundred entries.
+    Files,
     Leases,
     Auth,
     NoSpace,
@@ -42,6 +44,7 @@ impl Load {
         match self {
             Self::NoSpace => &["--quota-backend-bytes", "4194304"],
             Self::Auth => &["--bcrypt-cost", "4"],
+            Self::Files => &["--snapshot-count", "100", "--max-wals", "0"],
             Self::Races | Self::Members | Self::Leases => &[],
         }
     }
@@ -93,10 +96,19 @@ pub(crate) async fn run(load: Load, etcd: &Etcd, clients: &Clients, seed: u64) {
         match load {
             Load::Auth => change_users(etcd, clients.root.clone()).await,
             Load::NoSpace => fill(clients.root.clone()).await,
+            Load::Files => write_large(clients.root.clone(), Random(!seed)).await,
             Load::Races | Load::Members | Load::Leases => std::future::pending().await,
         }
     };
     futures_util::future::join(futures_util::future::join_all(work), manage).await;
+}
+
+/// Writes values of up to a megabyte.
+async fn write_large(mut root: Client, mut random: Random) {
+    loop {
+        let (key, letter) = (format!("/big/{}", random.below(20)), b'a' + random.below(26) as u8);
+        let _ = root.put(key, vec![letter; random.below(1 << 20)], None).await;
+    }
 }
 
 /// Takes permissions and gives them back.
@@ -166,7 +178,7 @@ impl Worker {
             10 => drop(self.client.delete(key, None).await),
             11 if self.random.below(3) == 0 => drop(self.client.delete("/k/3", Some(DeleteOptions::new().with_range("/k/6"))).await),
             11 | 12 => self.transact(key, value).await,
-            13 if load == Load::Members => drop(self.client.put(key, value, None).await),
+            13 if matches!(load, Load::Members | Load::Files) => drop(self.client.put(key, value, None).await),
             13 => self.read_within(key, value).await,
             14..=17 => self.lease(key, value).await,
             18 if self.random.below(4) == 0 => {

@@ -30,7 +30,8 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Watches all keys from `revision` on, or from the first that is not compacted, until etcd ends.
-    pub(crate) async fn start(mut client: Client, revision: i64) -> Self {
+    pub(crate) async fn start(client: Client, revision: i64) -> Self {
+        let mut client = client.watch_client().max_decoding_message_size(usize::MAX);
         let sent: Arc<Mutex<Changes>> = Arc::default();
         let watch = |revision| WatchOptions::new().with_all_keys().with_start_revision(revision);
         let mut stream = client.watch("\0", Some(watch(revision))).await.unwrap();
@@ -128,13 +129,12 @@ async fn kill(release: Release, load: Load, seed: u64) {
     let mut etcd = Etcd::start_with(release, Transport::Plain, load.flags()).await;
     let clients = load.prepare(&etcd).await;
     let watcher = Watcher::start(clients.root.clone(), 2).await;
-    let time = Duration::from_millis(1500 + random.below(1500) as u64);
-    let _ = tokio::time::timeout(time, run(load, &etcd, &clients, seed)).await;
+    let _ = tokio::time::timeout(random_time(&mut random), run(load, &etcd, &clients, seed)).await;
     etcd.stop();
     let truth = watcher.end().await;
     let what = format!("{release:?} {load:?} {seed}");
     let mut folder = tempfile::tempdir().unwrap();
-    folder.disable_cleanup(env::var_os("KETCD_KILLS").is_some());
+    folder.disable_cleanup(are_many());
     let killed = folder.path().join("killed");
     copy(&etcd.data_dir(), &killed);
     let sent = newest(&truth);
@@ -176,8 +176,8 @@ async fn recovered(etcd: &mut Etcd, mut truth: Changes, user: &Option<ConnectOpt
 
 /// Prints what is of interest where many members are killed.
 #[allow(clippy::print_stderr)]
-fn told_of_rounds(sentence: &str) {
-    if env::var_os("KETCD_KILLS").is_some() {
+pub(crate) fn told_of_rounds(sentence: &str) {
+    if are_many() {
         eprintln!("{sentence}");
     }
 }
@@ -238,31 +238,44 @@ fn later(what: &str, killed: &Path, truth: &Changes, last: i64, random: &mut Ran
 /// Logs that begin later, made of each member's.
 const CUTS: usize = 6;
 
-async fn rounds(load: Load) {
+/// Whether many members are killed, and the files of one that is told wrong are to be left.
+pub(crate) fn are_many() -> bool {
+    env::var_os("KETCD_KILLS").is_some()
+}
+
+/// Each release, so often as members are to be killed, with the seed of the round.
+pub(crate) fn rounds() -> impl Iterator<Item = (Release, u64)> {
     let rounds: u64 = env::var("KETCD_KILLS").ok().map_or(1, |rounds| rounds.parse().unwrap());
-    for round in 0..rounds {
-        for release in RELEASES {
-            kill(release, load, round * 7919 + 17).await;
-        }
+    (0..rounds).flat_map(|round| RELEASES.map(|release| (release, round * 7919 + 17)))
+}
+
+/// How long a load goes on.
+pub(crate) fn random_time(random: &mut Random) -> Duration {
+    Duration::from_millis(1500 + random.below(1500) as u64)
+}
+
+async fn kill_under(load: Load) {
+    for (release, seed) in rounds() {
+        kill(release, load, seed).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_member_tells_the_winners_of_races() {
-    rounds(Load::Races).await;
+    kill_under(Load::Races).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_member_tells_what_leases_ended() {
-    rounds(Load::Leases).await;
+    kill_under(Load::Leases).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_member_tells_nothing_that_was_denied() {
-    rounds(Load::Auth).await;
+    kill_under(Load::Auth).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_member_tells_nothing_that_had_no_space() {
-    rounds(Load::NoSpace).await;
+    kill_under(Load::NoSpace).await;
 }
