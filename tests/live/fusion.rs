@@ -1,16 +1,21 @@
 //! A live etcd beside files of its cluster, and its members compared with each other.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use serde_json::Value;
+use futures_util::StreamExt;
+use ketcd_store::{Event, KeyRange, Revision, Until, WatchItem, load};
+use serde_json::{Value, json};
 
 use crate::cluster::cluster;
 use crate::etcd::{Etcd, Release, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
+use crate::long_history;
+use crate::snapshot::database;
 use crate::watcher::Watching;
 
 /// Writes as many revisions of some config maps.
@@ -57,8 +62,8 @@ async fn a_live_etcd_goes_on_from_a_file() {
     let (path, endpoint) = (file.to_str().unwrap(), etcd.endpoint());
     for line in lines(&output) {
         let is_of_file = line["revision"].as_i64().unwrap() <= 41;
-        assert_eq!(line["sources"], serde_json::json!([if is_of_file { path } else { &endpoint }]), "{line}");
-        assert_eq!(line["source"], if is_of_file { "db" } else { "live" });
+        assert_eq!(line["sources"], if is_of_file { json!([path, endpoint]) } else { json!([endpoint]) }, "{line}");
+        assert_eq!(line["source"], "live");
         assert!(line["patch"].is_array() || line["revision"].as_i64().unwrap() <= 8, "{line}");
     }
     let output = fused(&file, &etcd, "get configmap/c3 -n lab -o jsonpath={.data.n}");
@@ -97,6 +102,97 @@ async fn a_live_etcd_goes_on_from_a_file() {
     let said = stderr(&output);
     assert!(output.status.code() == Some(2) && said.contains("these are not of one etcd cluster"), "{said}");
     assert!(said.contains("they disagree about revision 2: ") && said.matches("(SHA-256 ").count() == 2, "{said}");
+}
+
+/// The changes of a database.
+async fn changes(path: &Path) -> Vec<Event> {
+    let source = load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
+    let mut items = source.watch(KeyRange::all(), Revision(1), Until::Forever);
+    let mut changes = Vec::new();
+    while let Some(item) = items.next().await.transpose().unwrap() {
+        changes.extend(if let WatchItem::Event(event) = item { Some(event) } else { None });
+    }
+    changes
+}
+
+/// The sources of each revision that is told.
+fn sources(output: &Output) -> BTreeMap<i64, Vec<String>> {
+    let names = |line: &Value| serde_json::from_value(line["sources"].clone()).unwrap();
+    lines(output).iter().map(|line| (line["revision"].as_i64().unwrap(), names(line))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_files_and_a_live_etcd_have_names_all_of_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let [whole, one, two, other] = ["whole.db", "one.db", "two.db", "other.db"].map(|name| directory.path().join(name));
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    etcd.writer().await.put("/registry/configmaps/lab/once", config_map("once", 1), None).await.unwrap();
+    write(&etcd, 0..41).await;
+    snapshot(&etcd, &one).await;
+    write(&etcd, 41..70).await;
+    snapshot(&etcd, &whole).await;
+    // Between two files lie revisions 44 to 54, and what a compaction at 60 left of 55 to 60.
+    let mut history = changes(&whole).await;
+    fs::write(&two, database(&history, 66, Some(60), false)).unwrap();
+    let endpoint = etcd.endpoint();
+    let [path_one, path_two] = [&one, &two].map(|path| path.to_str().unwrap());
+    let both = |words: &str| run(ketcd().arg("-f").arg(&one).arg("-f").arg(&two).args(["-f", &endpoint]).args(words.split(' ')));
+    let named = |revision: i64| -> Vec<String> {
+        let names = [(path_one, revision <= 43), (path_two, revision == 2 || (54..=66).contains(&revision)), (&*endpoint, true)];
+        names.into_iter().filter(|name| name.1).map(|name| name.0.to_owned()).collect()
+    };
+    let output = both("history --all -o ndjson");
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    assert_eq!(sources(&output), (2..=72).map(|revision| (revision, named(revision))).collect());
+    for words in ["history configmap/c3 -n lab -o ndjson", "history configmaps -n lab -o ndjson", "history configmap/once -n lab -o ndjson"]
+    {
+        let output = both(words);
+        let told = sources(&output);
+        assert!(output.status.code() == Some(0) && !told.is_empty(), "{}", stderr(&output));
+        told.iter().for_each(|(revision, sources)| assert_eq!(*sources, named(*revision), "{words}"));
+    }
+    let output = both("timeline configmap/once -n lab -o json");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!([path_one, path_two, &endpoint].iter().all(|name| text.contains(&format!("{name:?}"))), "{text}");
+    let output = both("status -o json");
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &status["gaps"]), (Some(0), &json!([])), "{}", stderr(&output));
+
+    // Of what it has compacted the etcd still has the last versions; the gap is between the first file and that compaction.
+    etcd.writer().await.compact(53, None).await.unwrap();
+    let output = both("history --all -o ndjson");
+    let gap = format!("revisions 44 to 52 are in none of the sources: {path_one} ends with 43, {endpoint} begins with 53");
+    assert!(output.status.code() == Some(2) && stderr(&output).matches(&gap).count() == 1, "{}", stderr(&output));
+    let told = sources(&output);
+    assert!(told.keys().copied().eq((2..=43).chain(47..=72)), "{told:?}");
+    let without_live = |revision: i64| named(revision).into_iter().filter(|name| *name != endpoint).collect::<Vec<_>>();
+    told.iter().for_each(|(&revision, sources)| {
+        let is_live = revision == 2 || revision > 43;
+        assert_eq!(*sources, if is_live { named(revision) } else { without_live(revision) }, "{revision}");
+    });
+
+    // A value that is another one is a contradiction, with the revision and both digests.
+    let changed = history.iter_mut().find(|event| event.revision == Revision(57)).unwrap();
+    changed.key_value.value = config_map("c5", 999).into();
+    fs::write(&other, database(&history, 70, None, false)).unwrap();
+    let output = fused(&other, &etcd, "history --all -o ndjson");
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(2) && said.contains("they disagree about revision 57: "), "{said}");
+    assert!(said.matches("(SHA-256 ").count() == 2 && said.contains(&endpoint) && said.contains("other.db"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn single_keys_of_a_long_history_name_the_live_etcd_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("night.db");
+    let (etcd, mut client, _) = long_history::filled().await;
+    client.compact(1_600, None).await.unwrap();
+    snapshot(&etcd, &file).await;
+    let output = fused(&file, &etcd, "history configmap/phoenix -n lab -o ndjson");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (path, endpoint) = (file.to_str().unwrap().to_owned(), etcd.endpoint());
+    let told = sources(&output);
+    assert!(long_history::written(1_601).iter().all(|revision| told[revision] == [path.clone(), endpoint.clone()]), "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -103,7 +103,7 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
     (key(&path), Some(value))
 }
 
-async fn filled() -> (Etcd, Client, Timestamp) {
+pub(crate) async fn filled() -> (Etcd, Client, Timestamp) {
     let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
     let (mut client, now) = (etcd.writer().await, Timestamp::now());
     for revision in 2..=LENGTH {
@@ -117,7 +117,7 @@ async fn filled() -> (Etcd, Client, Timestamp) {
 }
 
 /// The revisions that changed `phoenix`, from one on.
-fn written(from: i64) -> Vec<i64> {
+pub(crate) fn written(from: i64) -> Vec<i64> {
     let phoenix = |revision: &i64| change(*revision, Timestamp::UNIX_EPOCH).0.ends_with("/phoenix");
     (from..=LENGTH).filter(phoenix).collect()
 }

@@ -35,6 +35,8 @@ mod replay;
 mod rights;
 mod secrets;
 mod serve;
+#[path = "../support/snapshot.rs"]
+mod snapshot;
 mod source;
 mod streamed;
 #[path = "../support/wal.rs"]

@@ -49,7 +49,8 @@ pub struct Change<'a> {
     pub time_error_seconds: Option<f64>,
     /// The best of the places that hold it.
     pub source: Source,
-    /// Where several sources were given, the names of those that it was read from. A live etcd among them is not asked for what files have.
+    /// Where several sources were given, the names of those that have it, a live etcd last. Of that no more than 50,000 revisions are read that
+    /// files have too; where it has more, a sentence on standard error says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<&'a str>,
     /// Who made it; null where the data does not show it.
@@ -87,7 +88,8 @@ pub struct ObjectChange<'a> {
     pub revision: i64,
     /// The best of the places that hold it.
     pub source: Source,
-    /// Where several sources were given, the names of those that it was read from. A live etcd among them is not asked for what files have.
+    /// Where several sources were given, the names of those that have it, a live etcd last. Of that no more than 50,000 revisions are read that
+    /// files have too; where it has more, a sentence on standard error says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<&'a str>,
     /// Its place among the changes of that revision, from 0.

@@ -28,6 +28,23 @@ pub(super) fn between(parts: &[Part]) -> Vec<PartGap> {
     gaps
 }
 
+/// The gaps between parts and after them of which a live etcd has nothing.
+pub(super) fn beside_live(gaps: &[PartGap], parts: &[Part], (name, oldest): (&str, Revision)) -> Vec<PartGap> {
+    let last = parts.iter().max_by_key(|part| part.span.newest).filter(|part| part.span.newest.after() < oldest);
+    let after = last.map(|last| PartGap {
+        from: last.span.newest.after(),
+        to: oldest.before(),
+        after: last.name.to_string(),
+        before: name.to_owned(),
+    });
+    let ended = |gap: &PartGap| match gap {
+        gap if gap.to < oldest => Some(gap.clone()),
+        gap if gap.from < oldest => Some(PartGap { to: oldest.before(), before: name.to_owned(), ..gap.clone() }),
+        _ => None,
+    };
+    gaps.iter().filter_map(ended).chain(after).collect()
+}
+
 /// Says which revisions are in none of the sources.
 pub(super) fn sentences(gaps: &[PartGap]) -> Vec<String> {
     let one = |gap: &PartGap| {

@@ -1,6 +1,5 @@
-//! A live etcd beside files: it gives the present and what came after the files, and follows.
+//! A live etcd beside files: it gives the present and what the files lack, and follows.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use async_stream::try_stream;
@@ -10,8 +9,8 @@ use tokio::sync::OnceCell;
 use super::lineage::{Verdict, Witness, compare};
 use super::{Fused, gaps, not_of_one_cluster};
 use crate::{
-    At, Error, Event, EventKind, KeyRange, KeyValue, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Sources, Until,
-    Want, WatchItem,
+    At, Error, Event, EventKind, KeyRange, KeyValue, Lives, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Sources,
+    Until, Want, WatchItem,
 };
 
 /// Says something that the user should know while a question is still being answered.
@@ -30,14 +29,13 @@ pub(super) struct Live {
     pub source: Box<dyn Source>,
     tell: Tell,
     checked: OnceCell<()>,
-    /// What it has lost of the time after the files, once it was asked.
-    gap: OnceLock<PartGap>,
-    is_gap_passed: AtomicBool,
+    /// What neither it nor the files have, once it was asked.
+    gaps: OnceLock<Vec<PartGap>>,
 }
 
 impl Live {
     pub(super) fn new(Beside { name, source, tell }: Beside) -> Self {
-        Self { name: name.into(), source, tell, checked: OnceCell::new(), gap: OnceLock::new(), is_gap_passed: AtomicBool::new(false) }
+        Self { name: name.into(), source, tell, checked: OnceCell::new(), gaps: OnceLock::new() }
     }
 
     /// The source, once it was compared with the files.
@@ -85,7 +83,7 @@ impl Live {
             );
             return Err(Error::Format { path: self.name.to_string(), problem });
         }
-        self.note_gap(fused, span);
+        self.note_gaps(fused, span);
         // A learner does not give single revisions back.
         if !self.source.serves_watches().await {
             return Ok(Verdict::Unknown);
@@ -93,49 +91,37 @@ impl Live {
         compare(&Witness::opened(part, &*source), &Witness::live(&self.name, span, &*self.source)).await
     }
 
-    fn note_gap(&self, fused: &Fused, span: RevisionSpan) {
-        let last = fused.parts.iter().max_by_key(|part| part.span.newest);
-        let Some(last) = last.filter(|last| last.span.newest.after() < span.oldest) else { return };
-        let (after, before) = (last.name.to_string(), self.name.to_string());
-        let gap = PartGap { from: last.span.newest.after(), to: span.oldest.before(), after, before };
-        gaps::sentences(std::slice::from_ref(&gap)).iter().for_each(|sentence| (self.tell)(sentence));
-        let _ = self.gap.set(gap);
+    fn note_gaps(&self, fused: &Fused, span: RevisionSpan) {
+        let gaps = gaps::beside_live(&fused.gaps, &fused.parts, (&self.name, span.oldest));
+        gaps::sentences(&gaps).iter().for_each(|sentence| self.tell(sentence));
+        let _ = self.gaps.set(gaps);
     }
 
-    /// What it has lost of the time after the files.
-    pub(super) fn gap(&self) -> Option<&PartGap> {
-        self.gap.get()
+    /// What neither it nor the files have, once it was asked.
+    pub(super) fn gaps(&self) -> Option<&[PartGap]> {
+        self.gaps.get().map(Vec::as_slice)
     }
 
-    /// The same, where a reading came past it.
-    pub(super) fn passed_gap(&self) -> Option<PartGap> {
-        self.gap.get().filter(|_| self.is_gap_passed.load(Ordering::Relaxed)).cloned()
+    pub(super) fn tell(&self, sentence: &str) {
+        (self.tell)(sentence);
+    }
+
+    fn sources(&self) -> Sources {
+        Sources::new(Arc::from([Arc::clone(&self.name)]))
     }
 
     /// Its changes from a revision on; of what it has compacted the versions that are left.
     pub(super) fn watch(&self, ranges: Vec<KeyRange>, from: i64, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        let sources = Sources::new(Arc::from([Arc::clone(&self.name)]));
         try_stream! {
-            let mut from = from;
-            let (oldest, survivors) = self.survivors(&ranges, from).await?;
-            if oldest.0 > from {
-                self.is_gap_passed.store(self.gap.get().is_some(), Ordering::Relaxed);
-                let mut next = from;
-                for (sub_revision, key_value) in survivors {
-                    let revision = key_value.mod_revision;
-                    if next < revision.0 {
-                        yield WatchItem::Gap { from: Revision(next), to: revision.before() };
-                    }
-                    next = revision.0 + 1;
-                    let origin = Origin::Live;
-                    yield WatchItem::Event(Event { revision, sub_revision, kind: EventKind::Put, key_value, origin, sources: sources.clone() });
-                }
-                if next <= oldest.0 {
-                    yield WatchItem::Gap { from: Revision(next), to: oldest };
-                }
-                from = oldest.0 + 1;
+            let end = if let Until::Revision(end) = until { end } else { Revision(i64::MAX) };
+            let (from, left) = self.left(&ranges, from, end).await?;
+            for item in left {
+                yield item;
             }
-            let mut items = self.source.watch_ranges(ranges, Revision(from), until);
+            if from > end.0 {
+                return;
+            }
+            let (sources, mut items) = (self.sources(), self.source.watch_ranges(ranges, Revision(from), until));
             while let Some(item) = items.next().await.transpose()? {
                 yield match item {
                     WatchItem::Event(event) => WatchItem::Event(Event { sources: sources.clone(), ..event }),
@@ -144,6 +130,55 @@ impl Live {
             }
         }
         .boxed()
+    }
+
+    /// The changes of single keys between two revisions, both included, at the cost of their own versions; `alive_at` says when a key is known
+    /// to have been there.
+    pub(super) async fn search(
+        &self,
+        keys: &[KeyRange],
+        from: i64,
+        to: i64,
+        alive_at: impl Fn(&[u8]) -> Vec<Revision>,
+    ) -> Result<Vec<WatchItem>> {
+        let (from, mut found) = self.left(keys, from, Revision(to)).await?;
+        let mut later = Vec::new();
+        for key in keys {
+            let lives = Lives::All(alive_at(&key.start));
+            let mut items = self.source.key_history(key.start.clone(), Revision(to), lives).await?.items;
+            while let Some(item) = items.next().await.transpose()? {
+                match item {
+                    WatchItem::Event(event) if event.revision.0 >= from => later.push(Event { sources: self.sources(), ..event }),
+                    _ => {}
+                }
+            }
+        }
+        later.sort_by_key(|event| event.revision);
+        found.extend(later.into_iter().map(WatchItem::Event));
+        Ok(found)
+    }
+
+    /// What it has left of the revisions between two, as far as they are compacted, with what it lost; and the first that is not.
+    async fn left(&self, ranges: &[KeyRange], from: i64, to: Revision) -> Result<(i64, Vec<WatchItem>)> {
+        let (oldest, survivors) = self.survivors(ranges, from).await?;
+        let (mut next, mut left) = (from, Vec::new());
+        if oldest.0 <= from {
+            return Ok((from, left));
+        }
+        for (sub_revision, key_value) in survivors.into_iter().filter(|(_, version)| version.mod_revision <= to) {
+            let revision = key_value.mod_revision;
+            if next < revision.0 {
+                left.push(WatchItem::Gap { from: Revision(next), to: revision.before() });
+            }
+            next = revision.0 + 1;
+            let (kind, origin, sources) = (EventKind::Put, Origin::Live, self.sources());
+            left.push(WatchItem::Event(Event { revision, sub_revision, kind, key_value, origin, sources }));
+        }
+        let last = oldest.min(to);
+        if next <= last.0 {
+            left.push(WatchItem::Gap { from: Revision(next), to: last });
+        }
+        Ok((oldest.0 + 1, left))
     }
 
     /// The revision of its compaction, and what keys have of the time from a revision on to that, each with its number in its revision.

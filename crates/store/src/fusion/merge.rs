@@ -108,6 +108,36 @@ impl<'a> Merge<'a> {
     }
 }
 
+/// Adds what a live etcd has of a revision to what files have of it.
+///
+/// # Errors
+///
+/// They disagree about a key.
+pub(super) fn with_live(files: Vec<Event>, live: Vec<Event>) -> Result<Vec<Event>, Conflict> {
+    let mut joined = files;
+    for copy in live {
+        let Some(known) = joined.iter_mut().find(|known| known.key_value.key == copy.key_value.key) else {
+            joined.push(copy);
+            continue;
+        };
+        if !is_same(known, &copy) {
+            // A page that was written over in a way that does not show: the better copy stands.
+            if known.origin == Origin::FreePage {
+                *known = copy;
+                continue;
+            }
+            let name = |event: &Event| event.sources.names().first().cloned().unwrap_or_default();
+            return Err(disagreement(copy.revision.0, (&name(known), Some(known)), (&name(&copy), Some(&copy))));
+        }
+        known.origin = known.origin.min(copy.origin);
+        known.sources = Sources::new(known.sources.names().iter().chain(copy.sources.names()).cloned().collect());
+        if known.key_value.version == 0 {
+            (known.key_value.version, known.key_value.create_revision) = (copy.key_value.version, copy.key_value.create_revision);
+        }
+    }
+    Ok(joined)
+}
+
 /// Whether the number of a change among those of its revision is etcd's own: a watch of some keys counts only those.
 fn numbers_changes(origin: Origin) -> bool {
     matches!(origin, Origin::Db | Origin::Wal | Origin::OldValue | Origin::FreePage)

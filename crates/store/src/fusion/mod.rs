@@ -3,14 +3,17 @@
 //!
 //! A part says cheaply which revisions it has (`part`): a database file by some of its pages, a recording by its manifest. Many files are
 //! opened when a question needs them and closed again (`plan`); so are their damage and what their free pages hold only known then. Neighbours
-//! are compared when the sources are opened (`lineage`), and every change that several have when they are read (`merge`).
+//! are compared when the sources are opened (`lineage`), and every change that several have when they are read (`merge`; `joint` with a live
+//! etcd).
 
 mod gaps;
+mod joint;
 mod lineage;
 mod live;
 mod merge;
 mod part;
 mod plan;
+mod reading;
 #[cfg(test)]
 #[path = "../../../../tests/support/snapshot.rs"]
 mod snapshot;
@@ -23,19 +26,17 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use async_stream::try_stream;
 use futures_util::future::{BoxFuture, FutureExt};
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, KeyRange, KeyValue, Listing, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
+    At, Error, Event, KeyHistory, KeyRange, KeyValue, Listing, Lives, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Until,
+    Want, WatchItem,
 };
-use lineage::{Verdict, Witness, compare, events};
+use lineage::{Verdict, Witness, compare};
 use live::Live;
-use merge::Merge;
 use part::Pool;
-use plan::Segment;
 
 pub(crate) use live::Beside;
 pub(crate) use part::{Held, Open, Part};
@@ -50,7 +51,7 @@ pub(crate) struct Fused {
     left_out: Vec<String>,
     /// Between files.
     gaps: Vec<PartGap>,
-    /// Those of the gaps, by their places, that a reading came past.
+    /// Those of all sources' gaps, by their places, that a reading came past.
     passed: Mutex<BTreeSet<usize>>,
     /// What free pages hold of files that cannot all be open at once, with the part.
     recovered: OnceCell<Vec<(usize, Event)>>,
@@ -83,8 +84,11 @@ impl Fused {
                 None => damage.extend_from_slice(source.damage()),
             }
         }
-        left_out.extend(gaps::sentences(&gaps));
         let live = beside.map(Live::new);
+        // A live etcd may have what lies between files, and says what it has not.
+        if live.is_none() {
+            left_out.extend(gaps::sentences(&gaps));
+        }
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
         Ok(Self { parts, live, pool, damage, left_out, gaps, passed, recovered })
     }
@@ -101,115 +105,19 @@ impl Fused {
         RevisionSpan { oldest, newest, compacted }
     }
 
-    /// All changes of the files from a revision to another, both included, and what none of them has.
-    fn watch_files(&self, keys: KeyRange, from: i64, to: i64) -> BoxStream<'_, Result<WatchItem>> {
-        let segments = plan::segments(&self.parts, from, to);
-        let is_whole = plan::fits(&self.parts, from);
-        futures_util::stream::iter(segments).flat_map(move |segment| self.watch_segment(keys.clone(), segment, is_whole)).boxed()
+    /// What none of the sources has, once a live etcd was asked too.
+    fn gaps(&self) -> &[PartGap] {
+        self.live.as_ref().and_then(Live::gaps).unwrap_or(&self.gaps)
     }
 
-    fn watch_segment(&self, keys: KeyRange, segment: Segment, is_whole: bool) -> BoxStream<'_, Result<WatchItem>> {
-        try_stream! {
-            let Segment { from, to, ref parts } = segment;
-            let parts = self.with_a_sound_one(parts.clone(), to)?;
-            let recovered = if is_whole { &[][..] } else { self.recovered().await? };
-            let recovered = &recovered[recovered.partition_point(|(_, event)| event.revision.0 < from)..];
-            let recovered = &recovered[..recovered.partition_point(|(_, event)| event.revision.0 <= to)];
-            let mut absent = vec![(from.max(FIRST_CHANGE), to)];
-            let mut streams = Vec::new();
-            for &number in &parts {
-                absent = gaps::common(&absent, &self.absent(number, from, to).await?);
-                let source = self.source(number)?;
-                streams.push((number, owned_watch(source, keys.clone(), Revision(from), Revision(to))));
-            }
-            let absent = gaps::without(&absent, recovered.iter().map(|(_, event)| event.revision.0));
-            let of_others = recovered.iter().map(|(number, _)| *number).filter(|number| !parts.contains(number));
-            for number in of_others.collect::<BTreeSet<_>>() {
-                let of_part = recovered.iter().filter(|(part, event)| *part == number && keys.contains(&event.key_value.key));
-                let items: Vec<_> = of_part.map(|(_, event)| Ok(WatchItem::Event(event.clone()))).collect();
-                streams.push((number, futures_util::stream::iter(items).boxed()));
-            }
-            let mut merge = Merge::new(&self.parts, streams).await?;
-            let mut absent = Absent(absent.into());
-            while let Some(next) = merge.next().await? {
-                let events = next.map_err(|conflict| self.conflict(&conflict))?;
-                let revision = events.first().map_or(to, |event| event.revision.0);
-                for (from, to) in absent.before(revision) {
-                    yield self.gap(from, to);
-                }
-                for event in events {
-                    yield WatchItem::Event(event);
-                }
-            }
-            for (from, to) in absent.before(i64::MAX) {
-                yield self.gap(from, to);
-            }
+    /// An item that is read: missing revisions are said to be missing at the end too.
+    fn passing(&self, item: WatchItem) -> WatchItem {
+        if let WatchItem::Gap { from, to } = item {
+            let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+            let touched = self.gaps().iter().enumerate().filter(|(_, gap)| gap.from <= to && from <= gap.to);
+            passed.extend(touched.map(|(place, _)| place));
         }
-        .boxed()
-    }
-
-    /// Adds to damaged parts others that may have what those lack, up to one that is sound.
-    fn with_a_sound_one(&self, mut chosen: Vec<usize>, to: i64) -> Result<Vec<usize>> {
-        for &number in &chosen {
-            self.source(number)?;
-        }
-        let mut others: Vec<usize> = (0..self.parts.len()).filter(|number| !chosen.contains(number)).collect();
-        others.retain(|&number| self.parts[number].newest() >= to);
-        others.sort_by_key(|&number| (self.parts[number].complete_after(), self.parts[number].newest()));
-        for number in others {
-            if chosen.iter().any(|&number| !self.parts[number].is_damaged()) {
-                break;
-            }
-            self.source(number)?;
-            chosen.push(number);
-        }
-        chosen.sort_unstable();
-        Ok(chosen)
-    }
-
-    /// The runs of revisions of which a part has nothing.
-    async fn absent(&self, number: usize, from: i64, to: i64) -> Result<Vec<(i64, i64)>> {
-        let (source, newest) = (self.source(number)?, self.parts[number].newest());
-        let nothing = KeyRange { start: vec![0], end: Some(vec![0]) };
-        let mut items = source.watch(nothing, Revision(from), Until::Revision(Revision(to.min(newest))));
-        let mut absent = Vec::new();
-        while let Some(item) = items.next().await.transpose()? {
-            if let WatchItem::Gap { from, to } = item {
-                absent.push((from.0, to.0));
-            }
-        }
-        if newest < to {
-            absent.push((from.max(newest + 1), to));
-        }
-        Ok(absent)
-    }
-
-    /// What free pages hold of the time before the compactions of files that are not all open at once.
-    async fn recovered(&self) -> Result<&[(usize, Event)]> {
-        let read = async || -> Result<Vec<(usize, Event)>> {
-            let mut found = Vec::new();
-            for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| matches!(part.held, Held::Closed { .. })) {
-                let source = self.source(number)?;
-                let events = events(&*source, KeyRange::all(), Revision(1), Revision(part.complete_after())).await?;
-                found.extend(events.into_iter().filter(|event| event.origin == crate::Origin::FreePage).map(|mut event| {
-                    // The key must not keep the index that it was read from.
-                    event.key_value.key = bytes::Bytes::copy_from_slice(&event.key_value.key);
-                    (number, event)
-                }));
-            }
-            found.sort_by_key(|(_, event)| (event.revision, event.sub_revision));
-            Ok(found)
-        };
-        self.recovered.get_or_try_init(read).await.map(Vec::as_slice)
-    }
-
-    /// Missing revisions; those that no file covers are said to be missing at the end too.
-    fn gap(&self, from: i64, to: i64) -> WatchItem {
-        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_touched = |gap: &PartGap| gap.from.0 <= to && from <= gap.to.0;
-        let first = self.gaps.partition_point(|gap| gap.to.0 < from);
-        passed.extend((first..self.gaps.len()).take_while(|&place| is_touched(&self.gaps[place])));
-        WatchItem::Gap { from: Revision(from), to: Revision(to) }
+        item
     }
 
     fn conflict(&self, conflict: &str) -> Error {
@@ -220,41 +128,6 @@ impl Fused {
     fn name(&self) -> String {
         names(&self.parts, self.live.as_ref())
     }
-}
-
-/// The first revision that can hold a change: an empty store is at 1.
-const FIRST_CHANGE: i64 = 2;
-
-/// Runs of revisions that are missing, in their order.
-struct Absent(std::collections::VecDeque<(i64, i64)>);
-
-impl Absent {
-    /// Takes what is missing before a revision, which is there.
-    fn before(&mut self, revision: i64) -> Vec<(i64, i64)> {
-        let mut found = Vec::new();
-        while let Some(&(from, to)) = self.0.front().filter(|run| run.0 <= revision) {
-            self.0.pop_front();
-            if from < revision {
-                found.push((from, to.min(revision - 1)));
-            }
-            if to > revision {
-                self.0.push_front((revision + 1, to));
-                break;
-            }
-        }
-        found
-    }
-}
-
-/// A watch that keeps its source.
-fn owned_watch(source: Arc<dyn Source>, keys: KeyRange, from: Revision, to: Revision) -> BoxStream<'static, Result<WatchItem>> {
-    try_stream! {
-        let mut items = source.watch(keys, from, Until::Revision(to));
-        while let Some(item) = items.next().await.transpose()? {
-            yield item;
-        }
-    }
-    .boxed()
 }
 
 fn names(parts: &[Part], live: Option<&Live>) -> String {
@@ -357,8 +230,7 @@ impl Source for Fused {
         }
         late.extend(self.pool.opened().iter().flat_map(|(_, source)| source.late_damage()));
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_live = self.live.as_ref().and_then(Live::passed_gap);
-        late.extend(gaps::passed_over(passed.iter().map(|&place| &self.gaps[place]).chain(of_live.as_ref())));
+        late.extend(gaps::passed_over(passed.iter().filter_map(|&place| self.gaps().get(place))));
         late
     }
 
@@ -389,36 +261,16 @@ impl Source for Fused {
     }
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        self.watch_ranges(vec![keys], from, until)
+        self.read(vec![keys], from.0, until, false)
     }
 
     fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        try_stream! {
-            if let Some(live) = &self.live {
-                live.checked(self).await?;
-            }
-            let newest = self.span_of_files().newest.0;
-            let end = match until {
-                Until::Revision(to) => to.0,
-                Until::Forever => i64::MAX,
-            };
-            if from.0 <= newest.min(end) {
-                let mut items = self.watch_files(KeyRange::hull(&ranges), from.0, newest.min(end));
-                while let Some(item) = items.next().await.transpose()? {
-                    yield item;
-                }
-            }
-            match &self.live {
-                Some(live) if end > newest => {
-                    let mut items = live.watch(ranges, from.0.max(newest + 1), until);
-                    while let Some(item) = items.next().await.transpose()? {
-                        yield item;
-                    }
-                }
-                _ => yield WatchItem::Progress(Revision(newest.min(end))),
-            }
-        }
-        .boxed()
+        self.read(ranges, from.0, until, true)
+    }
+
+    fn key_history(&self, key: Vec<u8>, until: Revision, _: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        let items = self.read(vec![KeyRange::key(key)], 1, Until::Revision(until), true);
+        Box::pin(std::future::ready(Ok(KeyHistory::of(items))))
     }
 
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {

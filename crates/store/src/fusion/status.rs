@@ -32,7 +32,6 @@ impl Fused {
             let (name, cluster_id) = (live.name.to_string(), status.cluster_id.clone());
             let span = live.source.span().await?;
             status.parts.push(PartStatus { name, kind: SourceKind::Live, cluster_id, span, is_read: true });
-            status.gaps.extend(live.gap().cloned());
         }
         // What another source makes good is said with that.
         status.problems.retain(|problem| !self.left_out.iter().any(|sentence| sentence.starts_with(problem.as_str())));
@@ -52,12 +51,12 @@ impl Fused {
     async fn begun(&self) -> Result<SourceStatus> {
         if let Some(live) = &self.live {
             let status = live.checked(self).await?.status().await?;
-            return Ok(SourceStatus { name: self.name(), gaps: self.gaps.clone(), ..status });
+            return Ok(SourceStatus { name: self.name(), gaps: self.gaps().to_vec(), ..status });
         }
         let kind = self.parts.first().map_or(SourceKind::Db, |part| part.kind);
         Ok(SourceStatus {
             cluster_id: self.parts.iter().find_map(|part| part.cluster_id.clone()),
-            gaps: self.gaps.clone(),
+            gaps: self.gaps().to_vec(),
             ..SourceStatus::new(kind, self.name())
         })
     }
@@ -67,7 +66,7 @@ impl Fused {
         let newest = self.span_of_files().newest;
         let mut items = self.watch_files(KeyRange::all(), 1, newest.0);
         while let Some(item) = items.next().await.transpose()? {
-            match item {
+            match self.passing(item) {
                 WatchItem::Event(event) if event.origin == Origin::FreePage => status.recoverable_freepage += 1,
                 WatchItem::Event(event) if event.origin == Origin::Wal => status.recoverable_wal += 1,
                 WatchItem::Event(event) if event.origin == Origin::OldValue => status.recoverable_old_value += 1,

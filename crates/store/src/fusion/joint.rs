@@ -1,0 +1,217 @@
+//! What files tell and what a live etcd still has of the same revisions, as one stream.
+//!
+//! A live etcd is asked for what is shown only, and not for a long history that files have whole: it would read all of it for one question.
+
+use std::collections::VecDeque;
+
+use async_stream::try_stream;
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
+
+use super::live::Live;
+use super::merge::with_live;
+use super::reading::missing;
+use super::{Fused, gaps};
+use crate::{Event, EventKind, KeyRange, Result, Revision, Until, WatchItem};
+
+/// A live etcd is watched over so many revisions for the sake of a few keys; over more each key is searched.
+const SHORT: i64 = 5_000;
+/// A live etcd is watched over so many revisions that files have too.
+const HEAVY: i64 = 50_000;
+/// So many keys are searched one by one.
+const KEYS: usize = 2_000;
+
+/// How a live etcd is asked for revisions of the files.
+enum Asked {
+    /// Files have it all.
+    Not,
+    Watched,
+    /// Key by key.
+    Searched,
+}
+
+impl Fused {
+    /// The changes of some ranges from a revision on. Where they `are_shown`, each names the live etcd too if that has it.
+    pub(super) fn read(&self, ranges: Vec<KeyRange>, from: i64, until: Until, are_shown: bool) -> BoxStream<'_, Result<WatchItem>> {
+        try_stream! {
+            let newest = self.span_of_files().newest.0;
+            let end = match until {
+                Until::Revision(to) => to.0,
+                Until::Forever => i64::MAX,
+            };
+            let of_files = newest.min(end);
+            if from <= of_files {
+                let mut items = self.read_files(&ranges, from, of_files, are_shown).await?;
+                while let Some(item) = items.next().await.transpose()? {
+                    yield self.passing(item);
+                }
+            }
+            match &self.live {
+                Some(live) if end > newest => {
+                    live.checked(self).await?;
+                    let mut items = live.watch(ranges, from.max(newest + 1), until);
+                    while let Some(item) = items.next().await.transpose()? {
+                        yield self.passing(item);
+                    }
+                }
+                _ => yield WatchItem::Progress(Revision(of_files)),
+            }
+        }
+        .boxed()
+    }
+
+    /// The same of revisions that files have.
+    async fn read_files(&self, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<BoxStream<'_, Result<WatchItem>>> {
+        let files = self.watch_files(KeyRange::hull(ranges), from, to);
+        let Some(live) = &self.live else { return Ok(files) };
+        let beside = match self.asked(live, ranges, from, to, are_shown).await? {
+            Asked::Not => return Ok(files),
+            Asked::Watched => live.watch(ranges.to_vec(), from, Until::Revision(Revision(to))),
+            Asked::Searched => {
+                let told: Vec<WatchItem> = files.try_collect().await?;
+                let found = live.search(ranges, from, to, |key| alive_at(&told, key)).await?;
+                let told = stream::iter(told.into_iter().map(Ok)).boxed();
+                return Ok(self.joined(told, stream::iter(found.into_iter().map(Ok)).boxed()));
+            }
+        };
+        let mut beside = beside.peekable();
+        if let Some(Err(error)) = std::pin::Pin::new(&mut beside).peek().await
+            && error.is_denied()
+        {
+            live.tell(&format!("{} is not compared with the files: {error}", live.name));
+            return Ok(files);
+        }
+        Ok(self.joined(files, beside.boxed()))
+    }
+
+    async fn asked(&self, live: &Live, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<Asked> {
+        let source = live.checked(self).await?;
+        if !source.serves_watches().await {
+            return Ok(Asked::Not);
+        }
+        let first = from.max(source.span().await?.oldest.0 + 1);
+        if !self.have_all(from, first, to) {
+            return Ok(Asked::Watched);
+        }
+        let are_keys = ranges.len() <= KEYS && ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]));
+        let length = to - first;
+        if !are_shown {
+            return Ok(Asked::Not);
+        }
+        if length > SHORT && are_keys {
+            return Ok(Asked::Searched);
+        }
+        if length <= HEAVY {
+            return Ok(Asked::Watched);
+        }
+        live.tell(&format!(
+            "{} has revisions {first} to {to} of the files too; so long a history is not read once more to compare them, and their \
+             changes do not name it",
+            live.name
+        ));
+        Ok(Asked::Not)
+    }
+
+    /// Whether files have all that a live etcd could tell of a time: its changes from `first` on, and what is left of those before.
+    fn have_all(&self, from: i64, first: i64, to: i64) -> bool {
+        if self.gaps.iter().any(|gap| gap.to.0 >= from && gap.from.0 <= to) {
+            return false;
+        }
+        let mut whole: Vec<(i64, i64)> = self
+            .parts
+            .iter()
+            .filter(|part| part.has_all_keys() && !part.is_damaged())
+            .map(|part| (part.complete_after(), part.newest()))
+            .collect();
+        whole.sort_unstable();
+        let reached =
+            whole.into_iter().fold(first - 1, |reached, (after, newest)| if after <= reached { reached.max(newest) } else { reached });
+        reached >= to
+    }
+
+    /// The changes of both, and what neither has.
+    fn joined<'a>(
+        &'a self,
+        files: BoxStream<'a, Result<WatchItem>>,
+        live: BoxStream<'a, Result<WatchItem>>,
+    ) -> BoxStream<'a, Result<WatchItem>> {
+        try_stream! {
+            let (mut files, mut live, mut told) = (Side::new(files).await?, Side::new(live).await?, 0);
+            loop {
+                let next = files.next_revision().min(live.next_revision());
+                for (from, to) in gaps::common(&files.absent(told, next), &live.absent(told, next)) {
+                    yield missing(from, to);
+                }
+                if next == i64::MAX {
+                    break;
+                }
+                let (ours, theirs) = (files.take(next).await?, live.take(next).await?);
+                for event in with_live(ours, theirs).map_err(|conflict| self.conflict(&conflict))? {
+                    yield WatchItem::Event(event);
+                }
+                told = next;
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The revisions at which a key was alive.
+fn alive_at(told: &[WatchItem], key: &[u8]) -> Vec<Revision> {
+    let puts = told.iter().filter_map(|item| match item {
+        WatchItem::Event(event) if event.kind == EventKind::Put && event.key_value.key == key => Some(event.revision),
+        _ => None,
+    });
+    puts.collect()
+}
+
+/// One of two streams, with what it lacks before its next change.
+struct Side<'a> {
+    items: BoxStream<'a, Result<WatchItem>>,
+    head: Option<Event>,
+    absent: VecDeque<(i64, i64)>,
+}
+
+impl<'a> Side<'a> {
+    async fn new(items: BoxStream<'a, Result<WatchItem>>) -> Result<Self> {
+        let mut side = Self { items, head: None, absent: VecDeque::new() };
+        side.advance().await?;
+        Ok(side)
+    }
+
+    async fn advance(&mut self) -> Result<()> {
+        while let Some(item) = self.items.next().await.transpose()? {
+            match item {
+                WatchItem::Event(event) => {
+                    self.head = Some(event);
+                    break;
+                }
+                WatchItem::Gap { from, to } => self.absent.push_back((from.0, to.0)),
+                WatchItem::Progress(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn next_revision(&self) -> i64 {
+        self.head.as_ref().map_or(i64::MAX, |event| event.revision.0)
+    }
+
+    /// Its changes of the next revision, if that is this one.
+    async fn take(&mut self, revision: i64) -> Result<Vec<Event>> {
+        let mut taken = Vec::new();
+        while let Some(event) = self.head.take_if(|event| event.revision.0 == revision) {
+            taken.push(event);
+            self.advance().await?;
+        }
+        Ok(taken)
+    }
+
+    /// What it lacks between two revisions.
+    fn absent(&mut self, after: i64, before: i64) -> Vec<(i64, i64)> {
+        while self.absent.front().is_some_and(|run| run.1 <= after) {
+            self.absent.pop_front();
+        }
+        let within = self.absent.iter().map(|run| (run.0.max(after + 1), run.1.min(before - 1)));
+        within.filter(|run| run.0 <= run.1).collect()
+    }
+}
