@@ -10,7 +10,7 @@ use super::session::Session;
 use super::stored::StoredObject;
 use super::{Error, Result};
 use crate::render::contract::describe::NodePods;
-use ketcd_kube::{Body, Kinds, Quantity};
+use ketcd_kube::{Body, FieldSet, Kinds, Quantity};
 use ketcd_store::{At, KeyRange, Want};
 
 /// Up to so many nodes, values are searched for their names before they are decoded.
@@ -41,13 +41,15 @@ pub(super) async fn read(session: &Session, subjects: &[StoredObject], at: At) -
     let pods = kinds.find("pods").map_err(|error| Error::new(error.to_string()))?;
     let range = KeyRange::prefix(pods.key_prefix(session.prefix().await?, None));
     let Some(listing) = session.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
+    let counted = FieldSet::of(["spec.nodeName", "spec.containers.resources.requests", "status.phase"]);
     let mut entries = listing.entries;
     while let Some(entry) = entries.try_next().await? {
         // Sealed values may name any node.
         if !entry.value.starts_with(b"k8s:enc:") && named.as_ref().is_some_and(|named| !named.is_match(&entry.value)) {
             continue;
         }
-        let Body::Object(pod) = session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body else { continue };
+        let decoder = &session.reporting_decoder;
+        let Body::Object(pod) = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &counted).body else { continue };
         let node = pod["spec"]["nodeName"].as_str().and_then(|node| counts.get_mut(node));
         if let Some(count) = node.filter(|_| !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))) {
             count.add(&pod);

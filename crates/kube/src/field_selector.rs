@@ -35,6 +35,11 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
+    /// The fields that are asked for, as dotted paths.
+    pub fn paths(&self) -> impl Iterator<Item = String> {
+        self.terms.iter().map(|term| term.path.join("."))
+    }
+
     /// Whether namespace and name alone, which are part of the key, already rule the object out.
     pub fn rules_out(&self, namespace: Option<&str>, name: &str) -> bool {
         self.terms.iter().any(|term| match &term.path.iter().map(String::as_str).collect::<Vec<_>>()[..] {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use ketcd_kube::FieldSet;
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::samples::Samples;
@@ -86,7 +87,8 @@ async fn created(session: &Session, entry: &KeyValue) -> Result<Option<Timestamp
         found => found?,
     };
     let Some(version) = found.first() else { return Ok(None) };
-    let decoded = session.decoder.decode(&version.key, &version.value, version.mod_revision.0);
+    let wanted = FieldSet::of(["metadata.creationTimestamp"]);
+    let decoded = session.decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &wanted);
     let time = decoded.object().and_then(|object| object.pointer("/metadata/creationTimestamp")).and_then(Value::as_str);
     Ok(time.and_then(|time| time.parse().ok()))
 }

@@ -21,7 +21,8 @@ pub(super) async fn clock(session: &Session, newest: Revision) -> Result<Clock> 
     while let Some(read) = events.try_next().await? {
         let Read::Item(event) = read else { continue };
         let entry = &event.key_value;
-        let decoded = (event.kind == EventKind::Put).then(|| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
+        let decode = || session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+        let decoded = (event.kind == EventKind::Put).then(decode);
         evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
     }
     Ok(evidence.finish())

@@ -12,7 +12,8 @@ use crate::cli::Result;
 use crate::cli::session::Session;
 use crate::render::table::row_fields;
 use ketcd_kube::{
-    Address, Body as Decoded, Decoder, FieldSelector, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey, Resource,
+    Address, Body as Decoded, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey,
+    Resource,
 };
 use ketcd_store::{KeyRange, KeyValue, Want};
 
@@ -108,6 +109,8 @@ pub(super) struct Fetch<'a> {
     decoder: Decoder,
     labels: LabelSelector,
     fields: FieldSelector,
+    /// What the selectors look at.
+    selected_by: FieldSet,
     need: Need,
     /// How many objects are still wanted.
     wanted: usize,
@@ -117,7 +120,8 @@ pub(super) struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     pub(super) fn new(session: &'a Session, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
-        Self { session, decoder: decoder(session), labels, fields, need, wanted: usize::MAX, found: 0 }
+        let selected_by = fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path));
+        Self { session, decoder: decoder(session), labels, fields, selected_by, need, wanted: usize::MAX, found: 0 }
     }
 
     /// No more than `limit` objects.
@@ -223,34 +227,35 @@ impl<'a> Fetch<'a> {
             return Ok(0);
         }
         let kind = kind_of(key);
+        if self.filters_objects() && !self.selects(kind, entry) {
+            return Ok(0);
+        }
         let body = match text {
             Some(text) => text.reported(&self.decoder, entry),
             None => self.body(kind, entry),
         };
-        if let Body::Object(object) = &body
-            && !(self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
-        {
-            return Ok(0);
-        }
-        if matches!(body, Body::Opaque(_)) && self.filters_objects() {
-            return Ok(0);
-        }
         sink.add(Item { kind, key, entry, body }, out)?;
         self.wanted -= 1;
         self.found += 1;
         Ok(1)
     }
 
-    /// Decodes as far as sink and selectors need.
+    /// Whether the selectors select an object. What is none is selected by no selector.
+    fn selects(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> bool {
+        let decoder = decoder_of(&self.decoder, kind);
+        let part = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.selected_by);
+        part.object().is_some_and(|object| self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
+    }
+
+    /// Decodes as far as the sink needs.
     fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Body {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
         let decoder = &*decoder_of(&self.decoder, kind);
         match self.need {
-            Need::Row if self.fields.is_decided_by_key() => match kind.and_then(|kind| row_fields(kind)) {
+            Need::Row => match kind.and_then(|kind| row_fields(kind)) {
                 Some(fields) => decoder.decode_only(key, value, revision, &fields.all).body.into(),
                 None => Body::object(decoder, entry),
             },
-            _ if self.filters_objects() => Body::object(decoder, entry),
             Need::Key => Body::None,
             Need::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
@@ -259,7 +264,7 @@ impl<'a> Fetch<'a> {
                     Err(opaque) => Body::Opaque(opaque),
                 }
             }
-            Need::Row | Need::Object => Body::object(decoder, entry),
+            Need::Object => Body::object(decoder, entry),
         }
     }
 }

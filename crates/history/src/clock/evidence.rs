@@ -1,12 +1,42 @@
 //! Evidence for the clock: which timestamps in an object say when this revision of it was written, and whose clock they are of.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Clock, Micros, SECOND, build};
+use ketcd_kube::FieldSet;
 use ketcd_store::Revision;
+
+/// The members of objects that hold stamps, or say whose they are.
+static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
+    FieldSet::of([
+        "kind",
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.creationTimestamp",
+        "metadata.deletionTimestamp",
+        "metadata.deletionGracePeriodSeconds",
+        "metadata.managedFields.time",
+        "metadata.annotations",
+        "spec.nodeName",
+        "spec.renewTime",
+        "spec.holderIdentity",
+        "status.startTime",
+        "status.conditions.type",
+        "status.conditions.lastTransitionTime",
+        "status.conditions.lastHeartbeatTime",
+        "status.containerStatuses.state",
+        "status.initContainerStatuses.state",
+        "eventTime",
+        "lastTimestamp",
+        "series.lastObservedTime",
+        "source",
+        "reportingComponent",
+    ])
+});
 
 /// How much later than the API server's own stamp a write may be committed; measured 3 ms at most on a quiet cluster.
 const SERVER_LAG: Micros = SECOND / 20;
@@ -82,6 +112,11 @@ impl Default for Evidence {
 }
 
 impl Evidence {
+    /// The members that objects need to have to be observed.
+    pub fn looked_at() -> &'static FieldSet {
+        &LOOKED_AT
+    }
+
     /// Takes note of one change: the object after it (`None` for a deletion or an opaque value) and whether it created the key.
     /// Changes come in ascending order of revisions.
     pub fn observe(&mut self, revision: Revision, key: &[u8], created: bool, object: Option<&Value>) {
