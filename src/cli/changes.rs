@@ -2,6 +2,7 @@
 
 mod alive;
 mod keys;
+mod lines;
 mod one_by_one;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use ketcd_history::clock::Clock;
-use ketcd_history::{Change, Follower};
+use ketcd_history::{Change, Follower, Step};
 use ketcd_kube::Body;
 use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
@@ -22,6 +23,7 @@ use one_by_one::items;
 
 pub(super) use alive::{alive_names, all, event_keys, looks};
 pub(super) use keys::Keys;
+pub(super) use lines::{Line, Lines};
 
 /// What a reading of events brings.
 pub(super) enum Read<T> {
@@ -87,29 +89,41 @@ pub(super) fn changes_of<'a>(
     let mut follower = follower(session);
     let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
     let read = events(session.source.as_ref(), keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
-    read.map_ok(move |read| follow(&mut follower, read)).boxed()
+    read.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
 }
 
-/// Every readable change of `keys` up to `until`, oldest first, with the clock that dates them. Of single objects all is read beforehand, so that a long
+/// Every readable event of `keys` up to `until`, oldest first, with the clock that dates them. Of single objects all is read beforehand, so that a long
 /// history is dated where they changed.
-pub(super) async fn dated_changes(
-    session: &Session,
-    keys: Keys,
-    until: Revision,
-) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
+async fn dated_events(session: &Session, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Event>>>, Arc<Clock>)> {
     let keys = Keys { to_newest: session.at == At::Newest, ..keys };
     if !keys.are_whole() {
         let clock = session.clock_around(&[], &[]).await?;
-        return Ok((changes(session, keys, Until::Revision(until)), clock));
+        return Ok((events(session.source.as_ref(), keys, Until::Revision(until)).boxed(), clock));
     }
     let read: Vec<Read<Event>> = events(session.source.as_ref(), keys, Until::Revision(until)).try_collect().await?;
     let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
     let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
     let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
     let clock = session.clock_around(&revisions, &versions).await?;
+    Ok((futures_util::stream::iter(read.into_iter().map(Ok)).boxed(), clock))
+}
+
+/// Every readable change of `keys` up to `until`, oldest first, with the clock that dates them.
+pub(super) async fn dated_changes(
+    session: &Session,
+    keys: Keys,
+    until: Revision,
+) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
+    let (events, clock) = dated_events(session, keys, until).await?;
     let mut follower = follower(session);
-    let changes = read.into_iter().map(move |read| Ok(follow(&mut follower, read)));
-    Ok((futures_util::stream::iter(changes).boxed(), clock))
+    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed(), clock))
+}
+
+/// The same as they are stored.
+pub(super) async fn dated_steps(session: &Session, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Step>>>, Arc<Clock>)> {
+    let (events, clock) = dated_events(session, keys, until).await?;
+    let mut follower = follower(session);
+    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::step)).boxed(), clock))
 }
 
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
@@ -132,18 +146,23 @@ pub(super) async fn changes_from<'a>(
                     if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
                         source.version_before(&event.key_value).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
                     }
-                    yield follow(&mut follower, Read::Item(event));
+                    yield follow(&mut follower, Read::Item(event), Follower::change);
                 }
-                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }),
+                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, Follower::change),
                 WatchItem::Event(_) | WatchItem::Progress(_) => {}
             }
         }
     }))
 }
 
-fn follow<D: Fn(&KeyValue) -> Body>(follower: &mut Follower<'_, D>, read: Read<Event>) -> Read<Change> {
+/// What `item` makes of an event.
+fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
+    follower: &mut Follower<'p, D>,
+    read: Read<Event>,
+    item: impl FnOnce(&mut Follower<'p, D>, Event) -> T,
+) -> Read<T> {
     match read {
-        Read::Item(event) => Read::Item(follower.change(event)),
+        Read::Item(event) => Read::Item(item(follower, event)),
         Read::Gap { from, to } => {
             follower.gap(to);
             Read::Gap { from, to }

@@ -12,6 +12,7 @@ mod command_line;
 mod commands;
 mod complete;
 mod connection;
+mod cores;
 mod cut_short;
 mod dating;
 mod destination;

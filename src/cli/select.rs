@@ -41,8 +41,13 @@ impl SelectArgs {
 impl Select {
     /// Whether the change is of an object that fits, before or after it. Values that are no objects fit only where nothing is selected.
     pub(super) fn takes(&self, change: &Change) -> bool {
-        let all = self.labels.is_empty() && self.fields.is_empty();
-        all || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
+        self.takes_all()
+            || [&change.before, &change.after].into_iter().filter_map(|version| version.object()).any(|object| self.fits(object))
+    }
+
+    /// Whether nothing is selected, so that every change fits.
+    pub(super) fn takes_all(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
     }
 
     /// Whether an object fits.

@@ -15,6 +15,23 @@ pub fn write_json(change: &AttributedChange, managed_fields: ManagedFields, out:
     Ok(serde_json::to_writer(out, &document(change, managed_fields))?)
 }
 
+/// Appends one change as [`write_json`] writes it, whose object after the change is `text` and may be incomplete in `change`.
+pub fn append_json(change: &AttributedChange, text: Option<&[u8]>, managed_fields: ManagedFields, out: &mut Vec<u8>) {
+    /// What comes last of a change without them.
+    const LAST: &[u8] = br#""object":null,"patch":null}"#;
+    let mut document = document(change, managed_fields);
+    document.object = None;
+    let patch = document.patch.take();
+    serde_json::to_writer(&mut *out, &document).expect("writing to memory");
+    debug_assert!(out.ends_with(LAST));
+    out.truncate(out.len() - LAST.len());
+    out.extend_from_slice(br#""object":"#);
+    out.extend_from_slice(text.unwrap_or(b"null"));
+    out.extend_from_slice(br#","patch":"#);
+    serde_json::to_writer(&mut *out, &patch).expect("writing to memory");
+    out.push(b'}');
+}
+
 /// One change as a document.
 pub fn document(change: &AttributedChange, managed_fields: ManagedFields) -> Change<'_> {
     let AttributedChange { change, dated, actor } = change;

@@ -1,6 +1,7 @@
 //! Equal to upstream: decoding compared with API servers, the scheduler's rules with released schedulers and recorded decisions.
 
 mod captures;
+mod changes;
 mod configurations;
 #[path = "../support/data_dir.rs"]
 mod data_dir;

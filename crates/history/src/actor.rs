@@ -1,9 +1,12 @@
 //! Who made a change: recorded in managedFields where the write left a trace there, else inferred from what changed; [`ActorFrom`] says which.
 
+mod looked_at;
+
 use std::fmt;
 
 use serde_json::Value;
 
+pub(super) use self::looked_at::{LOOKED_AT, LOOKED_AT_WITH_FIELD_SETS, reads_field_sets};
 use super::change::{Change, ChangeKind, ObjectVersion};
 use ketcd_kube::condition;
 
@@ -99,16 +102,32 @@ fn named_by_itself(object: &Value) -> Option<Actor> {
 /// The entry of managedFields that is new or has a new time, of several the newest; else, two writes in one second, the one that
 /// holds more than before. An entry that only lost fields is not its manager's doing: another took them over.
 fn recorded(before: Option<&Value>, after: &Value) -> Option<Actor> {
-    let entries = |object: &'_ Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let old = before.map(entries).unwrap_or_default();
-    let same = |a: &Value, b: &Value| ["manager", "operation", "subresource", "apiVersion"].iter().all(|field| a[field] == b[field]);
-    let known = |entry: &Value| old.iter().find(|other| same(entry, other));
-    let new: Vec<Value> = entries(after).into_iter().filter(|entry| entry["manager"] != "before-first-apply").collect();
-    let stamped = new.iter().filter(|entry| known(entry).is_none_or(|known| known["time"] != entry["time"]));
+    let grown = || written(after).find(|entry| known(old, entry).is_some_and(|known| holds_more(&known["fieldsV1"], &entry["fieldsV1"])));
+    stamped(old, after).or_else(grown)?["manager"].as_str().map(Actor::recorded)
+}
+
+/// The entries of managedFields.
+fn entries(object: &Value) -> &[Value] {
+    object["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Those that a write may have left.
+fn written(object: &Value) -> impl Iterator<Item = &Value> {
+    entries(object).iter().filter(|entry| entry["manager"] != "before-first-apply")
+}
+
+/// The entry of the same manager among `old` ones.
+fn known<'v>(old: &'v [Value], entry: &Value) -> Option<&'v Value> {
+    let is_same = |other: &&Value| ["manager", "operation", "subresource", "apiVersion"].iter().all(|field| other[field] == entry[field]);
+    old.iter().find(is_same)
+}
+
+/// The newest of the entries that are new or have a new time.
+fn stamped<'v>(old: &[Value], after: &'v Value) -> Option<&'v Value> {
+    let stamped = written(after).filter(|entry| known(old, entry).is_none_or(|known| known["time"] != entry["time"]));
     // A creation's own manager comes first; of an update's entries the newest is the one that wrote.
-    let newest = stamped.reduce(|best, entry| if entry["time"].as_str() > best["time"].as_str() { entry } else { best });
-    let grown = || new.iter().find(|entry| known(entry).is_some_and(|known| holds_more(&known["fieldsV1"], &entry["fieldsV1"])));
-    newest.or_else(grown)?["manager"].as_str().map(Actor::recorded)
+    stamped.reduce(|best, entry| if entry["time"].as_str() > best["time"].as_str() { entry } else { best })
 }
 
 /// Whether a set of fields holds any that the other does not.
@@ -121,9 +140,8 @@ fn holds_more(old: &Value, new: &Value) -> bool {
 
 /// Taking back what one has set leaves no new time: the entry is gone, or holds fewer fields.
 fn vanished(before: &Value, after: &Value) -> Option<Actor> {
-    let entries = |object: &'_ Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let kept = entries(after);
-    let gone: Vec<Value> = entries(before).into_iter().filter(|entry| !kept.contains(entry)).collect();
+    let gone: Vec<&Value> = entries(before).iter().filter(|entry| !kept.contains(entry)).collect();
     match gone.as_slice() {
         [only] => only["manager"].as_str().map(Actor::inferred),
         _ => None,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::change::{Change, ChangeKind, ObjectVersion};
+use super::change::{Change, ObjectVersion};
+use super::step::{Before, Step};
 use ketcd_kube::{Body, Object};
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
@@ -71,57 +72,56 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
 
     /// Returns the change that `event` made. Events come in ascending order, each once.
     pub fn change(&mut self, event: Event) -> Change {
-        let Event { revision, sub_revision, kind, key_value, origin, sources } = event;
-        let key = key_value.key.clone();
-        let created = kind == EventKind::Put && key_value.version == 1;
-        let before = if created { self.forget(&key) } else { self.before(&key, kind, &key_value) };
-        let (kind, after) = match kind {
-            EventKind::Delete => {
-                self.last.remove(&key);
-                (ChangeKind::Deleted, ObjectVersion::Absent)
-            }
-            EventKind::Put => {
-                let after = ObjectVersion::from((self.decode)(&key_value));
-                self.remember(&key, key_value, &after);
-                (if created { ChangeKind::Added } else { ChangeKind::Modified }, after)
-            }
-        };
-        Change { revision, sub_revision, kind, key, origin, sources, before, after }
+        let bytes = event.key_value.value.len();
+        let step = self.step(event);
+        let recent = self.recent.remove(&step.event.key_value.key);
+        let change = step.decode(|version| match &recent {
+            Some((revision, object)) if *revision == version.mod_revision => ObjectVersion::Object(Arc::clone(object)),
+            _ => (self.decode)(version).into(),
+        });
+        self.remember(&change, bytes);
+        change
     }
 
-    fn forget(&mut self, key: &Bytes) -> ObjectVersion {
-        self.recent.remove(key);
-        ObjectVersion::Absent
+    /// Returns `event` with the version before it, both as they are stored. Events come in ascending order, each once.
+    pub fn step(&mut self, event: Event) -> Step {
+        let before = self.before(&event);
+        if self.past.is_none() {
+            let now = &event.key_value;
+            match event.kind {
+                EventKind::Put => drop(self.last.insert(now.key.clone(), now.clone())),
+                EventKind::Delete => drop(self.last.remove(&now.key)),
+            }
+        }
+        Step { event, before }
     }
 
     /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
-    fn before(&mut self, key: &Bytes, kind: EventKind, now: &KeyValue) -> ObjectVersion {
-        let object = self.recent.remove(key);
-        let read = self.past.as_ref().and_then(|past| past(now));
-        let Some(last) = self.last.get(key).or(read.as_ref()) else { return ObjectVersion::Unreadable };
-        let follows = match kind {
+    fn before(&mut self, event: &Event) -> Before {
+        let now = &event.key_value;
+        if event.is_creation() {
+            return Before::Absent;
+        }
+        let last = match &self.past {
+            Some(past) => past(now),
+            None => self.last.get(&now.key).cloned(),
+        };
+        let follows = |last: &KeyValue| match event.kind {
             EventKind::Put => now.follows(last),
             EventKind::Delete => last.mod_revision > self.gap,
         };
-        match object {
-            _ if !follows => ObjectVersion::Unreadable,
-            Some((revision, object)) if revision == last.mod_revision => ObjectVersion::Object(object),
-            _ => ObjectVersion::from((self.decode)(last)),
-        }
+        last.filter(follows).map_or(Before::Unreadable, Before::Version)
     }
 
-    fn remember(&mut self, key: &Bytes, key_value: KeyValue, after: &ObjectVersion) {
-        let (bytes, revision) = (key_value.value.len(), key_value.mod_revision);
-        if self.past.is_none() {
-            self.last.insert(key.clone(), key_value);
-        }
-        if let ObjectVersion::Object(object) = after {
+    /// Keeps the object at hand.
+    fn remember(&mut self, change: &Change, bytes: usize) {
+        if let ObjectVersion::Object(object) = &change.after {
             self.recent_bytes += bytes;
             if self.recent_bytes > RECENT_BYTES {
                 self.recent.clear();
                 self.recent_bytes = bytes;
             }
-            self.recent.insert(key.clone(), (revision, Arc::clone(object)));
+            self.recent.insert(change.key.clone(), (change.revision, Arc::clone(object)));
         }
     }
 }
@@ -129,6 +129,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::ChangeKind;
     use crate::diff::ManagedFields;
 
     fn put(revision: i64, created: i64, version: i64, value: &str) -> Event {

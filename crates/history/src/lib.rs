@@ -11,6 +11,7 @@ mod follow;
 mod intervention;
 pub mod noise;
 pub mod state;
+mod step;
 pub mod timeline;
 pub mod trouble;
 
@@ -18,3 +19,4 @@ pub use actor::{Actor, ActorFrom, actor};
 pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};
 pub use follow::{Follower, Past};
 pub use intervention::{Intervention, intervention};
+pub use step::{Before, Step, TextChange};

@@ -1,5 +1,6 @@
 //! Decodes stored bytes to objects. Decoding never fails: what cannot be decoded is opaque, with its reason.
 
+mod apart;
 mod canonical;
 mod cbor;
 mod check;
@@ -31,6 +32,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use self::apart::{Apart, StoredVersion};
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
 use self::stored::Stored;

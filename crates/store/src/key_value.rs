@@ -78,6 +78,13 @@ pub struct Event {
     pub sources: Sources,
 }
 
+impl Event {
+    /// Whether it is the first version of an object.
+    pub fn is_creation(&self) -> bool {
+        self.kind == EventKind::Put && self.key_value.version == 1
+    }
+}
+
 /// The names of those among several sources that a change was read from, in the order in which the sources were given; none where one
 /// source was given. A change is the same whichever sources hold it, so all of them are equal.
 #[derive(Clone, Debug, Default)]

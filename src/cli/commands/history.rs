@@ -14,7 +14,7 @@ use ketcd_history::diff::ManagedFields;
 use ketcd_store::{At, Revision};
 
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, dated_changes};
+use crate::cli::changes::{Keys, Line, Lines, Read, dated_changes, dated_steps};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
@@ -73,15 +73,19 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
     session.note_reach().await?;
     let mut missing = Missing::of(session, &keys).await?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
-    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
-    clock.problems().iter().for_each(|problem| note(problem));
-    while let Some(read) = changes.try_next().await? {
-        match read {
-            Read::Gap { from, to } => session.note_gap(from, to),
-            Read::Item(change) => {
-                missing.saw(&change.key);
-                if select.takes(&change) {
-                    writer.write(session, AttributedChange::new(change, &clock), out).await?;
+    if writer.text.is_none() && select.takes_all() {
+        write_lines(session, keys, newest, &mut missing, &mut writer, out).await?;
+    } else {
+        let (mut changes, clock) = dated_changes(session, keys, newest).await?;
+        clock.problems().iter().for_each(|problem| note(problem));
+        while let Some(read) = changes.try_next().await? {
+            match read {
+                Read::Gap { from, to } => session.note_gap(from, to),
+                Read::Item(change) => {
+                    missing.saw(&change.key);
+                    if select.takes(&change) {
+                        writer.write(session, AttributedChange::new(change, &clock), out).await?;
+                    }
                 }
             }
         }
@@ -93,6 +97,48 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
         note(&format!("nothing found: no change of it is readable between revisions {} and {newest}", span.oldest));
     }
     Ok(outcome)
+}
+
+/// Writes all changes of `keys` as JSON: of each object no more is decoded than its text, and what differs from the version before.
+async fn write_lines(
+    session: &Session,
+    keys: Keys,
+    newest: Revision,
+    missing: &mut Missing,
+    writer: &mut Writer,
+    out: &mut Output,
+) -> Result<()> {
+    let (mut steps, clock) = dated_steps(session, keys, newest).await?;
+    clock.problems().iter().for_each(|problem| note(problem));
+    let mut lines = Lines::new(session, &clock);
+    let mut write = |made: Vec<Read<Line>>| {
+        made.into_iter().try_for_each(|read| match read {
+            Read::Gap { from, to } => {
+                session.note_gap(from, to);
+                Ok(())
+            }
+            Read::Item(line) => {
+                missing.saw(&line.key);
+                line.report(session);
+                writer.json(out, |out| Ok(out.write_all(&line.json)?))
+            }
+        })
+    };
+    loop {
+        let end = match steps.try_next().await {
+            Ok(Some(read)) => match lines.take(read) {
+                true => None,
+                false => continue,
+            },
+            Ok(None) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        lines.turn(&mut write)?;
+        if let Some(end) = end {
+            lines.turn(&mut write)?;
+            return end;
+        }
+    }
 }
 
 /// Writes changes in the format asked for.
@@ -163,16 +209,24 @@ impl Writer {
             let name = session.name_of(&attributed.change.key).await?;
             text.write(&attributed, &name, out)?;
         } else {
-            let lead: &[u8] = match (self.format, self.written) {
-                (ChangeFormat::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
-                (ChangeFormat::Document, _) => b",\n",
-                _ => b"",
-            };
-            out.write_all(lead)?;
-            change::write_json(&attributed, self.managed_fields, out)?;
-            if self.format == ChangeFormat::Lines {
-                out.write_all(b"\n")?;
-            }
+            let managed_fields = self.managed_fields;
+            return self.json(out, |out| Ok(change::write_json(&attributed, managed_fields, out)?));
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Writes the JSON of one change, with what stands around it.
+    fn json(&mut self, out: &mut Output, write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+        let lead: &[u8] = match (self.format, self.written) {
+            (ChangeFormat::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
+            (ChangeFormat::Document, _) => b",\n",
+            _ => b"",
+        };
+        out.write_all(lead)?;
+        write(out)?;
+        if self.format == ChangeFormat::Lines {
+            out.write_all(b"\n")?;
         }
         self.written += 1;
         Ok(())

@@ -1,10 +1,9 @@
 //! JSON of many values at once: made on all cores, handed over and reported in their order.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::thread;
 
 use super::fetch::{Body, decoder_of, kind_of};
+use crate::cli::cores::in_order;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Opaque, UnknownField};
 use ketcd_store::KeyValue;
 
@@ -37,16 +36,7 @@ impl Text {
     }
 }
 
-/// Decodes values on all cores; none where they are too few, or there is one core.
+/// Decodes values on all cores.
 pub(super) fn texts(decoder: &Decoder, picked: &[Picked<'_>]) -> Vec<Text> {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(picked.len() / LEAST);
-    if workers < 2 {
-        return Vec::new();
-    }
-    thread::scope(|scope| {
-        let text = |(entry, key): &Picked<'_>| Text::of(decoder, kind_of(*key), entry);
-        let parts = picked.chunks(picked.len().div_ceil(workers));
-        let threads: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(text).collect::<Vec<_>>())).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
+    in_order(picked, LEAST, |(entry, key)| Text::of(decoder, kind_of(*key), entry))
 }

@@ -105,6 +105,32 @@ fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
+/// Undoes in JSON text as Go writes it the escapes that JSON does not ask for, so that it is what `serde_json` writes.
+pub(super) fn undo_go_escapes(text: &mut Vec<u8>) {
+    let (mut from, mut to) = (0, 0);
+    while let Some(at) = memchr::memchr(b'\\', &text[from..]) {
+        if from > to {
+            text.copy_within(from..from + at, to);
+        }
+        (from, to) = (from + at, to + at);
+        let (plain, escaped): (&[u8], usize) = match text.get(from + 1..from + 6) {
+            Some(b"u003c") => (b"<", 6),
+            Some(b"u003e") => (b">", 6),
+            Some(b"u0026") => (b"&", 6),
+            Some(b"u2028") => ("\u{2028}".as_bytes(), 6),
+            Some(b"u2029") => ("\u{2029}".as_bytes(), 6),
+            Some(b"ufffd") => ("\u{fffd}".as_bytes(), 6),
+            _ => (&[b'\\', text[from + 1]], 2),
+        };
+        text[to..to + plain.len()].copy_from_slice(plain);
+        (from, to) = (from + escaped, to + plain.len());
+    }
+    if from > to {
+        text.copy_within(from.., to);
+        text.truncate(text.len() - (from - to));
+    }
+}
+
 fn append(out: &mut Vec<u8>, bytes: &[u8], taken: usize) -> usize {
     out.extend_from_slice(bytes);
     taken
@@ -217,6 +243,20 @@ mod tests {
         );
         assert_eq!(string("\u{2028}\u{2029}\u{2027}\u{fffd}".as_bytes()), "\"\\u2028\\u2029\u{2027}\u{fffd}\"");
         assert_eq!(string(b"a\xe2\x82z\xff"), r#""a\ufffd\ufffdz\ufffd""#);
+    }
+
+    #[test]
+    fn what_go_escapes_more_than_json_asks_for_is_undone() {
+        for text in
+            ["", "plain", "a<b>&\"\\/\n\r\t\u{8}\u{c}\u{0}\u{1f}\u{7f}é", "\\u003c", "\\\\u003c<", "\u{2028}\u{2029}\u{2027}\u{fffd}\\"]
+        {
+            let mut out = string(text.as_bytes()).into_bytes();
+            undo_go_escapes(&mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(text).unwrap());
+        }
+        let mut out = string(b"a\xff<").into_bytes();
+        undo_go_escapes(&mut out);
+        assert_eq!(out, "\"a\u{fffd}<\"".as_bytes());
     }
 
     #[test]

@@ -131,6 +131,11 @@ impl Wire {
         context
     }
 
+    /// Whether both are versions of objects of one kind.
+    pub(super) fn is_of_kind(&self, other: &Self) -> bool {
+        std::ptr::eq(self.message, other.message) && self.api_version == other.api_version && self.kind == other.kind
+    }
+
     pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {
         Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
     }

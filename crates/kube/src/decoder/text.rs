@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use super::check::check;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time::{self, TimeText};
@@ -122,7 +123,11 @@ fn append_identity(
         }
         // What is stored is not shown, but what is no value of the field is damage all the same.
         (IdentityPart::Metadata(_, true), _, "managedFields") => {
-            return context.member(view, message, row).map(|_| true).map_err(|fault| fault.within(row.name));
+            let hidden = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
+            if context.checks_hidden {
+                check(context, &hidden, row.name)?;
+            }
+            return Ok(true);
         }
         (IdentityPart::Metadata(Some(revision), _), _, "resourceVersion") => {
             context.member(view, message, row).map_err(|fault| fault.within(row.name))?;

@@ -110,7 +110,7 @@ fn rows_of(message: &'static Message, fields: Fields, context: &Context<'_>) -> 
 
 /// Which of the identity a message shows.
 #[derive(Clone, Copy)]
-enum IdentityPart<'c> {
+pub(super) enum IdentityPart<'c> {
     Root(Identity<'c>, Part<'c>),
     Metadata(i64, Part<'c>),
     Elsewhere,
@@ -195,11 +195,12 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
 }
 
 /// One value.
-struct Field<'c, 'p, 'de> {
-    context: &'c mut Context<'de>,
-    shown: JsonValue<'de>,
-    place: IdentityPart<'p>,
-    wanted: Option<&'p FieldSet>,
+pub(super) struct Field<'c, 'p, 'de> {
+    pub context: &'c mut Context<'de>,
+    pub shown: JsonValue<'de>,
+    pub place: IdentityPart<'p>,
+    /// Which of its members are wanted; all where there are none.
+    pub wanted: Option<&'p FieldSet>,
 }
 
 impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {

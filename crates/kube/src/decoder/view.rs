@@ -23,6 +23,8 @@ pub(super) struct Context<'a> {
     lenient: bool,
     /// Whether stored JSON keeps the order of its members.
     pub keeps_order: bool,
+    /// Whether text looks through members that it leaves out.
+    pub checks_hidden: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -46,6 +48,10 @@ impl Slot {
         let first = if self.is_absent() { tag_at as u64 } else { self.places & 0xffff_ffff };
         self.places = first | (payload_at as u64) << 32;
         self.what = ((self.what & 0xffff_ffff) + 1) | u64::from(number) << 32 | u64::from(wire_type) << 48;
+    }
+
+    fn first_tag(self) -> usize {
+        (self.places & 0xffff_ffff) as usize
     }
 
     fn last_payload(self) -> usize {
@@ -80,6 +86,11 @@ impl View {
         Self { rows: self.rows & rows, ..self }
     }
 
+    /// The rows of this message or of another version of it.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { rows: self.rows | other.rows, ..self }
+    }
+
     /// The next row that may be shown, in the order of the JSON. Each is returned once.
     #[inline]
     pub(super) fn next_row(&mut self, message: &'static Message) -> Option<&'static Row> {
@@ -91,7 +102,16 @@ impl View {
 
 impl<'a> Context<'a> {
     pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
-        Self { bytes, slots: Vec::with_capacity(256), depth: 0, minor, lenient, keeps_order: false, unknown: Vec::new() }
+        Self {
+            bytes,
+            slots: Vec::with_capacity(256),
+            depth: 0,
+            minor,
+            lenient,
+            keeps_order: false,
+            checks_hidden: false,
+            unknown: Vec::new(),
+        }
     }
 
     /// Whether the release has this row.
@@ -155,6 +175,25 @@ impl<'a> Context<'a> {
         let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
         super::values::expect(wire::LEN, slot.wire_type(), reader.pos)?;
         reader.span()
+    }
+
+    /// Whether the message has no field for a row.
+    pub(super) fn is_absent(&self, view: View, row: &Row) -> bool {
+        self.slots[view.base + usize::from(row.slot)].is_absent()
+    }
+
+    /// Whether a row's fields lie in the message as they lie in another version of it, byte by byte.
+    pub(super) fn has_equal(&self, view: View, other: &Context<'_>, other_view: View, row: &Row) -> bool {
+        let (slot, other_slot) = (self.slots[view.base + usize::from(row.slot)], other.slots[other_view.base + usize::from(row.slot)]);
+        let bytes = || Some((self.occurrences(slot, view.end)?, other.occurrences(other_slot, other_view.end)?));
+        slot.what == other_slot.what && (slot.is_absent() || bytes().is_some_and(|(bytes, other)| bytes == other))
+    }
+
+    /// From the first tag of a field that is there to the end of its last payload.
+    fn occurrences(&self, slot: Slot, end: usize) -> Option<&[u8]> {
+        let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end });
+        let last = reader.skip(slot.wire_type()).ok()?;
+        self.bytes.get(slot.first_tag()..last.end)
     }
 
     /// What the JSON has for a row of the message.

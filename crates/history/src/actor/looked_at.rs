@@ -1,0 +1,42 @@
+//! The members of objects that show who changed them, so that the others need not be made.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::{entries, named_by_itself, stamped};
+use ketcd_kube::FieldSet;
+
+/// What [`super::actor`] looks at in versions of objects, beside what differs between them. Of managedFields the sets of fields are missing; [`reads_field_sets`]
+/// says when they are needed.
+pub(crate) static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
+    let managers = ["manager", "operation", "subresource", "apiVersion", "time"].map(|field| format!("metadata.managedFields.{field}"));
+    FieldSet::of(BESIDE_MANAGERS.into_iter().chain(managers.iter().map(String::as_str)))
+});
+
+/// The same with managedFields whole.
+pub(crate) static LOOKED_AT_WITH_FIELD_SETS: LazyLock<FieldSet> =
+    LazyLock::new(|| FieldSet::of(BESIDE_MANAGERS.into_iter().chain(["metadata.managedFields"])));
+
+const BESIDE_MANAGERS: [&str; 13] = [
+    "kind",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.deletionTimestamp",
+    "metadata.deletionGracePeriodSeconds",
+    "metadata.ownerReferences",
+    "source",
+    "reportingComponent",
+    "spec.nodeName",
+    "spec.schedulerName",
+    "spec.holderIdentity",
+    "status.conditions",
+    "status.nominatedNodeName",
+];
+
+/// Whether the sets of fields in managedFields may show who wrote `after` over `before`.
+pub(crate) fn reads_field_sets(before: &Value, after: &Value) -> bool {
+    let has_managers = !entries(before).is_empty() || !entries(after).is_empty();
+    let is_stamped = || stamped(entries(before), after).is_some_and(|entry| entry["manager"].is_string());
+    has_managers && named_by_itself(after).is_none() && !is_stamped()
+}

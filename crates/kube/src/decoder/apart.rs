@@ -1,0 +1,196 @@
+//! Two versions of an object side by side: the newer one's JSON as text, and of both only the members in which they differ. What lies in both byte by
+//! byte is equal in JSON, so that neither has to be made of it.
+
+use std::ptr;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::fault::{Fault, Result};
+use super::stored::{Stored, Wire};
+use super::typed::{Field, IdentityPart};
+use super::values::JsonValue;
+use super::view::Context;
+use super::wire::Span;
+use super::{Decoder, counted, go_text, text};
+use crate::encryption::Seal;
+use crate::field_set::FieldSet;
+use crate::object::Object;
+use crate::proto::table::{Message, Row, Type};
+
+/// A version of an object as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredVersion<'v> {
+    /// The stored bytes.
+    pub value: &'v [u8],
+    /// The revision that wrote them, above 0.
+    pub mod_revision: i64,
+}
+
+/// A version of an object, and in what it differs from the one before.
+#[derive(Debug)]
+pub struct Apart {
+    /// The newer version's JSON, compact, with sorted members, as `serde_json` writes it.
+    pub text: Vec<u8>,
+    /// The older version; where there is none, the newer one.
+    pub before: Object,
+    /// The newer version.
+    pub after: Object,
+}
+
+impl Decoder {
+    /// Decodes `after`, and of it and `before` only members in which they differ, and those in `kept`: of a list of which only some members are kept
+    /// it makes no others, even where it differs. The text is `lean` without `metadata.managedFields`. Reports nothing.
+    ///
+    /// `None` where the bytes alone do not show it: values that are sealed, not protobuf, of different kinds, damaged or masked, that the server changes
+    /// on their way, or that have unknown fields. [`Decoder::decode`] decodes those too.
+    pub fn decode_apart(
+        &self,
+        key: &[u8],
+        before: Option<StoredVersion<'_>>,
+        after: StoredVersion<'_>,
+        kept: &FieldSet,
+        lean: bool,
+    ) -> Option<Apart> {
+        let wire = self.plain(key, after.value)?;
+        let mut text = Vec::with_capacity(after.value.len() * 2);
+        let mut context = wire.context(self, after.value);
+        context.checks_hidden = true;
+        text::append_object(&mut context, wire.message, wire.object, wire.identity(after.mod_revision), lean, &mut text).ok()?;
+        go_text::undo_go_escapes(&mut text);
+        let sides = match before {
+            None => Sides { old: Side::new(self, &wire, after), new: Side::new(self, &wire, after) },
+            Some(before) => {
+                let old = self.plain(key, before.value).filter(|old| old.is_of_kind(&wire))?;
+                Sides { old: Side::new(self, &old, before), new: Side::new(self, &wire, after) }
+            }
+        };
+        let mut unknown = !context.unknown.is_empty();
+        let [before, after] = sides.object(&wire, kept, &mut unknown).ok()?;
+        (!unknown).then(|| Apart { text, before: before.into(), after: after.into() })
+    }
+
+    /// The object in a value, where nothing but its bytes decides how it is shown.
+    fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
+        counted::add();
+        if value.len() > super::MAX_LENGTH || Seal::is_on(value) || self.masks(key, value) {
+            return None;
+        }
+        match self.recognise(value) {
+            Ok(Stored::Protobuf(wire)) if !self.changes(&wire) => Some(wire),
+            _ => None,
+        }
+    }
+}
+
+/// One of both versions.
+struct Side<'v> {
+    context: Context<'v>,
+    object: Span,
+    revision: i64,
+}
+
+impl<'v> Side<'v> {
+    fn new(decoder: &Decoder, wire: &Wire, version: StoredVersion<'v>) -> Self {
+        Self { context: wire.context(decoder, version.value), object: wire.object, revision: version.mod_revision }
+    }
+
+    /// The JSON of a member, if it is shown; only what is wanted of it.
+    fn value(&mut self, shown: JsonValue<'v>, wanted: Option<&FieldSet>) -> Result<Option<Value>> {
+        if matches!(shown, JsonValue::Hidden) {
+            return Ok(None);
+        }
+        let wanted = wanted.filter(|wanted| !wanted.is_whole());
+        let field = Field { context: &mut self.context, shown, place: IdentityPart::Elsewhere, wanted };
+        Value::deserialize(field).map(Some).map_err(|unfit| unfit.0)
+    }
+}
+
+/// Both versions.
+struct Sides<'v> {
+    old: Side<'v>,
+    new: Side<'v>,
+}
+
+/// The members made of both versions of a message.
+type Members = [Map<String, Value>; 2];
+
+/// Where a message stands whose members are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Metadata,
+    Elsewhere,
+}
+
+impl<'v> Sides<'v> {
+    /// What is made of both objects. Sets `unknown` where one has fields that are not shown.
+    fn object(mut self, wire: &Wire, kept: &FieldSet, unknown: &mut bool) -> Result<[Value; 2]> {
+        let spans = [self.old.object, self.new.object];
+        let mut made = self.members(wire.message, spans, Place::Root, Some(kept))?;
+        *unknown |= !self.old.context.unknown.is_empty() || !self.new.context.unknown.is_empty();
+        for members in &mut made {
+            members.insert("kind".to_owned(), wire.identity(0).kind.into());
+        }
+        Ok(made.map(Value::Object))
+    }
+
+    fn members(&mut self, message: &'static Message, spans: [Span; 2], place: Place, kept: Option<&FieldSet>) -> Result<Members> {
+        let views = [self.old.context.open(message, spans[0])?, self.new.context.open(message, spans[1])?];
+        let mut rows = views[0].or(views[1]);
+        let mut made = Members::default();
+        while let Some(row) = rows.next_row(message) {
+            if matches!(row.ty, Type::ApiVersion | Type::Kind) {
+                continue;
+            }
+            if place == Place::Metadata && row.name == "resourceVersion" {
+                for ((side, view), made) in [(&mut self.old, views[0]), (&mut self.new, views[1])].into_iter().zip(&mut made) {
+                    if !side.context.is_absent(view, row) {
+                        // What is stored is not shown, but what is no value of the field is damage all the same.
+                        side.context.member(view, message, row)?;
+                        made.insert(row.name.to_owned(), side.revision.to_string().into());
+                    }
+                }
+                continue;
+            }
+            let kept = kept.and_then(|kept| kept.member_of(row.name));
+            let below = if place == Place::Root && row.name == "metadata" { Place::Metadata } else { Place::Elsewhere };
+            let is_equal = self.new.context.has_equal(views[1], &self.old.context, views[0], row);
+            if !is_equal || kept.is_some() || below == Place::Metadata {
+                let shown = [self.old.context.member(views[0], message, row)?, self.new.context.member(views[1], message, row)?];
+                self.member(row, shown, below, kept, &mut made)?;
+            }
+        }
+        self.old.context.close(views[0]);
+        self.new.context.close(views[1]);
+        Ok(made)
+    }
+
+    /// Makes a member that is kept, or in which the versions differ.
+    fn member(
+        &mut self,
+        row: &'static Row,
+        shown: [JsonValue<'v>; 2],
+        place: Place,
+        kept: Option<&FieldSet>,
+        made: &mut Members,
+    ) -> Result<()> {
+        let members = match &shown {
+            [JsonValue::Struct(message, old), JsonValue::Struct(other, new)]
+                if ptr::eq(*message, *other) && !kept.is_some_and(FieldSet::is_whole) =>
+            {
+                self.members(message, [*old, *new], place, kept)?.map(|members| Some(Value::Object(members)))
+            }
+            // An object without metadata is none that a server wrote.
+            _ if place == Place::Metadata => return Err(Fault::new("no metadata", 0)),
+            _ => {
+                let [old, new] = shown;
+                [self.old.value(old, kept)?, self.new.value(new, kept)?]
+            }
+        };
+        for (made, member) in made.iter_mut().zip(members) {
+            made.extend(member.map(|member| (row.name.to_owned(), member)));
+        }
+        Ok(())
+    }
+}
