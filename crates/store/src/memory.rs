@@ -135,11 +135,16 @@ impl Source for MemorySource {
         let mut gaps = self.versions.gaps(from, to).peekable();
         let items = std::iter::from_fn(move || {
             if let Some((from, to)) = gaps.next_if(|gap| events.peek().is_none_or(|(revision, _)| gap.0 < *revision)) {
-                return Some(WatchItem::Gap { from, to });
+                return Some(Ok(WatchItem::Gap { from, to }));
             }
-            // What was taken away while the file is read is missing from now on, as if it had been compacted before.
-            events.next().map(|(revision, event)| event.map_or(WatchItem::Gap { from: revision, to: revision }, WatchItem::Event))
+            let (revision, event) = events.next()?;
+            Some(match event {
+                Ok(event) => Ok(WatchItem::Event(event)),
+                // What was taken away while the file is read is missing from now on, as if it had been compacted before.
+                Err(Error::Format { .. }) => Ok(WatchItem::Gap { from: revision, to: revision }),
+                Err(error) => Err(error),
+            })
         });
-        stream::iter(items.chain([WatchItem::Progress(to)]).map(Ok)).boxed()
+        stream::iter(items.chain([Ok(WatchItem::Progress(to))])).boxed()
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn of_tar(archive: &Bytes) -> Result<Parts, String> {
     let (db, log): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.0.ends_with("snap/db"));
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Parts {
-        db: db.into_iter().next().map(|(_, bytes)| Image { bytes, live: None, cut: None }),
+        db: db.into_iter().next().map(|(_, bytes)| Image::plain(bytes)),
         log: wal::Log::of_files(log.into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()),
     })
 }

@@ -23,17 +23,24 @@ pub(super) struct Image {
     pub live: Option<Arc<Live>>,
     /// Why the bytes end early: a sentence, where compression could not be undone to its end.
     pub cut: Option<String>,
+    /// The SHA-256 of all but the last 32 bytes, where it was computed while they were unpacked.
+    pub digest: Option<[u8; 32]>,
 }
 
 impl Image {
+    /// Bytes as they are.
+    pub(super) fn plain(bytes: Bytes) -> Self {
+        Self { bytes, live: None, cut: None, digest: None }
+    }
+
     /// Bytes as they are, decompressed if need be.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] where nothing of them can be decompressed.
     pub(super) fn of_bytes(name: &str, bytes: Bytes, limits: &Limits) -> Result<Self> {
-        let Spooled { bytes, cut } = spool::decompress(name, bytes, limits)?;
-        Ok(Self { bytes, live: None, cut })
+        let Spooled { bytes, cut, digest } = spool::decompress(name, bytes, limits)?;
+        Ok(Self { bytes, live: None, cut, digest })
     }
 
     /// The database in it.
@@ -80,7 +87,7 @@ fn open_with(path: &str, limits: &Limits, map: fn(&str, &File) -> io::Result<Byt
         let live = Live::new(path, file, bytes);
         let bytes = live.image().map_err(file_error)?;
         if looks_like_bolt(&bytes) {
-            return Ok(Image { bytes, live: Some(Arc::new(live)), cut: None });
+            return Ok(Image { live: Some(Arc::new(live)), ..Image::plain(bytes) });
         }
         return Image::of_bytes(path, bytes, limits);
     }
@@ -136,7 +143,7 @@ pub(super) fn is_owned_by_etcd(file: &File) -> bool {
 
 /// No bytes, in the place of a file that is not there.
 pub(super) fn none() -> Image {
-    Image { bytes: Bytes::new(), live: None, cut: None }
+    Image::plain(Bytes::new())
 }
 
 /// Whether `path` is a directory; false too where it cannot be looked at.

@@ -1,20 +1,24 @@
 //! The index of a large database, kept from one reading to the next: a database of some GB is then open in a few hundredths of a second.
 //!
-//! It counts for the very file it was made of, as long as device, inode, size, both times of change and the meta pages are the same; and it is
-//! written only after the whole file was read and found sound, a snapshot's checksum included. It holds keys and revisions, no values.
+//! It counts for the very file it was made of, as long as device, inode, size, both times of change and the meta pages (of a compressed file its beginning)
+//! are the same; and it is written only after the whole file was read and found sound, a snapshot's checksum included. It holds keys and revisions, no values.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use prost::Message;
 use sha2::{Digest, Sha256};
 
+use super::Limits;
 use super::bolt::looks_like_bolt;
 use super::db_file::Facts;
+use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
+use super::spool::looks_compressed;
 use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
 
@@ -74,46 +78,62 @@ struct KeptMember {
 /// The place of a file's index.
 pub(super) struct Place {
     file: PathBuf,
+    is_compressed: bool,
+    smallest: u64,
     identity: Vec<u8>,
     index: PathBuf,
 }
 
 impl Place {
-    /// Where the index of the file at `path` is kept; `None` where none is: of a file that is small, compressed, none at all, or written by etcd.
+    /// Where the index of the file at `path` is kept; `None` where none is: of a file that is small, no database, or written by etcd.
     pub(super) fn of(path: &str, cache: &Cache) -> Option<Self> {
         if path == "-" {
             return None;
         }
         let file = File::open(path).ok()?;
-        let is_large = file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() >= cache.smallest);
+        let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let beginning = beginning(&file).ok()?;
+        // What comes out of a compressed file may be large.
+        let is_compressed = looks_compressed(&beginning);
+        let is_large = is_compressed || metadata.len() >= cache.smallest && looks_like_bolt(&beginning);
         if !is_large || is_owned_by_etcd(&file) {
             return None;
         }
-        let beginning = beginning(&file).ok().filter(|beginning| looks_like_bolt(beginning))?;
         let identity = identity(&file, &beginning).ok()?;
         let name: String = Sha256::digest(&identity[..INODE]).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let index = cache.directory.join(name).with_extension(EXTENSION);
-        Some(Self { file: path.into(), identity, index })
+        Some(Self { file: path.into(), is_compressed, smallest: cache.smallest, identity, index })
     }
 
-    /// What is kept of the file, if it still is that file.
-    pub(super) fn read(&self) -> Option<(Versions, Facts)> {
+    /// What is kept of the file, if it still is that file, and may be unpacked within `limits`.
+    pub(super) fn read(&self, limits: &Limits) -> Option<(Versions, Facts)> {
         let bytes = fs::read(&self.index).ok()?;
         let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
         if crc32c::crc32c(bytes).to_le_bytes() != *checksum {
             return None;
         }
         let Kept { format, identity, facts, versions } = Kept::decode(bytes).ok()?;
-        if format != FORMAT || identity != self.identity {
+        if format != FORMAT || identity != self.identity || self.is_compressed && facts.file_bytes > limits.unpacked {
             return None;
         }
-        let image = map_lazily(&self.file.to_string_lossy(), &File::open(&self.file).ok()?).ok()?;
-        let versions = Versions::of_kept(versions, image)?;
+        let path = self.file.to_string_lossy();
+        let versions = if self.is_compressed {
+            let filling = Filling::begin(&path, facts.file_bytes).ok()?;
+            Versions::of_kept(versions, filling.bytes().clone(), Some(Arc::new(filling)))?
+        } else {
+            Versions::of_kept(versions, map_lazily(&path, &File::open(&self.file).ok()?).ok()?, None)?
+        };
         let member = |kept: KeptMember| Member { endpoint: kept.endpoint, id: kept.id, version: kept.version, ..Member::default() };
         let KeptFacts { file_bytes, in_use_bytes, members } = facts;
         let members = members.into_iter().map(member).collect();
         let span: Option<RevisionSpan> = versions.spans().next();
         Some((versions, Facts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..Facts::default() }))
+    }
+
+    /// Whether all that the file says fits what is kept of it: a member's alarms and damage are told anew each time; and whether it is large enough.
+    pub(super) fn keeps(&self, facts: &Facts) -> bool {
+        let alarms: &[Alarm] = &facts.alarms;
+        alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty() && facts.file_bytes >= self.smallest
     }
 
     /// Keeps the index of a file that was found to be sound; where it cannot be written, none is kept.
@@ -142,12 +162,6 @@ impl Place {
         new.persist(&self.index)?;
         remove_oldest(directory)
     }
-}
-
-/// Whether all that a file says fits what is kept of it: a member's alarms and damage are told anew each time.
-pub(super) fn is_plain(facts: &Facts) -> bool {
-    let alarms: &[Alarm] = &facts.alarms;
-    alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty()
 }
 
 /// Makes a directory for its user alone.

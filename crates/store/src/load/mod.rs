@@ -5,6 +5,7 @@ mod buckets;
 mod checksum;
 mod data_dir;
 mod db_file;
+mod filling;
 mod free_pages;
 mod image;
 mod kept;
@@ -15,6 +16,7 @@ mod mapped;
 mod mvcc;
 mod objects;
 mod peek;
+mod pump;
 mod raft_snapshot;
 mod several;
 mod spool;
@@ -143,7 +145,7 @@ impl Found {
 fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     // A pipe can be opened once.
     let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
-    if let Some((versions, facts)) = place.as_ref().and_then(Place::read) {
+    if let Some((versions, facts)) = place.as_ref().and_then(|place| place.read(limits)) {
         let file = Loaded { kind: SourceKind::Db, path: path.to_owned(), facts, cluster_id: None, checksum: None };
         return Ok(Box::new(source(path.to_owned(), versions, vec![file])));
     }
@@ -153,7 +155,7 @@ fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn S
     }
     let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
     let loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
-    let keeps = place.filter(|_| loaded.kind == SourceKind::Db && kept::is_plain(&loaded.facts));
+    let keeps = place.filter(|place| loaded.kind == SourceKind::Db && place.keeps(&loaded.facts));
     let keeps = keeps.map(|place| (place, loaded.facts.clone()));
     let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
     Ok(Box::new(match keeps {
@@ -192,7 +194,7 @@ pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>)
 /// [`Error::Format`], as of [`open`].
 pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<Box<dyn Source>> {
     let mut builder = VersionsBuilder::default();
-    let db = Image { bytes: db, live: None, cut: None };
+    let db = Image::plain(db);
     let parts = data_dir::Parts { db: Some(db), log: wal::Log::of_files(log) };
     let read = data_dir::read_files(parts, &mut builder);
     let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
@@ -344,7 +346,10 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
         let (_, mut facts) = db_file::read(&mut bolt, builder)?;
         facts.damage.extend(image.cut);
         facts.damage.extend(facts.newest_unreached.map(newer_unreached));
-        let checksum = bolt.checksum.map(|expected| Check::new(bolt.image.clone(), expected));
+        let checksum = bolt.checksum.map(|expected| match image.digest {
+            Some(digest) => Check::done(digest == expected),
+            None => Check::new(bolt.image.clone(), expected),
+        });
         return Ok(Loaded { kind: SourceKind::Db, path, facts, cluster_id: None, checksum });
     }
     if kine::looks_like_sqlite(&image.bytes) {

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::Limits;
 use super::bolt::looks_like_bolt;
 use super::mapped::map;
+use super::pump::{GivenUp, Piece, Pump, Pumped};
 use super::wal::looks_like_log;
 use crate::{Error, Result};
 
@@ -23,6 +24,8 @@ pub(super) struct Spooled {
     pub bytes: Bytes,
     /// Why it ends early, a sentence.
     pub cut: Option<String>,
+    /// The SHA-256 of all but the last 32 bytes, where it was computed on the way.
+    pub digest: Option<[u8; 32]>,
 }
 
 /// Reads a pipe to its end.
@@ -32,8 +35,8 @@ pub(super) struct Spooled {
 /// It cannot be read, does not end within `limits`, or begins with nothing that ketcd reads.
 pub(super) fn stream(path: &str, from: &mut File, limits: &Limits) -> Result<Bytes> {
     match copy(path, from, limits, recognise)? {
-        (spooled, None) => map(path, &spooled).map_err(|cause| no_room(path, &cause)),
-        (_, Some(cause)) => Err(Error::File { path: path.to_owned(), cause }),
+        (spooled, Pumped { ended: None, .. }) => map(path, &spooled).map_err(|cause| no_room(path, &cause)),
+        (_, Pumped { ended: Some(cause), .. }) => Err(Error::File { path: path.to_owned(), cause }),
     }
 }
 
@@ -43,18 +46,10 @@ pub(super) fn stream(path: &str, from: &mut File, limits: &Limits) -> Result<Byt
 ///
 /// Nothing can be decompressed, or more than `limits` allow.
 pub(super) fn decompress(path: &str, bytes: Bytes, limits: &Limits) -> Result<Spooled> {
-    if bytes.starts_with(GZIP) {
-        unpack(path, "gzip", flate2::read::MultiGzDecoder::new(&bytes[..]), limits)
-    } else if bytes.starts_with(ZSTD) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(&bytes[..]).map_err(|cause| Error::File { path: path.to_owned(), cause })?;
-        unpack(path, "zstd", decoder, limits)
-    } else {
-        Ok(Spooled { bytes, cut: None })
-    }
-}
-
-fn unpack(path: &str, what: &str, mut decoder: impl Read, limits: &Limits) -> Result<Spooled> {
-    let (file, ended) = copy(path, &mut decoder, limits, |_| true)?;
+    let Some((what, mut decoder)) = decoder(bytes.clone()).map_err(|cause| Error::File { path: path.to_owned(), cause })? else {
+        return Ok(Spooled { bytes, cut: None, digest: None });
+    };
+    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, limits, |_| true)?;
     let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
@@ -62,47 +57,59 @@ fn unpack(path: &str, what: &str, mut decoder: impl Read, limits: &Limits) -> Re
         cut => Ok(Spooled {
             cut: cut.map(|cut| format!("{cut} after {} bytes, what follows is missing; copy the file again", bytes.len())),
             bytes,
+            digest,
         }),
     }
 }
 
-/// Copies a stream into a file without a name; returns too why reading ended early, if it did. `is_known` is asked once about the
-/// beginning of the stream.
-fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Option<io::Error>)> {
-    /// The beginning of a stream: enough to find the second meta page of a database whose first one is damaged.
-    const BEGINNING: usize = 1 << 20;
-    let format = |problem: String| Error::Format { path: path.to_owned(), problem };
-    let mut file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
-    let mut buffer = vec![0; BEGINNING];
-    let (mut length, mut in_buffer) = (0_u64, 0);
-    let ended = loop {
-        let read = match from.read(&mut buffer[in_buffer..]) {
-            Ok(read) => read,
-            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-            Err(cause) => break Some(cause),
-        };
-        in_buffer += read;
-        if read > 0 && in_buffer < buffer.len() {
-            continue;
+/// Whether bytes that begin so are compressed.
+pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
+    beginning.starts_with(GZIP) || beginning.starts_with(ZSTD)
+}
+
+/// What undoes the compression of bytes, and its name; `None` where they are not compressed.
+///
+/// # Errors
+///
+/// There is no memory for it.
+pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Box<dyn Read + Send>)>> {
+    if bytes.starts_with(GZIP) {
+        return Ok(Some(("gzip", Box::new(flate2::read::MultiGzDecoder::new(bytes.reader())))));
+    }
+    if bytes.starts_with(ZSTD) {
+        return Ok(Some(("zstd", Box::new(zstd::stream::read::Decoder::with_buffer(bytes.reader())?))));
+    }
+    Ok(None)
+}
+
+/// Copies a stream into a file without a name. `is_known` is asked once about the beginning of the stream.
+fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Pumped)> {
+    // The beginning is enough to find the second meta page of a database whose first one is damaged.
+    let first = Piece::read(from);
+    if first.end.is_none() && !is_known(&first.bytes) {
+        let problem = "is neither an etcd database nor API objects, plain or compressed".to_owned();
+        return Err(Error::Format { path: path.to_owned(), problem });
+    }
+    let file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
+    let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: limits.unpacked, written: &|_| {} };
+    let pumped = match first {
+        // Too short to be worth a thread.
+        Piece { bytes, end: Some(end) } if bytes.len() as u64 <= limits.unpacked => {
+            (&file).write_all(&bytes).map_err(|cause| no_room(path, &cause))?;
+            Pumped { ended: end.err(), digest: None }
         }
-        if length == 0 && in_buffer == BEGINNING && !is_known(&buffer) {
-            return Err(format("is neither an etcd database nor API objects, plain or compressed".to_owned()));
-        }
-        length += in_buffer as u64;
-        if length > limits.unpacked {
-            return Err(format(format!(
-                "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
-                limits.unpacked
-            )));
-        }
-        file.write_all(&buffer[..in_buffer]).map_err(|cause| no_room(path, &cause))?;
-        if read == 0 {
-            return Ok((file, None));
-        }
-        in_buffer = 0;
+        first => pump.run(first, from).map_err(|given_up| match given_up {
+            GivenUp::Unwritten(cause) => no_room(path, &cause),
+            GivenUp::TooLong => Error::Format {
+                path: path.to_owned(),
+                problem: format!(
+                    "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
+                    limits.unpacked
+                ),
+            },
+        })?,
     };
-    file.write_all(&buffer[..in_buffer]).map_err(|cause| no_room(path, &cause))?;
-    Ok((file, ended))
+    Ok((file, pumped))
 }
 
 /// Whether a stream that begins so can be anything ketcd reads; an endless stream of anything else is not waited for.
@@ -116,7 +123,8 @@ fn recognise(beginning: &[u8]) -> bool {
         || !beginning.contains(&0)
 }
 
-fn no_room(path: &str, cause: &io::Error) -> Error {
+/// The error of a file that has no room for what is unpacked.
+pub(super) fn no_room(path: &str, cause: &io::Error) -> Error {
     let directory = tempfile::env::temp_dir();
     Error::Format {
         path: path.to_owned(),

@@ -1,10 +1,12 @@
 //! The index of one file as a message, column by column, to be kept without the file's values.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use prost::Message;
 
 use super::builder::group_by_key;
-use super::{Image, Layer, Version, Versions};
+use super::{Image, Layer, Version, Versions, Volatile};
 use crate::{Origin, Revision, RevisionSpan};
 
 /// An index whose values lie in one file.
@@ -92,8 +94,8 @@ impl Versions {
         }
     }
 
-    /// The index that was kept of a file with these bytes; `None` where it cannot be of them.
-    pub(crate) fn of_kept(kept: KeptVersions, image: Bytes) -> Option<Self> {
+    /// The index that was kept of a file with these bytes; `None` where it cannot be of them. If they are still being written, `volatile` gives values.
+    pub(crate) fn of_kept(kept: KeptVersions, image: Bytes, volatile: Option<Arc<dyn Volatile>>) -> Option<Self> {
         let count = kept.main.len();
         let columns = [
             kept.create_revision.len(),
@@ -153,7 +155,7 @@ impl Versions {
         let runs = |runs: &[i64]| runs.chunks_exact(2).map(|run| (run[0], run[1])).collect();
         let (by_key, key_versions) = group_by_key(&versions, keys);
         Some(Self {
-            images: vec![Image { bytes: image, volatile: None }],
+            images: vec![Image { bytes: image, volatile }],
             layers: kept.layers.iter().map(layer).collect(),
             versions,
             key_bytes: kept.key_bytes,

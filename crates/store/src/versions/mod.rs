@@ -97,7 +97,7 @@ impl Version {
 #[derive(Default)]
 struct Image {
     bytes: Bytes,
-    /// Where the bytes are a mapped file that another process writes.
+    /// Where the bytes are a mapped file that is being written.
     volatile: Option<Arc<dyn Volatile>>,
 }
 

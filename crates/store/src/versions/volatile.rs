@@ -1,4 +1,5 @@
-//! Bytes that another process writes while they are read: a value is believed only as far as its entry still stands around it.
+//! Bytes that are written while they are read. Of those that another process writes a value is believed only as far as its entry still stands around it;
+//! for those that we unpack ourselves it is waited.
 
 use std::ops::Range;
 
@@ -6,7 +7,7 @@ use bytes::Bytes;
 
 use crate::Result;
 
-/// A file that another process writes.
+/// A file that is written.
 pub(crate) trait Volatile: std::fmt::Debug + Send + Sync {
     /// Whether the entry is still where it was indexed.
     fn is_intact(&self, entry: &Entry<'_>) -> bool;
@@ -15,7 +16,7 @@ pub(crate) trait Volatile: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// It is not in the file any more.
+    /// It is not in the file any more, or cannot be had: [`crate::Error::Format`] says the former.
     fn value(&self, entry: &Entry<'_>) -> Result<Bytes>;
 }
 

@@ -1,6 +1,7 @@
 //! The index that is kept of a database: the same answers, of the same file alone.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ketcd_store::load::{Cache, Limits, open_within};
@@ -78,9 +79,47 @@ fn no_index_is_believed_of_another_file_or_kept_of_a_damaged_one() {
         assert!(read(&file, cache).1 == events);
         assert!(fs::read(&index).unwrap() == sound, "it was not made anew");
     }
+}
 
-    // A file that is compressed has its index nowhere.
-    let packed = folder.path().join("db.zst");
-    fs::write(&packed, zstd::encode_all(&whole[..], 1).unwrap()).unwrap();
-    assert!(read(&packed, cache).1 == events && kept(cache).len() == 1);
+#[test]
+fn a_compressed_file_is_unpacked_while_its_kept_index_is_read() {
+    let whole = decompressed("k136-story/snapshot.db.zst");
+    let gzip = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&whole).unwrap();
+        encoder.finish().unwrap()
+    };
+    for (name, packed) in [("db.zst", zstd::encode_all(&whole[..], 1).unwrap()), ("db.gz", gzip)] {
+        let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (file, cache) = (folder.path().join(name), cache.path());
+        fs::write(&file, &packed).unwrap();
+        let (first, events) = read(&file, cache);
+        let [index] = &kept(cache)[..] else { panic!("{name}: {:?}", kept(cache)) };
+        let made = fs::metadata(index).unwrap().modified().unwrap();
+        let (again, same) = read(&file, cache);
+        assert!(events == same && alive(&*first, At::Newest) == alive(&*again, At::Newest), "{name}");
+        assert_eq!(wait(first.status()).unwrap(), wait(again.status()).unwrap());
+        assert_eq!(fs::metadata(index).unwrap().modified().unwrap(), made, "{name} was read anew");
+
+        // One that ends early is another file, and read as far as it goes.
+        fs::write(&file, &packed[..packed.len() - 16]).unwrap();
+        assert!(!read(&file, cache).0.damage().is_empty());
+    }
+}
+
+/// The checksum is computed while a file is unpacked; it counts as it does of a plain one.
+#[test]
+fn a_compressed_snapshot_is_held_against_its_checksum() {
+    let mut whole = decompressed("k136-story/snapshot.db.zst");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("db.zst");
+    let damage = |data: &[u8]| {
+        fs::write(&file, zstd::encode_all(data, 1).unwrap()).unwrap();
+        let source = open_within(&[file.to_str().unwrap().to_owned()], &Limits::default(), &|_| None).unwrap();
+        source.late_damage()
+    };
+    assert_eq!(damage(&whole), Vec::<String>::new());
+    let last = whole.len() - 1;
+    whole[last] ^= 1;
+    assert!(damage(&whole)[0].contains("SHA-256"), "{:?}", damage(&whole));
 }

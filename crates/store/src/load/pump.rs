@@ -1,0 +1,170 @@
+//! Copies a stream into a file on several threads: one reads, which mostly is to decompress, one writes, one computes the SHA-256.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// What is read, written and hashed at once.
+pub(super) const PIECE: usize = 1 << 20;
+
+/// Pieces that wait for a thread.
+const AHEAD: usize = 4;
+
+/// The length of the SHA-256 that a snapshot ends with.
+const CHECKSUM: usize = 32;
+
+/// Where a stream goes.
+pub(super) struct Pump<'p> {
+    /// It is written from its position on.
+    pub file: &'p File,
+    /// Whether a checksum may be at the end.
+    pub hashes: bool,
+    /// The most bytes that are taken.
+    pub most: u64,
+    /// Gets how many bytes are in the file, as they come.
+    pub written: &'p (dyn Fn(u64) + Sync),
+}
+
+/// How a stream came out.
+#[derive(Debug, Default)]
+pub(super) struct Pumped {
+    /// Why reading ended early, if it did.
+    pub ended: Option<io::Error>,
+    /// The SHA-256 of all bytes but the last 32.
+    pub digest: Option<[u8; CHECKSUM]>,
+}
+
+/// Why a stream was given up.
+#[derive(Debug)]
+pub(super) enum GivenUp {
+    TooLong,
+    Unwritten(io::Error),
+}
+
+impl Pump<'_> {
+    /// Copies `first` and what follows it in `from`.
+    pub(super) fn run(&self, first: Piece, from: &mut impl Read) -> Result<Pumped, GivenUp> {
+        thread::scope(|scope| {
+            let (to_file, pieces) = sync_channel(AHEAD);
+            let writer = scope.spawn(|| self.write(pieces));
+            let hasher = self.hashes.then(|| {
+                let (to_hash, pieces) = sync_channel(AHEAD);
+                (to_hash, scope.spawn(|| digest(pieces)))
+            });
+            let (mut piece, mut length) = (first, 0);
+            let ended = loop {
+                length += piece.bytes.len() as u64;
+                if length > self.most {
+                    return Err(GivenUp::TooLong);
+                }
+                let bytes = Bytes::from(piece.bytes);
+                // A thread that is gone says why when it is joined.
+                let is_sent = to_file.send(bytes.clone()).is_ok();
+                hasher.iter().for_each(|(to_hash, _)| drop(to_hash.send(bytes.clone())));
+                match piece.end {
+                    _ if !is_sent => break None,
+                    Some(end) => break end.err(),
+                    None => piece = Piece::read(from),
+                }
+            };
+            drop(to_file);
+            writer.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off"))).map_err(GivenUp::Unwritten)?;
+            let digest = hasher.and_then(|(to_hash, thread)| {
+                drop(to_hash);
+                thread.join().ok()
+            });
+            Ok(Pumped { ended, digest })
+        })
+    }
+
+    fn write(&self, pieces: Receiver<Bytes>) -> io::Result<()> {
+        let (mut file, mut length) = (self.file, 0);
+        for piece in pieces {
+            file.write_all(&piece)?;
+            length += piece.len() as u64;
+            (self.written)(length);
+        }
+        Ok(())
+    }
+}
+
+/// The SHA-256 of all but the last bytes, which are the checksum if there is one.
+fn digest(pieces: Receiver<Bytes>) -> [u8; CHECKSUM] {
+    let (mut hash, mut last) = (Sha256::new(), Vec::new());
+    for piece in pieces {
+        let beginning = piece.len().saturating_sub(CHECKSUM);
+        let known = (last.len() + piece.len()).saturating_sub(CHECKSUM).min(last.len());
+        hash.update(&last[..known]);
+        last.drain(..known);
+        hash.update(&piece[..beginning]);
+        last.extend_from_slice(&piece[beginning..]);
+    }
+    hash.finalize().into()
+}
+
+/// A part of a stream.
+pub(super) struct Piece {
+    pub bytes: Vec<u8>,
+    /// How the stream ended, if it did.
+    pub end: Option<io::Result<()>>,
+}
+
+impl Piece {
+    /// Reads the next one, shorter than [`PIECE`] only at the end.
+    pub(super) fn read(from: &mut impl Read) -> Self {
+        let mut bytes = vec![0; PIECE];
+        let mut length = 0;
+        let end = loop {
+            match from.read(&mut bytes[length..]) {
+                Ok(0) => break Some(Ok(())),
+                Ok(read) => length += read,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => break Some(Err(cause)),
+            }
+            if length == PIECE {
+                break None;
+            }
+        };
+        bytes.truncate(length);
+        Self { bytes, end }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, SeekFrom};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_is_copied_is_hashed_without_its_last_bytes() {
+        for length in [0, 5, 31, 32, 33, PIECE - 1, PIECE, PIECE + 1, PIECE + 31, PIECE + 32, 3 * PIECE + 40] {
+            let data: Vec<u8> = (0..length).map(|index| (index * 7 + index / 251) as u8).collect();
+            let mut file = tempfile::tempfile().unwrap();
+            let written = AtomicU64::new(0);
+            let pump = Pump { file: &file, hashes: true, most: u64::MAX, written: &|upto| written.store(upto, Ordering::Relaxed) };
+            let mut from = &data[..];
+            let pumped = pump.run(Piece::read(&mut from), &mut from).unwrap();
+            assert!(pumped.ended.is_none());
+            assert_eq!(pumped.digest.unwrap()[..], Sha256::digest(&data[..length.saturating_sub(CHECKSUM)])[..], "{length}");
+            assert_eq!(written.into_inner(), length as u64);
+            let mut copied = Vec::new();
+            file.seek(SeekFrom::Start(0)).unwrap();
+            file.read_to_end(&mut copied).unwrap();
+            assert!(copied == data, "{length}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_taken_than_asked_for() {
+        let file = tempfile::tempfile().unwrap();
+        let pump = Pump { file: &file, hashes: false, most: 1000, written: &|_| {} };
+        let mut from = &[0; 1001][..];
+        assert!(matches!(pump.run(Piece::read(&mut from), &mut from), Err(GivenUp::TooLong)));
+    }
+}
