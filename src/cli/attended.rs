@@ -90,6 +90,13 @@ impl Attended {
     }
 }
 
+/// Says where a walk ends that ends somewhere.
+fn begin_walk(from: Revision, until: Until) {
+    if let Until::Revision(to) = until {
+        progress::walk(from, to);
+    }
+}
+
 impl Source for Attended {
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(self.interrupt.or_end(self.inner.status()))
@@ -140,10 +147,12 @@ impl Source for Attended {
     }
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        begin_walk(from, until);
         self.counted(self.inner.watch(keys, from, until))
     }
 
     fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        begin_walk(from, until);
         self.counted(self.inner.watch_ranges(ranges, from, until))
     }
 

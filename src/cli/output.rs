@@ -198,6 +198,7 @@ impl Format {
 
 /// Writes an error as one line on standard error, and below it the commands that help, each as it is to be copied.
 pub(super) fn report_error(error: &Error) {
+    progress::end();
     note(&format!("error: {error}"));
     for command in error.commands_to_copy() {
         let _ = writeln!(io::stderr(), "    {}", visible(command));

@@ -1,11 +1,13 @@
-//! How far a reading has come, on a terminal, once it lasts longer than a second.
+//! How far a reading has come, on a terminal, once it lasts longer than a second: what is read, how much of it, and how long the rest will take.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ketcd_store::Revision;
+
+use crate::render::visible::visible;
 
 /// A reading is not mentioned before.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -20,18 +22,38 @@ struct Progress {
     bytes: AtomicU64,
     /// The revision that a walk over the history has reached; 0 before it begins.
     revision: AtomicI64,
+    /// The walk at hand, if it is known where it ends.
+    walk: Mutex<Option<Walk>>,
+    /// What goes on before the first value is read.
+    beginning: String,
     /// Held while something is drawn, so that nothing is drawn after the end.
     is_over: Mutex<bool>,
 }
 
-/// Begins to show progress on standard error, if that is a terminal. Must be called on a tokio runtime.
-pub(super) fn start() {
+/// A walk over revisions.
+#[derive(Clone, Copy)]
+struct Walk {
+    from: Revision,
+    to: Revision,
+    begun: Instant,
+}
+
+/// Begins to show progress on standard error, if that is a terminal and it was not begun before: first `beginning`, until a value is read. Must be
+/// called on a tokio runtime.
+pub(super) fn start(beginning: String) {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
         bar.set_style(style);
     }
-    let values = (AtomicU64::new(0), AtomicU64::new(0));
-    let progress = Progress { bar, values: values.0, bytes: values.1, revision: AtomicI64::new(0), is_over: Mutex::new(false) };
+    let progress = Progress {
+        bar,
+        values: AtomicU64::new(0),
+        bytes: AtomicU64::new(0),
+        revision: AtomicI64::new(0),
+        walk: Mutex::new(None),
+        beginning,
+        is_over: Mutex::new(false),
+    };
     if PROGRESS.set(progress).is_err() {
         return;
     }
@@ -54,6 +76,12 @@ pub(super) fn count(bytes: usize, revision: Option<Revision>) {
     if let Some(revision) = revision {
         progress.revision.store(revision.0, Ordering::Relaxed);
     }
+}
+
+/// Begins a walk over these revisions.
+pub(super) fn walk(from: Revision, to: Revision) {
+    let Some(progress) = PROGRESS.get() else { return };
+    *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });
 }
 
 /// Shows no more: the answer comes.
@@ -79,13 +107,47 @@ impl Progress {
         if *is_over {
             return false;
         }
-        let (values, bytes) = (self.values.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
-        let at = match self.revision.load(Ordering::Relaxed) {
-            0 => String::new(),
-            revision => format!(", at revision {revision}"),
-        };
-        self.bar.set_message(format!("{} values read, {}{at}", HumanCount(values), HumanBytes(bytes)));
+        self.bar.set_message(self.message());
         self.bar.tick();
         true
+    }
+
+    fn message(&self) -> String {
+        let (values, bytes) = (self.values.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        if values == 0 {
+            return visible(&self.beginning).into_owned();
+        }
+        let revision = Revision(self.revision.load(Ordering::Relaxed));
+        let at = match *self.walk.lock().unwrap_or_else(PoisonError::into_inner) {
+            _ if revision == Revision(0) => String::new(),
+            Some(walk) => walk.words(revision, walk.begun.elapsed()),
+            None => format!(", at revision {revision}"),
+        };
+        format!("{} values read, {}{at}", HumanCount(values), HumanBytes(bytes))
+    }
+}
+
+impl Walk {
+    /// Where it is after so long, and how long the rest will take.
+    fn words(&self, at: Revision, elapsed: Duration) -> String {
+        let (done, all) = ((at.0 - self.from.0).max(0) as f64, (self.to.0 - self.from.0).max(1) as f64);
+        let left = (done > 0.0).then(|| elapsed.mul_f64((all - done).max(0.0) / done)).filter(|_| elapsed >= PATIENCE);
+        let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
+        format!(", at revision {at} of {}{left}", self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_says_how_long_the_rest_takes() {
+        let walk = Walk { from: Revision(100), to: Revision(500), begun: Instant::now() };
+        assert_eq!(walk.words(Revision(200), Duration::from_secs(10)), ", at revision 200 of 500, 30 seconds left");
+        assert_eq!(walk.words(Revision(500), Duration::from_secs(40)), ", at revision 500 of 500, 0 seconds left");
+        // Too early to tell.
+        assert_eq!(walk.words(Revision(110), Duration::from_millis(10)), ", at revision 110 of 500");
+        assert_eq!(walk.words(Revision(50), Duration::from_secs(5)), ", at revision 50 of 500");
     }
 }

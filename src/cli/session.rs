@@ -82,11 +82,16 @@ impl Session {
         if let Some(config) = args.encryption_config.as_deref().filter(|_| !args.unattended) {
             cautions::of_key("--encryption-config", config);
         }
-        let (source, newest_stamp) = open_source(args)?;
-        let interrupt = Interrupt::default();
-        if !args.unattended {
-            progress::start();
+        // A live etcd may ask for a password first.
+        if let ([first, more @ ..], false) = (&args.files[..], args.unattended || args.names_live_etcd()) {
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            progress::start(format!("opening {first}{more}"));
         }
+        let (source, newest_stamp) = open_source(args)?;
+        if !args.unattended {
+            progress::start("waiting for etcd".to_owned());
+        }
+        let interrupt = Interrupt::default();
         Ok(Self {
             source: Box::new(Attended::new(source, interrupt.clone())),
             interrupt,

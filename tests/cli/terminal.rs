@@ -163,3 +163,20 @@ fn the_first_page_fits_a_small_terminal_and_its_examples_are_commands() {
         assert!(help.lines().any(|line| line == heading), "{heading}");
     }
 }
+
+/// A reading of more than a second says on a terminal what it waits for, erases that before the answer, and says nothing into a pipe.
+#[test]
+fn what_takes_long_is_said_on_a_terminal_alone() {
+    let slowly = |tail: &str| {
+        let words = format!("(sleep 2; cat {}) | {} -f - ls nodes {tail}", capture("k136-story"), env!("CARGO_BIN_EXE_ketcd"));
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &words]);
+        shell
+    };
+    let (text, status) = crate::pty::all_of(80, &mut slowly(""));
+    let answer = text.find("NAME").unwrap_or_else(|| panic!("{status}: {text}"));
+    let said = text[..answer].rfind("opening -, ").unwrap_or_else(|| panic!("{text}"));
+    assert!(text[said..answer].contains("\u{1b}[2K"), "it is erased: {text:?}");
+    let (text, _) = crate::pty::all_of(80, &mut slowly("2>&1 | cat"));
+    assert!(text.starts_with("NAME") && !text.contains("opening"), "{text}");
+}

@@ -9,8 +9,15 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// Runs `command` with standard output and standard error on a terminal of so many columns; returns all that it wrote and how it ended.
+/// Runs `command` with standard output and standard error on a terminal of so many columns; returns what it wrote, without lines of progress that were
+/// erased again, and how it ended.
 pub(crate) fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+    let (text, status) = all_of(columns, command);
+    (what_stays(&text), status)
+}
+
+/// The same with all that it wrote.
+pub(crate) fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -28,10 +35,9 @@ pub(crate) fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     while let Ok(read @ 1..) = controller.read(&mut piece) {
         bytes.extend_from_slice(&piece[..read]);
     }
-    (what_stays(&String::from_utf8(bytes).unwrap()), child.wait().unwrap())
+    (String::from_utf8(bytes).unwrap(), child.wait().unwrap())
 }
 
-/// Without the lines of progress that were erased again.
 fn what_stays(text: &str) -> String {
     const ERASE_LINE: &str = "\x1b[2K";
     let stays = |line: &str| line.rsplit(ERASE_LINE).next().unwrap_or_default().to_owned();
