@@ -97,6 +97,8 @@ async fn commands(client: &mut Client) -> Vec<String> {
     let middle = revision / 2;
     [
         "status".to_owned(),
+        "triage".to_owned(),
+        "usage".to_owned(),
         format!("get {pod} -o yaml"),
         format!("get {pod} -o yaml --rev {middle}"),
         format!("history {pod}"),

@@ -50,6 +50,7 @@ mod stories;
 mod subjects;
 mod termination;
 mod triage;
+mod usage;
 mod well_known;
 mod with_config;
 

@@ -37,6 +37,7 @@ pub mod timeline;
 pub mod tree;
 pub mod triage;
 pub mod trouble;
+pub mod usage;
 pub mod value;
 pub mod visible;
 pub mod watch;

@@ -283,7 +283,7 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let line = format!("etcd  {}", parts.join("; "));
-    let command = format!("{} status", program::name());
+    let command = format!("{} usage", program::name());
     let width = page.width.unwrap_or(WIDTH);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));

@@ -167,9 +167,8 @@ pub fn command(finding: &Finding) -> String {
     let Some(subject) = finding.subjects.first() else { return String::new() };
     let (ketcd, address) = (program::name(), name(subject));
     match finding.trouble.kind {
-        TroubleKind::EtcdAlarm | TroubleKind::MemberSilent | TroubleKind::MemberBehind | TroubleKind::DatabaseNearQuota => {
-            format!("{ketcd} status")
-        }
+        TroubleKind::EtcdAlarm | TroubleKind::MemberSilent | TroubleKind::MemberBehind => format!("{ketcd} status"),
+        TroubleKind::DatabaseNearQuota => format!("{ketcd} usage"),
         TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
         TroubleKind::NodeSilent
         | TroubleKind::NodeNotReady

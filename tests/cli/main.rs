@@ -39,3 +39,4 @@ mod triage;
 #[path = "../support/data_dir.rs"]
 mod unpack;
 mod unreadable;
+mod usage;

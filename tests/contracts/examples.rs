@@ -146,6 +146,14 @@ fn troubles() {
 }
 
 #[test]
+fn usages() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        check(from, "usage -o json", "Usage", code(from, 0));
+        check(from, "usage -o ndjson", "Row", code(from, 0));
+    }
+}
+
+#[test]
 fn listings() {
     for from in SOURCES.into_iter().chain([From::Objects]) {
         check(from, "ls --all -A -o json", "List", code(from, 0));

@@ -14,6 +14,7 @@ pub mod state;
 mod step;
 pub mod timeline;
 pub mod trouble;
+pub mod usage;
 
 pub use actor::{Actor, ActorFrom, actor};
 pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};

@@ -12,6 +12,7 @@ mod excerpt;
 mod fault;
 mod go_text;
 mod go_time;
+mod managers;
 mod masking;
 mod raw_json;
 mod served;

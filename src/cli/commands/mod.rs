@@ -25,6 +25,7 @@ mod status;
 mod timeline;
 mod tree;
 mod triage;
+mod usage;
 mod watch;
 
 use std::io::Write;
@@ -62,6 +63,7 @@ pub(super) enum Command {
     Timeline(timeline::TimelineArgs),
     Tree(tree::TreeArgs),
     Triage(triage::TriageArgs),
+    Usage(usage::UsageArgs),
     Watch(watch::WatchArgs),
     #[command(flatten)]
     Refused(refused::Refused),
@@ -102,6 +104,7 @@ impl Command {
             | Self::Status(_)
             | Self::Timeline(_)
             | Self::Triage(_)
+            | Self::Usage(_)
             | Self::Watch(_) => true,
             Self::Blame(_)
             | Self::Completion(_)
@@ -182,6 +185,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Describe(args) => describe::run(&session, args, out).await,
         Command::Tree(args) => tree::run(&session, args, out).await,
         Command::Triage(_) => triage::run(&session, out).await,
+        Command::Usage(args) => usage::run(&session, args, out).await,
         Command::Status(args) => status::run(&session, args, out).await,
         Command::Report(args) => report::run(&session, args, out).await,
         Command::Watch(args) => watch::run(&session, args, out).await,

@@ -24,7 +24,7 @@ use super::session::Session;
 pub(super) use changes::changed;
 pub(super) use kinds::reads;
 pub(super) use since::date_loops;
-pub(super) use storage::storage;
+pub(super) use storage::{resource, storage};
 
 /// So many ReplicaSets are read one by one; of more, all are.
 const ONE_BY_ONE: usize = 200;

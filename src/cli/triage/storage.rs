@@ -70,12 +70,12 @@ async fn writes(session: &Session, at: Revision, now: Timestamp) -> Result<Optio
     Ok(Some(sum))
 }
 
-/// The resource that a key is of, as `ls` calls it.
-fn resource(prefix: &str, key: &[u8], kinds: &Kinds) -> String {
+/// The resource that a key is of: the plural, of custom kinds with its group.
+pub(in crate::cli) fn resource(prefix: &str, key: &[u8], kinds: &Kinds) -> String {
     match RegistryKey::parse(prefix, key, kinds) {
         RegistryKey::Object(object) => match object.resource {
             Resource::Known(kind) => kind.plural.to_string(),
-            Resource::Unlisted { plural, .. } => plural.to_owned(),
+            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
         },
         RegistryKey::Special(name) => name.split('/').next().unwrap_or(name).to_owned(),
         RegistryKey::Foreign => "keys of others".to_owned(),

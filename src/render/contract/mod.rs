@@ -18,6 +18,7 @@ pub mod status;
 pub mod timeline;
 pub mod tree;
 pub mod triage;
+pub mod usage;
 pub mod watch;
 pub mod with_config;
 

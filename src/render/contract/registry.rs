@@ -5,7 +5,9 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{blame, change, decode, describe, diff, encryption, export, extract, listing, plugins, status, timeline, tree, triage, watch};
+use super::{
+    blame, change, decode, describe, diff, encryption, export, extract, listing, plugins, status, timeline, tree, triage, usage, watch,
+};
 use crate::render::explanation;
 
 /// A command's machine output and the version of its schema.
@@ -40,6 +42,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<timeline::Timelines<'_>>("timeline", 1),
     Contract::new::<tree::Trees>("tree", 1),
     Contract::new::<triage::Triage<'_>>("triage", 1),
+    Contract::new::<usage::Usages<'_>>("usage", 1),
     Contract::new::<watch::Watched<'_>>("watch", 1),
 ];
 

@@ -1,0 +1,334 @@
+//! `usage`: what fills etcd and who writes so much, a section for each way to look at it.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::duration;
+use super::status::bytes;
+use super::style::{FAINT, PLAIN, STRONG, paint};
+use super::table::write_aligned;
+use ketcd_history::clock::Dated;
+use ketcd_history::usage::{LargestField, Remains, Sum};
+use ketcd_store::{Revision, SourceStatus};
+
+/// Rows of a section, where not all are asked for.
+const ROWS: usize = 8;
+/// Of sums, those with the most changes and as many of the largest.
+const MOST: usize = 6;
+
+/// Sums by field manager.
+pub type Managers = Vec<(String, Sum)>;
+
+/// A large object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Large {
+    /// Its address.
+    pub name: String,
+    /// Bytes of its value.
+    pub bytes: u64,
+    /// The field that makes it large; `None` where it cannot be decoded, and of Secrets.
+    pub field: Option<LargestField>,
+}
+
+/// Objects that a controller left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Their kind.
+    pub kind: String,
+    /// The kind of their owner; empty where they have none.
+    pub owner: String,
+    /// Why they are only left behind.
+    pub reason: Remains,
+    /// How many.
+    pub objects: u64,
+    /// Bytes of their values.
+    pub bytes: u64,
+}
+
+/// All that `usage` shows.
+pub struct UsagePage {
+    /// The source's own word.
+    pub source: SourceStatus,
+    /// The revisions of the span: after the first, up to the second.
+    pub span: (Revision, Revision),
+    /// Their times.
+    pub times: Option<(Dated, Dated)>,
+    /// All of it.
+    pub total: Sum,
+    /// Keys, and bytes of their values where they are known, at the begin of the span.
+    pub before: (u64, Option<u64>),
+    /// Whether values were read, so that bytes are known.
+    pub has_bytes: bool,
+    /// How many versions the database holds about, where growth is to be estimated from its size.
+    pub stored: Option<u64>,
+    /// How many revisions, at least, no version shows, where versions were counted: of keys that came and went between.
+    pub unseen: Option<u64>,
+    /// Of so many writes one was compared with what it replaced; 0 where none was.
+    pub compared_every: u64,
+    /// The quota, where it is known or was given.
+    pub quota: Option<u64>,
+    /// By resource.
+    pub resources: Vec<(String, Sum)>,
+    /// By namespace.
+    pub namespaces: Vec<(String, Sum)>,
+    /// By field manager; `None` where no values were read.
+    pub managers: Option<Managers>,
+    /// The busiest keys.
+    pub keys: Vec<(String, Sum)>,
+    /// The largest objects.
+    pub largest: Vec<Large>,
+    /// What controllers left behind.
+    pub left: Vec<Left>,
+    /// Whether all rows are shown.
+    pub is_wide: bool,
+}
+
+impl UsagePage {
+    /// Seconds of the span.
+    pub fn seconds(&self) -> Option<f64> {
+        self.times.map(|(from, to)| duration::seconds_between(from, to)).filter(|seconds| *seconds > 0.0)
+    }
+
+    /// Bytes by which what is live grows in an hour; `None` where they or times are not known. Without values it is the growth in keys times the mean size.
+    pub fn live_growth(&self) -> Option<f64> {
+        let grown = match self.before.1 {
+            Some(before) => self.total.live_bytes as f64 - before as f64,
+            None => (self.total.keys as f64 - self.before.0 as f64) * self.mean_size()?,
+        };
+        Some(grown * 3600.0 / self.seconds()?)
+    }
+
+    /// Bytes that are written in an hour; without values, the writes times the mean size.
+    pub fn written_growth(&self) -> Option<f64> {
+        let written = if self.has_bytes { self.total.written_bytes as f64 } else { self.total.writes as f64 * self.mean_size()? };
+        Some(written * 3600.0 / self.seconds()?)
+    }
+
+    /// The mean size of a version by the size of the database, in bytes, keys and pages included; `None` where values were read or it has no size.
+    fn mean_size(&self) -> Option<f64> {
+        let stored = self.stored.filter(|stored| *stored > 0 && self.source.in_use_bytes > 0)?;
+        Some(self.source.in_use_bytes as f64 / stored as f64)
+    }
+
+    /// Days until what is live has filled the quota, as it grows now; `None` where that is not known, and where it does not grow.
+    pub fn days_to_quota(&self) -> Option<f64> {
+        let room = self.quota?.saturating_sub(self.source.in_use_bytes) as f64;
+        let growth = self.live_growth().filter(|growth| *growth > 0.0)?;
+        Some(room / growth / 24.0)
+    }
+
+    /// How many times as large the history is as what is live.
+    pub fn history_to_live(&self) -> Option<f64> {
+        (self.has_bytes && self.total.live_bytes > 0).then_some(self.total.written_bytes as f64 / self.total.live_bytes as f64)
+    }
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// The stream's.
+pub fn page(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+    head(page, out)?;
+    sums(page, "RESOURCE", &page.resources, out)?;
+    sums(page, "NAMESPACE", &page.namespaces, out)?;
+    if let Some(managers) = &page.managers {
+        by_manager(page, managers, out)?;
+    }
+    by_key(page, out)?;
+    largest(page, out)?;
+    left(page, out)?;
+    writeln!(out)?;
+    foot(page).iter().try_for_each(|line| writeln!(out, "{}", paint(FAINT, line)))
+}
+
+/// What the reader must know of the figures.
+fn foot(page: &UsagePage) -> Vec<String> {
+    let mut lines = Vec::new();
+    if page.has_bytes {
+        lines.push("IDLE: of the updates, those that changed nothing but timestamps and managedFields".to_owned());
+        if page.compared_every > 1 {
+            lines[0].push_str(&format!("; 1 of {} was looked at", page.compared_every));
+        }
+    } else {
+        if let Some(unseen) = page.unseen.filter(|unseen| *unseen > 0) {
+            lines.push(format!("{unseen} revisions or more are not among them: of keys that were made and deleted in between"));
+        }
+        lines.push("counted by keys and versions; --full reads the values too, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
+    }
+    lines
+}
+
+/// How much was written, how that compares with what is there, and where it leads.
+fn head(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+    let lines = [Some(("written", written(page))), Some(("live", live(page))), idle_part(page).map(|text| ("idle", text))];
+    let lines = lines.into_iter().chain([growth(page).map(|text| ("growth", text)), database(page).map(|text| ("database", text))]);
+    lines.flatten().try_for_each(|(what, text)| {
+        let style = if what == "written" { STRONG } else { PLAIN };
+        writeln!(out, "{what:<10}{}", paint(style, text))
+    })
+}
+
+fn written(page: &UsagePage) -> String {
+    let ((from, to), total) = (page.span, page.total);
+    let size = if page.has_bytes { format!(", {}", bytes(total.written_bytes)) } else { String::new() };
+    let rate = |seconds: f64| format!(", {:.1} a second for {}", total.changes() as f64 / seconds, duration::length(seconds.round()));
+    let rate = page.seconds().map_or(String::new(), rate);
+    let revisions = if from < to { format!(": revisions {} to {to}", from.after()) } else { String::new() };
+    format!("{} and {}{size}{rate}{revisions}", count(total.writes, "write"), count(total.deletions, "deletion"))
+}
+
+fn live(page: &UsagePage) -> String {
+    let keys = count(page.total.keys, "key");
+    let size = if page.has_bytes { format!(", {}", bytes(page.total.live_bytes)) } else { String::new() };
+    let history = page.history_to_live().map_or(String::new(), |times| format!("; {times:.1} times as much was written"));
+    format!("{keys}{size}{history}")
+}
+
+fn idle_part(page: &UsagePage) -> Option<String> {
+    let Sum { compared, idle, .. } = page.total;
+    let part = 100.0 * idle as f64 / compared as f64;
+    (compared > 0).then(|| format!("{part:.0} % of the updates changed nothing but timestamps and managedFields"))
+}
+
+fn growth(page: &UsagePage) -> Option<String> {
+    let (live, written) = (page.live_growth()?, page.written_growth()?);
+    let sign = if live < 0.0 { "-" } else { "" };
+    let about = if page.has_bytes { "" } else { "about " };
+    let (live, written) = (bytes(live.abs() as u64), bytes(written as u64));
+    Some(format!("{about}{sign}{live} an hour in what is live; {about}{written} an hour is written"))
+}
+
+/// The database, and when it is full.
+fn database(page: &UsagePage) -> Option<String> {
+    let size = |of: u64| bytes(of);
+    let source = &page.source;
+    let about = if page.has_bytes { "" } else { "about " };
+    let until = match (page.quota, page.days_to_quota()) {
+        (None, _) => "the quota is not known: --quota 8Gi".to_owned(),
+        (Some(quota), Some(days)) => format!("{about}{} to the quota of {}", duration::length(days * 86_400.0), size(quota)),
+        (Some(quota), None) => format!("what is live does not grow towards the quota of {}", size(quota)),
+    };
+    (source.file_bytes > 0).then(|| format!("{}, {} in use; {until}", size(source.file_bytes), size(source.in_use_bytes)))
+}
+
+fn count(of: u64, what: &str) -> String {
+    if of == 1 { format!("1 {what}") } else { format!("{of} {what}s") }
+}
+
+/// A column: its heading, and the side to which its cells are aligned.
+enum Column {
+    L(&'static str),
+    R(&'static str),
+}
+use Column::{L, R};
+
+/// The first rows of a section.
+fn first(page: &UsagePage, columns: &[Column], mut rows: Vec<Vec<String>>, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if page.is_wide { rows.len() } else { ROWS.min(rows.len()) };
+    let hidden = rows.len() - shown;
+    rows.truncate(shown);
+    section(columns, rows, hidden, out)
+}
+
+fn section(columns: &[Column], rows: Vec<Vec<String>>, hidden: usize, out: &mut dyn Write) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let heading = columns.iter().map(|column| match column {
+        L(heading) | R(heading) => (*heading).to_owned(),
+    });
+    let mut lines = vec![heading.collect::<Vec<_>>()];
+    lines.extend(rows);
+    for (place, _) in columns.iter().enumerate().filter(|(_, column)| matches!(column, R(_))) {
+        let width = lines.iter().map(|line| line[place].len()).max().unwrap_or(0);
+        lines.iter_mut().for_each(|line| line[place] = format!("{:>width$}", line[place]));
+    }
+    writeln!(out)?;
+    write_aligned(&lines, out)?;
+    if hidden > 0 {
+        writeln!(out, "{}", paint(FAINT, format!("and {hidden} more (-o wide shows all)")))?;
+    }
+    Ok(())
+}
+
+fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dyn Write) -> io::Result<()> {
+    let shown = outstanding(page, sums);
+    let rows = shown.iter().map(|(name, sum)| {
+        let mut row = vec![if name.is_empty() { "<none>".to_owned() } else { name.clone() }, sum.keys.to_string()];
+        row.extend(page.has_bytes.then(|| bytes(sum.live_bytes)));
+        row.push(sum.writes.to_string());
+        row.extend(page.has_bytes.then(|| bytes(sum.written_bytes)));
+        row.push(sum.deletions.to_string());
+        row.extend(page.has_bytes.then(|| idle(*sum)));
+        row
+    });
+    let columns: &[Column] = if page.has_bytes {
+        &[L(of), R("KEYS"), R("LIVE"), R("WRITES"), R("WRITTEN"), R("DELETED"), R("IDLE")]
+    } else {
+        &[L(of), R("KEYS"), R("WRITES"), R("DELETED")]
+    };
+    section(columns, rows.collect(), sums.len() - shown.len(), out)
+}
+
+/// Of many sums those with the most changes and the largest, in their order.
+fn outstanding<'p>(page: &UsagePage, sums: &'p [(String, Sum)]) -> Vec<&'p (String, Sum)> {
+    let mut largest: Vec<usize> = (0..sums.len()).collect();
+    largest.sort_by_key(|&place| Reverse(size(page, &sums[place].1)));
+    largest.truncate(MOST);
+    let stands_out = |place: &usize| page.is_wide || sums.len() <= ROWS || *place < MOST || largest.contains(place);
+    (0..sums.len()).filter(stands_out).map(|place| &sums[place]).collect()
+}
+
+fn size(page: &UsagePage, sum: &Sum) -> u64 {
+    if page.has_bytes { sum.live_bytes } else { sum.keys }
+}
+
+/// The part of the updates that changed nothing but timestamps and managedFields.
+fn idle(sum: Sum) -> String {
+    if sum.compared == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * sum.idle as f64 / sum.compared as f64) }
+}
+
+fn by_manager(page: &UsagePage, managers: &[(String, Sum)], out: &mut dyn Write) -> io::Result<()> {
+    let rows = managers.iter().map(|(name, sum)| {
+        let name = if name.is_empty() { "<none>".to_owned() } else { name.clone() };
+        vec![name, sum.writes.to_string(), bytes(sum.written_bytes), idle(*sum)]
+    });
+    first(page, &[L("FIELD MANAGER"), R("WRITES"), R("WRITTEN"), R("IDLE")], rows.collect(), out)
+}
+
+fn by_key(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+    let rows = page.keys.iter().map(|(name, sum)| {
+        let mut row = vec![name.clone(), sum.writes.to_string()];
+        row.extend(page.has_bytes.then(|| bytes(sum.written_bytes)));
+        row.push(sum.deletions.to_string());
+        row.extend(page.has_bytes.then(|| idle(*sum)));
+        row
+    });
+    let columns: &[Column] = if page.has_bytes {
+        &[L("BUSIEST"), R("WRITES"), R("WRITTEN"), R("DELETED"), R("IDLE")]
+    } else {
+        &[L("BUSIEST"), R("WRITES"), R("DELETED")]
+    };
+    first(page, columns, rows.collect(), out)
+}
+
+fn largest(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+    let part = |field: &LargestField| format!("{:.0} %", 100.0 * field.bytes as f64 / (field.of as f64).max(1.0));
+    let rows = page.largest.iter().map(|large| {
+        let (part, path) = large.field.as_ref().map_or(("-".to_owned(), String::new()), |field| (part(field), field.path.clone()));
+        vec![large.name.clone(), bytes(large.bytes), part, path]
+    });
+    first(page, &[L("LARGEST"), R("LIVE"), R("OF IT"), L("FIELD")], rows.collect(), out)
+}
+
+fn left(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+    let rows = page.left.iter().map(|left| {
+        let owner = if left.owner.is_empty() { "<none>".to_owned() } else { left.owner.clone() };
+        let why = match left.reason {
+            Remains::Ended => "ended",
+            Remains::Superseded => "of an earlier rollout",
+        };
+        vec![left.kind.clone(), owner, left.objects.to_string(), bytes(left.bytes), why.to_owned()]
+    });
+    first(page, &[L("LEFT BEHIND"), L("OWNER"), R("OBJECTS"), R("LIVE"), L("WHY")], rows.collect(), out)
+}
