@@ -64,12 +64,40 @@ pub struct StorageFacts {
 pub struct Writes {
     /// How long that was, in seconds.
     pub seconds: f64,
+    /// Changes of keys; where nothing else is known, revisions, of which each is one change at least.
+    pub changes: u64,
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// By resource, the most changes first; none where only their number is known.
+    pub by_resource: Vec<(String, Part)>,
+    /// By the field manager that managedFields show, the most changes first.
+    pub by_manager: Vec<(String, Part)>,
+    /// By how many keys and bytes what is there grew; bytes only where versions before can be read.
+    pub grown: Option<(i64, Option<i64>)>,
+}
+
+impl Writes {
+    /// Of which only the number is known.
+    pub fn of_number(seconds: f64, changes: u64) -> Self {
+        Self { seconds, changes, bytes: 0, by_resource: Vec::new(), by_manager: Vec::new(), grown: None }
+    }
+}
+
+/// A part of what was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
     /// Changes of keys.
     pub changes: u64,
     /// Bytes of the values written.
     pub bytes: u64,
-    /// Changes and bytes by resource, the most changes first; none where only their number is known.
-    pub by_resource: Vec<(String, u64, u64)>,
+}
+
+impl Part {
+    /// Adds another.
+    pub fn add(&mut self, other: Self) {
+        self.changes += other.changes;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Writes the screen.
@@ -283,21 +311,43 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let line = format!("etcd  {}", parts.join("; "));
-    let command = format!("{} usage", program::name());
+    let command = commanded(page, format!("{} usage", program::name()));
     let width = page.width.unwrap_or(WIDTH);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));
     writeln!(out, "{}{gap}{}", visible(&line), paint(style::FAINT, command))?;
-    writes.iter().try_for_each(|writes| writeln!(out, "      {}", visible(&written(writes))))
+    let lines = writes.iter().flat_map(|writes| [Some(written(writes)), by_whom(writes), grown(writes)]).flatten();
+    lines.into_iter().try_for_each(|line| writeln!(out, "      {}", visible(&line)))
 }
 
-/// `1,203 writes in 15m (1.3/s, 2.1 MiB), most by leases 61 %, pods 20 %`.
+/// `1203 writes in 15m (1.3/s, 2.1 MiB): leases 61 %, pods 20 %`.
 fn written(writes: &Writes) -> String {
     let rate = writes.changes as f64 / writes.seconds.max(1.0);
     let size = if writes.bytes > 0 { format!(", {}", bytes(writes.bytes)) } else { String::new() };
-    let part = |count: u64| 100 * count / writes.changes.max(1);
-    let most = writes.by_resource.iter().take(3).map(|(resource, count, _)| format!("{resource} {} %", part(*count)));
-    let most = most.collect::<Vec<_>>().join(", ");
-    let most = if most.is_empty() { String::new() } else { format!(": {most}") };
+    let most = most(writes, &writes.by_resource).map_or(String::new(), |most| format!(": {most}"));
     format!("{} writes in {} ({rate:.1}/s{size}){most}", writes.changes, duration::length(writes.seconds.round()))
+}
+
+/// `by kubelet 42 %, kube-controller-manager 31 %`.
+fn by_whom(writes: &Writes) -> Option<String> {
+    most(writes, &writes.by_manager).map(|most| format!("by {most}"))
+}
+
+/// The three of the most changes.
+fn most(writes: &Writes, parts: &[(String, Part)]) -> Option<String> {
+    let part = |(name, part): &(String, Part)| format!("{name} {} %", 100 * part.changes / writes.changes.max(1));
+    let most = parts.iter().take(3).map(part).collect::<Vec<_>>().join(", ");
+    (!most.is_empty()).then_some(most)
+}
+
+/// `growth of what is live: +3870 keys, +3.8 MiB an hour`.
+fn grown(writes: &Writes) -> Option<String> {
+    let (keys, size) = writes.grown?;
+    let an_hour = |count: i64| count as f64 * 3600.0 / writes.seconds.max(1.0);
+    let keys = format!("{:+.0} keys", an_hour(keys));
+    let size = size.map(an_hour).map_or(String::new(), |size| {
+        let sign = if size < 0.0 { '-' } else { '+' };
+        format!(", {sign}{}", bytes(size.abs() as u64))
+    });
+    Some(format!("growth of what is live: {keys}{size} an hour"))
 }

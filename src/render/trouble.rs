@@ -20,6 +20,8 @@ pub fn what(trouble: &Trouble) -> String {
     let numbers = trouble.numbers.unwrap_or_default();
     match trouble.kind {
         TroubleKind::EtcdAlarm => "alarm".to_owned(),
+        TroubleKind::MemberLeaderless => "without a leader: no writes".to_owned(),
+        TroubleKind::MembersDisagree => format!("its members disagree about {about}"),
         TroubleKind::MemberSilent => "does not answer".to_owned(),
         TroubleKind::MemberBehind => format!("{} entries behind the leader", numbers.0),
         TroubleKind::DatabaseNearQuota => {
@@ -105,16 +107,21 @@ fn joined(reason: &str, message: &str) -> String {
 
 /// Whom a finding is about: `pod/web/crasher`, `3 pods of deploy/web/tomcat`, `412 nodes`.
 pub fn who(finding: &Finding) -> String {
-    let count = finding.subjects.len();
     let Some(first) = finding.subjects.first() else { return String::new() };
-    match (&finding.owner, count) {
-        (_, 1) => address(first),
-        (Some(owner), _) => format!("{count} {} of {}", plural(&first.kind), address(owner)),
-        (None, _) => {
-            let namespace = Some(&first.namespace).filter(|own| finding.subjects.iter().all(|other| other.namespace == **own));
-            let within = namespace.filter(|namespace| !namespace.is_empty()).map_or(String::new(), |namespace| format!(" in {namespace}"));
-            format!("{count} {}{within}", plural(&first.kind))
-        }
+    let mut like = first.clone();
+    if finding.subjects.iter().any(|other| other.namespace != first.namespace) {
+        like.namespace.clear();
+    }
+    several(finding.subjects.len(), &like, finding.owner.as_ref())
+}
+
+/// So many objects like this one; of several, its namespace is that of all.
+pub fn several(count: usize, like: &Subject, owner: Option<&Subject>) -> String {
+    match owner {
+        _ if count == 1 => address(like),
+        Some(owner) => format!("{count} {} of {}", plural(&like.kind), address(owner)),
+        None if like.namespace.is_empty() => format!("{count} {}", plural(&like.kind)),
+        None => format!("{count} {} in {}", plural(&like.kind), like.namespace),
     }
 }
 
@@ -167,7 +174,11 @@ pub fn command(finding: &Finding) -> String {
     let Some(subject) = finding.subjects.first() else { return String::new() };
     let (ketcd, address) = (program::name(), name(subject));
     match finding.trouble.kind {
-        TroubleKind::EtcdAlarm | TroubleKind::MemberSilent | TroubleKind::MemberBehind => format!("{ketcd} status"),
+        TroubleKind::EtcdAlarm
+        | TroubleKind::MemberLeaderless
+        | TroubleKind::MembersDisagree
+        | TroubleKind::MemberSilent
+        | TroubleKind::MemberBehind => format!("{ketcd} status"),
         TroubleKind::DatabaseNearQuota => format!("{ketcd} usage"),
         TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
         TroubleKind::NodeSilent

@@ -39,6 +39,7 @@ mod serve;
 mod snapshot;
 mod source;
 mod streamed;
+mod triage;
 mod usage;
 #[path = "../support/wal.rs"]
 mod wal;

@@ -13,7 +13,7 @@ use crate::watcher::Watching;
 const GRANT: &str = "etcdctl role grant-permission ROLE read ";
 
 /// Every command that ends by itself. The objects are in the capture.
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 30] = [
     "ls",
     "ls --all -o name",
     "ls pods -A",
@@ -42,6 +42,8 @@ const COMMANDS: [&str; 28] = [
     "report --out -",
     "status",
     "encryption",
+    "triage",
+    "usage",
 ];
 
 /// etcd with a capture in it and a user without rights.

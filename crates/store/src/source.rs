@@ -227,6 +227,10 @@ pub struct Member {
     pub endpoint: String,
     /// The member's id, hexadecimal; empty if it did not answer.
     pub id: String,
+    /// The id of the cluster that it says it belongs to, hexadecimal; empty if it did not answer or is known from a file.
+    pub cluster_id: String,
+    /// The id of the member that it follows, hexadecimal; `None` where it knows no leader, did not answer or is known from a file.
+    pub leader_id: Option<String>,
     /// etcd's version.
     pub version: String,
     /// Size of the database file in bytes.

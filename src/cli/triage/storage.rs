@@ -1,4 +1,4 @@
-//! etcd's own facts for `triage`: its members, its size, and who wrote of late.
+//! etcd's own facts for `triage`: its members, its size, how it grows, and who wrote of late.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,15 @@ use jiff::Timestamp;
 
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Kinds, RegistryKey, Resource};
-use ketcd_store::{KeyRange, Revision, Until, WatchItem};
+use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
 
 use super::changes::BEFORE;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::render::triage::{StorageFacts, Writes};
+use crate::render::triage::{Part, StorageFacts, Writes};
+
+/// Of a live etcd no more than the newest of so many revisions are read.
+const MOST: i64 = 5_000;
 
 /// Reads what the source says of itself, and what was written in the quarter of an hour before revision `at`.
 ///
@@ -31,43 +34,88 @@ pub(in crate::cli) async fn storage(session: &Session, at: Revision, now: Option
 }
 
 async fn writes(session: &Session, at: Revision, now: Timestamp) -> Result<Option<Writes>> {
+    let Some((mut first, mut begin)) = quarter(session, now).await? else { return Ok(None) };
+    if first > at {
+        return Ok(None);
+    }
+    let is_shared = session.source.is_shared();
+    let revisions = u64::try_from(at.0 - first.0 + 1).unwrap_or(0);
+    let whole = Writes::of_number(now.duration_since(begin).as_secs_f64(), revisions);
+    if is_shared && at.0 - first.0 >= MOST {
+        first = Revision(at.0 - MOST + 1);
+        match session.clock_around(&[first.before()], &[]).await?.date(first.before()) {
+            Some(dated) => begin = dated.time,
+            None => return Ok(Some(whole)),
+        }
+    }
+    let seconds = now.duration_since(begin).as_secs_f64();
+    if seconds <= 0.0 {
+        return Ok(None);
+    }
+    if is_shared && !session.source.serves_watches().await {
+        return Ok(Some(whole));
+    }
+    match read(session, first, at, seconds).await {
+        // How many revisions there were is known to whoever may read little.
+        Err(error) if error.refusal().is_some() => Ok(Some(whole)),
+        read => read.map(Some),
+    }
+}
+
+/// The first revision of the quarter of an hour before `now`, or of the history where that is shorter, and the time before it.
+async fn quarter(session: &Session, now: Timestamp) -> Result<Option<(Revision, Timestamp)>> {
     let span = session.source.span().await?;
     let Ok(begin) = now.checked_sub(BEFORE) else { return Ok(None) };
     let known = session.revision_at(Moment::Absolute(begin)).await.ok().filter(|first| *first >= span.oldest);
-    let (first, begin) = match known {
-        Some(first) => (first.after(), begin),
-        // The history is shorter.
-        None => {
-            let clock = session.clock_around(&[span.oldest], &[]).await?;
-            let Some((first, dated)) = clock.dated_span().and_then(|(first, _)| Some((first, clock.date(first)?))) else { return Ok(None) };
-            (first.after(), dated.time)
-        }
-    };
-    let seconds = now.duration_since(begin).as_secs_f64();
-    if first > at || seconds <= 0.0 {
-        return Ok(None);
+    if let Some(first) = known {
+        return Ok(Some((first.after(), begin)));
     }
-    if session.source.is_shared() {
-        // Each revision is at least one change; which keys they were of would have to be read.
-        let changes = u64::try_from(at.0 - first.0 + 1).unwrap_or(0);
-        return Ok(Some(Writes { seconds, changes, bytes: 0, by_resource: Vec::new() }));
-    }
+    let clock = session.clock_around(&[span.oldest], &[]).await?;
+    let oldest = clock.dated_span().and_then(|(first, _)| Some((first.after(), clock.date(first)?.time)));
+    Ok(oldest)
+}
+
+/// Reads what was written between two revisions, both included.
+async fn read(session: &Session, first: Revision, at: Revision, seconds: f64) -> Result<Writes> {
     let (prefix, kinds) = (session.prefix().await?, Kinds::builtin());
+    let (mut resources, mut managers): (HashMap<String, Part>, HashMap<String, Part>) = Default::default();
+    let mut sum = Writes { grown: Some((0, session.source.reads_before().then_some(0))), ..Writes::of_number(seconds, 0) };
     let mut watch = session.source.watch(KeyRange::all(), first, Until::Revision(at));
-    let mut sum = Writes { seconds, changes: 0, bytes: 0, by_resource: Vec::new() };
-    let mut by_resource: HashMap<String, (u64, u64)> = HashMap::new();
     while let Some(item) = watch.try_next().await? {
         let WatchItem::Event(event) = item else { continue };
-        let bytes = event.key_value.value.len() as u64;
-        sum.changes += 1;
-        sum.bytes += bytes;
-        let count = by_resource.entry(resource(prefix, &event.key_value.key, &kinds)).or_default();
-        count.0 += 1;
-        count.1 += bytes;
+        let (key, value) = (&event.key_value.key, &event.key_value.value);
+        let part = Part { changes: 1, bytes: value.len() as u64 };
+        sum.changes += part.changes;
+        sum.bytes += part.bytes;
+        resources.entry(resource(prefix, key, &kinds)).or_default().add(part);
+        if let Some(manager) = session.decoder.last_manager(key, value) {
+            managers.entry(manager).or_default().add(part);
+        }
+        grow(&mut sum, session, &event);
     }
-    sum.by_resource = by_resource.into_iter().map(|(resource, (count, bytes))| (resource, count, bytes)).collect();
-    sum.by_resource.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    Ok(Some(sum))
+    sum.by_resource = most_first(resources);
+    sum.by_manager = most_first(managers);
+    Ok(sum)
+}
+
+/// Adds by how much a change makes more or less of what is there.
+fn grow(sum: &mut Writes, session: &Session, event: &Event) {
+    let Some((keys, bytes)) = &mut sum.grown else { return };
+    *keys += match event.kind {
+        EventKind::Delete => -1,
+        EventKind::Put => i64::from(event.key_value.version == 1),
+    };
+    if let Some(bytes) = bytes {
+        let size = |value: &[u8]| i64::try_from(value.len()).unwrap_or(i64::MAX);
+        let before = session.source.read_before(&event.key_value).map_or(0, |before| size(&before.value));
+        *bytes += size(&event.key_value.value) - before;
+    }
+}
+
+fn most_first(parts: HashMap<String, Part>) -> Vec<(String, Part)> {
+    let mut parts: Vec<(String, Part)> = parts.into_iter().collect();
+    parts.sort_by(|a, b| b.1.changes.cmp(&a.1.changes).then_with(|| a.0.cmp(&b.0)));
+    parts
 }
 
 /// The resource that a key is of: the plural, of custom kinds with its group.

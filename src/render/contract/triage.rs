@@ -114,7 +114,8 @@ pub struct Storage<'a> {
     pub kept_revisions: i64,
     /// The least quota of the members; null where none tells.
     pub quota: Option<i64>,
-    /// What was written in the 15 minutes before, or since the readable history begins; null where the data do not show times.
+    /// What was written in the 15 minutes before, or since the readable history begins, or by the newest 5,000 revisions of a live etcd; null where
+    /// nothing was, or the data do not show times.
     pub writes: Option<Writes<'a>>,
 }
 
@@ -122,12 +123,18 @@ pub struct Storage<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Writes<'a> {
-    /// By resource, the most changes first; empty for a live etcd, of which only the number of revisions is known.
+    /// By the field manager that managedFields show, the most changes first; not of writes without any.
+    pub by_manager: Vec<WritesBy<'a>>,
+    /// By resource, the most changes first; empty where only the number of revisions is known: of a learner, and to users who may not read every key.
     pub by_resource: Vec<WritesOf<'a>>,
-    /// Bytes of the values written; 0 for a live etcd.
+    /// Bytes of the values written; 0 where only the number of revisions is known.
     pub bytes: u64,
-    /// Changes of keys; for a live etcd its revisions.
+    /// By how many bytes the values that are there grew; null of a live etcd.
+    pub bytes_grown: Option<i64>,
+    /// Changes of keys, or revisions where only their number is known.
     pub changes: u64,
+    /// By how many the keys that are there grew; null where only the number of revisions is known.
+    pub keys_grown: Option<i64>,
     /// How long that was.
     pub seconds: f64,
 }
@@ -143,6 +150,17 @@ pub struct WritesOf<'a> {
     pub resource: &'a str,
 }
 
+/// What one field manager wrote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WritesBy<'a> {
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// Changes of keys.
+    pub changes: u64,
+    /// The field manager, such as `kubelet`.
+    pub manager: &'a str,
+}
+
 impl<'a> From<&TriagePage<'a>> for Triage<'a> {
     fn from(page: &TriagePage<'a>) -> Self {
         let storage = page.storage;
@@ -150,10 +168,17 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             by_resource: writes
                 .by_resource
                 .iter()
-                .map(|(resource, changes, bytes)| WritesOf { bytes: *bytes, changes: *changes, resource })
+                .map(|(resource, part)| WritesOf { bytes: part.bytes, changes: part.changes, resource })
+                .collect(),
+            by_manager: writes
+                .by_manager
+                .iter()
+                .map(|(manager, part)| WritesBy { bytes: part.bytes, changes: part.changes, manager })
                 .collect(),
             bytes: writes.bytes,
+            bytes_grown: writes.grown.and_then(|(_, bytes)| bytes),
             changes: writes.changes,
+            keys_grown: writes.grown.map(|(keys, _)| keys),
             seconds: writes.seconds,
         });
         Self {

@@ -47,6 +47,10 @@ macro_rules! trouble_kinds {
 trouble_kinds! {
     /// A member raised an alarm: writes are refused, or data differ.
     EtcdAlarm: 1000, 0;
+    /// A member knows no leader: it takes no writes, and what it holds may be old.
+    MemberLeaderless: 300, 0;
+    /// Members follow different leaders, or belong to different clusters.
+    MembersDisagree: 300, 0;
     /// A member does not answer.
     MemberSilent: 100, 0;
     /// A member has not applied what the leader has.

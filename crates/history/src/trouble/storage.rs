@@ -1,5 +1,7 @@
 //! What is wrong with etcd itself, as its members say.
 
+use std::collections::BTreeMap;
+
 use ketcd_store::{Member, SourceStatus};
 
 use super::{Trouble, TroubleKind};
@@ -10,15 +12,38 @@ const NEAR: i64 = 80;
 /// A member that has more entries to apply than this is behind.
 const BEHIND: u64 = 1_000;
 
-/// Returns what is wrong with a source's etcd: alarms, members that do not answer or are behind, a database near its quota.
+/// Returns what is wrong with a source's etcd: alarms, members that disagree, have no leader, do not answer or are behind, a database near its quota.
 pub fn storage_troubles(source: &SourceStatus) -> Vec<(Subject, Trouble)> {
     let mut found: Vec<(Subject, Trouble)> = Vec::new();
+    let etcd = || Subject { kind: "Etcd".to_owned(), ..Subject::default() };
     let alarms = source.alarms.iter().map(|alarm| Trouble { message: Some(alarm.to_string()), ..Trouble::new(TroubleKind::EtcdAlarm) });
-    found.extend(alarms.map(|trouble| (Subject { kind: "Etcd".to_owned(), ..Subject::default() }, trouble)));
+    found.extend(alarms.map(|trouble| (etcd(), trouble)));
+    found.extend(disagreements(&source.members).into_iter().map(|trouble| (etcd(), trouble)));
     for member in &source.members {
         found.extend(of_member(member).into_iter().map(|trouble| (subject(member), trouble)));
     }
     found
+}
+
+/// What members say differently: which cluster they are of, and who leads it.
+fn disagreements(members: &[Member]) -> Vec<Trouble> {
+    let clusters: Said<'_> = said(members.iter().map(|member| (member, Some(&*member.cluster_id).filter(|id| !id.is_empty()))));
+    let leaders: Said<'_> = said(members.iter().map(|member| (member, member.leader_id.as_deref())));
+    let disagree = |(about, said): (&str, Said<'_>)| {
+        let message = said.iter().map(|(id, members)| format!("{id} according to {}", members.join(", "))).collect::<Vec<_>>().join("; ");
+        let trouble = Trouble { message: Some(message), ..Trouble::new(TroubleKind::MembersDisagree).about([about]) };
+        (said.len() > 1).then_some(trouble)
+    };
+    [("the cluster", clusters), ("the leader", leaders)].into_iter().filter_map(disagree).collect()
+}
+
+/// Ids, with the members that name them.
+type Said<'m> = BTreeMap<&'m str, Vec<&'m str>>;
+
+fn said<'m>(of: impl Iterator<Item = (&'m Member, Option<&'m str>)>) -> Said<'m> {
+    let mut said = Said::new();
+    of.filter_map(|(member, id)| Some((id?, &*member.endpoint))).for_each(|(id, member)| said.entry(id).or_default().push(member));
+    said
 }
 
 fn subject(member: &Member) -> Subject {
@@ -30,6 +55,9 @@ fn of_member(member: &Member) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     if let Some(error) = &member.error {
         troubles.push(Trouble { message: Some(error.clone()), ..Trouble::new(TroubleKind::MemberSilent) });
+    }
+    if member.raft.is_some() && member.leader_id.is_none() {
+        troubles.push(Trouble::new(TroubleKind::MemberLeaderless));
     }
     let behind = member.raft.and_then(|raft| raft.behind_leader).filter(|behind| *behind > BEHIND);
     if let Some(behind) = behind {

@@ -46,7 +46,7 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
     let cluster_id = format!("{cluster_id:x}");
     match &status.cluster_id {
         None => {
-            status.cluster_id = Some(cluster_id);
+            status.cluster_id = Some(cluster_id.clone());
             status.file_bytes = bytes(answer.db_size());
             status.in_use_bytes = bytes(answer.raft_used_db_size());
             status.free_bytes = status.file_bytes.saturating_sub(status.in_use_bytes);
@@ -74,6 +74,8 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
     status.members.push(crate::Member {
         endpoint,
         id: format!("{member_id:x}"),
+        cluster_id,
+        leader_id: Some(answer.leader()).filter(|leader| *leader != 0).map(|leader| format!("{leader:x}")),
         version: answer.version().to_owned(),
         db_size: answer.db_size(),
         db_size_in_use: answer.raft_used_db_size(),

@@ -1,0 +1,161 @@
+//! `triage` of a running etcd: the same first line as from the file, what the members say, and what a user of few rights is told.
+
+use std::process::Command;
+
+use etcd_client::{Client, ConnectOptions, Permission, RoleRevokePermissionOptions};
+use serde_json::Value;
+
+use crate::cluster::{leader, three};
+use crate::etcd::{Etcd, Release, Transport};
+use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::pki::Pki;
+use crate::replay::{changes, snapshot, write};
+
+/// What `triage` prints.
+fn page(mut command: Command, arguments: &[&str]) -> String {
+    let output = run(command.arg("triage").args(arguments));
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(command: Command, arguments: &[&str]) -> Value {
+    serde_json::from_str(&page(command, &[arguments, &["-o", "json"]].concat())).unwrap()
+}
+
+fn on(etcd: &Etcd) -> Command {
+    let mut command = ketcd();
+    command.args(["--endpoints", &etcd.endpoint(), "--insecure-transport"]);
+    command
+}
+
+async fn says_what_the_file_says(capture: &str, day: &str, moments: &[&str]) {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    write(&mut etcd.writer().await, &changes(capture).await).await;
+    let file = || {
+        let mut command = ketcd();
+        command.args(["-f", &snapshot(capture)]);
+        command
+    };
+    for time in moments {
+        let at = &format!("{day}{time}Z");
+        let (live, file_page) = (page(on(&etcd), &["--at", at]), page(file(), &["--at", at]));
+        assert_eq!(live.lines().next(), file_page.lines().next(), "{capture} {at}: {live}\n{file_page}");
+        // The history is short enough to be read whole: who wrote most is the same too.
+        let (live, file) = (json(on(&etcd), &["--at", at]), json(file(), &["--at", at]));
+        let (live, file) = (&live["storage"]["writes"], &file["storage"]["writes"]);
+        for part in ["byResource", "byManager", "changes", "bytes", "keysGrown"] {
+            assert_eq!(live[part], file[part], "{capture} {at} {part}");
+        }
+        assert!(!live["byResource"].as_array().unwrap().is_empty(), "{live}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k120_is_seen_as_from_its_file() {
+    says_what_the_file_says("k120-story", "2026-11-20T", &["22:16:16", "22:16:24", "22:16:30", "22:17:30", "22:17:50", "22:22:55"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k136_is_seen_as_from_its_file() {
+    says_what_the_file_says("k136-story", "2026-11-21T", &["00:14:24", "00:14:30", "00:14:42", "00:14:58", "00:17:12", "00:22:15"]).await;
+}
+
+/// 3.7 tells its quota: first the database comes near to it, then etcd refuses to write.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_database_comes_first() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &["--quota-backend-bytes", "4194304"]).await;
+    let mut writer = etcd.writer().await;
+    let text = "x".repeat(100_000);
+    let mut count = 0;
+    let mut put = async || {
+        count += 1;
+        writer.put(format!("/registry/configmaps/lab/{count}"), text.as_str(), None).await
+    };
+    let mut near = String::new();
+    while put().await.is_ok() {
+        if near.is_empty() {
+            near = Some(page(on(&etcd), &[])).filter(|page| page.contains("of its quota")).unwrap_or_default();
+        }
+    }
+    let first = near.lines().next().unwrap();
+    assert!(first.starts_with("member http://127.0.0.1:") && first.contains("database at ") && first.ends_with("ketcd usage"), "{near}");
+    let full = page(on(&etcd), &[]);
+    let mut lines = full.lines();
+    assert!(lines.next().unwrap().starts_with("etcd  alarm") && lines.next().unwrap().contains("NOSPACE"), "{full}");
+    assert!(full.contains("of the quota"), "{full}");
+    let found = json(on(&etcd), &[]);
+    assert_eq!((&found["storage"]["quota"], &found["findings"][0]["trouble"]), (&4_194_304.into(), &"EtcdAlarm".into()), "{found}");
+}
+
+/// A member that is gone, and then those that are left without a leader.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_are_gone_and_members_without_a_leader() {
+    let pki = Pki::new();
+    let mut members = three(Release::V37, &pki).await;
+    write(&mut members[leader(&members).await].writer().await, &changes("k120-story").await[..200]).await;
+    let endpoints = members.iter().map(Etcd::endpoint).collect::<Vec<_>>().join(",");
+    let on = || {
+        let mut command = ketcd();
+        flags(&mut command, &endpoints, &pki.ca(), &pki.client());
+        command
+    };
+    let troubles = |found: &Value| -> Vec<String> {
+        found["findings"].as_array().unwrap().iter().map(|finding| finding["trouble"].as_str().unwrap().to_owned()).collect()
+    };
+    let healthy = json(on(), &[]);
+    assert!(!troubles(&healthy).iter().any(|trouble| trouble.starts_with("Member")), "{healthy}");
+    members[0].stop();
+    let gone = json(on(), &[]);
+    assert!(troubles(&gone).contains(&"MemberSilent".to_owned()) && !troubles(&gone).contains(&"MemberLeaderless".to_owned()), "{gone}");
+    members[1].stop();
+    let alone = page(on(), &[]);
+    assert!(alone.contains("without a leader: no writes") && alone.matches("  does not answer").count() == 2, "{alone}");
+}
+
+/// Members of two clusters, asked as one: what they say is set side by side.
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_disagree() {
+    let (one, other) = (Etcd::start(Transport::Plain).await, Etcd::start(Transport::Plain).await);
+    for etcd in [&one, &other] {
+        write(&mut etcd.writer().await, &changes("k120-story").await[..200]).await;
+    }
+    let mut command = ketcd();
+    command.args(["--endpoints", &format!("{},{}", one.endpoint(), other.endpoint()), "--insecure-transport"]);
+    let found = page(command, &[]);
+    assert!(found.starts_with("etcd  its members disagree about the "), "{found}");
+    assert!(found.contains(&format!("according to {}", one.endpoint())), "{found}");
+}
+
+/// A user who may read pods and nodes is told what is broken there, and what is missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn few_rights_show_little_and_say_so() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let mut root = etcd.writer().await;
+    write(&mut root, &changes("k120-story").await).await;
+    for (user, role) in [("root", "root"), ("guest", "guest")] {
+        root.user_add(user, "password", None).await.unwrap();
+        root.role_add(role).await.ok();
+        root.user_grant_role(user, role).await.unwrap();
+    }
+    for path in ["pods", "minions"] {
+        root.role_grant_permission("guest", Permission::read(format!("/registry/{path}/")).with_prefix()).await.unwrap();
+    }
+    root.auth_enable().await.unwrap();
+    let command = || {
+        let mut command = on(&etcd);
+        command.args(["--user", "guest:password"]);
+        command
+    };
+    let output = run(command().arg("triage"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (found, notes) = (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output));
+    assert!(found.starts_with("pod/web/crasher  CrashLoopBackOff"), "{found}\n{notes}");
+    assert!(notes.contains("what this user may not read is missing: ") && notes.contains("deployments"), "{notes}");
+    let mut root = Client::connect([etcd.plain_endpoint()], Some(ConnectOptions::new().with_user("root", "password"))).await.unwrap();
+    for path in ["pods", "minions"] {
+        let whole = RoleRevokePermissionOptions::new().with_prefix();
+        root.role_revoke_permission("guest", format!("/registry/{path}/"), Some(whole)).await.unwrap();
+    }
+    let refused = run(command().arg("triage"));
+    assert!(stderr(&refused).contains("etcdctl role grant-permission ROLE read"), "{}", stderr(&refused));
+}
