@@ -140,6 +140,27 @@ fn what_etcd_was_written() {
     assert_eq!(writes["changes"], sum);
 }
 
+/// One module weighs for both: what stood out of the whole time is what `triage` says of a moment in it.
+#[test]
+fn a_report_says_what_triage_says() {
+    for (capture, at) in [(K120, "22:22:55"), (K136, "00:22:15")] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture);
+        let output = ketcd().arg("-f").arg(file).args(["report", "--out", "-"]).output().unwrap();
+        let report = String::from_utf8(output.stdout).unwrap();
+        let (_, data) = report.split_once(r#"id="data">"#).unwrap();
+        let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+        let standing = data["stand"].as_array().unwrap();
+        let page = triage(capture, at, &["-o", "wide"]);
+        for one in &standing[..2] {
+            let words = format!("{}  {}", one["who"].as_str().unwrap(), one["what"].as_str().unwrap());
+            assert!(page.lines().any(|line| line.starts_with(&words)), "{words}: {page}");
+            let row = &data["rows"][usize::try_from(one["row"].as_u64().unwrap()).unwrap()];
+            assert!(words.contains(row["n"].as_str().unwrap()), "{words}: {row}");
+        }
+        assert_eq!((&standing[0]["what"], &standing[1]["what"]), (&"CrashLoopBackOff".into(), &"silent".into()), "{standing:?}");
+    }
+}
+
 #[test]
 fn objects_without_a_history_are_looked_at_too() {
     let folder = tempfile::tempdir().unwrap();

@@ -40,6 +40,10 @@ const READER: &str = r##"
 const read = async () => {
   await until(() => document.querySelector(".row .bar"));
   result.rows = names().length;
+  result.chips = [...document.querySelectorAll(".chip")].map((chip) => chip.textContent);
+  document.querySelectorAll(".chip")[1].click();
+  await until(() => document.querySelector(".panel h2"));
+  result.standing = document.querySelector(".panel h2").textContent;
   result.bars = document.querySelectorAll(".row .bar").length;
   result.ticks = document.querySelectorAll(".row .tick").length;
   result.count = document.querySelector(".count").textContent;
@@ -123,6 +127,12 @@ fn the_story_is_read_and_clicked_through() {
     assert_eq!(seen["problems"], Value::Array(Vec::new()));
     assert_eq!(seen["requests"], 0);
     assert!(number(&seen, "rows") > 10 && number(&seen, "bars") > 10 && number(&seen, "ticks") > 20, "{seen}");
+    // The same words and weights as triage's.
+    let chips: Vec<&str> = seen["chips"].as_array().unwrap().iter().map(|chip| chip.as_str().unwrap()).collect();
+    assert!(chips[0].starts_with("pod/web/crasher CrashLoopBackOff, 7 min ") && chips[0].ends_with(", still"), "{chips:?}");
+    assert!(chips[1].starts_with("node/node2 silent, 5 min ") && !chips[1].ends_with(", still"), "{chips:?}");
+    assert!(chips[2].starts_with("6 pods of deploy/web/tomcat unschedulable, "), "{chips:?}");
+    assert_eq!((chips.len(), &seen["standing"]), (8, &"Node node2".into()), "{chips:?}");
     assert_eq!(seen["found"][0], "Pod lab/ubuntu");
     assert_eq!(seen["heading"], "Pod lab/ubuntu");
     let diff = seen["diff"].as_str().unwrap();

@@ -9,6 +9,7 @@ mod lines;
 mod packed;
 mod page;
 mod row;
+mod standing;
 mod survey;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -238,8 +239,10 @@ impl Report {
         }
         let (first, last) = (self.first.unwrap_or(Timestamp::UNIX_EPOCH), self.last.unwrap_or(Timestamp::UNIX_EPOCH));
         let lines = lines::in_order(&self.rows, &self.unlisted, &self.by_uid);
+        let span = (first.as_millisecond(), last.as_millisecond());
         let contents = page::Contents {
-            span: (first.as_millisecond(), last.as_millisecond()),
+            span,
+            standing: standing::standing_out(&self.rows, &self.by_uid, &lines, span),
             gaps: &self.gaps,
             rows: &self.rows,
             unlisted: &self.unlisted,

@@ -54,23 +54,9 @@ function choose() {
   draw();
 }
 
-// ---- what stands out: what was broken or held up, the longest first ----
-function standsOut() {
-  const found = new Map();
-  for (const row of data.rows) row.s.forEach(([from, tone, label], n) => {
-    if (tone !== "bad" && tone !== "waiting") return;
-    const start = from ?? row.f ?? 0, stop = row.s[n + 1]?.[0] ?? (row.x ? start : row.e) ?? SPAN, key = `${row.up ? row.up.id : row.ns}|${row.k}|${tone}|${label}`;
-    if (!found.has(key)) found.set(key, { tone, label, row, rows: new Set(), time: 0, longest: 0, lasts: false });
-    const entry = found.get(key);
-    entry.rows.add(row.id); entry.time += Math.max(stop - start, 0); entry.lasts ||= row.s[n + 1] === undefined && row.e === null;
-    if (stop - start > entry.longest) { entry.longest = stop - start; entry.row = row; entry.at = start; }
-  });
-  const weight = (entry) => entry.longest * (entry.tone === "bad" ? 3 : 1);
-  return [...found.values()].filter((entry) => entry.longest >= Math.max(2000, SPAN / 200)).sort((a, b) => weight(b) - weight(a)).slice(0, 8);
-}
-function chip({ tone, label, row, rows, longest, lasts }) {
-  const who = rows.size === 1 ? `${row.k} ${row.ns ? row.ns + "/" : ""}${row.n}` : `${rows.size} × ${row.k}${row.up ? ` of ${row.up.n}` : row.ns ? ` in ${row.ns}` : ""}`;
-  return el("button", { class: "chip", title: rows.size === 1 ? "open it" : `open the longest: ${row.n}`, onclick: () => find(row) }, el("i", { class: tone }), el("b", {}, who), ` ${label}, ${lasting(longest)}${lasts ? ", still" : ""}`);
+// ---- what stands out ----
+function chip({ tone, who, what, lasted, lasts, row }) {
+  return el("button", { class: "chip", title: `open ${data.rows[row].n}`, onclick: () => find(data.rows[row]) }, el("i", { class: tone }), el("b", {}, who), ` ${what}, ${lasting(lasted)}${lasts ? ", still" : ""}`);
 }
 function find(row) {
   let index = view.rows.indexOf(row);
@@ -355,8 +341,7 @@ addEventListener("afterprint", () => { view.all = false; paint(); });
 // ---- start ----
 $("h1").textContent = data.title;
 $(".reach").textContent = `${day(0)} ${clock(0, false)} – ${day(SPAN) === day(0) ? "" : day(SPAN) + " "}${clock(SPAN, false)} UTC · ${data.source} · ${data.reach}`;
-const stand = standsOut();
-$(".stand").append(...(stand.length ? [el("span", {}, "What stands out"), ...stand.map(chip)] : []));
+$(".stand").append(...(data.stand.length ? [el("span", {}, "What stands out"), ...data.stand.map(chip)] : []));
 $("details.notes").open = innerWidth > 720; $("details.notes").hidden = !data.notes.length;
 $(".notes summary").textContent = data.notes.length === 1 ? "1 note on the data" : `${data.notes.length} notes on the data`;
 $(".notes ul").append(...data.notes.map((note) => el("li", {}, note)));

@@ -42,6 +42,8 @@ pub struct Heading<'a> {
 pub(super) struct Contents<'a> {
     /// From when to when, in milliseconds since 1970.
     pub span: (i64, i64),
+    /// What stands out.
+    pub standing: Vec<Value>,
     /// When nothing is readable.
     pub gaps: &'a [(i64, i64)],
     pub rows: &'a [ObjectRow],
@@ -97,10 +99,10 @@ impl Write for Inert<'_> {
 }
 
 fn write_data(heading: &Heading<'_>, contents: &Contents<'_>, out: &mut Inert<'_>) -> io::Result<()> {
-    let Contents { span, gaps, rows, unlisted, lines } = contents;
+    let Contents { span, standing, gaps, rows, unlisted, lines } = contents;
     let head = json!({
         "title": heading.title, "source": heading.source, "reach": heading.reach, "notes": heading.notes,
-        "t0": span.0, "t1": span.1, "gaps": gaps.iter().map(|gap| [gap.0 - span.0, gap.1 - span.0]).collect::<Vec<_>>(),
+        "stand": standing, "t0": span.0, "t1": span.1, "gaps": gaps.iter().map(|gap| [gap.0 - span.0, gap.1 - span.0]).collect::<Vec<_>>(),
     });
     let head = head.to_string();
     out.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;

@@ -12,6 +12,7 @@ use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::event::EventMark;
 use super::packed::{Packed, Packer};
+use super::standing::Troubles;
 use super::{is_version, severity};
 use crate::render::contract::change::Source;
 use crate::render::contract::common::KubernetesObject;
@@ -40,6 +41,7 @@ pub(super) struct ObjectRow {
     /// Whether it is gone though no readable version shows its deletion; then `end` is when it was gone at the latest.
     pub vanished: bool,
     pub states: Vec<(Option<i64>, State)>,
+    pub troubles: Troubles,
     pub ticks: Vec<Tick>,
     held_by_ticks: usize,
     pub versions: Packed,
@@ -91,6 +93,7 @@ impl ObjectRow {
             end: None,
             vanished: false,
             states: Vec::new(),
+            troubles: Troubles::default(),
             ticks: Vec::new(),
             held_by_ticks: 0,
             versions: Packed::default(),
@@ -120,7 +123,9 @@ impl ObjectRow {
             self.mark(Tick { time, kind: ChangeKind::Modified, label: label + &by });
         }
         let Some(object) = attributed.change.object() else { return Ok(0) };
-        self.states.push((self.ticks.last().and_then(|tick| tick.time), state_of(object)));
+        let time = self.ticks.last().and_then(|tick| tick.time);
+        self.states.push((time, state_of(object)));
+        self.troubles.see(object, time);
         let version = json!({
             "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
@@ -143,9 +148,11 @@ impl ObjectRow {
             if self.states.last().is_none_or(|(_, last)| *last != state) {
                 self.states.push((time, state));
             }
+            self.troubles.see(object, time);
         }
         if change.kind == ChangeKind::Deleted {
             self.end = time;
+            self.troubles.close(time);
         }
         let steps = self.detector.steps(change);
         if self.kind == "Pod" {

@@ -7,7 +7,7 @@ use super::{Trouble, TroubleKind};
 /// A trouble that one or several objects of one owner had.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    /// The trouble as it was when the longest began.
+    /// The trouble as the object that had it longest said it last.
     pub trouble: Trouble,
     /// The object that had it longest, by the number it was added under.
     pub longest: usize,
