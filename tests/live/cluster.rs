@@ -7,14 +7,15 @@ use crate::pki::Pki;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// So many members that know each other.
-pub(crate) async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport) -> Vec<Etcd> {
+/// So many members that know each other, with flags of this test.
+pub(crate) async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
     // A free port may be taken by another test before a member takes it: then it ends at once and other ports are tried.
     'tries: for _ in 0..5 {
         let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
         let peers: Vec<(String, u16)> = members.iter().map(|member| (member.name.clone(), member.peer_port())).collect();
         for member in &mut members {
             member.others = peers.iter().filter(|(name, _)| *name != member.name).cloned().collect();
+            member.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
             member.spawn();
         }
         for member in &mut members {
@@ -30,14 +31,15 @@ pub(crate) async fn cluster(release: Release, count: usize, transport: impl Fn()
 
 /// Three members, which speak mutual TLS with their clients and with each other.
 pub(crate) async fn three(release: Release, pki: &Pki) -> Vec<Etcd> {
-    cluster(release, 3, || Transport::Mutual(pki.server(), pki.ca())).await
+    cluster(release, 3, || Transport::Mutual(pki.server(), pki.ca()), &[]).await
 }
 
-/// Starts another member of the cluster that `first` is alone in, as a learner.
+/// Starts another member of the cluster that `first` is in, as a learner.
 pub(crate) async fn learner(first: &Etcd, transport: Transport) -> Etcd {
     let mut learner = Etcd::new("learner", first.release, transport);
     let options = MemberAddOptions::new().with_is_learner();
     first.writer().await.member_add([format!("http://127.0.0.1:{}", learner.peer_port())], Some(options)).await.unwrap();
+    learner.others.clone_from(&first.others);
     learner.others.push((first.name.clone(), first.peer_port()));
     learner.flags.extend(["--initial-cluster-state", "existing"].map(str::to_owned));
     learner.spawn();

@@ -197,7 +197,7 @@ async fn single_keys_of_a_long_history_name_the_live_etcd_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_that_differs_stands_alone() {
-    let mut members = cluster(Release::V35, 3, || Transport::Plain).await;
+    let mut members = cluster(Release::V35, 3, || Transport::Plain, &[]).await;
     write(&members[0], 0..30).await;
     let endpoints = members.iter().map(Etcd::endpoint).collect::<Vec<_>>();
     let compared = || run(ketcd().args(["--endpoints", &endpoints.join(","), "diff", "--members", "-o", "json"]));

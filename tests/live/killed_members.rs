@@ -1,8 +1,10 @@
-//! Members of clusters, killed: followers, learners, and logs of several files tell what etcd sent, as far as each came. `KETCD_KILLS=50` kills
+//! Members of clusters, killed: followers, learners, members that join and leave, and logs of several files tell what etcd sent, as far as each came. `KETCD_KILLS=50` kills
 //! fifty of each release, and leaves the files of one that is told wrong.
 
 use std::fs;
 use std::time::Duration;
+
+use etcd_client::{Client, GetOptions, Member};
 
 use crate::cluster::{cluster, learner};
 use crate::etcd::{Etcd, Release, Transport};
@@ -13,18 +15,32 @@ use crate::random::Random;
 
 /// What a member that was killed tells is true, complete up to where it came, and no damage.
 fn tells_the_truth(what: &str, member: &Etcd, truth: &Changes) -> i64 {
+    tells_the_truth_from(|_| 2, what, member, truth)
+}
+
+/// The same of a member that joined: if the leader sent it a snapshot, its log begins after that, and what it tells is complete from the compaction on.
+fn joined_tells_the_truth(what: &str, member: &Etcd, truth: &Changes) -> i64 {
+    let snapshots = fs::read_dir(member.data_dir().join("member/snap")).unwrap().map(|file| file.unwrap().path());
+    let was_sent_one = snapshots.into_iter().any(|path| path.extension().is_some_and(|extension| extension == "snap"));
+    tells_the_truth_from(|compacted| if was_sent_one { compacted + 1 } else { 2 }, what, member, truth)
+}
+
+/// As [`tells_the_truth`], complete from a revision on that depends on the compacted one.
+fn tells_the_truth_from(begins: impl Fn(i64) -> i64, what: &str, member: &Etcd, truth: &Changes) -> i64 {
     let directory = member.data_dir();
     let (what, sent) = (format!("{what} in {}", directory.display()), newest(truth));
     let (changes, _, said) = told(&directory);
     let wrong = differences(&changes, truth, sent);
     assert!(wrong.is_empty(), "{what}: {wrong:?} {said:?}");
-    let upto = newest(&changes);
-    let missing: Vec<_> = truth.keys().filter(|place| place.0 < upto && !changes.contains_key(place)).take(5).collect();
-    assert!(missing.is_empty(), "{what}: of {} up to {upto} are missing {missing:?}: {said:?}", truth.len());
     // The end of its log, of which it never heard whether it was committed, is no damage.
     let output = ketcd::run(ketcd().arg("-f").arg(&directory).args(["status", "-o", "json"]));
     assert_eq!(output.status.code(), Some(0), "{what}: {}", stderr(&output));
-    told_of_rounds(&format!("{what}: {} changes told up to {upto}, {} sent up to {sent}", changes.len(), truth.len()));
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (begins, upto) = (begins(status["revisions"]["compacted"].as_i64().unwrap_or(1)), newest(&changes));
+    let missing = truth.keys().filter(|place| (begins..upto).contains(&place.0) && !changes.contains_key(place));
+    let missing: Vec<_> = missing.take(5).collect();
+    assert!(missing.is_empty(), "{what}: of {} from {begins} up to {upto} are missing {missing:?}: {said:?}", truth.len());
+    told_of_rounds(&format!("{what}: {} changes told, all from {begins} up to {upto}, {} sent up to {sent}", changes.len(), truth.len()));
     upto
 }
 
@@ -43,7 +59,7 @@ fn keep_files(members: &mut [&mut Etcd], are_kept: bool) {
 }
 
 async fn members_of(release: Release, seed: u64) {
-    let mut members = cluster(release, 3, || Transport::Plain).await;
+    let mut members = cluster(release, 3, || Transport::Plain, &[]).await;
     keep_files(&mut members.iter_mut().collect::<Vec<_>>(), are_many());
     let truth = kill_under_load(&mut members.iter_mut().collect::<Vec<_>>(), seed).await;
     let what = format!("{release:?} {seed}");
@@ -71,6 +87,77 @@ async fn a_killed_learner_tells_what_was_sent() {
         assert!(upto > newest(&truth) / 2, "{release:?}: the learner came to {upto} of {}", newest(&truth));
         tells_the_truth(&format!("{release:?} {seed} voter"), &voter, &truth);
         keep_files(&mut [&mut voter, &mut learner], false);
+    }
+}
+
+/// Makes a learner a voter, gives the voter `moved` a second peer URL and removes the voter `removed`, through the first member. Returns the new
+/// voter, and the revision up to which the removed one had everything before.
+async fn change_members(members: &[Etcd], moved: usize, removed: usize) -> (Etcd, i64) {
+    let mut client = members[0].writer().await;
+    let joined = learner(&members[0], Transport::Plain).await;
+    let (learner_id, moved_id, removed_id) = (id(&joined).await, id(&members[moved]).await, id(&members[removed]).await);
+    // A member is promoted once it has nearly everything, and an election ends each request that is under way.
+    while listed(&mut client, learner_id).await.is_none_or(|member| member.is_learner()) {
+        let _ = client.member_promote(learner_id).await;
+    }
+    let urls = ["127.0.0.1", "localhost"].map(|host| format!("http://{host}:{}", members[moved].peer_port()));
+    while listed(&mut client, moved_id).await.is_none_or(|member| member.peer_urls().len() < urls.len()) {
+        let _ = client.member_update(moved_id, urls.clone()).await;
+    }
+    let itself = GetOptions::new().with_serializable();
+    let had = members[removed].writer().await.get("x", Some(itself)).await.unwrap().header().unwrap().revision();
+    while listed(&mut client, removed_id).await.is_some() {
+        let _ = client.member_remove(removed_id).await;
+    }
+    (joined, had)
+}
+
+async fn id(member: &Etcd) -> u64 {
+    member.writer().await.status().await.unwrap().header().unwrap().member_id()
+}
+
+/// The member with this id, if the cluster has one.
+async fn listed(client: &mut Client, id: u64) -> Option<Member> {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    loop {
+        if let Ok(list) = client.member_list().await {
+            return list.members().iter().find(|member| member.id() == id).cloned();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_join_and_leave_tell_what_was_sent() {
+    for (release, seed) in rounds() {
+        let mut random = Random(seed);
+        // Otherwise etcd refuses changes until all members have been connected for five seconds.
+        let mut members = cluster(release, 3, || Transport::Plain, &["--strict-reconfig-check=false"]).await;
+        keep_files(&mut members.iter_mut().collect::<Vec<_>>(), are_many());
+        let clients = Load::Members.prepare(&members[0]).await;
+        let watcher = Watcher::start(clients.root.clone(), 2).await;
+        let removed = 1 + random.below(2);
+        let changes = async {
+            tokio::time::sleep(Duration::from_millis(random.below(700) as u64)).await;
+            let changed = change_members(&members, 3 - removed, removed).await;
+            tokio::time::sleep(Duration::from_millis(random.below(700) as u64)).await;
+            changed
+        };
+        let (joined, had) = tokio::select! {
+            () = run(Load::Members, &members[0], &clients, seed) => panic!("clients write until they are given up"),
+            changed = tokio::time::timeout(Duration::from_secs(90), changes) => changed.expect("members change"),
+        };
+        members.push(joined);
+        keep_files(&mut members.iter_mut().collect::<Vec<_>>(), are_many());
+        members.iter_mut().rev().for_each(Etcd::stop);
+        let truth = watcher.end().await;
+        for (index, member) in members.iter().enumerate() {
+            let what = format!("{release:?} {seed} member {index}, {removed} was removed");
+            let tells = if index == 3 { joined_tells_the_truth } else { tells_the_truth };
+            let upto = tells(&what, member, &truth);
+            let least = if index == removed { had } else { newest(&truth) / 2 };
+            assert!(upto >= least, "{release:?} {seed}: of {} revisions member {index} came to {upto}, not {least}", newest(&truth));
+        }
+        keep_files(&mut members.iter_mut().collect::<Vec<_>>(), false);
     }
 }
 
