@@ -325,7 +325,8 @@ fn written(writes: &Writes) -> String {
     let rate = writes.changes as f64 / writes.seconds.max(1.0);
     let size = if writes.bytes > 0 { format!(", {}", bytes(writes.bytes)) } else { String::new() };
     let most = most(writes, &writes.by_resource).map_or(String::new(), |most| format!(": {most}"));
-    format!("{} writes in {} ({rate:.1}/s{size}){most}", writes.changes, duration::length(writes.seconds.round()))
+    let count = if writes.changes == 1 { "1 write".to_owned() } else { format!("{} writes", writes.changes) };
+    format!("{count} in {} ({rate:.1}/s{size}){most}", duration::length(writes.seconds.round()))
 }
 
 /// `by kubelet 42 %, kube-controller-manager 31 %`.

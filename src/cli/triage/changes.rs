@@ -63,13 +63,25 @@ pub(in crate::cli) async fn changed(session: &Session, at: Revision, now: Option
     let is_costly = session.source.is_shared() && session.is_long().await?;
     for window in &found.windows {
         let (from, to) = window.revisions;
-        changes.extend(if is_costly { by_key(session, from, to).await? } else { watched(session, from, to).await? });
+        let read = if is_costly { None } else { unless_refused(watched(session, from, to).await)? };
+        changes.extend(match read {
+            Some(read) => read,
+            None => by_key(session, from, to).await?,
+        });
     }
     let revisions: Vec<Revision> = changes.iter().map(|change| change.revision).collect();
     let clock = session.clock_around(&revisions, &[]).await?;
     let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
     found.changes = changes.filter(|change| intervention(change).is_some()).collect();
     Ok(found)
+}
+
+/// What was read; `None` where it was refused: a watch of the past takes more rights of releases before 3.6 than the keys themselves.
+fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.refusal().is_some() => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// The revisions between two times; `None` where none is readable.
