@@ -16,6 +16,8 @@ pub(crate) struct MemorySource {
     left_out: Vec<String>,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
+    /// Why a version before another one was not read.
+    unread: Mutex<Option<String>>,
     /// What is done once the files are found to be sound to their last byte.
     when_sound: Mutex<Option<Box<WhenSound>>>,
 }
@@ -42,6 +44,7 @@ impl MemorySource {
             left_out,
             late_damage: Box::new(late_damage),
             status: Box::new(status),
+            unread: Mutex::default(),
             when_sound: Mutex::new(None),
         }
     }
@@ -84,7 +87,8 @@ impl Source for MemorySource {
     }
 
     fn late_damage(&self) -> Vec<String> {
-        let damage = (self.late_damage)();
+        let mut damage = (self.late_damage)();
+        damage.extend(self.unread.lock().unwrap_or_else(PoisonError::into_inner).clone());
         if self.damage.is_empty()
             && damage.is_empty()
             && let Some(act) = self.when_sound.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -107,7 +111,15 @@ impl Source for MemorySource {
     }
 
     fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {
-        self.versions.before(&version.key, version.mod_revision)?.ok()
+        match self.versions.before(&version.key, version.mod_revision)? {
+            Ok(before) => Some(before),
+            // It was taken away while the file is read.
+            Err(Error::Format { .. }) => None,
+            Err(error) => {
+                *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                None
+            }
+        }
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
@@ -146,5 +158,55 @@ impl Source for MemorySource {
             })
         });
         stream::iter(items.chain([Ok(WatchItem::Progress(to))])).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::versions::{Entry, Layer, Location, StoredChange, VersionsBuilder, Volatile};
+    use crate::{EventKind, Origin};
+
+    /// A file of which only the end came.
+    #[derive(Debug)]
+    struct Torn;
+
+    impl Volatile for Torn {
+        fn is_intact(&self, _: &Entry<'_>) -> bool {
+            true
+        }
+
+        fn value(&self, entry: &Entry<'_>) -> Result<Bytes> {
+            match entry.main {
+                2 => Err(Error::File { path: "torn.db.zst".to_owned(), cause: std::io::Error::other("no space") }),
+                _ => Ok(Bytes::from_static(b"value")),
+            }
+        }
+    }
+
+    #[test]
+    fn a_version_before_that_cannot_be_read_is_told_at_the_end() {
+        let mut builder = VersionsBuilder::default();
+        let keys = builder.image(Bytes::from_static(b"/a")).unwrap();
+        let values = builder.volatile_image(Bytes::from_static(b"value"), Arc::new(Torn)).unwrap();
+        let span = RevisionSpan { oldest: Revision(1), newest: Revision(3), compacted: None };
+        let layer = builder.layer(Layer { span: Some(span), ..Layer::default() }).unwrap();
+        for main in [2, 3] {
+            let (key, value) = (Location { image: keys, start: 0, length: 2 }, Location { image: values, start: 0, length: 5 });
+            let (kind, origin) = (EventKind::Put, Origin::Live);
+            builder.push(
+                layer,
+                StoredChange { main, sub: 0, kind, origin, key, value, create_revision: 2, version: main - 1, replaced: 0, lease: 0 },
+            );
+        }
+        let source = MemorySource::new(builder.finish().unwrap(), Vec::new(), Vec::new(), Vec::new, || unreachable!("nobody asks"));
+        let newest = source.versions.at(0, Revision(3), 0, Want::Values).unwrap().unwrap();
+        assert_eq!((source.late_damage(), source.read_before(&newest)), (Vec::new(), None));
+        let told = source.late_damage();
+        assert!(told.len() == 1 && told[0].contains("torn.db.zst") && told[0].contains("no space"), "{told:?}");
     }
 }
