@@ -87,17 +87,18 @@ impl Log {
         looks_like_log(&bytes).then(|| Self::of_files(vec![(NAME.to_owned(), bytes)]))
     }
 
-    /// Counts the members that vote, by the changes that a log from the cluster's beginning holds.
+    /// Counts the members that vote, by the changes that a log from the cluster's beginning holds. One that is removed by an entry of which it is not known
+    /// whether it was committed is counted.
     pub(crate) fn voters(&self) -> Option<usize> {
         let run = self.runs.first().filter(|run| run.first <= 1)?;
         let mut voters = HashSet::new();
-        for entry in &run.entries {
+        for (entry, index) in run.entries.iter().zip(run.first..) {
             if let Some(Request::Membership(MembershipRequest::ConfChange(change, member))) = Request::of_entry(entry) {
                 match change {
                     ConfChangeType::ConfChangeAddNode => {
                         voters.insert(member);
                     }
-                    ConfChangeType::ConfChangeRemoveNode => {
+                    ConfChangeType::ConfChangeRemoveNode if index <= self.commit => {
                         voters.remove(&member);
                     }
                     _ => {}

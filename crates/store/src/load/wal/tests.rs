@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
-use super::log::Entry;
+use super::log::{Entry, Log, Run};
 use super::record::{Next, Records};
 use super::request::{Request, operations};
 use crate::proto::authpb::Permission;
@@ -185,6 +185,21 @@ fn recorded_requests_of_membership_are_named() {
     ];
     for (kind, wanted, hex) in recorded {
         assert_eq!(request(kind, hex), Some(Request::Membership(wanted)), "{hex}");
+    }
+}
+
+/// A member whose removal may not have been committed still counts: with two, the end of a log is not certain.
+#[test]
+fn a_removal_counts_once_it_is_committed() {
+    let added = |member: u8| vec![0x08, 1, 0x10, 0, 0x18, member];
+    let removed = |member: u8| vec![0x08, 2, 0x10, 1, 0x18, member];
+    let entries =
+        [added(7), added(8), removed(8)].map(|data| Entry { file: 0, kind: EntryType::EntryConfChange as i32, data: data.into() });
+    let mut log = Log::default();
+    log.runs.push(Run { first: 1, entries: entries.to_vec() });
+    for (commit, voters) in [(2, 2), (3, 1)] {
+        log.commit = commit;
+        assert_eq!(log.voters(), Some(voters), "{commit} are committed");
     }
 }
 
