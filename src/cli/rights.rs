@@ -40,6 +40,11 @@ impl Refused {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).push(keys.clone());
     }
 
+    /// Whether anything was noted that the user may not read.
+    pub(super) fn has_missed(&self) -> bool {
+        !self.missed.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     fn take_missed(&self) -> Vec<KeyRange> {
         std::mem::take(&mut *self.missed.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -220,7 +220,8 @@ fn write_changes(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_change(page, line, out)?;
     }
     if lines.is_empty() && !page.windows.is_empty() {
-        writeln!(out, "  nothing: no workload, node, configuration, right or webhook")?;
+        let of_what = if page.is_partial { " of what could be read" } else { "" };
+        writeln!(out, "  nothing{of_what}: no workload, node, configuration, right or webhook")?;
     }
     Ok(())
 }

@@ -151,6 +151,9 @@ async fn few_rights_show_little_and_say_so() {
     let (found, notes) = (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output));
     assert!(found.starts_with("pod/web/crasher  CrashLoopBackOff"), "{found}\n{notes}");
     assert!(notes.contains("what this user may not read is missing: ") && notes.contains("deployments"), "{notes}");
+    // Where all is well as far as that shows, no more is said.
+    let quiet = page(command(), &["--rev", "448"]);
+    assert!(!quiet.starts_with("nothing is wrong"), "{quiet}");
     let mut root = Client::connect([etcd.plain_endpoint()], Some(ConnectOptions::new().with_user("root", "password"))).await.unwrap();
     for path in ["pods", "minions"] {
         let whole = RoleRevokePermissionOptions::new().with_prefix();

@@ -59,6 +59,7 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
     date_loops(session, &mut findings).await?;
     let onset = findings.first().and_then(|finding| finding.since());
     let changed = changed(session, revision, now, onset).await?;
+    let is_partial = !session.source.damage().is_empty() || session.refused.has_missed();
     session.note_missed().await?;
     let windows: Vec<_> = changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
     let page = TriagePage {
@@ -70,7 +71,7 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
         changes: &changed.changes,
         windows: &windows,
         storage: &storage,
-        is_partial: !session.source.damage().is_empty(),
+        is_partial,
         is_wide: session.format == Format::Wide,
         width: out.width(),
     };
