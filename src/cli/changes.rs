@@ -55,7 +55,7 @@ pub(super) fn events<'a>(source: &'a dyn Source, keys: Keys, until: Until) -> im
                     let mut last = to;
                     let is_overtaken = keys.to_newest && matches!(until, Until::Revision(end) if to >= end);
                     if (!begun || source.is_shared()) && (is_overtaken || to.after() >= span.oldest) {
-                        // A compaction since then has moved the begin of what is readable.
+                        // A compaction since then has moved the beginning of what is readable.
                         span = source.span().await?;
                         let (at, survivors) = alive(source, &keys, span.oldest, Want::Values).await?;
                         if is_overtaken {

@@ -55,7 +55,7 @@ pub struct UsagePage {
     pub times: Option<(Dated, Dated)>,
     /// All of it.
     pub total: Sum,
-    /// Keys, and bytes of their values where they are known, at the begin of the span.
+    /// Keys, and bytes of their values where they are known, at the beginning of the span.
     pub before: (u64, Option<u64>),
     /// Whether values were read, so that bytes are known.
     pub has_bytes: bool,

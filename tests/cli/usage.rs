@@ -66,7 +66,7 @@ fn a_span_is_the_difference_of_two() {
     assert_eq!(writes(&["--since", "1000", "--rev", "1500"]), 500);
     assert_eq!(writes(&["--rev", "1000"]) + writes(&["--since", "1000"]), 1786);
     assert!(writes(&["--since", "22:20:00"]) < 787);
-    // What is asked of a time before the history is counted from its begin.
+    // What is asked of a time before the history is counted from its beginning.
     assert_eq!(writes(&["--since", "-1h"]), 1786);
 }
 

@@ -15,7 +15,7 @@ use crate::cli::session::Session;
 type Known = HashMap<Bytes, (Revision, i64)>;
 
 /// Adds the keys that are there, and what was written in the span as far as versions tell: a key that was deleted and made again counts one deletion and
-/// the writes since. `may_move` says whether the span may begin later, where a compaction takes its begin meanwhile.
+/// the writes since. `may_move` says whether the span may begin later, where a compaction takes its beginning meanwhile.
 pub(super) async fn versions(session: &Session, gathered: &mut Gathered, may_move: bool) -> Result<()> {
     let mut before = begin(session, gathered, may_move).await?;
     gathered.before = (before.len() as u64, None);
@@ -42,7 +42,7 @@ pub(super) async fn versions(session: &Session, gathered: &mut Gathered, may_mov
     Ok(())
 }
 
-/// The keys at the begin of the span.
+/// The keys at the beginning of the span.
 async fn begin(session: &Session, gathered: &mut Gathered, may_move: bool) -> Result<Known> {
     loop {
         let from = gathered.span.0;

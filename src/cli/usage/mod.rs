@@ -30,7 +30,7 @@ pub(super) struct Gathered {
     pub largest: Vec<Large>,
     /// What controllers left behind, where values were read.
     pub left: Vec<Left>,
-    /// Keys, and bytes of their values where they are known, at the begin of the span.
+    /// Keys, and bytes of their values where they are known, at the beginning of the span.
     pub before: (u64, Option<u64>),
     /// Whether values were read, so that bytes are known.
     pub has_bytes: bool,
@@ -45,7 +45,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// How many versions of keys the source holds about, where they were not counted: those there at the begin, and one each revision since the oldest.
+    /// How many versions of keys the source holds about, where they were not counted: those there at the beginning, and one each revision since the oldest.
     pub(super) fn stored(&self) -> Option<u64> {
         let revisions = u64::try_from(self.span.1.0 - self.oldest.0).unwrap_or(0);
         (!self.has_bytes).then(|| self.before.0 + revisions)
@@ -122,7 +122,7 @@ async fn begin(session: &Session, since: &str, oldest: Revision, to: Revision) -
             let moment: Moment = since.parse().map_err(|error| Error::new(format!("--since: {error}, or a revision")))?;
             match session.revision_at(moment).await {
                 Err(error) if error.refusal().is_none() && session.newest_time().await?.is_some() => {
-                    note(&format!("--since {since} is before the readable history: counted from its begin"));
+                    note(&format!("--since {since} is before the readable history: counted from its beginning"));
                     oldest.min(to)
                 }
                 from => from?.max(oldest),
