@@ -104,29 +104,28 @@ fn completes(shell: &mut Shell) {
     shell.types("get nodes node\t\t", "node4");
 }
 
-#[test]
-fn in_bash() {
+/// Loads the script in a shell, as `load` does it, and completes words there.
+fn completes_in(shell: &str, flags: &[&str], load: &str) {
     let folder = folder();
-    let mut shell = Shell::start("bash", &["--norc", "--noprofile", "-i"], folder.path());
-    shell.types("bind 'set enable-bracketed-paste off'; source <(ketcd completion bash); echo rea''dy\n", "ready");
+    let mut shell = Shell::start(shell, flags, folder.path());
+    shell.types(&format!("{load}; echo rea''dy\n"), "ready");
     completes(&mut shell);
 }
 
 #[test]
+fn in_bash() {
+    completes_in("bash", &["--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; source <(ketcd completion bash)");
+}
+
+#[test]
 fn in_zsh() {
-    let folder = folder();
-    let mut shell = Shell::start("zsh", &["-f", "-i"], folder.path());
-    shell.types("autoload -U compinit; compinit -u -D; source <(ketcd completion zsh); echo rea''dy\n", "ready");
-    completes(&mut shell);
+    completes_in("zsh", &["-f", "-i"], "autoload -U compinit; compinit -u -D; source <(ketcd completion zsh)");
 }
 
 /// As packages install it: zsh loads the script when the first word is completed.
 #[test]
 fn in_zsh_by_fpath() {
-    let folder = folder();
-    let mut shell = Shell::start("zsh", &["-f", "-i"], folder.path());
-    shell.types("fpath=($PWD/functions $fpath); autoload -U compinit; compinit -u -D; echo rea''dy\n", "ready");
-    completes(&mut shell);
+    completes_in("zsh", &["-f", "-i"], "fpath=($PWD/functions $fpath); autoload -U compinit; compinit -u -D");
 }
 
 #[test]
