@@ -37,6 +37,9 @@ const FORMAT: u32 = 1;
 /// The newest indexes that are kept, whatever their files are.
 const MOST: usize = 8;
 
+/// The CRC-32C that an index ends with, in bytes.
+const CHECKSUM: usize = 4;
+
 /// How the name of an index ends.
 const EXTENSION: &str = "index";
 
@@ -107,9 +110,10 @@ impl Place {
 
     /// What is kept of the file, if it still is that file, and may be unpacked within `limits`.
     pub(super) fn read(&self, limits: &Limits) -> Option<(Versions, Facts)> {
-        let bytes = fs::read(&self.index).ok()?;
-        let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
-        if crc32c::crc32c(bytes).to_le_bytes() != *checksum {
+        // Mapped, its keys take no memory of their own; a newer index never changes the file, it takes its place.
+        let mut bytes = map_lazily(&self.index.to_string_lossy(), &File::open(&self.index).ok()?).ok()?;
+        let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);
+        if crc32c::crc32c(&bytes).to_le_bytes() != *checksum {
             return None;
         }
         let Kept { format, identity, facts, versions } = Kept::decode(bytes).ok()?;
