@@ -90,17 +90,26 @@ impl Bucket {
 
     async fn upload(&self, key: &Key, mut file: File) -> Result<()> {
         let failed = |error| failed(&self.url, &error);
-        let mut part = read_part(&mut file)?;
+        let part = read_part(&mut file)?;
         if part.len() < PART {
             return self.store.put(key, PutPayload::from(part)).await.map(drop).map_err(failed);
         }
         let mut upload = WriteMultipart::new_with_chunk_size(self.store.put_multipart(key).await.map_err(failed)?, PART);
+        if let Err(error) = self.write_parts(&mut upload, part, file).await {
+            // Parts of an upload that never ends are kept, and paid for. What went wrong first is the error that helps.
+            let _ = upload.abort().await;
+            return Err(error);
+        }
+        upload.finish().await.map(drop).map_err(failed)
+    }
+
+    async fn write_parts(&self, upload: &mut WriteMultipart, mut part: Vec<u8>, mut file: File) -> Result<()> {
         while !part.is_empty() {
-            upload.wait_for_capacity(PARTS_AT_ONCE).await.map_err(failed)?;
+            upload.wait_for_capacity(PARTS_AT_ONCE).await.map_err(|error| failed(&self.url, &error))?;
             upload.write(&part);
             part = read_part(&mut file)?;
         }
-        upload.finish().await.map(drop).map_err(failed)
+        Ok(())
     }
 
     fn key(&self, path: &str) -> Key {
@@ -117,12 +126,22 @@ fn read_part(file: &mut File) -> Result<Vec<u8>> {
 }
 
 fn failed(url: &str, error: &object_store::Error) -> Error {
+    let message = error.to_string();
     let hint = match error {
-        object_store::Error::NotFound { .. } => "check the bucket and the path",
         object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-            "check the credentials in the environment"
+            "check the credentials in the environment".to_owned()
         }
-        _ => "the environment says where it is and who asks: AWS_*, GOOGLE_* or AZURE_* variables, or the machine's own role",
+        object_store::Error::NotFound { .. } => "check the bucket and the path".to_owned(),
+        // Listing a bucket that is not there has no variant of its own.
+        _ if message.contains("404 Not Found") => "check the bucket and the path".to_owned(),
+        _ => {
+            let variables = match url.split_once("://") {
+                Some(("s3", _)) => "AWS_*",
+                Some(("gs", _)) => "GOOGLE_*",
+                _ => "AZURE_*",
+            };
+            format!("{variables} variables in the environment, or the machine's own role, say where it is and who asks")
+        }
     };
-    Error::new(format!("{url}: {error}")).hint(hint)
+    Error::new(format!("{url}: {message}")).hint(hint)
 }
