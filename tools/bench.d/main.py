@@ -1,8 +1,9 @@
-"""tools/bench's tables: `table` and `growth`."""
+"""tools/bench's tables: `table`, `growth` and `fleet`."""
 
 import sys
 
+import fleet
 import growth
 import table
 
-{"table": table.main, "growth": growth.main}[sys.argv[1]](sys.argv[2:])
+{"table": table.main, "growth": growth.main, "fleet": fleet.main}[sys.argv[1]](sys.argv[2:])
