@@ -37,6 +37,8 @@ pub struct Left {
     pub kind: String,
     /// The kind of their owner; empty where they have none.
     pub owner: String,
+    /// The Helm release of superseded ones, `namespace/name`; empty for all others.
+    pub release: String,
     /// Why they are only left behind.
     pub reason: Remains,
     /// How many.
@@ -323,10 +325,16 @@ fn largest(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
 
 fn left(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     let rows = page.left.iter().map(|left| {
-        let owner = if left.owner.is_empty() { "<none>".to_owned() } else { left.owner.clone() };
+        let owner = match (&left.owner[..], &left.release[..]) {
+            ("", "") => "<none>".to_owned(),
+            ("", release) => format!("release {release}"),
+            (owner, _) => owner.to_owned(),
+        };
         let why = match left.reason {
             Remains::Ended => "ended",
             Remains::Superseded => "of an earlier rollout",
+            Remains::OwnerGone => "owner no longer exists",
+            Remains::SupersededRelease => "superseded Helm revision",
         };
         vec![left.kind.clone(), owner, left.objects.to_string(), bytes(left.bytes), why.to_owned()]
     });

@@ -106,3 +106,18 @@ fn a_span_that_ends_before_it_begins_is_refused() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{since}");
     }
 }
+
+/// Of printed objects the owners need not be among them.
+#[test]
+fn printed_objects_lack_no_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pods.json");
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "web", "uid": "1", "ownerReferences":
+        [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "2"}]}}"#;
+    std::fs::write(&file, pod).unwrap();
+    let output = ketcd().arg("-f").arg(&file).args(["usage", "-o", "json"]).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["leftBehind"].as_array().unwrap().len(), 0, "{found}");
+    let notes = String::from_utf8_lossy(&output.stderr);
+    assert!(notes.contains("owner no longer exists are not counted: printed objects need not be all of a cluster"), "{notes}");
+}

@@ -123,6 +123,10 @@ pub enum Remains {
     Ended,
     /// A ReplicaSet of an earlier rollout, scaled to nothing.
     Superseded,
+    /// An object none of whose owners exists: the garbage collector deletes it.
+    OwnerGone,
+    /// What Helm stored of an earlier revision of a release.
+    SupersededRelease,
 }
 
 impl Remains {
@@ -131,6 +135,8 @@ impl Remains {
         match self {
             Self::Ended => "Ended",
             Self::Superseded => "Superseded",
+            Self::OwnerGone => "OwnerGone",
+            Self::SupersededRelease => "SupersededRelease",
         }
     }
 }
@@ -148,6 +154,18 @@ pub fn remains(object: &Value) -> Option<Remains> {
         }
         // As Tekton's runs and Argo's workflows do.
         _ => (status["completionTime"].is_string() || status["finishedAt"].is_string()).then_some(Remains::Ended),
+    }
+}
+
+/// Returns the name of the Helm release of which this Secret or ConfigMap stores a superseded revision. Labels and type say so (Helm 3,
+/// pkg/storage/driver; Helm 2's Tiller wrote the labels in capitals), the data are not looked at.
+pub fn superseded_release(object: &Value) -> Option<&str> {
+    let label = |name: &str| object["metadata"]["labels"][name].as_str();
+    let is_of_helm = label("owner") == Some("helm") && (object["kind"] != "Secret" || object["type"] == "helm.sh/release.v1");
+    match (label("OWNER"), label("STATUS")) {
+        (Some("TILLER"), Some("SUPERSEDED")) => label("NAME"),
+        _ if is_of_helm && label("status") == Some("superseded") => label("name"),
+        _ => None,
     }
 }
 
@@ -326,5 +344,25 @@ mod tests {
         let set = |owners: Value| json!({"kind": "ReplicaSet", "metadata": {"ownerReferences": owners}, "spec": {"replicas": 0}, "status": {"replicas": 0}});
         check(set(json!([{"kind": "Deployment"}])), Some(Remains::Superseded));
         check(set(json!([])), None);
+    }
+
+    #[test]
+    fn superseded_releases_say_so_by_labels_and_type() {
+        let check = |object: Value, wanted: Option<&str>| assert_eq!(superseded_release(&object), wanted, "{object}");
+        let helm = |kind: &str, kind_of_data: &str, owner: &str, status: &str| {
+            let labels = json!({"name": "shop", "owner": owner, "status": status, "version": "3"});
+            json!({"kind": kind, "type": kind_of_data, "metadata": {"labels": labels}})
+        };
+        check(helm("Secret", "helm.sh/release.v1", "helm", "superseded"), Some("shop"));
+        check(helm("ConfigMap", "", "helm", "superseded"), Some("shop"));
+        check(helm("Secret", "helm.sh/release.v1", "helm", "deployed"), None);
+        check(helm("Secret", "Opaque", "helm", "superseded"), None);
+        check(helm("ConfigMap", "", "somebody", "superseded"), None);
+        let tiller = |status: &str| {
+            let labels = json!({"NAME": "shop", "OWNER": "TILLER", "STATUS": status, "VERSION": "3"});
+            json!({"kind": "ConfigMap", "metadata": {"labels": labels}})
+        };
+        check(tiller("SUPERSEDED"), Some("shop"));
+        check(tiller("DEPLOYED"), None);
     }
 }

@@ -3,6 +3,7 @@
 mod largest;
 mod left;
 mod live;
+mod owners;
 mod writes;
 
 use futures_util::StreamExt;
@@ -141,14 +142,16 @@ async fn state(session: &Session, gathered: &mut Gathered) -> Result<()> {
     let mut largest = largest::Largest::default();
     let mut left = left::LeftBehind::new(session).await?;
     while let Some(entry) = entries.next().await.transpose()? {
-        if gathered.counts(&entry.key) {
+        let counts = gathered.counts(&entry.key);
+        left.owners.see(&entry, counts);
+        if counts {
             gathered.usage.live(&entry.key, entry.value.len() as u64);
             largest.see(&entry);
             left.see(session, &entry);
         }
     }
     gathered.largest = largest.finish(session).await?;
-    gathered.left = left.finish();
+    gathered.left = left.finish(session);
     Ok(())
 }
 

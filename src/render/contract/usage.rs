@@ -146,8 +146,11 @@ pub struct LeftBehind<'a> {
     pub objects: u64,
     /// The kind of their owner; empty where they have none.
     pub owner: &'a str,
-    /// `Ended` or `Superseded`. There may be more words in time.
+    /// `Ended`, `Superseded` (a ReplicaSet of an earlier rollout), `OwnerGone` (none of its owners exists) or `SupersededRelease` (what Helm stored of
+    /// an earlier revision). There may be more words in time.
     pub reason: &'static str,
+    /// The Helm release, `namespace/name`; null where the reason is another than `SupersededRelease`.
+    pub release: Option<&'a str>,
 }
 
 impl<'a> From<&'a UsagePage> for Usage<'a> {
@@ -164,6 +167,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             objects: left.objects,
             owner: &left.owner,
             reason: left.reason.as_str(),
+            release: Some(&left.release[..]).filter(|release| !release.is_empty()),
         });
         Self {
             busiest: rows(page, By::Key, &page.keys),
