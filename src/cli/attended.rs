@@ -10,7 +10,8 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::Notify;
 
 use ketcd_store::{
-    At, Error, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
+    At, Error, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, Result, Revision, RevisionSpan, Source, SourceStatus, Until,
+    Want, WatchItem,
 };
 
 use super::progress;
@@ -100,6 +101,10 @@ fn begin_walk(from: Revision, until: Until) {
 impl Source for Attended {
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(self.interrupt.or_end(self.inner.status()))
+    }
+
+    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        self.inner.hashes(status)
     }
 
     fn damage(&self) -> &[String] {

@@ -15,7 +15,7 @@ use super::{duration, program, trouble};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
-use ketcd_store::{Revision, SourceStatus};
+use ketcd_store::{MemberHashes, Revision, SourceStatus};
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -53,6 +53,8 @@ pub struct TriagePage<'a> {
 pub struct StorageFacts {
     /// What the source says of itself.
     pub status: SourceStatus,
+    /// The hashes of what its members hold; `None` where they were not asked for or only one was given.
+    pub hashes: Option<MemberHashes>,
     /// How many revisions are kept.
     pub kept: i64,
     /// What was written of late, where that was read.
@@ -297,7 +299,7 @@ pub fn words(intervention: &Intervention<'_>) -> String {
 }
 
 fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let StorageFacts { status, kept, writes } = page.storage;
+    let StorageFacts { status, kept, writes, .. } = page.storage;
     let mut parts = Vec::new();
     if status.file_bytes > 0 {
         let quota = status.members.iter().filter_map(|member| member.db_size_quota).min();

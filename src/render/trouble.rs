@@ -21,6 +21,8 @@ pub fn what(trouble: &Trouble) -> String {
     match trouble.kind {
         TroubleKind::EtcdAlarm => "alarm".to_owned(),
         TroubleKind::MemberLeaderless => "without a leader: no writes".to_owned(),
+        TroubleKind::DataDiffers if !about.is_empty() => format!("the data of {about} differ at revision {}", numbers.0),
+        TroubleKind::DataDiffers => format!("data differ from the other members' at revision {}", numbers.0),
         TroubleKind::MembersDisagree => format!("its members disagree about {about}"),
         TroubleKind::MemberSilent => "does not answer".to_owned(),
         TroubleKind::MemberBehind => format!("{} entries behind the leader", numbers.0),
@@ -179,6 +181,7 @@ pub fn command(finding: &Finding) -> String {
         | TroubleKind::MembersDisagree
         | TroubleKind::MemberSilent
         | TroubleKind::MemberBehind => format!("{ketcd} status"),
+        TroubleKind::DataDiffers => format!("etcdctl endpoint hashkv --cluster --rev {}", finding.trouble.numbers.unwrap_or_default().0),
         TroubleKind::DatabaseNearQuota => format!("{ketcd} usage"),
         TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
         TroubleKind::NodeSilent

@@ -5,8 +5,8 @@ use std::process::Command;
 use etcd_client::{Client, ConnectOptions, Permission, RoleRevokePermissionOptions};
 use serde_json::Value;
 
-use crate::cluster::{leader, three};
-use crate::etcd::{Etcd, Release, Transport};
+use crate::cluster::{cluster, leader, three};
+use crate::etcd::{Etcd, RELEASES, Release, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, snapshot, write};
@@ -124,6 +124,72 @@ async fn members_that_disagree() {
     let found = page(command, &[]);
     assert!(found.starts_with("etcd  its members disagree about the "), "{found}");
     assert!(found.contains(&format!("according to {}", one.endpoint())), "{found}");
+}
+
+/// One value of one member's database is another than it was written: etcd serves on without noticing.
+async fn data_that_differ(release: Release) {
+    let mut members = cluster(release, 3, || Transport::Plain, &[]).await;
+    write(&mut members[0].writer().await, &changes("k120-story").await[..200]).await;
+    members[0].writer().await.put("/registry/configmaps/lab/marked", "what-was-written", None).await.unwrap();
+    let endpoints: Vec<String> = members.iter().map(Etcd::endpoint).collect();
+    let on = |endpoints: &[String]| {
+        let mut command = ketcd();
+        command.args(["--endpoints", &endpoints.join(","), "--insecure-transport"]);
+        command
+    };
+    let differs = |found: &Value| found["findings"].as_array().unwrap().iter().any(|finding| finding["trouble"] == "DataDiffers");
+    let agreeing = json(on(&endpoints), &[]);
+    assert!(!differs(&agreeing), "{agreeing}");
+    assert_eq!(agreeing["storage"]["hashes"]["compared"].as_array().unwrap().len(), 3, "{agreeing}");
+    // etcd commits to its file every 100 ms: then the log is not needed for it any more.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    members[2].stop();
+    let file = members[2].db();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let places: Vec<usize> =
+        bytes.windows(16).enumerate().filter(|(_, part)| part == b"what-was-written").map(|(place, _)| place).collect();
+    assert!(!places.is_empty());
+    places.into_iter().for_each(|place| bytes[place] = b'W');
+    std::fs::write(&file, bytes).unwrap();
+    members[2].resume().await;
+    let found = page(on(&endpoints), &[]);
+    let revision = json(on(&endpoints), &[])["storage"]["hashes"]["revision"].as_i64().unwrap();
+    let first = found.lines().next().unwrap();
+    assert!(first.starts_with(&format!("member {}  data differ from the other members' at revision {revision}", endpoints[2])), "{found}");
+    assert!(found.contains(&format!("etcdctl endpoint hashkv --cluster --rev {revision}")), "{found}");
+    // Of two nobody can say which is right.
+    let two = page(on(&endpoints[1..]), &[]);
+    assert!(two.starts_with("etcd  the data of its members differ at revision ") && two.contains(&endpoints[1]), "{two}");
+    assert!(!differs(&json(on(&endpoints[2..]), &[])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_that_differ_between_members() {
+    for release in RELEASES {
+        data_that_differ(release).await;
+    }
+}
+
+/// Only root may ask for hashes: others are told that they were not compared.
+#[tokio::test(flavor = "multi_thread")]
+async fn hashes_need_the_role_root() {
+    let members = cluster(Release::V37, 3, || Transport::Plain, &[]).await;
+    let mut root = members[0].writer().await;
+    write(&mut root, &changes("k120-story").await[..200]).await;
+    for (user, role) in [("root", "root"), ("guest", "guest")] {
+        root.user_add(user, "password", None).await.unwrap();
+        root.role_add(role).await.ok();
+        root.user_grant_role(user, role).await.unwrap();
+    }
+    root.role_grant_permission("guest", Permission::read("/registry/").with_prefix()).await.unwrap();
+    root.auth_enable().await.unwrap();
+    let mut command = ketcd();
+    let endpoints = members.iter().map(Etcd::endpoint).collect::<Vec<_>>().join(",");
+    command.args(["--endpoints", &endpoints, "--insecure-transport", "--user", "guest:password", "triage"]);
+    let output = run(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let notes = stderr(&output);
+    assert!(notes.contains("same data was not looked at: only users with the role root may ask for hashes"), "{notes}");
 }
 
 /// A user who may read pods and nodes is told what is broken there, and what is missing.

@@ -23,6 +23,6 @@ pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use revision::{At, Revision, RevisionSpan};
 pub use source::{
-    KeyHistory, Listing, Lives, Member, PartGap, PartStatus, RaftStatus, Source, SourceKind, SourceStatus, Unsearched, Until, Want,
-    WatchItem,
+    KeyHistory, Listing, Lives, Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, Source, SourceKind, SourceStatus,
+    Unsearched, Until, Want, WatchItem,
 };

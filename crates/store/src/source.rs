@@ -34,6 +34,13 @@ pub trait Source: Send + Sync {
         false
     }
 
+    /// Returns the hashes of the data that several members of a live etcd hold at one revision, given what `status` returned; `None` where there
+    /// are not several.
+    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        let _ = status;
+        Box::pin(std::future::ready(None))
+    }
+
     /// Returns the revisions that can be read.
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>>;
 
@@ -247,6 +254,28 @@ pub struct Member {
     pub raft: Option<RaftStatus>,
     /// Why it did not answer.
     pub error: Option<String>,
+}
+
+/// Hashes of what members hold at one revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberHashes {
+    /// The revision.
+    pub revision: Revision,
+    /// The members that answered.
+    pub members: Vec<MemberHash>,
+    /// Why members were not compared, a clause each.
+    pub left_out: Vec<String>,
+}
+
+/// The hash of all that one member holds, as etcd's HashKV computes it. Two are comparable where they are of the same compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberHash {
+    /// The endpoint asked.
+    pub endpoint: String,
+    /// The hash.
+    pub hash: u32,
+    /// The revision to which the member has compacted.
+    pub compacted: Revision,
 }
 
 /// Where a member is in the raft log.

@@ -12,7 +12,7 @@ use crate::cli::{Outcome, Result};
 use crate::render::contract::triage::Triage;
 use crate::render::json;
 use crate::render::triage::{self as render, TriagePage};
-use ketcd_history::trouble::storage_troubles;
+use ketcd_history::trouble::{data_troubles, storage_troubles};
 use ketcd_store::At;
 
 /// Show what is broken, since when, why, and who changed what before
@@ -53,6 +53,7 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
     // Members say how they are now.
     if session.at == At::Newest {
         triage.add(storage_troubles(&storage.status));
+        triage.add(storage.hashes.iter().flat_map(data_troubles));
     }
     let counts = triage.counts();
     let mut findings = triage.findings();

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Kinds, RegistryKey, Resource};
-use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
+use ketcd_store::{At, Event, EventKind, KeyRange, Revision, Until, WatchItem};
 
 use super::changes::BEFORE;
 use crate::cli::Result;
+use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::render::triage::{Part, StorageFacts, Writes};
 
@@ -30,7 +31,18 @@ pub(in crate::cli) async fn storage(session: &Session, at: Revision, now: Option
         Some(now) => writes(session, at, now).await?,
         None => None,
     };
-    Ok(StorageFacts { status, kept, writes })
+    // Members say how they are now.
+    let hashes = if session.at == At::Newest { session.source.hashes(&status).await } else { None };
+    if let Some(hashes) = hashes.as_ref().filter(|hashes| !hashes.left_out.is_empty()) {
+        let command = format!("etcdctl endpoint hashkv --cluster --rev {}", hashes.revision);
+        let what = if hashes.members.len() < 2 {
+            "whether members hold the same data was not looked at"
+        } else {
+            "not every member's data were compared"
+        };
+        note(&format!("{what}: {}. `{command}` compares them", hashes.left_out.join("; ")));
+    }
+    Ok(StorageFacts { status, hashes, kept, writes })
 }
 
 async fn writes(session: &Session, at: Revision, now: Timestamp) -> Result<Option<Writes>> {

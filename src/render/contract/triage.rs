@@ -110,6 +110,9 @@ pub struct Window {
 pub struct Storage<'a> {
     /// Bytes of the database file; 0 where there is none.
     pub bytes: u64,
+    /// Whether the members hold the same data; null of files, at earlier revisions, and where fewer than two endpoints answer. Where data differ,
+    /// `findings` has `DataDiffers`.
+    pub hashes: Option<Hashes<'a>>,
     /// How many revisions are kept up to the one looked at.
     pub kept_revisions: i64,
     /// The least quota of the members; null where none tells.
@@ -117,6 +120,18 @@ pub struct Storage<'a> {
     /// What was written in the 15 minutes before, or since the readable history begins, or by the newest 5,000 revisions of a live etcd; null where
     /// nothing was, or the data do not show times.
     pub writes: Option<Writes<'a>>,
+}
+
+/// Hashes of what the members hold.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hashes<'a> {
+    /// The endpoints that were compared.
+    pub compared: Vec<&'a str>,
+    /// Why others, or all, were not.
+    pub not_compared: &'a [String],
+    /// The revision whose data were hashed.
+    pub revision: i64,
 }
 
 /// What was written in a stretch of time.
@@ -188,6 +203,11 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             revision: page.revision.0,
             storage: Storage {
                 bytes: storage.status.file_bytes,
+                hashes: storage.hashes.as_ref().map(|hashes| Hashes {
+                    compared: hashes.members.iter().map(|member| &*member.endpoint).collect(),
+                    not_compared: &hashes.left_out,
+                    revision: hashes.revision.0,
+                }),
                 kept_revisions: storage.kept,
                 quota: storage.status.members.iter().filter_map(|member| member.db_size_quota).min(),
                 writes,

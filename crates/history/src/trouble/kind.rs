@@ -47,6 +47,8 @@ macro_rules! trouble_kinds {
 trouble_kinds! {
     /// A member raised an alarm: writes are refused, or data differ.
     EtcdAlarm: 1000, 0;
+    /// A member's data differ from the others', though they are of the same revision.
+    DataDiffers: 900, 0;
     /// A member knows no leader: it takes no writes, and what it holds may be old.
     MemberLeaderless: 300, 0;
     /// Members follow different leaders, or belong to different clusters.

@@ -21,7 +21,7 @@ pub use cluster::{BrokenHook, broken_hooks, services_called};
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
 pub use node::{LeaseFacts, lease_trouble};
-pub use storage::storage_troubles;
+pub use storage::{data_troubles, storage_troubles};
 
 /// Something that is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]

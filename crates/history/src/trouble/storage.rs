@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ketcd_store::{Member, SourceStatus};
+use ketcd_store::{Member, MemberHash, MemberHashes, Revision, SourceStatus};
 
 use super::{Trouble, TroubleKind};
 use crate::timeline::Subject;
@@ -23,6 +23,33 @@ pub fn storage_troubles(source: &SourceStatus) -> Vec<(Subject, Trouble)> {
         found.extend(of_member(member).into_iter().map(|trouble| (subject(member), trouble)));
     }
     found
+}
+
+/// Returns whose data differ at one revision: the members that most of the others contradict, or all of them where no hash is of more than half.
+/// Members are compared with those that have compacted to the same revision.
+pub fn data_troubles(hashes: &MemberHashes) -> Vec<(Subject, Trouble)> {
+    let mut by_compaction: BTreeMap<Revision, Vec<&MemberHash>> = BTreeMap::new();
+    hashes.members.iter().for_each(|member| by_compaction.entry(member.compacted).or_default().push(member));
+    by_compaction.values().flat_map(|members| differing(hashes.revision, members)).collect()
+}
+
+fn differing(revision: Revision, members: &[&MemberHash]) -> Vec<(Subject, Trouble)> {
+    let mut by_hash: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    members.iter().for_each(|member| by_hash.entry(member.hash).or_default().push(&member.endpoint));
+    if by_hash.len() < 2 {
+        return Vec::new();
+    }
+    let most = by_hash.iter().find(|(_, of)| of.len() * 2 > members.len()).map(|(hash, _)| *hash);
+    let said = by_hash.iter().map(|(hash, of)| format!("hash {hash} of {}", of.join(", "))).collect::<Vec<_>>().join("; ");
+    let trouble = Trouble { message: Some(said), numbers: Some((revision.0, 0)), ..Trouble::new(TroubleKind::DataDiffers) };
+    match most {
+        Some(most) => {
+            let others = members.iter().filter(|member| member.hash != most);
+            let subject = |member: &&MemberHash| Subject { kind: "Member".to_owned(), name: member.endpoint.clone(), ..Subject::default() };
+            others.map(|member| (subject(member), trouble.clone())).collect()
+        }
+        None => vec![(Subject { kind: "Etcd".to_owned(), ..Subject::default() }, trouble.about(["its members"]))],
+    }
 }
 
 /// What members say differently: which cluster they are of, and who leads it.

@@ -1,5 +1,5 @@
-//! A live etcd, read over gRPC. Only five calls are ever made: KV.Range, KV.RangeStream, Watch.Watch, Maintenance.Status and, where a user is given,
-//! Auth.Authenticate; nothing here can write.
+//! A live etcd, read over gRPC. Only six calls are ever made: KV.Range, KV.RangeStream, Watch.Watch, Maintenance.Status, Maintenance.HashKV (whether
+//! members hold the same data, which no other read shows) and, where a user is given, Auth.Authenticate; nothing here can write.
 
 mod ahead;
 mod arrivals;
@@ -9,6 +9,7 @@ mod config;
 mod connector;
 mod endpoint;
 mod errors;
+mod hashes;
 mod key_history;
 mod member;
 mod pacer;
@@ -30,7 +31,8 @@ use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::{
-    At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem,
+    At, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want,
+    WatchItem,
 };
 use client::Cluster;
 
@@ -58,6 +60,10 @@ impl EtcdSource {
 impl Source for EtcdSource {
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(status::status(&self.cluster))
+    }
+
+    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        Box::pin(hashes::hashes(&self.cluster, status))
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
