@@ -155,6 +155,9 @@ fn foot(page: &UsagePage) -> Vec<String> {
         if let Some(unseen) = page.unseen.filter(|unseen| *unseen > 0) {
             lines.push(format!("{unseen} revisions or more are not among them: of keys that were made and deleted in between"));
         }
+        if page.live_growth().is_some() {
+            lines.push("growth is estimated: keys and writes, times the database's size in use by the number of versions in it".to_owned());
+        }
         lines.push("counted by keys and versions; --full reads the values too, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
     }
     lines

@@ -44,6 +44,10 @@ async fn versions_count_the_writes() {
     assert_eq!((&found["managers"], &found["unseenRevisions"]), (&Value::Null, &4.into()), "{found}");
     // Growth is estimated by the size of the database, which a member tells, as it tells its quota from 3.6 on.
     assert!(found["liveBytesPerHour"].as_f64() > Some(0.0) && found["writtenBytesPerHour"].as_f64() > Some(0.0), "{found}");
+    let mut command = ketcd();
+    let text = run(command.args(["--endpoints", &etcd.endpoint(), "--insecure-transport", "usage"])).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("\ngrowth is estimated: keys and writes, times the database's size in use"), "{text}");
     // From within, a deletion is seen, and only the writes since.
     let found = usage(&["--since", "4005"]);
     assert_eq!((&found["total"]["writes"], &found["total"]["deletions"]), (&1_502.into(), &1.into()), "{found}");
