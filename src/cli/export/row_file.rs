@@ -56,6 +56,7 @@ impl RowFile {
     ///
     /// # Errors
     /// The file cannot be written, or this build cannot write the format.
+    #[cfg_attr(not(feature = "parquet"), expect(clippy::extra_unused_type_parameters, reason = "only columns have the types of a row"))]
     pub(super) fn new<R: Row>(format: FileFormat, file: NamedTempFile) -> Result<Self> {
         match format {
             #[cfg(feature = "parquet")]

@@ -11,6 +11,7 @@ mod image;
 mod kept;
 mod key_bucket;
 mod kine;
+mod loaded;
 mod log_replay;
 mod mapped;
 mod mvcc;
@@ -29,14 +30,14 @@ use bytes::Bytes;
 use checksum::Check;
 use image::Image;
 use kept::Place;
+use loaded::{Loaded, finish, source};
 use objects::Objects;
 use several::{found_at, parts};
 
 use super::fusion::{Beside, Fused};
-use super::memory::MemorySource;
 use super::recording::{self, RecordingSource};
-use super::versions::{Versions, VersionsBuilder};
-use super::{Error, Origin, Result, RevisionSpan, Source, SourceKind, SourceStatus};
+use super::versions::VersionsBuilder;
+use super::{Error, Result, RevisionSpan, Source, SourceKind};
 
 pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
@@ -213,55 +214,6 @@ pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Sour
     Ok(Box::new(finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?))
 }
 
-/// Makes a source of what was loaded.
-fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
-    if !objects.is_empty() {
-        finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
-    }
-    let versions = builder.finish().map_err(|revision| Error::Format {
-        path: name.clone(),
-        problem: format!("its parts disagree about revision {revision}: they are not of one etcd cluster"),
-    })?;
-    for file in &mut loaded {
-        file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
-    }
-    Ok(source(name, versions, loaded))
-}
-
-/// A source of an index and of what the files say besides.
-fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> MemorySource {
-    let with_path =
-        |file: &Loaded, problems: &[String]| problems.iter().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
-    let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
-    let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
-    let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
-    let recoverable_old_value = versions.count(Origin::OldValue);
-    let loaded = Arc::new(loaded);
-    let of_checksums = Arc::clone(&loaded);
-    let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
-    let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
-    MemorySource::new(versions, damage, left_out, late_damage, status)
-}
-
-/// One file, read into the index.
-struct Loaded {
-    kind: SourceKind,
-    path: String,
-    facts: db_file::Facts,
-    cluster_id: Option<u64>,
-    checksum: Option<Check>,
-}
-
-impl Loaded {
-    /// Waits until the checksum is known; what is wrong if it does not hold.
-    fn checksum_problem(&self) -> Option<&'static str> {
-        let holds = self.checksum.as_ref().is_none_or(Check::holds);
-        (!holds).then_some(
-            "the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
-        )
-    }
-}
-
 /// Why a file was not loaded.
 enum Problem {
     Known(Error),
@@ -287,17 +239,6 @@ impl From<String> for Problem {
     fn from(problem: String) -> Self {
         Self::Format(problem)
     }
-}
-
-/// Adds the objects of all files that hold objects, as one state.
-fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
-    if loaded.iter().any(|file| file.kind != SourceKind::Objects) {
-        return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
-    }
-    for (file, sentence) in objects.finish(builder)? {
-        loaded[file].facts.left_out.push(sentence);
-    }
-    Ok(())
 }
 
 /// Whether a path is that of a recording.
@@ -398,32 +339,4 @@ fn newer_unreached(newest: i64) -> String {
         "pages that its tree does not reach hold revisions up to {newest}: the tree has lost them, or the file was copied while etcd wrote to it; \
          what is shown may be older than it looks"
     )
-}
-
-/// What the files say together.
-fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
-    let mut status = SourceStatus {
-        cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
-        ..SourceStatus::new(loaded.first().map_or(SourceKind::Db, |file| file.kind), name.to_owned())
-    };
-    for file in loaded {
-        status.file_bytes += file.facts.file_bytes;
-        status.in_use_bytes += file.facts.in_use_bytes;
-        status.free_bytes += file.facts.file_bytes.saturating_sub(file.facts.in_use_bytes);
-        for member in &file.facts.members {
-            if !status.members.iter().any(|known| known.id == member.id) {
-                status.members.push(member.clone());
-            }
-        }
-        for alarm in &file.facts.alarms {
-            if !status.alarms.contains(alarm) {
-                status.alarms.push(*alarm);
-            }
-        }
-        let mut problems = [&file.facts.damage[..], &file.facts.left_out].concat();
-        problems.extend(file.checksum_problem().map(str::to_owned));
-        let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
-        status.problems.extend(problems.into_iter().map(named));
-    }
-    status
 }

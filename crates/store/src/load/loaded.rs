@@ -1,0 +1,98 @@
+//! Files that were read into the index, and the source that they make together.
+
+use std::sync::Arc;
+
+use super::checksum::Check;
+use super::db_file;
+use super::objects::Objects;
+use crate::memory::MemorySource;
+use crate::versions::{Versions, VersionsBuilder};
+use crate::{Error, Origin, Result, SourceKind, SourceStatus};
+
+/// Makes a source of what was loaded.
+pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
+    if !objects.is_empty() {
+        finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
+    }
+    let versions = builder.finish().map_err(|revision| Error::Format {
+        path: name.clone(),
+        problem: format!("its parts disagree about revision {revision}: they are not of one etcd cluster"),
+    })?;
+    for file in &mut loaded {
+        file.facts.damage.extend(file.facts.layer.iter().flat_map(|&layer| versions.missing(layer)));
+    }
+    Ok(source(name, versions, loaded))
+}
+
+/// A source of an index and of what the files say besides.
+pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> MemorySource {
+    let with_path =
+        |file: &Loaded, problems: &[String]| problems.iter().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
+    let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
+    let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
+    let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
+    let recoverable_old_value = versions.count(Origin::OldValue);
+    let loaded = Arc::new(loaded);
+    let of_checksums = Arc::clone(&loaded);
+    let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
+    let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
+    MemorySource::new(versions, damage, left_out, late_damage, status)
+}
+
+/// One file, read into the index.
+pub(super) struct Loaded {
+    pub kind: SourceKind,
+    pub path: String,
+    pub facts: db_file::Facts,
+    pub cluster_id: Option<u64>,
+    pub checksum: Option<Check>,
+}
+
+impl Loaded {
+    /// Waits until the checksum is known; what is wrong if it does not hold.
+    fn checksum_problem(&self) -> Option<&'static str> {
+        let holds = self.checksum.as_ref().is_none_or(Check::holds);
+        (!holds).then_some(
+            "the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
+        )
+    }
+}
+
+/// Adds the objects of all files that hold objects, as one state.
+fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &mut [Loaded]) -> std::result::Result<(), String> {
+    if loaded.iter().any(|file| file.kind != SourceKind::Objects) {
+        return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
+    }
+    for (file, sentence) in objects.finish(builder)? {
+        loaded[file].facts.left_out.push(sentence);
+    }
+    Ok(())
+}
+
+/// What the files say together.
+fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
+    let mut status = SourceStatus {
+        cluster_id: loaded.iter().find_map(|file| file.cluster_id).map(|id| format!("{id:x}")),
+        ..SourceStatus::new(loaded.first().map_or(SourceKind::Db, |file| file.kind), name.to_owned())
+    };
+    for file in loaded {
+        status.file_bytes += file.facts.file_bytes;
+        status.in_use_bytes += file.facts.in_use_bytes;
+        status.free_bytes += file.facts.file_bytes.saturating_sub(file.facts.in_use_bytes);
+        for member in &file.facts.members {
+            if !status.members.iter().any(|known| known.id == member.id) {
+                status.members.push(member.clone());
+            }
+        }
+        for alarm in &file.facts.alarms {
+            if !status.alarms.contains(alarm) {
+                status.alarms.push(*alarm);
+            }
+        }
+        let mut problems = [&file.facts.damage[..], &file.facts.left_out].concat();
+        problems.extend(file.checksum_problem().map(str::to_owned));
+        let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
+        status.problems.extend(problems.into_iter().map(named));
+    }
+    status
+}
