@@ -150,12 +150,15 @@ async fn a_member_that_hangs_is_left_for_another() {
     expect(&watching, 1);
     members[0].signal("STOP");
     put(&members[1], 2).await;
-    let why = watching.says("the watch goes on from revision 3");
+    // A busy machine may let the member pass on the second write before it hangs.
+    let why = watching.says("the watch goes on from revision ");
+    let next: u64 = why.split("from revision ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a revision");
+    assert!(next >= 3, "{why}");
     assert!(why.contains(&format!("{} has not answered for 15s: the connection was given up", members[0].endpoint())), "{why}");
     expect(&watching, 2);
     members[0].signal("CONT");
     let said = watching.end();
-    assert!(said.contains(&format!("connected to {} again, nothing missed since r2", members[1].endpoint())), "{said}");
+    assert!(said.contains(&format!("connected to {} again, nothing missed since r{}", members[1].endpoint(), next - 1)), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
