@@ -62,7 +62,7 @@ pub(super) fn first_special(block: &[u8; BLOCK]) -> usize {
 /// The first of a block's bytes that is no ASCII or needs an escape; [`BLOCK`] if there is none.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-pub fn first_special(block: &[u8; BLOCK]) -> usize {
+pub(super) fn first_special(block: &[u8; BLOCK]) -> usize {
     block.iter().position(|&byte| !is_plain_byte(byte)).unwrap_or(BLOCK)
 }
 
