@@ -73,14 +73,16 @@ class Build:
         longest_last = sorted(paths.items(), key=lambda path: len(path[0]))
         # A panic ends the binary, so nothing is ever unwound.
         flags = ["-Cforce-unwind-tables=no", *(f"--remap-path-prefix={path}={name}" for path, name in longest_last)]
-        c_flags = " ".join(f"-ffile-prefix-map={path}={name}" for path, name in longest_last)
+        # mimalloc says when it was compiled.
+        c_flags = ["-Wno-builtin-macro-redefined", '-D__DATE__="unknown"', '-D__TIME__="unknown"']
+        c_flags += (f"-ffile-prefix-map={path}={name}" for path, name in longest_last)
         return {
             "PATH": f"{self.tools}/venv/bin:{self.tools}/bin:{os.environ['PATH']}",
             "RUSTUP_TOOLCHAIN": TOOLCHAIN,
             "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
             "CARGO_INCREMENTAL": "0",
             "CARGO_TARGET_DIR": self.target,
-            "CFLAGS": c_flags,
+            "CFLAGS": " ".join(c_flags),
             "SOURCE_DATE_EPOCH": str(self.when),
             "TZ": "UTC",
             "LC_ALL": "C.UTF-8",
