@@ -34,13 +34,15 @@ pub(in crate::cli) async fn storage(session: &Session, at: Revision, now: Option
     // Members say how they are now.
     let hashes = if session.at == At::Newest { session.source.hashes(&status).await } else { None };
     if let Some(hashes) = hashes.as_ref().filter(|hashes| !hashes.left_out.is_empty()) {
-        let command = format!("etcdctl endpoint hashkv --cluster --rev {}", hashes.revision);
-        let what = if hashes.members.len() < 2 {
-            "whether members hold the same data was not looked at"
+        let why = hashes.left_out.join("; ");
+        note(&if hashes.members.len() < 2 {
+            let command = format!("etcdctl endpoint hashkv --cluster --rev {}", hashes.revision);
+            format!(
+                "whether members hold the same data was not looked at: {why}. Members that vote can be compared with `{command}`, by root"
+            )
         } else {
-            "not every member's data were compared"
-        };
-        note(&format!("{what}: {}. `{command}` compares them", hashes.left_out.join("; ")));
+            format!("not every member's data were compared: {why}")
+        });
     }
     Ok(StorageFacts { status, hashes, kept, writes })
 }
