@@ -66,6 +66,8 @@ struct Watch {
     /// When a revision was last passed on, or shown to bring nothing.
     advanced: Instant,
     next_leader_check: Instant,
+    /// The last value that was passed on: another connection has to have it too.
+    last: Option<KeyValue>,
     ended: bool,
 }
 
@@ -86,7 +88,8 @@ impl Watch {
         }
         let (assembler, outages, now) = (Assembler::new(from), Outages::default(), Instant::now());
         let (heard, advanced, next_leader_check) = (now, now, now);
-        Ok(Some(Self { cluster, keys, until, assembler, connection: None, outages, heard, advanced, next_leader_check, ended: false }))
+        let (connection, last, ended) = (None, None, false);
+        Ok(Some(Self { cluster, keys, until, assembler, connection, outages, heard, advanced, next_leader_check, last, ended }))
     }
 
     fn finished(&self) -> bool {
@@ -214,6 +217,9 @@ impl Watch {
         let progress = response.events.is_empty() && !response.created && !response.fragment;
         let mut items: Vec<WatchItem> = Vec::new();
         for event in self.assembler.accept(response) {
+            if event.kind == EventKind::Put {
+                self.last = Some(event.key_value.clone());
+            }
             match self.until {
                 Until::Revision(end) if event.revision > end => self.ended = true,
                 _ if !connection.dense || self.keys.contains(&event.key_value.key) => items.push(WatchItem::Event(event)),

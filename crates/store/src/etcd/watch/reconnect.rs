@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use etcd_client::WatchResponse;
+use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
 use super::connection::MemberWatch;
 use super::{PATIENCE, Watch};
 use crate::etcd::errors::{Class, Trouble};
 use crate::etcd::member::KEEPALIVE;
-use crate::etcd::range::nonempty;
-use crate::{Error, Result, Revision, WatchItem};
+use crate::etcd::range::{nonempty, range};
+use crate::{At, Error, KeyRange, KeyValue, Result, Revision, Want, WatchItem};
 
 /// How often a watch on a member without a leader looks for one.
 const LEADER_CHECK: Duration = Duration::from_secs(5);
@@ -93,9 +94,14 @@ impl Watch {
     async fn connected(&mut self, connection: MemberWatch) -> Result<()> {
         let (member, next) = (connection.member, self.assembler.next());
         let lost = self.outages.since();
+        if lost.is_some() && !connection.leaderless && !self.goes_on().await? {
+            return Ok(());
+        }
         // A member that stopped answering was found out later.
         let since = lost.map(|_| self.heard.checked_sub(KEEPALIVE).unwrap_or(self.heard));
-        let up_to = match (connection.leaderless, connection.created.as_ref().and_then(WatchResponse::header)) {
+        let created = connection.created.as_ref().and_then(WatchResponse::header);
+        let is_behind = created.is_some_and(|header| header.revision() < next.before().0);
+        let up_to = match (connection.leaderless, created) {
             (false, Some(header)) => Revision(header.revision()),
             // What a member without a leader will bring once it has one may be of any age.
             _ => Revision(i64::MAX),
@@ -111,6 +117,8 @@ impl Watch {
                 let missed = match found {
                     // Nothing was read yet.
                     _ if next <= Revision(1) => String::new(),
+                    // A member that is behind, or a cluster that was restored from a backup.
+                    _ if is_behind => String::new(),
                     Ok(()) | Err(Trouble { class: Class::Future, .. }) => format!(", nothing missed since r{}", next.before()),
                     // The gap itself comes as an item.
                     Err(Trouble { class: Class::Compacted, .. }) => ", but revisions were compacted meanwhile".to_owned(),
@@ -121,5 +129,38 @@ impl Watch {
         }
         self.connection = Some(connection);
         Ok(())
+    }
+
+    /// Whether the cluster still has the last value that was passed on. Where it does not answer, `false`: it is connected to again.
+    ///
+    /// # Errors
+    ///
+    /// It has something else at that revision: it was restored from a backup, and what follows is of another history.
+    async fn goes_on(&self) -> Result<bool> {
+        let Some(last) = &self.last else { return Ok(true) };
+        let keys = KeyRange::key(&last.key[..]);
+        let found = async { range(&self.cluster, keys, At::Revision(last.mod_revision), Want::Values).await?.entries.try_collect().await };
+        let found: Vec<KeyValue> = match found.await {
+            Ok(found) => found,
+            Err(Error::Remote { .. }) => return Ok(false),
+            // A compaction took it; a cluster that is behind is found out by its revision.
+            Err(_) => return Ok(true),
+        };
+        let is_same = |entry: &KeyValue| {
+            (entry.mod_revision, entry.create_revision, entry.version) == (last.mod_revision, last.create_revision, last.version)
+                && entry.value == last.value
+        };
+        match found.first().is_some_and(is_same) {
+            true => Ok(true),
+            false => Err(Error::Remote {
+                endpoint: self.cluster.name(),
+                problem: format!(
+                    "the cluster does not have what it wrote at revision {} ({}) any more: it was restored from a backup, and its history is another one",
+                    last.mod_revision,
+                    String::from_utf8_lossy(&last.key)
+                ),
+                hint: Some("start the watch again".to_owned()),
+            }),
+        }
     }
 }
