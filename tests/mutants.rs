@@ -75,6 +75,8 @@ parsers! {
     wal 500
     raft_snapshot 1_000
     recording 2_000
+    recording_blocks 2_000
+    recording_manifest 1_000
     kine 1_000
     kine_export 2_000
     yaml 2_000

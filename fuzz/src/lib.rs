@@ -32,6 +32,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "wal", check: files::wal, words: &[], mend: log::mend, most: 1 << 15 },
     Target { name: "raft_snapshot", check: files::raft_snapshot, words: &[], mend: |_| (), most: 1 << 14 },
     Target { name: "recording", check: recording::recording, words: &[], mend: |data| recording::mend(data), most: 1 << 15 },
+    Target { name: "recording_blocks", check: recording::blocks, words: &[], mend: |_| (), most: 1 << 12 },
+    Target { name: "recording_manifest", check: recording::manifest, words: MANIFEST, mend: |_| (), most: 1 << 13 },
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
     Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
@@ -74,6 +76,23 @@ impl Target {
     }
 }
 
+const MANIFEST: &[&str] = &[
+    "0000000001.state",
+    "0000000002.changes",
+    "0000000003.changes.open",
+    "9999999999.changes",
+    "../victim",
+    "/etc/passwd",
+    "removed\":true",
+    "\"missing\":[{\"from\":24,\"to\":30,\"reason\":\"\"}]",
+    "covered\":[[1,23]]",
+    "-1",
+    "9223372036854775807",
+    "18446744073709551615",
+    "[]",
+    "{",
+    ",",
+];
 const KINE: &[&str] = &[
     "id",
     "name",

@@ -1,13 +1,21 @@
-//! Files of a recording, complete and while they are written.
+//! Files of a recording, complete and while they are written; their indexes; and the manifest.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
+use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
 use ketcd_store::{At, EventKind, KeyRange, Revision, Source, Until, Want, WatchItem, load};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 /// The state that the changes of the seeds go on from: nothing is alive at revision 1.
 const STATE: &[u8] = include_bytes!("../seeds/recording/state");
+/// A complete file of changes behind it.
+const COMPLETE: &[u8] = include_bytes!("../seeds/recording/complete");
+/// Where its index begins, with its header.
+const INDEX: usize = 734;
 
 /// A file of a recording, beside the state it goes on from. Changes come once and in order; where nothing is said, what is alive is what they
 /// leave, and one key's changes are those of all keys that are its.
@@ -18,6 +26,112 @@ pub fn recording(data: &[u8]) {
         fs::write(directory.path().join(name), data).unwrap();
         if let Ok(source) = load::open(&[directory.path().to_str().unwrap().to_owned()], &|_| None) {
             hold(&*source);
+        }
+    }
+}
+
+/// The index of a complete file, which the manifest agrees with: what it says of blocks and keys, under checksums that hold.
+pub fn blocks(data: &[u8]) {
+    let directory = directory();
+    let mut file = COMPLETE[..INDEX].to_vec();
+    file.extend_from_slice(&index(data));
+    let number = |at: usize| data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes);
+    let count = data.get(..4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+    let runs: Vec<String> =
+        (0..count.min(64) as usize).map(|block| 12 + 32 * block).map(|at| format!("[{},{}]", number(at + 16), number(at + 24))).collect();
+    let facts = |name: &str, kind: &str, covered: &str, bytes: usize| {
+        format!(
+            r#"{{"name":"{name}","kind":"{kind}","covered":[{covered}],"missing":[],"bytes":{bytes},"changes":0,"begun":1,"ended":2,"sha256":""}}"#
+        )
+    };
+    let files =
+        [facts("0000000001.state", "state", "[1,1]", STATE.len()), facts("0000000002.changes", "changes", &runs.join(","), file.len())];
+    fs::write(directory.path().join("0000000002.changes"), &file).unwrap();
+    let scope = r#""format":1,"clusterId":"1","prefixes":[],"leftOut":[]"#;
+    seal(directory.path(), &format!(r#"{{{scope},"files":[{}]}}"#, files.join(",")));
+    if let Ok(source) = load::open(&[directory.path().to_str().unwrap().to_owned()], &|_| None) {
+        read(&*source);
+    }
+}
+
+/// A manifest whose hash holds, beside the files of the seeds. What lies outside of the directory, and what no recorder wrote, stays.
+pub fn manifest(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let outer = directory();
+    let victims = ["victim", "recording/thesis.tmp", "recording/notes.changes"];
+    let recording = outer.path().join("recording");
+    fs::create_dir(&recording).unwrap();
+    victims.iter().for_each(|victim| fs::write(outer.path().join(victim), b"mine").unwrap());
+    fs::write(recording.join("0000000001.state"), STATE).unwrap();
+    fs::write(recording.join("0000000002.changes"), COMPLETE).unwrap();
+    seal(&recording, text);
+    if let Ok(source) = load::open(&[recording.to_str().unwrap().to_owned()], &|_| None) {
+        read(&*source);
+    }
+    let scope = Scope { cluster_id: None, prefixes: Vec::new(), left_out: Vec::new() };
+    drop(Recorder::open(&recording, &scope, RecorderOptions::default()));
+    for victim in victims {
+        assert_eq!(fs::read(outer.path().join(victim)).unwrap(), b"mine", "{victim} was touched");
+    }
+}
+
+/// A directory with the state of the seeds, in memory where that is possible.
+fn directory() -> TempDir {
+    let shm = Path::new("/dev/shm");
+    let directory = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.unwrap();
+    fs::write(directory.path().join("0000000001.state"), STATE).unwrap();
+    directory
+}
+
+/// Writes a manifest whose hash holds.
+fn seal(directory: &Path, recording: &str) {
+    let hash: String = Sha256::digest(recording).iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::write(directory.join("manifest.json"), format!(r#"{{"recording":{recording},"sha256":"{hash}"}}"#)).unwrap();
+}
+
+/// An index in its chunk, and what stands behind it at the end of a file.
+fn index(content: &[u8]) -> Vec<u8> {
+    let mut pages = Vec::new();
+    for (number, page) in content.chunks(4092).enumerate() {
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&(number as u64).to_le_bytes()), page);
+        pages.extend_from_slice(page);
+        pages.extend_from_slice(&crc.to_le_bytes());
+    }
+    let mut bytes = COMPLETE[INDEX..INDEX + 48].to_vec();
+    bytes[8..12].copy_from_slice(&(pages.len() as u32).to_le_bytes());
+    bytes[40..44].copy_from_slice(&crc32c::crc32c(&pages).to_le_bytes());
+    let crc = crc32c::crc32c(&bytes[..44]);
+    bytes[44..48].copy_from_slice(&crc.to_le_bytes());
+    let mut trailer = b"\x89ktcidx\n".to_vec();
+    trailer.extend_from_slice(&(INDEX as u64 + 48).to_le_bytes());
+    trailer.extend_from_slice(&(pages.len() as u32).to_le_bytes());
+    trailer.extend_from_slice(&crc32c::crc32c(&trailer).to_le_bytes());
+    [bytes, pages, trailer].concat()
+}
+
+/// Reads all that a source has, and a key of it. An index that was made to lie may leave changes out or repeat them; it makes none.
+fn read(source: &dyn Source) {
+    let span = source.span().now_or_never().unwrap().unwrap();
+    assert!(span.oldest <= span.newest, "{span:?}");
+    for item in items(source, KeyRange::all()) {
+        match item {
+            WatchItem::Gap { from, to } => assert!(from <= to, "a gap from {from} to {to}"),
+            WatchItem::Event(event) => assert!((2..=23).contains(&event.revision.0), "{event:?}"),
+            WatchItem::Progress(_) => {}
+        }
+    }
+    drop(items(source, KeyRange::key("/registry/configmaps/lab/c-1")));
+    for at in [span.oldest, span.newest] {
+        let listing = source.range(KeyRange::all(), At::Revision(at), Want::Values).now_or_never().unwrap();
+        drop(listing.ok().map(|listing| listing.entries.map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap()));
+    }
+    for sentence in source.damage().iter().chain(&source.late_damage()) {
+        for words in sentence.split("revisions ").skip(1) {
+            let mut numbers =
+                words.split(" to ").map(|part| part.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<i64>());
+            if let (Some(Ok(from)), Some(Ok(to))) = (numbers.next(), numbers.next()) {
+                assert!(from <= to, "{sentence}");
+            }
         }
     }
 }
