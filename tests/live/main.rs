@@ -32,6 +32,7 @@ mod random;
 mod read_only;
 mod record;
 mod replay;
+mod restored;
 mod rights;
 mod secrets;
 mod serve;

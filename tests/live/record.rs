@@ -20,7 +20,7 @@ use crate::random::Random;
 use crate::watcher::Watching;
 
 /// The recorder, with small files so that there are many.
-fn recorder(etcd: &Etcd, directory: &Path) -> Command {
+pub(crate) fn recorder(etcd: &Etcd, directory: &Path) -> Command {
     let mut command = ketcd();
     command.arg("record").arg(directory).args(["--endpoints", &etcd.endpoint(), "--file-size", "20000", "--file-age", "3s"]);
     command
@@ -239,6 +239,34 @@ async fn what_a_compaction_took_is_a_gap_that_is_told() {
     }
 }
 
+/// Puts keys in turn, each a revision.
+async fn burst(etcd: &Etcd, count: usize) {
+    let writer = etcd.writer().await;
+    let put = |number: usize| {
+        let mut writer = writer.clone();
+        async move { writer.put(format!("/registry/configmaps/lab/c-{}", number % 50), config_map("c", number), None).await.unwrap() }
+    };
+    futures_util::stream::iter((0..count).map(put)).buffer_unordered(8).for_each(|_| std::future::ready(())).await;
+}
+
+/// `tools/soak` does it for an hour, with bursts of every size from 990 to 1,010.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_of_a_thousand_changes_and_quiet_behind_it_is_recorded_whole() {
+    let etcd = Etcd::start_with(Release::V35, Transport::Plain, &[]).await;
+    let (directory, etcd_source) = (TempDir::new().unwrap(), live(&etcd));
+    for count in [999, 1000, 1001, 1000] {
+        burst(&etcd, count).await;
+        let last = newest(&etcd_source).await;
+        let mut recording = Recording::start(&etcd, directory.path());
+        reaches(directory.path(), last).await;
+        assert!(Command::new("kill").args(["-INT", &recording.0.id().to_string()]).status().unwrap().success());
+        assert!(recording.0.wait().unwrap().success());
+        let recording = recorded(directory.path()).unwrap();
+        assert_eq!(told(&*recording, last).await, told(&etcd_source, last).await);
+        assert_eq!((recording.damage(), recording.late_damage()), (&[][..], Vec::new()));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_ends_it_with_a_sentence_and_it_goes_on_later() {
     let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
@@ -256,10 +284,14 @@ async fn a_full_disk_ends_it_with_a_sentence_and_it_goes_on_later() {
         said.contains("error: cannot write ") && said.contains("free some space, or keep less with --keep, and start it again"),
         "{said}"
     );
-    let before = newest(&*recorded(directory.path()).unwrap()).await;
+    let full = recorded(directory.path()).unwrap();
+    let before = newest(&*full).await;
     assert!(before > Revision(10), "{before}");
     writing.end().await;
     let etcd_source = live(&etcd);
+    // Nothing is claimed that is not there.
+    assert_eq!(told(&*full, before).await, told(&etcd_source, before).await);
+    assert_eq!((full.damage(), full.late_damage()), (&[][..], Vec::new()));
     let last = newest(&etcd_source).await;
     let recording = Recording(recorder(&etcd, directory.path()).stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     reaches(directory.path(), last).await;

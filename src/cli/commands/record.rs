@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
+use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
-use ketcd_store::recording::{Keep, Recorder, RecorderOptions, Scope};
+use ketcd_store::recording::{Continuity, Keep, Recorder, RecorderOptions, Scope, continuity};
 use ketcd_store::{KeyRange, Source};
 
 use crate::cli::args::{GlobalArgs, size};
@@ -35,7 +36,7 @@ pub(crate) struct RecordArgs {
     /// Record only keys that begin with this, such as /registry/pods/; may be given more than once. Default: all keys.
     #[arg(long = "keys", value_name = "PREFIX")]
     prefixes: Vec<String>,
-    /// Keep what is not older than this (30d, 12h), or no more than so many bytes (20GB). Default: everything.
+    /// Keep the last of it, as long as this was recorded (30d, 12h), or no more than so many bytes (20GB). Default: everything.
     #[arg(long, value_name = "AGE|SIZE", value_parser = keep)]
     keep: Option<Keep>,
     /// Serve metrics for Prometheus on this address, without TLS or a password: numbers alone.
@@ -73,7 +74,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
             let what = format!("the newest revision is {}, but {} has revision {reached}", span.newest, args.directory.display());
             return Err(Error::new(format!("{what}: etcd was restored from a backup")).hint("record into another directory"));
         }
-        Some(_) => {}
+        Some(_) => check_continuity(global, args, &source, &ranges).await?,
     }
     let from = recorder.reached().unwrap_or(span.oldest).after();
     note(&format!("recording from revision {from} on into {}; Ctrl-C ends it", args.directory.display()));
@@ -99,6 +100,23 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
     flushed?;
     note(&format!("recorded up to revision {}", shared.recorded().revision));
     Ok(Outcome::Found)
+}
+
+/// Refuses to go on with another history than the one that was recorded.
+async fn check_continuity(global: &GlobalArgs, args: &RecordArgs, source: &EtcdSource, ranges: &[KeyRange]) -> Result<()> {
+    let shows_secrets = global.show_secrets;
+    let is_recorded = move |key: &[u8]| ranges.iter().any(|range| range.contains(key)) && (shows_secrets || !is_secret_key(key));
+    match continuity(&args.directory, source, &is_recorded, ranges).await? {
+        Continuity::Same => Ok(()),
+        Continuity::Unknown => {
+            note(&format!("nothing that {} has shows that this etcd goes on with it", args.directory.display()));
+            Ok(())
+        }
+        Continuity::Other(evidence) => {
+            let what = format!("this etcd does not go on with what {} has: {evidence}", args.directory.display());
+            Err(Error::new(format!("{what}; it was restored from a backup, or is another one")).hint("record into another directory"))
+        }
+    }
 }
 
 /// `30d`.

@@ -1,11 +1,13 @@
 //! Follows etcd: every change goes into the recording, and a listing of what is alive where one is wanted.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
 
 use async_stream::try_stream;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
@@ -16,7 +18,7 @@ use super::Shared;
 use crate::cli::Result;
 use crate::cli::output::note;
 
-/// So many items are taken at once.
+/// So many items are taken at once; a revision may have more.
 const AT_ONCE: usize = 1000;
 /// After a listing that failed the next one waits.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -35,6 +37,7 @@ pub(crate) struct Following<'a> {
     next_listing: Instant,
 }
 
+type Items<'a> = BoxStream<'a, ketcd_store::Result<WatchItem>>;
 type Entries<'a> = BoxStream<'a, Vec<ketcd_store::Result<KeyValue>>>;
 
 impl<'a> Following<'a> {
@@ -55,21 +58,24 @@ impl<'a> Following<'a> {
     /// The recording cannot be written; etcd refuses to be read, or is not the one that was recorded.
     pub(crate) async fn run(&mut self, from: Revision) -> Result<()> {
         let source = self.source;
-        let watch = source.watch(KeyRange::hull(self.ranges), from, Until::Forever);
-        let mut watch = watch.ready_chunks(AT_ONCE);
+        let mut watch = source.watch(KeyRange::hull(self.ranges), from, Until::Forever);
+        let mut after = After::Pause;
         let mut state: Option<Entries<'a>> = None;
         loop {
             if state.is_none() && Instant::now() >= self.next_listing {
                 state = self.begin_state()?;
             }
-            let flush_due = self.recorder.flush_due().map(until);
+            let flush_due = self.recorder.flush_due().map(Instant::from_std);
             tokio::select! {
-                items = watch.next() => match items {
-                    Some(items) => self.take(items)?,
-                    None => return Ok(()),
+                batch = next_batch(&mut watch, after) => {
+                    after = batch.after;
+                    self.take(batch)?;
+                    if after == After::End {
+                        return Ok(());
+                    }
                 },
                 entries = next_of(&mut state) => if self.take_state(entries)? { state = None },
-                () = sleep(flush_due.unwrap_or_default()), if flush_due.is_some() => self.recorder.flush()?,
+                () = sleep_until(flush_due.unwrap_or_else(Instant::now)), if flush_due.is_some() => self.recorder.flush()?,
                 () = sleep_until(self.next_listing), if state.is_none() && Instant::now() < self.next_listing => {}
             }
             self.shared.set(self.recorder.recorded());
@@ -86,33 +92,24 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
-    /// Takes items of the watch. All changes of a revision are there when none is ready any more: a watch passes on whole revisions.
-    fn take(&mut self, items: Vec<ketcd_store::Result<WatchItem>>) -> Result<()> {
-        let (is_cut, mut reached) = (items.len() == AT_ONCE, None);
-        for item in items {
+    /// Takes items of the watch.
+    fn take(&mut self, batch: Batch) -> Result<()> {
+        for item in batch.items {
             match item? {
                 WatchItem::Event(event) if event.revision <= self.skips_to => {}
                 WatchItem::Event(event) => {
-                    if reached != Some(event.revision) {
-                        self.recorder.complete(event.revision.before())?;
-                    }
-                    reached = Some(event.revision);
-                    if self.is_recorded(&event.key_value.key) {
-                        self.recorder.change(&event)?;
+                    self.recorder.complete(event.revision.before())?;
+                    match self.is_recorded(&event.key_value.key) {
+                        true => self.recorder.change(&event)?,
+                        false => self.recorder.pass_over(event.revision)?,
                     }
                 }
-                WatchItem::Progress(revision) => {
-                    reached = None;
-                    self.recorder.complete(revision)?;
-                }
-                WatchItem::Gap { from, to } => {
-                    reached = None;
-                    self.miss(from, to)?;
-                }
+                WatchItem::Progress(revision) => self.recorder.complete(revision)?,
+                WatchItem::Gap { from, to } => self.miss(from, to)?,
             }
         }
-        if let Some(reached) = reached.filter(|_| !is_cut) {
-            self.recorder.complete(reached)?;
+        if batch.after == After::Pause {
+            self.recorder.pause()?;
         }
         Ok(())
     }
@@ -179,6 +176,40 @@ impl<'a> Following<'a> {
     }
 }
 
+/// What a watch brings at once.
+struct Batch {
+    items: Vec<ketcd_store::Result<WatchItem>>,
+    after: After,
+}
+
+/// What comes after a batch of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// Others may be there already, of the same revision too.
+    More,
+    /// None is there yet: the watch passes on whole revisions, so the last one is complete.
+    Pause,
+    /// None will come.
+    End,
+}
+
+/// The next items of a watch. Where more were to follow and none is there, a batch without items says so.
+async fn next_batch(watch: &mut Items<'_>, before: After) -> Batch {
+    let mut items = Vec::new();
+    poll_fn(|context| {
+        while items.len() < AT_ONCE {
+            match watch.poll_next_unpin(context) {
+                Poll::Ready(Some(item)) => items.push(item),
+                Poll::Ready(None) => return Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::End }),
+                Poll::Pending if items.is_empty() && before != After::More => return Poll::Pending,
+                Poll::Pending => return Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::Pause }),
+            }
+        }
+        Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::More })
+    })
+    .await
+}
+
 /// The next entries of a state that is being listed; waits forever where none is.
 async fn next_of(state: &mut Option<Entries<'_>>) -> Option<Vec<ketcd_store::Result<KeyValue>>> {
     match state {
@@ -187,8 +218,35 @@ async fn next_of(state: &mut Option<Entries<'_>>) -> Option<Vec<ketcd_store::Res
     }
 }
 
-/// How long it is until a time in milliseconds since 1970.
-fn until(time: i64) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as i64);
-    Duration::from_millis(time.saturating_sub(now).clamp(0, 1000).cast_unsigned())
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use futures_util::stream::{iter, pending};
+
+    use super::*;
+
+    fn items(count: usize) -> impl futures_util::Stream<Item = ketcd_store::Result<WatchItem>> + Send {
+        iter((0..count).map(|number| Ok(WatchItem::Progress(Revision(number as i64)))))
+    }
+
+    #[test]
+    fn a_full_batch_is_followed_by_the_word_that_the_watch_pauses() {
+        let mut watch = items(AT_ONCE).chain(pending()).boxed();
+        let batch = next_batch(&mut watch, After::Pause).now_or_never().unwrap();
+        assert_eq!((batch.items.len(), batch.after), (AT_ONCE, After::More));
+        let batch = next_batch(&mut watch, batch.after).now_or_never().unwrap();
+        assert_eq!((batch.items.len(), batch.after), (0, After::Pause));
+        assert!(next_batch(&mut watch, batch.after).now_or_never().is_none());
+    }
+
+    #[test]
+    fn a_batch_ends_where_the_watch_pauses_or_ends() {
+        let mut watch = items(AT_ONCE + 1).chain(pending()).boxed();
+        assert_eq!(next_batch(&mut watch, After::Pause).now_or_never().unwrap().after, After::More);
+        let batch = next_batch(&mut watch, After::More).now_or_never().unwrap();
+        assert_eq!((batch.items.len(), batch.after), (1, After::Pause));
+        let mut watch = items(2).boxed();
+        let batch = next_batch(&mut watch, After::Pause).now_or_never().unwrap();
+        assert_eq!((batch.items.len(), batch.after), (2, After::End));
+    }
 }

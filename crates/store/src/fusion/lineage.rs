@@ -281,7 +281,7 @@ pub(super) fn is_same(one: &Event, other: &Event) -> bool {
 }
 
 /// Says what two sources have of one revision.
-pub(super) fn disagreement(revision: i64, one: (&str, Option<&Event>), other: (&str, Option<&Event>)) -> String {
+pub(crate) fn disagreement(revision: i64, one: (&str, Option<&Event>), other: (&str, Option<&Event>)) -> String {
     let held = |(name, event): (&str, Option<&Event>)| match event {
         Some(event) => format!("{name} has {} {}", String::from_utf8_lossy(&event.key_value.key), digest(event)),
         None => format!("{name} has no change that is still alive"),

@@ -38,6 +38,7 @@ use lineage::{Verdict, Witness, compare};
 use live::Live;
 use part::Pool;
 
+pub(crate) use lineage::disagreement;
 pub(crate) use live::Beside;
 pub(crate) use part::{Held, Open, Part};
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// The bytes of a header.
 pub(super) const HEADER: usize = 48;
-const MAGIC: &[u8; 4] = b"\x89ktc";
+pub(super) const MAGIC: &[u8; 4] = b"\x89ktc";
 
 /// The most bytes that come out of one chunk; etcd takes 1.5 MiB in a request unless it is told otherwise.
 pub(super) const MOST_RAW: usize = 256 << 20;
@@ -58,7 +58,7 @@ pub(super) struct Header {
     pub after: i64,
     /// up to this one.
     pub upto: i64,
-    /// When it was written, in milliseconds since 1970.
+    /// When it was written, in milliseconds of the recording's own time (`recorder`).
     pub time: i64,
     /// CRC-32C of the bytes that follow.
     pub crc: u32,
@@ -169,11 +169,6 @@ impl Scan {
         }
         scan
     }
-
-    /// The end of what can be read.
-    pub(super) fn end(&self) -> usize {
-        self.chunks.last().map_or(0, |chunk| chunk.payload.end)
-    }
 }
 
 /// Where the next header begins.
@@ -207,7 +202,8 @@ mod tests {
             let expected = whole.chunks.iter().filter(|chunk| chunk.payload.end <= end).count();
             assert_eq!(scan.chunks, whole.chunks[..expected], "cut at {end}");
             assert!(scan.damaged.is_empty(), "cut at {end}");
-            assert_eq!(scan.torn.is_some(), scan.end() < end, "cut at {end}");
+            let readable = scan.chunks.last().map_or(0, |chunk| chunk.payload.end);
+            assert_eq!(scan.torn.is_some(), readable < end, "cut at {end}");
         }
     }
 

@@ -1,21 +1,27 @@
-//! The files of a recording: what the manifest lists, what was completed since it was written, and the file that is being written.
+//! The files of a recording: what the manifest lists, what was completed since it was written, and what is being written. A manifest's names are names of
+//! a recording's files, and nothing else.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::disk;
 use super::facts::{FORMAT, FileFacts, FileKind, Scope};
 use super::file::RecordingFile;
-use super::segment::{hex, private};
+use super::segment::hex;
 
 const MANIFEST: &str = "manifest.json";
 /// The manifest while it is written.
 const NEW_MANIFEST: &str = "manifest.json.tmp";
+/// The most bytes of a manifest: those of a million files.
+const MOST_MANIFEST: u64 = 256 << 20;
+/// The largest number that a name holds.
+pub(super) const LAST_NUMBER: u64 = 9_999_999_999;
 
 /// What the manifest says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,23 +72,45 @@ pub(super) fn name_while_written(number: u64, kind: FileKind) -> String {
     format!("{}.{suffix}", name(number, kind))
 }
 
-/// The number and the kind that a file's name says, and whether it is still being written.
-fn parse(name: &str) -> Option<(u64, FileKind, bool)> {
+/// How far a file has come, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Complete,
+    /// Changes that are being written.
+    Open,
+    /// A state that was not completed.
+    Temporary,
+}
+
+/// The number, the kind and the stage that a file's name says; `None` where it is not the name of a recording's file.
+fn parse(name: &str) -> Option<(u64, FileKind, Stage)> {
     let (number, rest) = name.split_once('.')?;
-    let number = number.parse().ok().filter(|_| number.len() == 10)?;
-    let (kind, is_open) = match rest {
-        "changes" => (FileKind::Changes, false),
-        "changes.open" => (FileKind::Changes, true),
-        "state" => (FileKind::State, false),
+    let number = number.parse().ok().filter(|_| number.len() == 10 && number.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let (kind, stage) = match rest {
+        "changes" => (FileKind::Changes, Stage::Complete),
+        "changes.open" => (FileKind::Changes, Stage::Open),
+        "state" => (FileKind::State, Stage::Complete),
+        "state.tmp" => (FileKind::State, Stage::Temporary),
         _ => return None,
     };
-    Some((number, kind, is_open))
+    Some((number, kind, stage))
+}
+
+/// Whether a file is one that a recorder replaces or removes when it begins.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name == NEW_MANIFEST || parse(name).is_some_and(|(_, _, stage)| stage == Stage::Temporary)
 }
 
 /// Whether a directory is a recording, or what is left of one.
 pub(crate) fn is_recording(directory: &Path) -> bool {
-    let is_file = |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| parse(&entry.file_name().to_string_lossy()).is_some());
-    directory.join(MANIFEST).is_file() || fs::read_dir(directory).is_ok_and(|mut entries| entries.any(is_file))
+    let is_file = |name: &String| parse(name).is_some_and(|(_, _, stage)| stage != Stage::Temporary);
+    disk::is_plain(&directory.join(MANIFEST)) || names(directory).is_ok_and(|names| names.iter().any(is_file))
+}
+
+/// The names in a directory; one that is no text is nobody's that a recorder made.
+pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
+    let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
+    Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
 /// The files of a recording.
@@ -90,71 +118,77 @@ pub(super) struct Directory {
     pub scope: Scope,
     /// The complete files, in the order of their numbers.
     pub files: Vec<FileFacts>,
-    /// The file that is being written, or was when its writer ended.
-    pub open: Option<PathBuf>,
+    /// The names of files of changes that are being written, or were when their writers ended; ascending.
+    pub open: Vec<String>,
     /// What is wrong with it, each a sentence.
     pub problems: Vec<String>,
     /// The next file's number.
     pub next_number: u64,
-    /// Files that are no part of it any more.
-    pub leftover: Vec<PathBuf>,
+    /// The names of files that are no part of it any more.
+    pub leftover: BTreeSet<String>,
 }
 
 impl Directory {
     /// Looks at a directory.
     pub(super) fn read(path: &Path) -> Result<Self, Unreadable> {
-        let failed = |cause| Unreadable::Io(path.to_owned(), cause);
         // The manifest is read before the directory: what is completed between is found in the directory.
-        let (manifest, mut problems) = read_manifest(path)?;
-        let names = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
-        let names: BTreeSet<String> = names.iter().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        let is_new = !names.contains(MANIFEST);
+        let (manifest, problems) = read_manifest(path)?;
+        let names = names(path).map_err(|cause| Unreadable::Io(path.to_owned(), cause))?;
+        let has_scope = problems.is_empty() && names.contains(MANIFEST);
         let manifest = manifest.unwrap_or_default();
-        let mut directory =
-            Self { scope: manifest.scope, files: Vec::new(), open: None, problems: Vec::new(), next_number: 1, leftover: Vec::new() };
-        let mut has_scope = problems.is_empty() && !is_new;
-        for facts in manifest.files {
-            if facts.removed {
-                directory.leftover.push(path.join(&facts.name));
-            } else if parse(&facts.name).is_none_or(|(_, kind, is_open)| is_open || kind != facts.kind) {
-                problems.push(format!("the manifest lists {:?}, which is not the name of a recording's file", facts.name));
+        let (files, open, leftover) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut directory = Self { scope: manifest.scope, files, open, problems, next_number: 1, leftover };
+        directory.list(manifest.files, &names);
+        directory.find(path, &names, has_scope);
+        directory.files.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(directory)
+    }
+
+    /// Takes what the manifest lists.
+    fn list(&mut self, files: Vec<FileFacts>, names: &BTreeSet<String>) {
+        let mut listed = BTreeSet::new();
+        for facts in files {
+            let is_name = parse(&facts.name).is_some_and(|(_, kind, stage)| stage == Stage::Complete && kind == facts.kind);
+            if !is_name {
+                self.problems.push(format!("the manifest lists {:?}, which is not the name of a recording's file", facts.name));
+            } else if !facts.are_possible() || !listed.insert(facts.name.clone()) {
+                self.problems.push(format!("what the manifest says of {} cannot be", facts.name));
+            } else if facts.removed {
+                self.leftover.insert(facts.name);
             } else {
                 if !names.contains(&facts.name) {
-                    problems.push(format!("{} is missing", facts.name));
+                    self.problems.push(format!("{} is missing", facts.name));
                 }
-                directory.files.push(facts);
+                self.files.push(facts);
             }
         }
-        let listed: BTreeSet<String> = directory.files.iter().map(|facts| facts.name.clone()).collect();
-        for name in &names {
-            let Some((number, kind, is_open)) = parse(name) else {
-                if name.ends_with(".tmp") {
-                    directory.leftover.push(path.join(name));
-                }
+    }
+
+    /// Finds what the manifest does not list.
+    fn find(&mut self, path: &Path, names: &BTreeSet<String>, mut has_scope: bool) {
+        let listed: BTreeSet<String> = self.files.iter().map(|facts| facts.name.clone()).collect();
+        for name in names {
+            let Some((number, _, stage)) = parse(name) else {
+                self.leftover.extend(is_temporary(name).then(|| name.clone()));
                 continue;
             };
-            directory.next_number = directory.next_number.max(number + 1);
-            if is_open {
-                // Where the file was given its name, this one is gone a moment later.
-                if !names.contains(&super::directory::name(number, kind)) {
-                    directory.open = Some(path.join(name));
-                }
-            } else if !listed.contains(name) && !directory.leftover.contains(&path.join(name)) {
-                match RecordingFile::open_unknown(&path.join(name)) {
+            self.next_number = self.next_number.max(number + 1);
+            match stage {
+                Stage::Open => self.open.push(name.clone()),
+                Stage::Temporary => drop(self.leftover.insert(name.clone())),
+                Stage::Complete if listed.contains(name) || self.leftover.contains(name) => {}
+                Stage::Complete => match RecordingFile::open_unknown(&path.join(name)) {
                     Ok(file) => {
-                        problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
+                        self.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
                         if let Some(head) = file.head.filter(|_| !has_scope) {
-                            (directory.scope, has_scope) = (head.scope, true);
+                            (self.scope, has_scope) = (head.scope, true);
                         }
-                        directory.files.push(file.facts);
+                        self.files.push(file.facts);
                     }
-                    Err(problem) => problems.push(format!("{name} {problem}")),
-                }
+                    Err(problem) => self.problems.push(format!("{name} {problem}")),
+                },
             }
         }
-        directory.files.sort_by(|one, other| one.name.cmp(&other.name));
-        directory.problems = problems;
-        Ok(directory)
     }
 
     /// What the manifest says of it.
@@ -166,13 +200,12 @@ impl Directory {
 /// Reads the manifest; what is wrong with it where it cannot be read.
 fn read_manifest(directory: &Path) -> Result<(Option<Manifest>, Vec<String>), Unreadable> {
     let path = directory.join(MANIFEST);
-    let text = match fs::read_to_string(&path) {
+    let text = match disk::read(&path, MOST_MANIFEST) {
         Ok(text) => text,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
-        Err(cause) if cause.kind() == io::ErrorKind::InvalidData => String::new(),
         Err(cause) => return Err(Unreadable::Io(path, cause)),
     };
-    let sealed: Option<Sealed> = serde_json::from_str(&text).ok();
+    let sealed: Option<Sealed> = serde_json::from_slice(&text).ok();
     let holds = |sealed: &Sealed| sealed.sha256 == hex(Sha256::digest(sealed.recording.get()).as_slice());
     let manifest: Option<Manifest> = sealed.filter(holds).and_then(|sealed| serde_json::from_str(sealed.recording.get()).ok());
     match manifest {
@@ -196,15 +229,9 @@ impl Manifest {
         {
             return Err(cause);
         }
-        let mut file = private().create_new(true).open(&new)?;
-        file.write_all(&text)?;
-        file.sync_all()?;
-        fs::rename(&new, directory.join(MANIFEST))?;
-        sync_directory(directory)
+        let mut file = disk::create(&new)?;
+        disk::append(&mut file, &text)?;
+        disk::rename(&mut file, &new, &directory.join(MANIFEST))?;
+        disk::sync_directory(directory)
     }
-}
-
-/// Waits until the names in a directory are on the disk.
-pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }

@@ -60,7 +60,7 @@ pub(super) struct FileFacts {
     pub missing: Vec<MissingRevisions>,
     pub bytes: u64,
     pub changes: u64,
-    /// When its first and its last chunk were written, in milliseconds since 1970.
+    /// When its first and its last chunk were written, in milliseconds of the recording's own time (`recorder`).
     pub begun: i64,
     pub ended: i64,
     pub sha256: String,
@@ -83,6 +83,20 @@ impl FileFacts {
             sha256: String::new(),
             removed: false,
         }
+    }
+
+    /// Whether a recorder can have written them: runs ascend and are none that cannot be, and numbers can be added up.
+    pub(super) fn are_possible(&self) -> bool {
+        let run = |&(after, upto): &(i64, i64)| (0..=upto).contains(&after) && upto < i64::MAX / 2;
+        let is_gap = |gap: &MissingRevisions| (1..=gap.to).contains(&gap.from) && gap.to < i64::MAX / 2;
+        let times = 0..i64::MAX / 2;
+        self.covered.iter().all(run)
+            && self.covered.is_sorted_by(|one, next| one.1 <= next.0)
+            && (self.kind == FileKind::Changes || self.covered.iter().all(|run| run.0 == run.1))
+            && self.missing.iter().all(is_gap)
+            && self.bytes < 1 << 53
+            && times.contains(&self.begun)
+            && times.contains(&self.ended)
     }
 
     /// Adds a run of revisions behind the others.

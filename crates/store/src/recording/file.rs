@@ -9,7 +9,8 @@ use bytes::Bytes;
 use super::chunk::{Chunk, Header, Kind, Scan};
 use super::facts::{FORMAT, FileFacts, Head, MissingRevisions};
 use super::index::{Block, Index, IndexBuilder, ReadAt};
-use super::{block, change};
+use super::segment::BLOCK_BYTES;
+use super::{block, change, disk};
 use crate::{Event, EventKind, KeyRange};
 
 /// The last bytes of a complete file: where its index lies.
@@ -41,17 +42,29 @@ impl Trailer {
 }
 
 /// A file that is read where it lies.
-struct OnDisk(File);
+struct OnDisk {
+    file: File,
+    length: u64,
+}
+
+impl OnDisk {
+    fn of(file: File) -> std::io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self { file, length })
+    }
+}
 
 impl ReadAt for OnDisk {
     fn read_at(&self, start: u64, length: usize) -> Option<Bytes> {
+        // Memory is taken for what the file has, not for what an index claims.
+        start.checked_add(length as u64).filter(|&end| end <= self.length)?;
         let mut bytes = vec![0; length];
         #[cfg(unix)]
-        std::os::unix::fs::FileExt::read_exact_at(&self.0, &mut bytes, start).ok()?;
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, &mut bytes, start).ok()?;
         #[cfg(not(unix))]
         {
             use std::io::{Read, Seek, SeekFrom};
-            let mut file = &self.0;
+            let mut file = &self.file;
             file.seek(SeekFrom::Start(start)).ok()?;
             file.read_exact(&mut bytes).ok()?;
         }
@@ -74,32 +87,32 @@ pub(super) struct RecordingFile {
     pub problems: Vec<String>,
 }
 
+/// The most bytes of a file that is being written which are read at once; larger ones are mapped.
+const MOST_READ: u64 = 512 << 20;
+
 enum Found {
     InFile { start: u64, length: usize },
     Made { bytes: Bytes },
 }
 
 impl RecordingFile {
-    /// Opens a complete file, of which `facts` are known.
+    /// Reads a complete file, of which `facts` are known.
     ///
     /// # Errors
     ///
     /// A fragment, where nothing of it can be read.
-    pub(super) fn open(path: &Path, facts: &FileFacts) -> Result<Self, String> {
-        let open = || -> std::io::Result<(File, u64)> {
-            let file = File::open(path)?;
-            let length = file.metadata()?.len();
-            Ok((file, length))
-        };
-        let (file, length) = open().map_err(|cause| format!("cannot be read: {cause}"))?;
-        let from = OnDisk(file);
+    pub(super) fn open(path: &Path, file: File, facts: &FileFacts) -> Result<Self, String> {
+        let from = OnDisk::of(file).map_err(unreadable)?;
+        let length = from.length;
         let trailer = Trailer::read(&from, length).filter(|_| length == facts.bytes);
-        let index = trailer.filter(|&(start, length)| Index::open(&from, start, length).is_some_and(|index| index.blocks().is_some()));
-        if let Some((start, length)) = index {
+        let is_index = |&(start, length): &(u64, usize)| {
+            Index::open(&from, start, length).and_then(|index| index.blocks()).is_some_and(|blocks| holds(&blocks, facts, start))
+        };
+        if let Some((start, length)) = trailer.filter(is_index) {
             let (index, facts, after) = (Found::InFile { start, length }, facts.clone(), facts.covered.first().map_or(0, |run| run.0));
             return Ok(Self { from: Box::new(from), index, facts, head: None, after, end: 0, problems: Vec::new() });
         }
-        let mut scanned = Self::scan_mapped(path, &from.0)?;
+        let mut scanned = Self::scan_mapped(path, &from.file)?;
         scanned.problems.push(match length < facts.bytes {
             true => format!("is cut short: {length} of {} bytes are there", facts.bytes),
             false => "its index is damaged".to_owned(),
@@ -114,17 +127,30 @@ impl RecordingFile {
     ///
     /// A fragment, where nothing of it can be read.
     pub(super) fn open_unknown(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|cause| format!("cannot be read: {cause}"))?;
-        let mut found = Self::scan_mapped(path, &file)?;
-        let length = file.metadata().map_or(0, |data| data.len());
-        if Trailer::read(&OnDisk(file), length).is_none() {
+        let from = disk::open(path).and_then(OnDisk::of).map_err(unreadable)?;
+        let mut found = Self::scan_mapped(path, &from.file)?;
+        if Trailer::read(&from, from.length).is_none() {
             found.problems.push("has no index, so it was cut short or damaged".to_owned());
         }
         Ok(found)
     }
 
+    /// Opens a file that is being written, or was when its writer ended.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where nothing of it can be read.
+    pub(super) fn open_unfinished(path: &Path) -> Result<Self, String> {
+        let file = disk::open(path).map_err(unreadable)?;
+        // Its writer may cut it off again, so it is read and not mapped, unless it is too large for that.
+        match file.metadata().map_err(unreadable)?.len() {
+            ..=MOST_READ => Self::scan(path, disk::read(path, MOST_READ).map_err(unreadable)?.into()),
+            _ => Self::scan_mapped(path, &file),
+        }
+    }
+
     fn scan_mapped(path: &Path, file: &File) -> Result<Self, String> {
-        let bytes = crate::load::map(&path.to_string_lossy(), file).map_err(|cause| format!("cannot be read: {cause}"))?;
+        let bytes = crate::load::map(&path.to_string_lossy(), file).map_err(unreadable)?;
         Self::scan(path, bytes)
     }
 
@@ -149,7 +175,9 @@ impl RecordingFile {
         scan.chunks.iter().for_each(|chunk| file.take(chunk));
         file.end_block();
         let (problems, index) = (file.problems, Bytes::from(file.index.bytes()));
-        let (after, end) = (first.header.after, scan.end());
+        // Whoever goes on with it writes its index anew.
+        let end = scan.chunks.iter().rev().find(|chunk| chunk.header.kind != Kind::Index).map_or(0, |chunk| chunk.payload.end);
+        let after = first.header.after;
         Ok(Self { from: Box::new(bytes), index: Found::Made { bytes: index }, facts, head, after, end, problems })
     }
 
@@ -176,7 +204,7 @@ impl RecordingFile {
     pub(super) fn changes(&self, block: &Block) -> Option<(Vec<Event>, Option<i64>)> {
         let bytes = self.from.read_at(block.start, usize::try_from(block.length).ok()?)?;
         let scan = Scan::of(&bytes);
-        let Unpacked { events, upto, is_whole } = unpack(&bytes, &scan.chunks, block.after);
+        let Unpacked { events, upto, is_whole, .. } = unpack(&bytes, &scan.chunks, block.after);
         let is_whole = is_whole && upto == block.upto && scan.damaged.is_empty() && scan.torn.is_none();
         Some((events, (!is_whole).then_some(upto)))
     }
@@ -189,27 +217,44 @@ struct Unpacked {
     upto: i64,
     /// Whether it is all that the chunks hold.
     is_whole: bool,
+    /// Where the last chunk ends that was unpacked.
+    end: usize,
 }
 
-/// Unpacks the chunks of a block as far as they follow each other.
+/// Unpacks the chunks of a block as far as they follow each other. A block ends where its bytes are `BLOCK_BYTES` or more, so a longer one is no
+/// recorder's.
 fn unpack(bytes: &Bytes, chunks: &[Chunk], after: i64) -> Unpacked {
     let mut expected = after;
+    let mut raw = 0;
     let follows = |chunk: &&Chunk| {
-        let Header { kind, after, upto, .. } = chunk.header;
-        let is_next = matches!(kind, Kind::Changes { .. }) && after == expected;
+        let Header { kind, after, upto, raw: length, .. } = chunk.header;
+        let is_next = matches!(kind, Kind::Changes { .. }) && after == expected && raw < BLOCK_BYTES;
         expected = upto;
+        raw += length as usize;
         is_next
     };
     let following: Vec<&Chunk> = chunks.iter().take_while(follows).collect();
     let payloads: Vec<(&[u8], usize)> = following.iter().map(|chunk| (&bytes[chunk.payload.clone()], chunk.header.raw as usize)).collect();
-    let (mut events, mut upto, mut unpacked) = (Vec::new(), after, 0);
+    let mut unpacked = Unpacked { events: Vec::new(), upto: after, is_whole: false, end: 0 };
+    let mut count = 0;
     for (raw, chunk) in block::decompress(&payloads).into_iter().zip(&following) {
         let Some(of_chunk) = change::read_all(raw).filter(|events| are_of(events, &chunk.header)) else { break };
-        events.extend(of_chunk);
-        upto = chunk.header.upto;
-        unpacked += 1;
+        unpacked.events.extend(of_chunk);
+        (unpacked.upto, unpacked.end) = (chunk.header.upto, chunk.payload.end);
+        count += 1;
     }
-    Unpacked { events, upto, is_whole: unpacked == chunks.len() }
+    Unpacked { is_whole: count == chunks.len(), ..unpacked }
+}
+
+/// Whether an index says of its blocks what the manifest says of the file.
+fn holds(blocks: &[Block], facts: &FileFacts, length: u64) -> bool {
+    let mut runs = FileFacts::new(facts.kind);
+    blocks.iter().for_each(|block| runs.cover(block.after, block.upto));
+    runs.covered == facts.covered && blocks.iter().all(|block| block.start.saturating_add(block.length) <= length)
+}
+
+pub(super) fn unreadable(cause: std::io::Error) -> String {
+    format!("cannot be read: {cause}")
 }
 
 /// Whether changes are those that a chunk says it has: of its revisions, each once and in order. What a state has is older than it.
@@ -275,13 +320,16 @@ impl Walk<'_> {
             ));
             return;
         }
-        let Unpacked { events, upto, is_whole } = unpack(self.bytes, &chunks, first.header.after);
+        let Unpacked { events, upto, is_whole, end } = unpack(self.bytes, &chunks, first.header.after);
         if !is_whole {
             self.problems.push(format!("holds changes after revision {upto}, up to {}, that cannot be unpacked", last.header.upto));
         }
         events.iter().for_each(|event| self.index.add(&event.key_value.key));
+        if end == 0 {
+            return;
+        }
         let start = first.start() as u64;
-        self.index.blocks.push(Block { start, length: last.payload.end as u64 - start, after: first.header.after, upto });
+        self.index.blocks.push(Block { start, length: end as u64 - start, after: first.header.after, upto });
         self.facts.changes += events.len() as u64;
         self.facts.cover(first.header.after, upto);
     }

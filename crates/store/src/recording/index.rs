@@ -25,6 +25,13 @@ pub(super) struct Block {
     pub upto: i64,
 }
 
+impl Block {
+    /// Whether a recorder can have written it.
+    fn is_possible(&self) -> bool {
+        (0..=self.upto).contains(&self.after) && self.upto < i64::MAX / 2 && self.start.checked_add(self.length).is_some()
+    }
+}
+
 const BLOCK: usize = 32;
 /// How many blocks, how many keys, how many pairs of key and block.
 const COUNTS: usize = 12;
@@ -150,7 +157,8 @@ impl<'a> Index<'a> {
             after: number(bytes, 16).cast_signed(),
             upto: number(bytes, 24).cast_signed(),
         };
-        Some(bytes.chunks_exact(BLOCK).map(block).collect())
+        let blocks: Vec<Block> = bytes.chunks_exact(BLOCK).map(block).collect();
+        blocks.iter().all(Block::is_possible).then_some(blocks)
     }
 
     /// The numbers of the blocks that hold changes of keys of a range, ascending.

@@ -13,17 +13,27 @@
 mod block;
 mod change;
 mod chunk;
+mod continuity;
 mod directory;
+mod disk;
 mod facts;
+#[cfg(test)]
+mod faults;
 mod file;
+#[cfg(test)]
+mod hostile;
 mod index;
+mod intake;
 mod keep;
+#[cfg(test)]
+mod model;
 mod recorder;
 mod segment;
 mod source;
 #[cfg(test)]
 mod tests;
 
+pub use continuity::{Continuity, continuity};
 pub use facts::{MissingRevisions, Scope};
 pub use keep::Keep;
 pub use recorder::{Recorded, Recorder, RecorderOptions};

@@ -3,13 +3,15 @@
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::directory::{Directory, name, name_while_written, sync_directory};
+use super::directory::{Directory, LAST_NUMBER, is_temporary, name, name_while_written};
+use super::disk;
 use super::facts::{FileFacts, FileKind, MissingRevisions, Scope};
+use super::intake::{Cut, Disorder, Intake};
 use super::keep::{self, Keep};
-use super::segment::{SegmentWriter, private};
-use crate::{Error, Event, EventKind, KeyValue, Result, Revision};
+use super::segment::SegmentWriter;
+use crate::{Error, Event, EventKind, KeyValue, Origin, Result, Revision, Sources};
 
 /// When a file is full, and what is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +32,7 @@ impl Default for RecorderOptions {
 
 /// The most keys of one file: its index is in memory while it is written.
 const MOST_KEYS: usize = 100_000;
-/// Changes are written when they are so many bytes, however few.
+/// Keys of a state are written when they have so many bytes.
 const MOST_PENDING: usize = 1 << 20;
 /// A new state is due when the last is so old,
 const STATE_AGE: Duration = Duration::from_secs(24 * 3600);
@@ -51,26 +53,62 @@ pub struct Recorded {
 }
 
 /// A recording that is being written. Dropped without [`Recorder::flush`], it loses what was not flushed, as a kill does.
+///
+/// It takes what a watch brings, in order: [`Recorder::change`] and [`Recorder::pass_over`] for each change, [`Recorder::complete`] where the watch says
+/// how far it has come, [`Recorder::pause`] where it has nothing more for now, and [`Recorder::missing`] for a gap.
 pub struct Recorder {
     path: PathBuf,
     directory: Directory,
     options: RecorderOptions,
+    clock: Clock,
     /// Held as long as the recorder lives.
     _lock: File,
+    intake: Intake,
     changes: Option<SegmentWriter>,
     changes_name: String,
-    state: Option<(SegmentWriter, String, i64)>,
-    /// All revisions up to this one are recorded or known to be missing; `None` before anything is.
-    upto: Option<i64>,
-    /// The last revision whose changes were all taken.
-    complete: i64,
-    pending: usize,
+    state: Option<State>,
     /// The first revision of what was recorded without a gap up to now: a state at it or later makes it readable.
     run: i64,
     recorded: u64,
     bytes_since_state: u64,
-    /// When the last change was taken that is not flushed yet, in milliseconds since 1970.
-    began_pending: Option<i64>,
+}
+
+/// A state that is being written.
+struct State {
+    segment: SegmentWriter,
+    name: String,
+    at: i64,
+    /// Keys that no chunk has.
+    pending: Vec<Event>,
+    bytes: usize,
+}
+
+impl State {
+    fn write(&mut self, time: i64) -> io::Result<()> {
+        self.segment.commit(&Cut { after: self.at, upto: self.at, changes: &self.pending }, time)?;
+        self.pending.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// The recording's own time: it begins with the wall clock's and goes on while something is recorded. A clock that is set, and a time in which no
+/// recorder ran, make nothing older.
+struct Clock {
+    begun: i64,
+    started: Instant,
+}
+
+impl Clock {
+    /// How long the recorder runs.
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Milliseconds: since 1970 when the recording began, and those that were recorded since.
+    fn now(&self) -> i64 {
+        self.begun.saturating_add(i64::try_from(self.elapsed().as_millis()).unwrap_or(i64::MAX / 4))
+    }
 }
 
 impl Recorder {
@@ -82,20 +120,18 @@ impl Recorder {
     /// written.
     pub fn open(path: &Path, scope: &Scope, options: RecorderOptions) -> Result<Self> {
         make(path).map_err(failed(path))?;
+        if let Some(foreign) = foreign_file(path).filter(|_| !super::is_recording(path)) {
+            return Err(refuse(path, format!("is no recording and holds other files ({foreign}); name an empty directory or a new one")));
+        }
         let lock_path = path.join("lock");
-        let lock = private().create(true).open(&lock_path).map_err(failed(&lock_path))?;
+        let lock = disk::open_lock(&lock_path).map_err(failed(&lock_path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(refuse(path, "another ketcd record writes to it".to_owned())),
             Err(TryLockError::Error(cause)) => return Err(failed(&lock_path)(cause)),
         }
         let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
-        let is_new = directory.files.is_empty() && directory.open.is_none() && !super::is_recording(path);
-        let foreign = is_new.then(|| foreign_file(path)).flatten();
-        if let Some(foreign) = foreign {
-            return Err(refuse(path, format!("is no recording and holds other files ({foreign}); name an empty directory or a new one")));
-        }
-        if is_new {
+        if !super::is_recording(path) {
             directory.scope = scope.clone();
         } else if let Some(problem) = difference(&directory.scope, scope) {
             return Err(refuse(path, problem));
@@ -104,17 +140,15 @@ impl Recorder {
             path: path.to_owned(),
             directory,
             options,
+            clock: Clock { begun: 0, started: Instant::now() },
             _lock: lock,
+            intake: Intake::default(),
             changes: None,
             changes_name: String::new(),
             state: None,
-            upto: None,
-            complete: 0,
-            pending: 0,
             run: 0,
             recorded: 0,
             bytes_since_state: 0,
-            began_pending: None,
         };
         recorder.resume()?;
         Ok(recorder)
@@ -123,52 +157,71 @@ impl Recorder {
     /// Takes up what is in the directory.
     fn resume(&mut self) -> Result<()> {
         for leftover in std::mem::take(&mut self.directory.leftover) {
-            match fs::remove_file(&leftover) {
-                Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(failed(&leftover)(cause)),
-                _ => {}
+            let path = self.path.join(&leftover);
+            if !disk::remove_own(&path).map_err(failed(&path))? {
+                self.directory.problems.push(format!("{leftover} is no recorder's file, so it is left where it is"));
             }
         }
-        if let Some(open) = self.directory.open.take() {
+        self.clock.begun = self.directory.files.iter().map(|file| file.ended).max().unwrap_or(0);
+        for open in std::mem::take(&mut self.directory.open) {
             self.take_up(&open)?;
+        }
+        if self.clock.begun == 0 {
+            self.clock.begun = wall_clock();
         }
         // Only what is on the disk counts: files that are missing or damaged stay listed, so that what is lost is said.
         let mut runs: Vec<(i64, i64)> =
             self.directory.files.iter().filter(|file| file.kind == FileKind::Changes).flat_map(|file| file.covered.clone()).collect();
         runs.extend(self.changes.iter().flat_map(|segment| segment.facts.covered.clone()));
         runs.sort_unstable();
+        let mut reached: Option<i64> = None;
         for (after, upto) in runs {
-            if self.upto.is_none_or(|known| known < after) {
+            if reached.is_none_or(|known| known < after) {
                 self.run = after;
             }
-            self.upto = self.upto.max(Some(upto));
+            reached = reached.max(Some(upto));
         }
         let missing = self.changes.iter().flat_map(|segment| &segment.facts.missing);
         let missing = self.directory.files.iter().flat_map(|file| &file.missing).chain(missing).map(|missing| missing.to).max();
-        if let Some(to) = missing.filter(|&to| self.upto.is_none_or(|upto| upto < to)) {
-            (self.upto, self.run) = (Some(to), to);
+        if let Some(to) = missing.filter(|&to| reached.is_none_or(|upto| upto < to)) {
+            (reached, self.run) = (Some(to), to);
         }
-        self.complete = self.upto.unwrap_or(0);
+        if let Some(reached) = reached {
+            self.intake.begin_after(reached);
+        }
+        // A file goes on where all others end; one that ends before is complete.
+        if self.changes.as_ref().is_some_and(|segment| segment.reached() != reached.unwrap_or(0)) {
+            self.complete_file()?;
+        }
         self.write_manifest()
     }
 
-    /// Goes on with the file that a recorder left; one that is damaged is left as it is.
-    fn take_up(&mut self, open: &Path) -> Result<()> {
-        let open_name = open.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let final_name = open_name.trim_end_matches(".open").to_owned();
-        if fs::metadata(open).is_ok_and(|data| data.len() == 0) {
-            return fs::remove_file(open).map_err(failed(open));
+    /// Goes on with a file that a recorder left; one that is damaged is left as it is. Of several all but the last are completed.
+    fn take_up(&mut self, open_name: &str) -> Result<()> {
+        let open = self.path.join(open_name);
+        let mut final_name = open_name.trim_end_matches(".open").to_owned();
+        if self.path.join(&final_name).symlink_metadata().is_ok() {
+            final_name = name(self.take_number()?, FileKind::Changes);
         }
-        if let Some(segment) = SegmentWriter::resume(open).map_err(failed(open))? {
+        if let Some(segment) = SegmentWriter::resume(&open).map_err(failed(&open))? {
+            self.complete_file()?;
+            self.clock.begun = self.clock.begun.max(segment.facts.ended);
             (self.changes, self.changes_name) = (Some(segment), final_name);
             return Ok(());
         }
+        let file = super::file::RecordingFile::open_unfinished(&open);
+        // Its beginning was being written: it holds nothing yet.
+        let is_begun = file.is_err() && fs::metadata(&open).is_ok_and(|data| data.len() < 4096);
+        if is_begun && disk::remove_own(&open).map_err(failed(&open))? {
+            return Ok(());
+        }
         let kept = self.path.join(&final_name);
-        fs::rename(open, &kept).map_err(failed(open))?;
-        match super::file::RecordingFile::open_unknown(&kept) {
-            Ok(file) => self.directory.files.push(FileFacts { name: final_name, ..file.facts }),
-            // Its beginning was being written: it holds nothing yet.
-            Err(_) if fs::metadata(&kept).is_ok_and(|data| data.len() < 4096) => fs::remove_file(&kept).map_err(failed(&kept))?,
-            Err(problem) => self.directory.problems.push(format!("{final_name} {problem}")),
+        match file {
+            Ok(file) => {
+                fs::rename(&open, &kept).map_err(failed(&open))?;
+                self.directory.files.push(FileFacts { name: final_name, ..file.facts });
+            }
+            Err(problem) => self.directory.problems.push(format!("{open_name} {problem}")),
         }
         Ok(())
     }
@@ -180,23 +233,25 @@ impl Recorder {
 
     /// The last revision that was recorded or is known to be missing; `None` where nothing is.
     pub fn reached(&self) -> Option<Revision> {
-        self.upto.map(Revision)
+        self.intake.upto().map(Revision)
     }
 
     /// Begins with what follows a revision.
     pub fn begin_after(&mut self, revision: Revision) {
-        (self.upto, self.run, self.complete) = (Some(revision.0), revision.0, revision.0);
+        self.intake.begin_after(revision.0);
+        self.run = revision.0;
     }
 
     /// The revisions at one of which the state is needed, as early as can be: no state makes what was recorded last readable, or the last one is
     /// old.
     pub fn wanted_state(&self) -> Option<(Revision, Revision)> {
-        let upto = self.upto.filter(|_| self.state.is_none())?;
+        let upto = self.intake.upto().filter(|_| self.state.is_none())?;
         let states = self.directory.files.iter().filter(|file| file.kind == FileKind::State);
         let Some(last) = states.filter(|file| file.upto().is_some_and(|at| at >= self.run)).max_by_key(|file| file.upto()) else {
             return Some((Revision(self.run), Revision(upto)));
         };
-        let is_old = self.options.keep.map_or(STATE_AGE, |keep| keep.state_age(STATE_AGE)).as_millis() as i64 <= now() - last.begun;
+        let is_old =
+            self.options.keep.map_or(STATE_AGE, |keep| keep.state_age(STATE_AGE)).as_millis() as i64 <= self.clock.now() - last.begun;
         let least = self.options.keep.map_or(self.options.file_bytes, |keep| keep.state_bytes(self.options.file_bytes));
         let is_far = self.bytes_since_state >= (STATE_SHARE * last.bytes).max(least);
         (last.upto() < Some(upto) && (is_old || is_far)).then_some((Revision(upto), Revision(upto)))
@@ -209,11 +264,11 @@ impl Recorder {
     /// It cannot be written.
     pub fn begin_state(&mut self, at: Revision) -> Result<()> {
         self.drop_state()?;
-        let number = self.take_number();
+        let number = self.take_number()?;
         let path = self.path.join(name_while_written(number, FileKind::State));
-        let scope = &self.directory.scope;
-        let segment = SegmentWriter::create(&path, FileKind::State, scope, at.0, now()).map_err(failed(&path))?;
-        self.state = Some((segment, name(number, FileKind::State), at.0));
+        let (scope, now) = (&self.directory.scope, self.clock.now());
+        let segment = SegmentWriter::create(&path, FileKind::State, scope, at.0, now).map_err(failed(&path))?;
+        self.state = Some(State { segment, name: name(number, FileKind::State), at: at.0, pending: Vec::new(), bytes: 0 });
         Ok(())
     }
 
@@ -223,10 +278,12 @@ impl Recorder {
     ///
     /// It cannot be written.
     pub fn state_entry(&mut self, entry: &KeyValue) -> Result<()> {
-        let Some((segment, _, at)) = &mut self.state else { return Ok(()) };
-        segment.change(EventKind::Put, 0, entry);
-        if segment.pending_bytes() >= MOST_PENDING {
-            segment.chunk(*at, now()).map_err(failed(&self.path))?;
+        let (Some(state), now) = (&mut self.state, self.clock.now()) else { return Ok(()) };
+        state.bytes += entry.key.len() + entry.value.len();
+        let (revision, kind, key_value) = (entry.mod_revision, EventKind::Put, entry.clone());
+        state.pending.push(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live, sources: Sources::default() });
+        if state.bytes >= MOST_PENDING {
+            state.write(now).map_err(failed(&self.path))?;
         }
         Ok(())
     }
@@ -237,9 +294,10 @@ impl Recorder {
     ///
     /// It cannot be written.
     pub fn end_state(&mut self) -> Result<()> {
-        let Some((mut segment, name, at)) = self.state.take() else { return Ok(()) };
-        let path = self.path.join(&name);
-        let facts = segment.chunk(at, now()).and_then(|()| segment.seal(&path, now())).map_err(failed(&path))?;
+        let (Some(mut state), now) = (self.state.take(), self.clock.now()) else { return Ok(()) };
+        let path = self.path.join(&state.name);
+        state.write(now).map_err(failed(&path))?;
+        let facts = state.segment.seal(&path, now).map_err(failed(&path))?;
         self.bytes_since_state = 0;
         self.add(facts)
     }
@@ -250,56 +308,70 @@ impl Recorder {
     ///
     /// Its file cannot be removed.
     pub fn drop_state(&mut self) -> Result<()> {
-        let Some((segment, name, _)) = self.state.take() else { return Ok(()) };
+        let Some(State { segment, name, .. }) = self.state.take() else { return Ok(()) };
         drop(segment);
         let path = self.path.join(format!("{name}.tmp"));
         fs::remove_file(&path).map_err(failed(&path))
     }
 
-    /// Takes a change. Those of one revision come one after the other; [`Recorder::complete`] says that they are all there.
+    /// Takes a change; all before its revision are complete.
     ///
     /// # Errors
     ///
-    /// A file cannot be made.
+    /// It does not follow those before it.
     pub fn change(&mut self, event: &Event) -> Result<()> {
-        self.began_pending.get_or_insert_with(now);
-        self.pending += 1;
-        let segment = self.changes_file()?;
-        segment.change(event.kind, event.sub_revision, &event.key_value);
-        Ok(())
+        self.intake.change(event, self.clock.elapsed()).map_err(|disorder| self.disorder(disorder))
     }
 
-    /// Says that all changes up to a revision were taken. What is due is written.
+    /// Notes a change that is not to be recorded.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
-    pub fn complete(&mut self, upto: Revision) -> Result<()> {
-        if upto.0 > self.complete {
-            self.complete = upto.0;
-            self.began_pending.get_or_insert_with(now);
-        }
-        let is_due = self.pending >= 100 || self.changes.as_ref().is_some_and(|segment| segment.pending_bytes() >= MOST_PENDING);
-        if is_due { self.flush() } else { Ok(()) }
+    /// It does not follow those before it.
+    pub fn pass_over(&mut self, revision: Revision) -> Result<()> {
+        self.intake.begin(revision.0, self.clock.elapsed()).map_err(|disorder| self.disorder(disorder))
     }
 
-    /// When what was taken has to be flushed, in milliseconds since 1970.
-    pub fn flush_due(&self) -> Option<i64> {
-        self.began_pending.map(|began| began + 1000)
+    /// Notes that nothing else happened up to a revision. What is due is written.
+    ///
+    /// # Errors
+    ///
+    /// What is due cannot be written.
+    pub fn complete(&mut self, upto: Revision) -> Result<()> {
+        self.intake.progress(upto.0, self.clock.elapsed());
+        self.flush_if_full()
+    }
+
+    /// Notes that the watch has nothing more for now: it passes on whole revisions, so what was taken is complete. What is due is written.
+    ///
+    /// # Errors
+    ///
+    /// What is due cannot be written.
+    pub fn pause(&mut self) -> Result<()> {
+        self.intake.pause(self.clock.elapsed());
+        self.flush_if_full()
+    }
+
+    /// When what was taken has to be flushed.
+    pub fn flush_due(&self) -> Option<Instant> {
+        self.intake.due().map(|due| self.clock.started + due)
     }
 
     /// Notes that revisions cannot be recorded any more.
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// They are not those that follow what was taken; or they cannot be noted.
     pub fn missing(&mut self, missing: MissingRevisions) -> Result<()> {
+        let reached = self.intake.upto().unwrap_or(0);
+        if missing.from <= reached || missing.to < missing.from {
+            return Err(self.disorder(Disorder { revision: missing.from, reached }));
+        }
         self.complete(Revision(missing.from - 1))?;
         self.flush()?;
-        let (to, path) = (missing.to, self.path.clone());
-        let segment = self.changes_file()?;
-        segment.missing(missing, now()).and_then(|()| segment.sync()).map_err(failed(&path))?;
-        (self.upto, self.run, self.complete) = (Some(to), to, to);
+        let (path, now) = (self.path.clone(), self.clock.now());
+        self.changes_file()?.missing(&missing, now).map_err(failed(&path))?;
+        self.begin_after(Revision(missing.to));
         Ok(())
     }
 
@@ -307,40 +379,58 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// It cannot be written.
+    /// It cannot be written. It is still to be written then, and nothing says that it is recorded.
     pub fn flush(&mut self) -> Result<()> {
-        self.began_pending = None;
-        if self.upto.is_none_or(|upto| self.complete > upto) {
-            let (complete, path, pending) = (self.complete, self.path.clone(), std::mem::take(&mut self.pending));
-            let segment = self.changes_file()?;
-            let before = segment.facts.bytes;
-            segment.chunk(complete, now()).and_then(|()| segment.sync()).map_err(failed(&path))?;
-            self.bytes_since_state += segment.facts.bytes - before;
-            self.upto = Some(complete);
-            self.recorded += pending as u64;
+        self.intake.postpone(self.clock.elapsed());
+        if self.intake.cut().is_some() {
+            self.changes_file()?;
+            self.write_cut().map_err(failed(&self.path))?;
         }
         self.rotate()
+    }
+
+    fn flush_if_full(&mut self) -> Result<()> {
+        if self.intake.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    fn write_cut(&mut self) -> io::Result<()> {
+        let (Some(segment), Some(cut)) = (&mut self.changes, self.intake.cut()) else { return Ok(()) };
+        let before = segment.facts.bytes;
+        segment.commit(&cut, self.clock.now())?;
+        self.bytes_since_state += segment.facts.bytes - before;
+        self.recorded += self.intake.written(self.clock.elapsed()) as u64;
+        Ok(())
+    }
+
+    /// The error of changes that do not follow each other: nothing of them can be said.
+    fn disorder(&self, Disorder { revision, reached }: Disorder) -> Error {
+        refuse(&self.path, format!("a change of revision {revision} came after all of revision {reached} had come, so it is not recorded"))
     }
 
     /// Completes the file of changes if it is full, and removes what is not kept.
     fn rotate(&mut self) -> Result<()> {
         let RecorderOptions { file_bytes, file_age, .. } = self.options;
         let is_full = |segment: &SegmentWriter| {
-            let age = now() - segment.facts.begun;
+            let age = self.clock.now() - segment.facts.begun;
             segment.facts.bytes >= file_bytes || age >= file_age.as_millis() as i64 || segment.key_count() >= MOST_KEYS
         };
-        let Some(segment) = self.changes.take_if(|segment| is_full(segment)) else { return Ok(()) };
+        if self.changes.as_ref().is_some_and(is_full) { self.complete_file() } else { Ok(()) }
+    }
+
+    /// Completes the file of changes, if there is one.
+    fn complete_file(&mut self) -> Result<()> {
+        let Some(segment) = self.changes.take() else { return Ok(()) };
         let path = self.path.join(&self.changes_name);
-        let facts = segment.seal(&path, now()).map_err(failed(&path))?;
+        let facts = segment.seal(&path, self.clock.now()).map_err(failed(&path))?;
         self.add(facts)
     }
 
     /// Lists a file that is complete.
     fn add(&mut self, facts: FileFacts) -> Result<()> {
-        sync_directory(&self.path).map_err(failed(&self.path))?;
+        disk::sync_directory(&self.path).map_err(failed(&self.path))?;
         self.directory.files.push(facts);
         self.directory.files.sort_by(|one, other| one.name.cmp(&other.name));
-        let removed = self.options.keep.map_or_else(Vec::new, |keep| keep::removed(&self.directory.files, keep, now()));
+        let removed = self.options.keep.map_or_else(Vec::new, |keep| keep::removed(&self.directory.files, keep, self.clock.now()));
         for &file in &removed {
             self.directory.files[file].removed = true;
         }
@@ -360,19 +450,22 @@ impl Recorder {
         self.directory.manifest().write(&self.path).map_err(failed(&self.path.join("manifest.json")))
     }
 
-    fn take_number(&mut self) -> u64 {
+    fn take_number(&mut self) -> Result<u64> {
+        if self.directory.next_number > LAST_NUMBER {
+            return Err(refuse(&self.path, "has no number left for another file; record into another directory".to_owned()));
+        }
         self.directory.next_number += 1;
-        self.directory.next_number - 1
+        Ok(self.directory.next_number - 1)
     }
 
     /// The file of changes, begun if there is none.
     fn changes_file(&mut self) -> Result<&mut SegmentWriter> {
         if self.changes.is_none() {
-            let number = self.take_number();
+            let number = self.take_number()?;
             let path = self.path.join(name_while_written(number, FileKind::Changes));
-            let after = self.upto.unwrap_or(0);
-            let segment = SegmentWriter::create(&path, FileKind::Changes, &self.directory.scope, after, now()).map_err(failed(&path))?;
-            sync_directory(&self.path).map_err(failed(&self.path))?;
+            let (after, now) = (self.intake.upto().unwrap_or(0), self.clock.now());
+            let segment = SegmentWriter::create(&path, FileKind::Changes, &self.directory.scope, after, now).map_err(failed(&path))?;
+            disk::sync_directory(&self.path).map_err(failed(&self.path))?;
             (self.changes, self.changes_name) = (Some(segment), name(number, FileKind::Changes));
         }
         self.changes.as_mut().ok_or_else(|| unreachable!("a file was just begun"))
@@ -383,7 +476,7 @@ impl Recorder {
         let open = self.changes.iter().map(|segment| segment.facts.bytes);
         let bytes = self.directory.files.iter().map(|file| file.bytes).chain(open).sum();
         let files = self.directory.files.len() + usize::from(self.changes.is_some());
-        Recorded { revision: Revision(self.upto.unwrap_or(0)), changes: self.recorded, bytes, files }
+        Recorded { revision: Revision(self.intake.upto().unwrap_or(0)), changes: self.recorded, bytes, files }
     }
 }
 
@@ -399,7 +492,7 @@ fn make(path: &Path) -> io::Result<()> {
 fn foreign_file(path: &Path) -> Option<String> {
     let names = fs::read_dir(path).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     // A file system's own directory is no file of anybody.
-    names.into_iter().find(|name| !["lock", "lost+found"].contains(&name.as_str()) && !name.ends_with(".tmp"))
+    names.into_iter().find(|name| !["lock", "lost+found"].contains(&name.as_str()) && !is_temporary(name))
 }
 
 /// What the recording is of that is not what is to be recorded.
@@ -436,7 +529,7 @@ pub(super) fn of_path(path: &Path, error: Error) -> Error {
     }
 }
 
-/// Milliseconds since 1970.
-pub(super) fn now() -> i64 {
+/// Milliseconds since 1970, by the wall clock.
+fn wall_clock() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as i64)
 }

@@ -1,21 +1,22 @@
-//! Writes one file of a recording: changes in chunks, each on the disk when `flush` returns; at the end the index, and the name of a complete file.
+//! Writes one file of a recording: changes in chunks, each on the disk when [`SegmentWriter::commit`] returns; at the end the index, and the name of a
+//! complete file. A write that fails leaves the file, and what is known of it, as they were.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::block::Compressor;
-use super::change;
 use super::chunk::{self, HEADER, Header, Kind, MOST_RAW};
 use super::facts::{FORMAT, FileFacts, FileKind, Head, MissingRevisions, Scope};
 use super::file::{RecordingFile, TRAILER};
 use super::index::{Block, IndexBuilder};
-use crate::{EventKind, KeyValue};
+use super::intake::Cut;
+use super::{change, disk};
 
 /// A block ends where it has so many bytes before compression: larger ones compress better, smaller ones are quicker to read one key of.
-const BLOCK_BYTES: usize = 1 << 20;
+pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
 /// A file that is being written.
 pub(super) struct SegmentWriter {
@@ -24,12 +25,20 @@ pub(super) struct SegmentWriter {
     hash: Sha256,
     index: IndexBuilder,
     block: Option<OpenBlock>,
-    /// Changes that no chunk has yet.
-    pending: Vec<u8>,
-    pending_changes: u64,
     pub facts: FileFacts,
     /// The last revision of which there is a chunk.
     upto: i64,
+    /// Whether what a failed write left could not be cut off: nothing may be written behind it.
+    is_torn: bool,
+}
+
+/// What is known of a file at one moment, to go back to.
+struct Mark {
+    hash: Sha256,
+    block: Option<(u64, i64)>,
+    facts: FileFacts,
+    upto: i64,
+    blocks: usize,
 }
 
 struct OpenBlock {
@@ -42,48 +51,80 @@ struct OpenBlock {
 impl SegmentWriter {
     /// Begins a file that will have what follows revision `after`, or is the state at it.
     pub(super) fn create(path: &Path, kind: FileKind, scope: &Scope, after: i64, time: i64) -> io::Result<Self> {
-        let file = private().create_new(true).open(path)?;
+        let file = disk::create(path)?;
         let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after);
         let head = serde_json::to_vec(&Head { format: FORMAT, kind, scope: scope.clone() })?;
-        segment.write(Header { kind: Kind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 }, &head)?;
+        let header = Header { kind: Kind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
+        if let Err(error) = segment.write(header, &head).and_then(|()| disk::sync(&mut segment.file)) {
+            // It holds nothing yet.
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
         Ok(segment)
     }
 
     fn of(file: File, path: &Path, facts: FileFacts, upto: i64) -> Self {
-        let (index, pending) = (IndexBuilder::default(), Vec::new());
-        Self { file, path: path.to_owned(), hash: Sha256::new(), index, block: None, pending, pending_changes: 0, facts, upto }
+        let (hash, index, block, is_torn) = (Sha256::new(), IndexBuilder::default(), None, false);
+        Self { file, path: path.to_owned(), hash, index, block, facts, upto, is_torn }
     }
 
     /// Goes on with a file that a recorder left, behind its last whole chunk. `None` where that is damaged before its end.
     pub(super) fn resume(path: &Path) -> io::Result<Option<Self>> {
-        let bytes = fs::read(path)?;
-        let Ok(found) = RecordingFile::scan(path, bytes.clone().into()) else { return Ok(None) };
-        if !found.problems.is_empty() {
+        let mut file = disk::open_to_append(path)?;
+        let bytes = crate::load::map(&path.to_string_lossy(), &file)?;
+        let Ok(found) = RecordingFile::scan(path, bytes.clone()) else { return Ok(None) };
+        if !found.problems.is_empty() || found.facts.kind != FileKind::Changes {
             return Ok(None);
         }
-        let file = private().open(path)?;
-        file.set_len(found.end as u64)?;
-        let mut segment = Self::of(file, path, found.facts.clone(), found.facts.reached().unwrap_or(found.after));
-        segment.hash.update(&bytes[..found.end]);
-        segment.facts.bytes = found.end as u64;
+        let mut hash = Sha256::new();
+        hash.update(&bytes[..found.end]);
+        let mut index = IndexBuilder::default();
         for block in found.blocks() {
             let Some((events, None)) = found.changes(&block) else { return Ok(None) };
-            events.iter().for_each(|event| segment.index.add(&event.key_value.key));
-            segment.index.blocks.push(block);
+            events.iter().for_each(|event| index.add(&event.key_value.key));
+            index.blocks.push(block);
         }
-        Ok(Some(segment))
+        let facts = FileFacts { bytes: found.end as u64, ..found.facts.clone() };
+        let upto = facts.reached().unwrap_or(found.after);
+        drop((found, bytes));
+        disk::shorten(&mut file, facts.bytes)?;
+        Ok(Some(Self { hash, index, ..Self::of(file, path, facts, upto) }))
     }
 
-    /// Takes a change; it is not on the disk yet.
-    pub(super) fn change(&mut self, kind: EventKind, sub: i64, entry: &KeyValue) {
-        self.index.add(&entry.key);
-        change::write(kind, sub, entry, &mut self.pending);
-        self.pending_changes += 1;
+    /// Writes the changes that follow the last chunk; they are on the disk when this returns.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be written, and nothing was.
+    pub(super) fn commit(&mut self, cut: &Cut<'_>, time: i64) -> io::Result<()> {
+        self.all_or_nothing(|segment| segment.chunk(cut, time))?;
+        cut.changes.iter().for_each(|event| self.index.add(&event.key_value.key));
+        if self.block.as_ref().is_some_and(|block| block.raw >= BLOCK_BYTES) {
+            self.end_block();
+        }
+        Ok(())
     }
 
-    /// How many bytes of changes are not in a chunk yet.
-    pub(super) fn pending_bytes(&self) -> usize {
-        self.pending.len()
+    /// Notes revisions that are missing; what follows goes on behind them.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written, and nothing was.
+    pub(super) fn missing(&mut self, missing: &MissingRevisions, time: i64) -> io::Result<()> {
+        self.end_block();
+        let (after, upto) = (missing.from - 1, missing.to);
+        let payload = serde_json::to_vec(missing)?;
+        self.all_or_nothing(|segment| {
+            segment.write(Header { kind: Kind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
+            segment.facts.missing.push(missing.clone());
+            segment.upto = upto;
+            Ok(())
+        })
+    }
+
+    /// The last revision of which there is a chunk.
+    pub(super) fn reached(&self) -> i64 {
+        self.upto
     }
 
     /// How many different keys it has.
@@ -91,47 +132,52 @@ impl SegmentWriter {
         self.index.key_count()
     }
 
-    /// Writes the changes taken since the last chunk, which are all up to `upto`.
-    pub(super) fn chunk(&mut self, upto: i64, time: i64) -> io::Result<()> {
-        if self.pending.len() > MOST_RAW {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a change is larger than a recording takes (256 MiB)"));
+    /// Writes a chunk. A state's are all of its revision.
+    fn chunk(&mut self, cut: &Cut<'_>, time: i64) -> io::Result<()> {
+        let mut raw = Vec::new();
+        cut.changes.iter().for_each(|event| change::write(event.kind, event.sub_revision, &event.key_value, &mut raw));
+        if raw.len() > MOST_RAW {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the changes of a revision are more than a recording takes (256 MiB)"));
+        }
+        if cut.after != self.upto || cut.upto < cut.after {
+            return Err(io::Error::other(format!("changes after revision {} do not follow revision {}", cut.after, self.upto)));
         }
         let begins_block = self.block.is_none();
-        let (start, after) = (self.facts.bytes, self.upto);
+        let (start, after, upto) = (self.facts.bytes, cut.after, cut.upto);
         let block = match &mut self.block {
             Some(block) => block,
             free => free.insert(OpenBlock { compressor: Compressor::new()?, raw: 0, start, after }),
         };
-        let payload = block.compressor.chunk(&self.pending)?;
-        block.raw += self.pending.len();
-        let is_full = block.raw >= BLOCK_BYTES;
+        let payload = block.compressor.chunk(&raw)?;
+        block.raw += raw.len();
         let kind = Kind::Changes { begins_block };
-        self.write(Header { kind, length: 0, raw: self.pending.len() as u32, after, upto, time, crc: 0 }, &payload)?;
-        self.pending.clear();
-        self.pending.shrink_to(BLOCK_BYTES);
-        self.facts.changes += std::mem::take(&mut self.pending_changes);
+        self.write(Header { kind, length: 0, raw: raw.len() as u32, after, upto, time, crc: 0 }, &payload)?;
+        self.facts.changes += cut.changes.len() as u64;
         self.facts.cover(after, upto);
         self.upto = upto;
-        if is_full {
-            self.end_block();
+        Ok(())
+    }
+
+    /// Writes something and waits until it is on the disk. Where that fails the file is as it was: what the compressor took is in no chunk, so the
+    /// block ends before it.
+    fn all_or_nothing(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        if self.is_torn {
+            return Err(io::Error::other("what an earlier write left could not be cut off"));
         }
-        Ok(())
-    }
-
-    /// Notes revisions that are missing; what follows goes on behind them.
-    pub(super) fn missing(&mut self, missing: MissingRevisions, time: i64) -> io::Result<()> {
-        self.end_block();
-        let (after, upto) = (missing.from - 1, missing.to);
-        let payload = serde_json::to_vec(&missing)?;
-        self.write(Header { kind: Kind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
-        self.facts.missing.push(missing);
-        self.upto = upto;
-        Ok(())
-    }
-
-    /// Waits until all chunks are on the disk.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        let mark = Mark {
+            hash: self.hash.clone(),
+            block: self.block.as_ref().map(|block| (block.start, block.after)),
+            facts: self.facts.clone(),
+            upto: self.upto,
+            blocks: self.index.blocks.len(),
+        };
+        let Err(error) = write(self).and_then(|()| disk::sync(&mut self.file)) else { return Ok(()) };
+        let Mark { hash, block, facts, upto, blocks } = mark;
+        (self.hash, self.facts, self.upto, self.block) = (hash, facts, upto, None);
+        self.index.blocks.truncate(blocks);
+        self.index.blocks.extend(block.map(|(start, after)| Block { start, length: self.facts.bytes - start, after, upto }));
+        self.is_torn = disk::shorten(&mut self.file, self.facts.bytes).is_err();
+        Err(error)
     }
 
     fn end_block(&mut self) {
@@ -149,11 +195,7 @@ impl SegmentWriter {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Err(error) = self.file.write_all(bytes) {
-            // What was written of it would be cut off by whoever goes on with the file.
-            let _ = self.file.set_len(self.facts.bytes);
-            return Err(error);
-        }
+        disk::append(&mut self.file, bytes)?;
         self.hash.update(bytes);
         self.facts.bytes += bytes.len() as u64;
         Ok(())
@@ -167,21 +209,11 @@ impl SegmentWriter {
         let (after, upto) = (self.upto, self.upto);
         self.write(Header { kind: Kind::Index, length: 0, raw: 0, after, upto, time, crc: 0 }, &index)?;
         self.append(&TRAILER.bytes(start, index.len() as u32))?;
-        self.file.sync_all()?;
-        fs::rename(&self.path, path)?;
+        disk::rename(&mut self.file, &self.path, path)?;
         self.facts.sha256 = hex(self.hash.finalize().as_slice());
         self.facts.name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(self.facts)
     }
-}
-
-/// Files are readable by their owner alone: they hold what etcd holds.
-pub(super) fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {

@@ -1,6 +1,7 @@
 //! A recording as a [`Source`]. Opening it reads the manifest and the file that is being written; of the others a question reads what it needs.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +10,7 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::directory::Directory;
+use super::disk;
 use super::facts::{FileFacts, FileKind, MissingRevisions};
 use super::file::RecordingFile;
 use super::index::Block;
@@ -20,6 +22,11 @@ use crate::{
 
 /// The first revision that can hold a change: an empty store is at 1.
 const FIRST_CHANGE: i64 = 2;
+
+/// So many files, the oldest, are opened with a recording.
+const HELD: usize = 64;
+/// So many holes are said one by one.
+const MOST_HOLES: usize = 8;
 
 /// A recording.
 pub(crate) struct RecordingSource {
@@ -43,8 +50,17 @@ pub(crate) struct RecordingSource {
 /// A file of it.
 struct Recorded {
     facts: FileFacts,
-    /// The file that was being written when the recording was opened, as it was then.
+    /// A file that was being written when the recording was opened, as it was then.
     open: Option<Arc<RecordingFile>>,
+    /// A complete one that was opened with the recording, so that it can be read when it was removed.
+    held: Option<File>,
+}
+
+/// What a look at the directory finds.
+struct Look {
+    directory: Directory,
+    open: Vec<RecordingFile>,
+    held: BTreeMap<String, File>,
 }
 
 impl RecordingSource {
@@ -58,15 +74,17 @@ impl RecordingSource {
         // A file that is completed or removed between two looks at the directory is missing in the first.
         let mut looked = Self::look(path)?;
         for _ in 0..5 {
-            if looked.0.problems.is_empty() {
+            if looked.directory.problems.is_empty() {
                 break;
             }
             looked = Self::look(path)?;
         }
-        let (directory, open) = looked;
-        let mut files: Vec<Recorded> = directory.files.into_iter().map(|facts| Recorded { facts, open: None }).collect();
-        files.extend(open.map(|file| Recorded { facts: file.facts.clone(), open: Some(Arc::new(file)) }));
-        let bytes = files.iter().map(|file| file.facts.bytes).sum();
+        let Look { directory, open, held } = looked;
+        let mut held = held;
+        let complete = |facts: FileFacts| Recorded { held: held.remove(&facts.name), facts, open: None };
+        let mut files: Vec<Recorded> = directory.files.into_iter().map(complete).collect();
+        files.extend(open.into_iter().map(|file| Recorded { facts: file.facts.clone(), open: Some(Arc::new(file)), held: None }));
+        let bytes = files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.facts.bytes));
         files.sort_by_key(|file| (file.facts.covered.first().copied(), file.facts.name.clone()));
         let (states, changes): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.facts.kind == FileKind::State);
         let states: Vec<Recorded> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();
@@ -80,7 +98,9 @@ impl RecordingSource {
         };
         let of_recording = |text: String| format!("{name}: {text}");
         let left_out = left_out(&directory.scope, &changes).into_iter().map(of_recording).collect();
-        let damage = directory.problems.into_iter().map(of_recording).collect();
+        let mut damage = directory.problems;
+        damage.extend(holes(&covered, &changes, &states, newest));
+        let damage = damage.into_iter().map(of_recording).collect();
         Ok(Self {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -96,33 +116,40 @@ impl RecordingSource {
         })
     }
 
-    /// Looks at the directory, and reads the file that is being written.
-    fn look(path: &Path) -> Result<(Directory, Option<RecordingFile>)> {
+    /// Looks at the directory, reads the files that are being written and opens those that may be removed soon.
+    fn look(path: &Path) -> Result<Look> {
         let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
-        let Some(open) = &directory.open else { return Ok((directory, None)) };
-        let name = open.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = match std::fs::read(open) {
-            // Its beginning is being written.
-            Ok(bytes) if bytes.is_empty() => None,
-            Ok(bytes) => match RecordingFile::scan(open, bytes.into()) {
+        let mut open = Vec::new();
+        for name in &directory.open {
+            match RecordingFile::open_unfinished(&path.join(name)) {
                 Ok(file) => {
                     directory.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
-                    if let Some(head) = file.head.as_ref().filter(|_| directory.files.is_empty()) {
+                    if let Some(head) = file.head.as_ref().filter(|_| directory.files.is_empty() && open.is_empty()) {
                         directory.scope = head.scope.clone();
                     }
-                    Some(file)
+                    open.push(file);
                 }
-                Err(problem) => {
-                    directory.problems.push(format!("{name} {problem}"));
-                    None
-                }
-            },
-            Err(cause) => {
-                directory.problems.push(format!("{name} cannot be read: {cause}"));
-                None
+                // Its beginning is being written.
+                Err(_) if std::fs::symlink_metadata(path.join(name)).is_ok_and(|data| data.is_file() && data.len() == 0) => {}
+                Err(problem) => directory.problems.push(format!("{name} {problem}")),
             }
-        };
-        Ok((directory, file))
+        }
+        // Where less is kept the oldest files go first.
+        let mut held = BTreeMap::new();
+        for facts in directory.files.iter().take(HELD) {
+            match disk::open(&path.join(&facts.name)) {
+                Ok(file) => drop(held.insert(facts.name.clone(), file)),
+                Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
+                    let sentence = format!("{} is missing", facts.name);
+                    if !directory.problems.contains(&sentence) {
+                        directory.problems.push(sentence);
+                    }
+                }
+                // Whoever reads it says so.
+                Err(_) => {}
+            }
+        }
+        Ok(Look { directory, open, held })
     }
 
     /// etcd's cluster id, hexadecimal, where it was recorded.
@@ -150,7 +177,15 @@ impl RecordingSource {
         if let Some(open) = &recorded.open {
             return Some(Arc::clone(open));
         }
-        match RecordingFile::open(&self.path.join(&recorded.facts.name), &recorded.facts) {
+        let path = self.path.join(&recorded.facts.name);
+        let opened = recorded.held.as_ref().map_or_else(|| disk::open(&path), std::fs::File::try_clone);
+        let read = match opened {
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && self.is_kept_no_more(&recorded.facts.name) => {
+                Err("was removed while it was read, since the recorder keeps less (--keep)".to_owned())
+            }
+            opened => opened.map_err(super::file::unreadable).and_then(|file| RecordingFile::open(&path, file, &recorded.facts)),
+        };
+        match read {
             Ok(file) => {
                 file.problems.iter().for_each(|problem| self.report(&recorded.facts.name, problem));
                 Some(Arc::new(file))
@@ -160,6 +195,11 @@ impl RecordingSource {
                 None
             }
         }
+    }
+
+    /// Whether a file was removed as the recorder does it: the manifest does not list it any more.
+    fn is_kept_no_more(&self, name: &str) -> bool {
+        Directory::read(&self.path).is_ok_and(|now| now.files.iter().all(|facts| facts.name != name))
     }
 
     /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
@@ -198,6 +238,7 @@ impl RecordingSource {
             let (name, first, last) = (&recorded.facts.name, after + 1, block.upto);
             match recorded.facts.kind {
                 FileKind::State => self.report(name, "is damaged: keys that did not change later are missing from what is shown"),
+                FileKind::Changes if last < first => {}
                 FileKind::Changes => {
                     self.report(
                         name,
@@ -376,6 +417,22 @@ fn uncovered(covered: &[(i64, i64)], from: i64, to: i64) -> Vec<(i64, i64)> {
         found.push((next, to));
     }
     found
+}
+
+/// Revisions that no file has though the recording goes on behind them, and no recorder said why; each run a sentence. A recorder writes a state only where
+/// it has recorded all before, so what a state is ahead of the changes was lost.
+fn holes(covered: &[(i64, i64)], changes: &[Recorded], states: &[Recorded], newest: i64) -> Vec<String> {
+    let said = changes.iter().flat_map(|file| &file.facts.missing).map(|missing| (missing.from - 1, missing.to));
+    let known = joined(covered.iter().copied().chain(said));
+    let first_state = states.iter().filter_map(|state| state.facts.upto()).min();
+    let Some(begin) = known.first().map(|run| run.0).into_iter().chain(first_state).min() else { return Vec::new() };
+    let found = uncovered(&known, begin + 1, newest);
+    let more = found.len().saturating_sub(MOST_HOLES);
+    let sentence =
+        |&(from, to): &(i64, i64)| format!("revisions {from} to {to} are lost: no file has them, and the recording goes on behind them");
+    let mut sentences: Vec<String> = found.iter().take(MOST_HOLES).map(sentence).collect();
+    sentences.extend((more > 0).then(|| format!("{more} more runs of revisions are lost in the same way")));
+    sentences
 }
 
 /// What the recording does not hold because it was not to, or could not be recorded; each a sentence.

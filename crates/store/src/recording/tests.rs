@@ -16,7 +16,7 @@ use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingSource, 
 use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// A change a revision from 2 on, of keys that are made, changed and deleted.
-fn history(last: i64) -> Vec<Event> {
+pub(super) fn history(last: i64) -> Vec<Event> {
     let mut alive: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     let change = |revision: i64| {
         let key = (revision * 7919) % 23;
@@ -48,7 +48,7 @@ fn history(last: i64) -> Vec<Event> {
 }
 
 /// What is alive at a revision.
-fn alive(history: &[Event], at: i64) -> Vec<KeyValue> {
+pub(super) fn alive(history: &[Event], at: i64) -> Vec<KeyValue> {
     let mut alive = BTreeMap::new();
     for event in history.iter().filter(|event| event.revision.0 <= at) {
         match event.kind {
@@ -59,27 +59,27 @@ fn alive(history: &[Event], at: i64) -> Vec<KeyValue> {
     alive.into_values().collect()
 }
 
-fn scope() -> Scope {
+pub(super) fn scope() -> Scope {
     Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() }
 }
 
 /// Small files, so that there are many.
-fn options() -> RecorderOptions {
+pub(super) fn options() -> RecorderOptions {
     RecorderOptions { file_bytes: 3000, ..RecorderOptions::default() }
 }
 
-fn open(path: &Path) -> Recorder {
+pub(super) fn open(path: &Path) -> Recorder {
     Recorder::open(path, &scope(), options()).unwrap()
 }
 
-fn state(recorder: &mut Recorder, history: &[Event], at: i64) {
+pub(super) fn state(recorder: &mut Recorder, history: &[Event], at: i64) {
     recorder.begin_state(Revision(at)).unwrap();
     alive(history, at).iter().for_each(|entry| recorder.state_entry(entry).unwrap());
     recorder.end_state().unwrap();
 }
 
 /// Records what comes after what was reached, up to a revision, and flushes now and then.
-fn follow(recorder: &mut Recorder, history: &[Event], to: i64) {
+pub(super) fn follow(recorder: &mut Recorder, history: &[Event], to: i64) {
     let from = recorder.reached().unwrap().0 + 1;
     for event in &history[(from - 2) as usize..(to - 1) as usize] {
         recorder.change(event).unwrap();
@@ -95,7 +95,7 @@ fn follow(recorder: &mut Recorder, history: &[Event], to: i64) {
 }
 
 /// A recording of a history from its beginning.
-fn recorded(history: &[Event]) -> TempDir {
+pub(super) fn recorded(history: &[Event]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut recorder = open(directory.path());
     recorder.begin_after(Revision(1));
@@ -103,24 +103,24 @@ fn recorded(history: &[Event]) -> TempDir {
     directory
 }
 
-fn source(path: &Path) -> RecordingSource {
+pub(super) fn source(path: &Path) -> RecordingSource {
     RecordingSource::open(path.to_str().unwrap()).unwrap()
 }
 
-fn items(source: &RecordingSource, keys: KeyRange, from: i64) -> Vec<WatchItem> {
+pub(super) fn items(source: &RecordingSource, keys: KeyRange, from: i64) -> Vec<WatchItem> {
     source.watch(keys, Revision(from), Until::Forever).map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap()
 }
 
-fn events(source: &RecordingSource, keys: KeyRange) -> Vec<Event> {
+pub(super) fn events(source: &RecordingSource, keys: KeyRange) -> Vec<Event> {
     items(source, keys, 1).into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect()
 }
 
-fn range(source: &RecordingSource, keys: KeyRange, at: i64) -> crate::Result<Vec<KeyValue>> {
+pub(super) fn range(source: &RecordingSource, keys: KeyRange, at: i64) -> crate::Result<Vec<KeyValue>> {
     let listing = source.range(keys, At::Revision(Revision(at)), Want::Values).now_or_never().unwrap()?;
     listing.entries.try_collect().now_or_never().unwrap()
 }
 
-fn files(path: &Path, suffix: &str) -> Vec<PathBuf> {
+pub(super) fn files(path: &Path, suffix: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.to_str().unwrap().ends_with(suffix));
     files.sort();
@@ -128,7 +128,7 @@ fn files(path: &Path, suffix: &str) -> Vec<PathBuf> {
 }
 
 /// Everything that a recording answers is the history's.
-fn hold(path: &Path, history: &[Event], from: i64) {
+pub(super) fn hold(path: &Path, history: &[Event], from: i64) {
     let source = source(path);
     assert_eq!(events(&source, KeyRange::all()), history);
     assert_eq!(source.late_damage(), [""; 0]);
@@ -383,7 +383,7 @@ fn a_question_reads_no_file_that_it_does_not_need() {
     let changes = files(directory.path(), ".changes");
     // The newest state and what follows it are all that the newest revision needs.
     for path in &changes[..changes.len() - 3] {
-        fs::remove_file(path).unwrap();
+        fs::write(path, b"").unwrap();
     }
     assert_eq!(range(&source, KeyRange::all(), 1500).unwrap(), alive(&history, 1500));
     assert_eq!(source.late_damage(), [""; 0]);
@@ -405,7 +405,7 @@ fn a_year_of_recordings_opens_at_once() {
     for hour in 0..8760 {
         let name = name(1_000_000 + hour, FileKind::Changes);
         fs::write(directory.path().join(&name), b"not read").unwrap();
-        let revision = 1000 + hour as i64 * 36_000;
+        let revision = 200 + hour as i64 * 36_000;
         let sha256 = "0".repeat(64);
         manifest.files.push(FileFacts {
             name,

@@ -1,0 +1,216 @@
+//! What a watch brought and no chunk has yet: which revisions are complete, when they are to be written, and what the next chunk says that it has.
+//! It knows neither files nor a clock.
+//!
+//! A revision is complete when a later one begins, when the watch says that nothing else happened up to it, or when the watch pauses: one passes on
+//! the changes of a revision without a pause. A chunk has whole revisions alone, and says no more than it has.
+
+use std::time::Duration;
+
+use crate::Event;
+
+/// So many changes are written at once,
+const MANY: usize = 100;
+/// or so many bytes of them,
+const LARGE: usize = 1 << 20;
+/// or what waits for so long.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was taken.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    /// The changes that no chunk has, ascending.
+    taken: Vec<Event>,
+    /// So many of them, the first, are of complete revisions.
+    whole: usize,
+    /// About how many bytes the changes have.
+    bytes: usize,
+    /// All revisions up to this one are written, or known to be missing; `None` before anything is.
+    upto: Option<i64>,
+    /// All changes up to this revision were taken.
+    complete: i64,
+    /// The revision whose changes come in.
+    begun: Option<i64>,
+    /// Since when something waits to be written.
+    since: Option<Duration>,
+}
+
+/// What the next chunk has: all changes after one revision, up to another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut<'a> {
+    pub after: i64,
+    pub upto: i64,
+    pub changes: &'a [Event],
+}
+
+/// A change that does not follow those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Disorder {
+    pub revision: i64,
+    /// The revision that had come before.
+    pub reached: i64,
+}
+
+impl Intake {
+    /// Goes on behind a revision: all up to it is written or missing.
+    pub(super) fn begin_after(&mut self, revision: i64) {
+        self.taken.retain(|event| event.revision.0 > revision);
+        (self.whole, self.bytes) = (0, self.taken.iter().map(size).sum());
+        (self.upto, self.complete) = (Some(revision), revision);
+        self.begun = self.begun.filter(|&begun| begun > revision);
+        self.since = self.since.filter(|_| !self.taken.is_empty());
+    }
+
+    /// Up to which revision all is written, or known to be missing.
+    pub(super) fn upto(&self) -> Option<i64> {
+        self.upto
+    }
+
+    /// Takes a change.
+    pub(super) fn change(&mut self, event: &Event, now: Duration) -> Result<(), Disorder> {
+        self.begin(event.revision.0, now)?;
+        let last = self.taken.last().filter(|last| last.revision == event.revision);
+        if last.is_some_and(|last| last.sub_revision >= event.sub_revision) {
+            return Err(Disorder { revision: event.revision.0, reached: event.revision.0 });
+        }
+        self.bytes += size(event);
+        self.taken.push(event.clone());
+        Ok(())
+    }
+
+    /// Notes that changes of a revision come in, of which some may not be taken.
+    pub(super) fn begin(&mut self, revision: i64, now: Duration) -> Result<(), Disorder> {
+        let reached = self.begun.unwrap_or(self.complete);
+        if revision < reached || revision <= self.complete {
+            return Err(Disorder { revision, reached });
+        }
+        self.progress(revision - 1, now);
+        self.begun = Some(revision);
+        self.since.get_or_insert(now);
+        Ok(())
+    }
+
+    /// Notes that nothing else happened up to a revision.
+    pub(super) fn progress(&mut self, upto: i64, now: Duration) {
+        if upto <= self.complete {
+            return;
+        }
+        if self.begun.is_none_or(|begun| begun <= upto) {
+            (self.begun, self.whole) = (None, self.taken.len());
+        }
+        self.complete = upto;
+        self.since.get_or_insert(now);
+    }
+
+    /// Notes that the watch pauses: the changes of the revision that came in are all there.
+    pub(super) fn pause(&mut self, now: Duration) {
+        if let Some(begun) = self.begun {
+            self.progress(begun, now);
+        }
+    }
+
+    /// When it is time to write what waits.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.since.map(|since| since + PATIENCE)
+    }
+
+    /// Whether so much is complete that it is to be written at once.
+    pub(super) fn is_full(&self) -> bool {
+        self.whole >= MANY || (self.bytes >= LARGE && self.whole > 0)
+    }
+
+    /// What a chunk is to have, if there is anything to say.
+    pub(super) fn cut(&self) -> Option<Cut<'_>> {
+        let after = self.upto.unwrap_or(0);
+        (self.complete > after).then(|| Cut { after, upto: self.complete, changes: &self.taken[..self.whole] })
+    }
+
+    /// Notes that what [`Intake::cut`] said is on the disk. Returns how many changes that were.
+    pub(super) fn written(&mut self, now: Duration) -> usize {
+        let count = self.whole;
+        self.taken.drain(..count);
+        (self.whole, self.bytes) = (0, self.taken.iter().map(size).sum());
+        self.upto = Some(self.complete.max(self.upto.unwrap_or(0)));
+        self.postpone(now);
+        count
+    }
+
+    /// Notes that an attempt to write was made: what still waits has time again.
+    pub(super) fn postpone(&mut self, now: Duration) {
+        self.since = (!self.taken.is_empty() || self.begun.is_some()).then_some(now);
+    }
+}
+
+/// About how many bytes a change takes.
+fn size(event: &Event) -> usize {
+    event.key_value.key.len() + event.key_value.value.len() + 32
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::{EventKind, KeyValue, Origin, Revision, Sources};
+
+    fn event(revision: i64, sub: i64) -> Event {
+        let key_value = KeyValue {
+            key: Bytes::from_static(b"/registry/pods/lab/a"),
+            value: Bytes::new(),
+            create_revision: Revision(revision),
+            mod_revision: Revision(revision),
+            version: 1,
+            replaced: Revision(0),
+            lease: 0,
+        };
+        let (kind, origin, sources) = (EventKind::Put, Origin::Live, Sources::default());
+        Event { revision: Revision(revision), sub_revision: sub, kind, key_value, origin, sources }
+    }
+
+    const NOW: Duration = Duration::from_secs(7);
+
+    fn intake(changes: &[(i64, i64)]) -> Intake {
+        let mut intake = Intake::default();
+        intake.begin_after(1);
+        changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW).unwrap());
+        intake
+    }
+
+    fn cut(intake: &Intake) -> Option<(i64, i64, usize)> {
+        intake.cut().map(|cut| (cut.after, cut.upto, cut.changes.len()))
+    }
+
+    #[test]
+    fn a_chunk_has_whole_revisions_alone() {
+        let mut intake = intake(&[(2, 0), (3, 0), (3, 1)]);
+        assert_eq!(cut(&intake), Some((1, 2, 1)));
+        assert_eq!(intake.written(NOW), 1);
+        assert_eq!((cut(&intake), intake.due()), (None, Some(NOW + PATIENCE)));
+        intake.change(&event(3, 2), NOW).unwrap();
+        intake.pause(NOW);
+        assert_eq!(cut(&intake), Some((2, 3, 3)));
+        assert_eq!((intake.written(NOW), cut(&intake), intake.due(), intake.upto()), (3, None, None, Some(3)));
+    }
+
+    #[test]
+    fn what_was_not_written_is_still_there() {
+        let mut intake = intake(&[(2, 0), (4, 0)]);
+        let before = cut(&intake);
+        intake.postpone(NOW);
+        assert_eq!((cut(&intake), before), (Some((1, 3, 1)), Some((1, 3, 1))));
+        intake.progress(9, NOW);
+        assert_eq!(cut(&intake), Some((1, 9, 2)));
+    }
+
+    #[test]
+    fn what_goes_back_is_refused() {
+        let mut intake = intake(&[(2, 0), (5, 0)]);
+        for (revision, sub) in [(5, 0), (4, 0), (2, 0)] {
+            assert!(intake.change(&event(revision, sub), NOW).is_err(), "{revision}");
+        }
+        intake.pause(NOW);
+        assert_eq!(intake.change(&event(5, 1), NOW), Err(Disorder { revision: 5, reached: 5 }));
+        assert_eq!(intake.begin(5, NOW), Err(Disorder { revision: 5, reached: 5 }));
+        intake.progress(3, NOW);
+        assert_eq!(cut(&intake), Some((1, 5, 2)));
+    }
+}
