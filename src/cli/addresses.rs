@@ -61,7 +61,7 @@ impl Session {
         Ok(unless_denied(first)?
             .unwrap_or_default()
             .first()
-            .map(|entry| Kind::unlisted(group, plural, entry.key[below.len()..].contains(&b'/'))))
+            .map(|entry| Kind::unlisted(group, plural, entry.key.strip_prefix(below.as_bytes()).is_some_and(|name| name.contains(&b'/')))))
     }
 }
 

@@ -119,6 +119,9 @@ impl From<ketcd_store::Error> for Error {
             ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
             ketcd_store::Error::Write { cause, .. } => Some(write_hint(cause).to_owned()),
             ketcd_store::Error::Remote { hint, .. } => hint.clone(),
+            ketcd_store::Error::Untrue { .. } => {
+                Some("that answer was not used: check what answers at this endpoint, or ask another member (--endpoints)".to_owned())
+            }
             ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
             _ => None,
         };

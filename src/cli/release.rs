@@ -24,7 +24,8 @@ impl Session {
         let refused = match self.source.range(KeyRange::prefix(services.as_str()), At::Newest, Want::Keys).await {
             Ok(mut found) => {
                 while let Some(entry) = found.entries.next().await.transpose()? {
-                    evidence.saw_api_service(&String::from_utf8_lossy(&entry.key[services.len()..]));
+                    let name = entry.key.strip_prefix(services.as_bytes()).unwrap_or_default();
+                    evidence.saw_api_service(&String::from_utf8_lossy(name));
                 }
                 None
             }

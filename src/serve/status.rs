@@ -132,7 +132,7 @@ impl Status {
             StoreError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
             StoreError::OneMoment { .. } => Self::expired(error.to_string()),
             StoreError::Denied { .. } => Self::forbidden(error.to_string()),
-            StoreError::Remote { .. } | StoreError::Interrupted => {
+            StoreError::Remote { .. } | StoreError::Untrue { .. } | StoreError::Interrupted => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", error.to_string())
             }
             _ => Self::internal(error),

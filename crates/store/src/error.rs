@@ -84,6 +84,14 @@ pub enum Error {
         /// What an administrator can do about it.
         hint: String,
     },
+    /// A live cluster answered with what cannot be true: a server is broken, or is no etcd.
+    #[error("{problem}")]
+    Untrue {
+        /// The endpoint or endpoints.
+        endpoint: String,
+        /// What cannot be true, in a sentence that names the endpoint.
+        problem: String,
+    },
     /// A live cluster could not be reached or refused us.
     #[error("{problem}")]
     Remote {

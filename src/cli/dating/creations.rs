@@ -66,7 +66,7 @@ pub(super) async fn read(session: &Session, span: RevisionSpan, samples: &mut Sa
 async fn namespaces(session: &Session, at: Revision, most: usize) -> Result<Vec<String>> {
     let below = format!("{}/namespaces/", session.prefix().await?);
     let entries = keys(session, below.clone(), at, usize::MAX).await?;
-    let name = |key: &Bytes| String::from_utf8_lossy(&key[below.len()..]).into_owned();
+    let name = |key: &Bytes| String::from_utf8_lossy(key.strip_prefix(below.as_bytes()).unwrap_or_default()).into_owned();
     Ok(entries.iter().step_by(entries.len().div_ceil(most).max(1)).map(|entry| name(&entry.key)).collect())
 }
 

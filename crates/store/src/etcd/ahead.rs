@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use etcd_client::proto::PbKeyValue;
+use etcd_client::proto::{PbKeyValue, PbResponseHeader};
 use etcd_client::{GetOptions, GetStreamResponse};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 use tonic::Code;
 
+use super::answer::{RangeAsked, Untrue};
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::config::{PAGE_BYTES, ReadConsistency};
 use super::page::{Page, PageSize};
@@ -36,9 +37,15 @@ struct Ahead {
 
 impl Ahead {
     async fn run(self, first: Page) {
-        let mut next = if self.may_stream(&first) { self.stream(first).await } else { Some(first) };
+        let mut next = match self.may_stream(&first) {
+            true => match self.stream(first).await {
+                Ok(next) => next,
+                Err(untrue) => return drop(self.sender.send(Err(self.cluster.untrue(&untrue))).await),
+            },
+            false => Some(first),
+        };
         while let Some(mut page) = next {
-            let (mut answer, took) = match fetch(&self.cluster, &page).await {
+            let (mut answer, took) = match fetch(&self.cluster, &mut page).await {
                 Ok(answered) => answered,
                 Err(error) => return drop(self.sender.send(Err(error)).await),
             };
@@ -59,31 +66,51 @@ impl Ahead {
     }
 
     /// Reads in one stream. Returns the page to go on with where it does not come to the end; `None` if it does, or if no one takes any more.
-    async fn stream(&self, page: Page) -> Option<Page> {
+    async fn stream(&self, page: Page) -> Result<Option<Page>, Untrue> {
         let mut stream = match self.open(&page).await {
             Stream::Open(stream) => stream,
             Stream::Unknown => {
                 self.cluster.has_no_stream.store(true, Ordering::Relaxed);
-                return Some(page);
+                return Ok(Some(page));
             }
-            Stream::Failed => return Some(page),
+            Stream::Failed => return Ok(Some(page)),
         };
         let mut last = page;
         loop {
             let begun = Instant::now();
             // Why it ends early is told by the page that follows.
-            let Ok(Ok(Some(mut answer))) = timeout(self.cluster.config.command_timeout, stream.message()).await else { return Some(last) };
+            let Ok(Ok(Some(mut answer))) = timeout(self.cluster.config.command_timeout, stream.message()).await else {
+                return Ok(Some(last));
+            };
             let took = begun.elapsed();
             // Only the last message has a header.
             let is_last = answer.0.header.is_some();
             let values = std::mem::take(&mut answer.0.kvs);
-            if let Some(value) = values.last() {
-                last = last.after(&self.keys, &value.key);
-            }
+            last = self.following(last, &values, answer.0.header.as_ref())?;
             if self.sender.send(Ok(values)).await.is_err() || is_last {
-                return None;
+                return Ok(None);
             }
             sleep(PageSize::rest_of_stream(took)).await;
+        }
+    }
+
+    /// Checks a message of a stream that has come as far as `page`; returns the page after it.
+    fn following(&self, page: Page, values: &[PbKeyValue], header: Option<&PbResponseHeader>) -> Result<Page, Untrue> {
+        let keys = page.whole(&self.keys);
+        let asked = RangeAsked { keys: &keys, ..page.asked() };
+        if header.is_some() {
+            asked.newest(header)?;
+        }
+        asked.entries(values, page.revision.unwrap_or_default())?;
+        let next = match values.last() {
+            Some(value) => page.after(&self.keys, &value.key, values.len()),
+            None if header.is_none() => return Err(Untrue::new("sent a part of a listing that holds nothing")),
+            None => page,
+        };
+        match (next.left(), header) {
+            (Some(left), Some(_)) if left != 0 => Err(Untrue::new(format!("ended a listing {left} keys before its end"))),
+            (Some(left), None) if left < 0 => Err(Untrue::new("sent more keys than it counted")),
+            _ => Ok(next),
         }
     }
 
@@ -104,7 +131,7 @@ impl Ahead {
             async move {
                 match client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get_stream(start, Some(options)).await {
                     Err(etcd_client::Error::GRpcStatus(status)) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
-                    opened => opened.map(|stream| Stream::Open(Box::new(stream))),
+                    opened => Ok(Stream::Open(Box::new(opened?))),
                 }
             }
         };

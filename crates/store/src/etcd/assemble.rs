@@ -3,8 +3,15 @@
 use bytes::Bytes;
 use etcd_client::proto::{PbEvent, PbWatchResponse};
 
+use super::answer::Untrue;
 use super::range::key_value;
 use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
+
+/// `mvccpb.Event.EventType.DELETE`.
+pub(super) const DELETE: i32 = 1;
+/// The most that is held of one revision, in bytes. What a transaction writes is one request, of 1.5 MiB unless `--max-request-bytes` raises it;
+/// it may delete any number of keys.
+const MOST_HELD: usize = 128 << 20;
 
 /// Joins the responses of a watch, across reconnections, into changes in order.
 ///
@@ -16,11 +23,13 @@ pub(super) struct Assembler {
     next: Revision,
     /// Changes of the one revision that may be incomplete.
     held: Vec<Event>,
+    /// How many bytes these take.
+    bytes: usize,
 }
 
 impl Assembler {
     pub(super) fn new(from: Revision) -> Self {
-        Self { next: from, held: Vec::new() }
+        Self { next: from, held: Vec::new(), bytes: 0 }
     }
 
     /// The first revision not yet passed on.
@@ -29,7 +38,10 @@ impl Assembler {
     }
 
     /// Takes a response's events; returns those of complete revisions.
-    pub(super) fn accept(&mut self, response: PbWatchResponse) -> Vec<Event> {
+    ///
+    /// # Errors
+    /// A revision that is too large to be held, or that writes a key twice.
+    pub(super) fn accept(&mut self, response: PbWatchResponse) -> Result<Vec<Event>, Untrue> {
         let mut complete = Vec::with_capacity(response.events.len());
         for event in response.events {
             let Some(event) = convert(event) else { continue };
@@ -37,14 +49,18 @@ impl Assembler {
                 continue;
             }
             if self.held.last().is_some_and(|held| held.revision < event.revision) {
-                self.release(&mut complete);
+                self.release(&mut complete)?;
+            }
+            self.bytes += size_of::<Event>() + event.key_value.key.len() + event.key_value.value.len();
+            if self.bytes > MOST_HELD {
+                return Err(Untrue::new(format!("sent more than {} MiB as the changes of one revision", MOST_HELD >> 20)));
             }
             self.held.push(Event { sub_revision: self.held.len() as i64, ..event });
         }
         if !response.fragment {
-            self.release(&mut complete);
+            self.release(&mut complete)?;
         }
-        complete
+        Ok(complete)
     }
 
     /// Nothing else happened up to `revision`.
@@ -55,25 +71,30 @@ impl Assembler {
     /// Nothing before `revision` will come.
     pub(super) fn skip_to(&mut self, revision: Revision) {
         self.next = revision;
-        self.held.clear();
+        self.forget_incomplete();
     }
 
     /// The connection is lost: the incomplete revision will come again.
     pub(super) fn forget_incomplete(&mut self) {
         self.held.clear();
+        self.bytes = 0;
     }
 
-    fn release(&mut self, complete: &mut Vec<Event>) {
-        if let Some(last) = self.held.last() {
-            self.next = last.revision.after();
-            complete.append(&mut self.held);
+    fn release(&mut self, complete: &mut Vec<Event>) -> Result<(), Untrue> {
+        self.bytes = 0;
+        let Some(last) = self.held.last() else { return Ok(()) };
+        self.next = last.revision.after();
+        let mut keys: Vec<&Bytes> = self.held.iter().map(|event| &event.key_value.key).collect();
+        keys.sort_unstable();
+        if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(Untrue::new("sent two changes of one key in one revision"));
         }
+        complete.append(&mut self.held);
+        Ok(())
     }
 }
 
 fn convert(event: PbEvent) -> Option<Event> {
-    /// `mvccpb.Event.EventType.DELETE`.
-    const DELETE: i32 = 1;
     let kv = event.kv?;
     let revision = Revision(kv.mod_revision);
     let (kind, key_value) = if event.r#type == DELETE {
@@ -95,9 +116,10 @@ mod tests {
     fn response(revisions: &[i64], fragment: bool) -> PbWatchResponse {
         let events = revisions
             .iter()
-            .map(|revision| PbEvent {
+            .enumerate()
+            .map(|(place, revision)| PbEvent {
                 r#type: 0,
-                kv: Some(PbKeyValue { key: b"k".to_vec(), mod_revision: *revision, ..PbKeyValue::default() }),
+                kv: Some(PbKeyValue { key: format!("k{place}{fragment}").into(), mod_revision: *revision, ..PbKeyValue::default() }),
                 prev_kv: None,
             })
             .collect();
@@ -105,7 +127,7 @@ mod tests {
     }
 
     fn check(assembler: &mut Assembler, revisions: &[i64], fragment: bool, expected: &[(i64, i64)]) {
-        let events = assembler.accept(response(revisions, fragment));
+        let events = assembler.accept(response(revisions, fragment)).unwrap();
         let found: Vec<(i64, i64)> = events.iter().map(|event| (event.revision.0, event.sub_revision)).collect();
         assert_eq!(found, expected);
     }
@@ -127,6 +149,24 @@ mod tests {
         assembler.forget_incomplete();
         assert_eq!(assembler.next(), Revision(6));
         check(&mut assembler, &[5, 6, 6], false, &[(6, 0), (6, 1)]);
+    }
+
+    #[test]
+    fn a_revision_without_end_and_one_that_writes_a_key_twice_are_refused() {
+        let mut assembler = Assembler::new(Revision(5));
+        let value = vec![0; 1 << 20];
+        let fragment = |place: usize| {
+            let mut fragment = response(&[5], true);
+            let kv = fragment.events[0].kv.as_mut().unwrap();
+            (kv.key, kv.value) = (format!("k{place}").into(), value.clone());
+            fragment
+        };
+        let refused = (0..200).map(|place| assembler.accept(fragment(place))).position(|accepted| accepted.is_err());
+        assert_eq!(refused, Some(127));
+        assembler.forget_incomplete();
+        assert_eq!(assembler.accept(fragment(0)), Ok(Vec::new()));
+        let twice = PbWatchResponse { fragment: false, ..fragment(0) };
+        assert_eq!(assembler.accept(twice), Err(Untrue::new("sent two changes of one key in one revision")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use etcd_client::Client;
 use tokio::time::Instant;
 
+use super::answer::{Failed, Untrue};
 use super::arrivals::Arrivals;
 use super::config::{EtcdConfig, ReadConsistency};
 use super::endpoint::Endpoint;
@@ -19,8 +20,8 @@ use crate::{Error, KeyRange, Result};
 /// Reports to the user during a call: a lost connection, a read without a leader.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The most etcd sends in one message.
-pub(super) const LARGEST_MESSAGE: usize = i32::MAX as usize;
+/// The longest message that is read: more than any value, which `--max-request-bytes` holds at 1.5 MiB unless it is raised.
+pub(super) const LARGEST_MESSAGE: usize = 64 << 20;
 /// How long a cluster that has no leader is not asked for one again.
 const LEADERLESS: Duration = Duration::from_secs(15);
 
@@ -138,7 +139,7 @@ impl Cluster {
     /// at fault. Where no member has a leader, each is asked for what it holds by itself, and the user is told once.
     pub(super) async fn ask<T, F>(&self, call: impl Fn(Client, Consistency) -> F) -> Result<T, Vec<Trouble>>
     where
-        F: Future<Output = Result<T, etcd_client::Error>>,
+        F: Future<Output = Result<T, Failed>>,
     {
         let attempts = match self.config.consistency {
             ReadConsistency::Auto if self.is_leaderless() => ReadConsistency::Serializable.attempts(),
@@ -163,7 +164,7 @@ impl Cluster {
     /// Asks for what is settled, such as a revision already known: one member's word is enough, unless it does not have that revision yet.
     pub(super) async fn ask_settled<T, F>(&self, call: impl Fn(Client, Consistency) -> F) -> Result<T, Vec<Trouble>>
     where
-        F: Future<Output = Result<T, etcd_client::Error>>,
+        F: Future<Output = Result<T, Failed>>,
     {
         if self.config.consistency == ReadConsistency::Auto {
             match self.ask_all(Consistency::Serializable, &call).await {
@@ -176,7 +177,7 @@ impl Cluster {
 
     async fn ask_all<T, F>(&self, consistency: Consistency, call: &impl Fn(Client, Consistency) -> F) -> Result<T, Vec<Trouble>>
     where
-        F: Future<Output = Result<T, etcd_client::Error>>,
+        F: Future<Output = Result<T, Failed>>,
     {
         let mut troubles = Vec::new();
         for index in self.order() {
@@ -242,6 +243,12 @@ impl Cluster {
     /// Notes that the cluster has a leader; returns whether the user was told that it had none.
     pub(super) fn found_leader(&self) -> bool {
         std::mem::take(&mut *self.leader.lock().unwrap_or_else(PoisonError::into_inner)).told
+    }
+
+    /// The error of answers of the member that answered last which cannot all be true.
+    pub(super) fn untrue(&self, untrue: &Untrue) -> Error {
+        let endpoint = &self.preferred().endpoint;
+        Trouble::untrue(untrue, endpoint).into_error(endpoint)
     }
 
     /// The error for troubles that need no further look.

@@ -2,10 +2,13 @@
 
 use tonic::{Code, Status};
 
+use super::answer::Untrue;
+use super::client::LARGEST_MESSAGE;
 use super::config::{EtcdConfig, ReadConsistency};
 use super::connector::Failure;
 use super::endpoint::Endpoint;
 use super::member::KEEPALIVE;
+use super::parts::TOO_MANY;
 use super::rights::who;
 use super::tls_errors::of_tls;
 use crate::Error;
@@ -37,6 +40,10 @@ pub(super) enum Class {
     AuthenticationOff,
     /// The user may not do this.
     Denied,
+    /// An answer is larger than what is read at once.
+    TooLarge,
+    /// The server's answer cannot be true.
+    Untrue,
     /// No endpoint will say otherwise.
     Final,
 }
@@ -78,14 +85,23 @@ impl Trouble {
         }
     }
 
+    /// What an answer that cannot be true means.
+    pub(super) fn untrue(untrue: &Untrue, endpoint: &Endpoint) -> Self {
+        let problem = format!("{} answers, but not as etcd does: it {}", endpoint.url(), untrue.problem());
+        Self { class: Class::Untrue, problem, hint: None }
+    }
+
     /// The error for the user.
     pub(super) fn into_error(self, endpoint: &Endpoint) -> Error {
-        Error::Remote { endpoint: endpoint.to_string(), problem: self.problem, hint: self.hint }
+        none_answered(vec![self], &endpoint.to_string())
     }
 }
 
 /// The error when no endpoint answered: one sentence for one endpoint, a list for several.
 pub(super) fn none_answered(mut troubles: Vec<Trouble>, endpoints: &str) -> Error {
+    if let Some(untrue) = troubles.iter().position(|trouble| trouble.class == Class::Untrue) {
+        return Error::Untrue { endpoint: endpoints.to_owned(), problem: troubles.swap_remove(untrue).problem };
+    }
     let hint = troubles.first_mut().and_then(|first| first.hint.take());
     let problem = match troubles.as_slice() {
         [only] => only.problem.clone(),
@@ -100,10 +116,17 @@ pub(super) fn none_answered(mut troubles: Vec<Trouble>, endpoints: &str) -> Erro
 fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
     let (url, text) = (endpoint.url(), status.message());
     match status.code() {
-        Code::OutOfRange if text.contains("compacted") => Trouble { class: Class::Compacted, problem: text.to_owned(), hint: None },
-        Code::OutOfRange if text.contains("future revision") => Trouble { class: Class::Future, problem: text.to_owned(), hint: None },
+        Code::OutOfRange if text.contains("compacted") => Trouble { class: Class::Compacted, problem: first_line(text), hint: None },
+        Code::OutOfRange if text.contains("future revision") => Trouble { class: Class::Future, problem: first_line(text), hint: None },
+        Code::OutOfRange if text == TOO_MANY => Trouble::untrue(&Untrue::new("sent a message of more parts than an etcd's has"), endpoint),
+        // Ours, of an answer that would be longer than what is read, and etcd's, of one that is longer than it sends.
+        Code::OutOfRange | Code::ResourceExhausted if text.contains("larg") && text.contains("message") => Trouble::new(
+            Class::TooLarge,
+            format!("{url} answers with more than {} MiB at once", LARGEST_MESSAGE >> 20),
+            "a value of this size cannot be read; see what writes it (etcdctl get --prefix --write-out=fields)",
+        ),
         Code::FailedPrecondition if text.contains("authentication is not enabled") => {
-            Trouble { class: Class::AuthenticationOff, problem: text.to_owned(), hint: None }
+            Trouble { class: Class::AuthenticationOff, problem: first_line(text), hint: None }
         }
         Code::InvalidArgument if text.contains("authentication failed") => Trouble::new(
             Class::Final,
@@ -115,7 +138,9 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
             format!("{url} wants a user"),
             "give --user NAME:PASSWORD, or a client certificate whose common name is a user",
         ),
-        Code::Unauthenticated => Trouble::new(Class::Final, format!("{url} does not know us: {text}"), "give --user NAME:PASSWORD"),
+        Code::Unauthenticated => {
+            Trouble::new(Class::Final, format!("{url} does not know us: {}", first_line(text)), "give --user NAME:PASSWORD")
+        }
         Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
             Class::Denied,
             format!("{url} does not let {}", who(config)),
@@ -203,8 +228,15 @@ pub(super) fn no_leader(text: &str) -> bool {
         .any(|known| text.contains(known))
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// The beginning of what a server says, as far as a sentence can hold it.
+pub(super) fn first_line(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let line = text.lines().next().unwrap_or_default().trim();
+    let mut shown: String = line.chars().take(LONGEST).collect();
+    if shown.len() < line.len() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
@@ -242,9 +274,10 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
             format!("{url} is etcd's peer port, which serves other members only"),
             "use its client port (2379; etcd's --listen-client-urls)",
         ),
-        Failure::OtherServer(answer) => {
-            at_endpoint(format!("{url} is not etcd: another server answers there ({answer}), perhaps an HTTP proxy"), CLIENT_PORT)
-        }
+        Failure::OtherServer(answer) => at_endpoint(
+            format!("{url} is not etcd: another server answers there ({}), perhaps an HTTP proxy", first_line(&answer)),
+            CLIENT_PORT,
+        ),
         Failure::Files(problem, hint) => Trouble { class: Class::Endpoint, problem, hint },
         Failure::Broken(why) => at_endpoint(format!("the connection to {url} broke: {why}"), STILL_RUNS),
     }

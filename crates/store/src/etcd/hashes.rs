@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::answer::{self, Untrue};
 use super::client::{Cluster, Consistency};
 use super::errors::{Class, Trouble};
 use super::member::Member;
@@ -89,10 +90,18 @@ async fn ask_all(cluster: &Cluster, voters: &[(&Member, &crate::Member)], revisi
 async fn ask(cluster: &Cluster, member: &Member, revision: Revision) -> Result<(u32, Revision), Trouble> {
     let mut tries = 1..TRIES;
     loop {
-        let hash = |client: etcd_client::Client| async move { client.maintenance_client().hash_kv(revision.0).await };
+        let hash = |client: etcd_client::Client| async move {
+            let answer = client.maintenance_client().hash_kv(revision.0).await?;
+            let newest = answer::newest(answer.0.header.as_ref())?;
+            // -1 where nothing was compacted yet.
+            match answer.compact_version() {
+                compacted if compacted <= newest.0 => Ok((answer.hash(), Revision(compacted))),
+                compacted => Err(Untrue::new(format!("says that revision {compacted} was compacted, where the newest is {newest}")).into()),
+            }
+        };
         match member.ask(&cluster.config, Consistency::Serializable, hash).await {
             Err(trouble) if trouble.class == Class::Future && tries.next().is_some() => sleep(BETWEEN).await,
-            answer => return answer.map(|answer| (answer.hash(), Revision(answer.compact_version()))),
+            answer => return answer,
         }
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use async_stream::try_stream;
 use futures_util::StreamExt;
 
+use super::answer::Untrue;
 use super::client::Cluster;
 use super::range::{get, is_alive};
 use super::span::span;
@@ -148,12 +149,17 @@ impl Search<'_> {
     }
 
     async fn lives(&mut self, lives: &Lives) -> Result<()> {
+        // Where the key was counted last: there it must be.
+        let mut counted = None;
         while self.last >= self.oldest {
             let Some(version) = get(self.cluster, self.key, self.last, Want::Values).await? else {
+                if counted == Some(self.last) {
+                    return Err(self.cluster.untrue(&Untrue::new("counts a key at a revision at which it does not send it")));
+                }
                 let Some(alive) = self.earlier_life(self.last, lives).await? else { return Ok(()) };
                 let last = self.last_alive(alive, self.last).await?;
                 self.found.push(Found::Deleted(last.after()));
-                self.last = last;
+                (self.last, counted) = (last, Some(last));
                 continue;
             };
             self.life(version).await?;
@@ -174,12 +180,14 @@ impl Search<'_> {
             if revision < self.oldest {
                 return Ok(());
             }
+            let newer = KeyValue { value: bytes::Bytes::new(), ..version.clone() };
             self.keep(version);
             if is_first || revision == self.oldest {
                 return Ok(());
             }
             match get(self.cluster, self.key, self.last, Want::Values).await? {
-                Some(before) => version = before,
+                Some(before) if newer.follows(&before) => version = before,
+                Some(_) => return Err(self.cluster.untrue(&Untrue::new("sent versions of a key that do not follow one another"))),
                 None => return Ok(()),
             }
         }

@@ -8,11 +8,13 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tonic::transport::Channel;
 
+use super::answer::Failed;
 use super::client::Consistency;
 use super::config::EtcdConfig;
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
 use super::errors::Trouble;
+use super::parts;
 
 /// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -55,7 +57,7 @@ impl Member {
     /// Asks this member alone, within the timeouts.
     pub(super) async fn ask<T, F>(&self, config: &EtcdConfig, consistency: Consistency, call: impl Fn(Client) -> F) -> Result<T, Trouble>
     where
-        F: Future<Output = Result<T, etcd_client::Error>>,
+        F: Future<Output = Result<T, Failed>>,
     {
         self.connector.last_failure.take();
         let asked = async {
@@ -65,7 +67,8 @@ impl Member {
         match timeout(config.dial_timeout + config.command_timeout, asked).await {
             Err(_) => Err(Trouble::timeout(&self.endpoint, config)),
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(self.explain(error, config).await),
+            Ok(Err(Failed::Untrue(untrue))) => Err(Trouble::untrue(&untrue, &self.endpoint)),
+            Ok(Err(Failed::Call(error))) => Err(self.explain(error, config).await),
         }
     }
 
@@ -96,7 +99,7 @@ impl Member {
     }
 
     async fn open(&self, config: &EtcdConfig, consistency: Consistency) -> Result<Client, etcd_client::Error> {
-        let channel = || etcd_client::Channel::Tonic(self.channel.clone());
+        let channel = || parts::counted(self.channel.clone());
         let anonymous = ConnectOptions::new().with_require_leader(consistency == Consistency::Linearizable);
         let Some(user) = &config.user else { return Client::from_channel(channel(), Some(anonymous)).await };
         let password = config.password.as_ref().map_or("", |password| password.reveal());

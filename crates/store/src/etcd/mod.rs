@@ -2,6 +2,7 @@
 //! members hold the same data, which no other read shows) and, where a user is given, Auth.Authenticate; nothing here can write.
 
 mod ahead;
+mod answer;
 mod arrivals;
 mod assemble;
 mod client;
@@ -14,6 +15,7 @@ mod key_history;
 mod member;
 mod pacer;
 mod page;
+mod parts;
 mod probe;
 mod range;
 mod rights;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use etcd_client::GetResponse;
+use etcd_client::proto::PbRangeResponse;
 
+use super::answer::{Content, RangeAsked, Untrue};
 use super::range::bytes;
 use crate::{KeyRange, Revision, Want};
 
@@ -25,16 +27,18 @@ pub(super) struct Page {
     pub size: PageSize,
     /// How many bytes of its first key the end shares; none where it is the range's own end.
     depth: Option<usize>,
+    /// How many keys of the range are left, as the page before it counted them at the same revision.
+    left: Option<i64>,
 }
 
 impl Page {
     pub(super) fn first(keys: &KeyRange, revision: Option<Revision>, want: Want, size: PageSize) -> Self {
-        Self { keys: keys.clone(), limit: FIRST_PAGE, revision, want, size, depth: None }
+        Self { keys: keys.clone(), limit: FIRST_PAGE, revision, want, size, depth: None, left: None }
     }
 
-    /// No more than `most` keys.
+    /// As many as `most` keys, as far as one page may have them.
     pub(super) fn limited(self, most: usize) -> Self {
-        Self { limit: i64::try_from(most).unwrap_or(i64::MAX), ..self }
+        Self { limit: i64::try_from(most).unwrap_or(LARGEST_PAGE).clamp(1, LARGEST_PAGE), ..self }
     }
 
     /// From this page's first key to the end of `whole`.
@@ -42,14 +46,37 @@ impl Page {
         KeyRange { start: self.keys.start.clone(), end: whole.end.clone() }
     }
 
-    /// The page that begins after `key`.
-    pub(super) fn after(self, whole: &KeyRange, key: &[u8]) -> Self {
-        Self { keys: KeyRange { start: [key, &[0]].concat(), end: whole.end.clone() }, depth: None, ..self }
+    /// What its answer must be.
+    pub(super) fn asked(&self) -> RangeAsked<'_> {
+        RangeAsked { keys: &self.keys, revision: self.revision, content: Content::Entries { limit: self.limit } }
+    }
+
+    /// Checks an answer; what pages of one revision count must agree.
+    pub(super) fn check(&self, answer: &PbRangeResponse) -> Result<(), Untrue> {
+        self.asked().check(answer)?;
+        let agrees = match (self.left, self.depth) {
+            (None, _) => true,
+            (Some(left), None) => answer.count == left,
+            (Some(left), Some(_)) => answer.count <= left,
+        };
+        if agrees { Ok(()) } else { Err(Untrue::new("counts the keys of one revision differently from page to page")) }
+    }
+
+    /// How many keys of the range are left, where that is known.
+    pub(super) fn left(&self) -> Option<i64> {
+        self.left
+    }
+
+    /// The page that begins after `key`, the last of `taken` keys.
+    pub(super) fn after(self, whole: &KeyRange, key: &[u8], taken: usize) -> Self {
+        let left = self.left.map(|left| left - taken as i64);
+        Self { keys: KeyRange { start: [key, &[0]].concat(), end: whole.end.clone() }, depth: None, left, ..self }
     }
 
     /// The request after the one that `answer` answers, if there is more of `whole`.
     pub(super) fn next(&self, whole: &KeyRange, answer: &GetResponse) -> Option<Self> {
         let mut next = self.clone();
+        next.left = Some(self.left.unwrap_or(answer.0.count) - answer.0.kvs.len() as i64);
         if let Some(last) = answer.0.kvs.last() {
             let average = bytes(&answer.0.kvs) / answer.0.kvs.len() + 1;
             let fitting = i64::try_from(self.size.bytes / average).unwrap_or(LARGEST_PAGE);
@@ -130,7 +157,7 @@ impl PageSize {
 mod tests {
     use std::collections::BTreeSet;
 
-    use etcd_client::proto::{PbKeyValue, PbRangeResponse};
+    use etcd_client::proto::{PbKeyValue, PbResponseHeader};
 
     use super::*;
 
@@ -139,8 +166,16 @@ mod tests {
         let found: Vec<&Vec<u8>> = keys.range(page.keys.start.clone()..).take_while(|key| page.keys.contains(key)).collect();
         *walked += found.len();
         let limit = usize::try_from(page.limit).unwrap();
-        let kvs = found.iter().take(limit).map(|key| PbKeyValue { key: key.to_vec(), value: vec![0; 8192], ..PbKeyValue::default() });
-        GetResponse(PbRangeResponse { header: None, kvs: kvs.collect(), more: found.len() > limit, count: found.len() as i64 })
+        let kvs = found.iter().take(limit).map(|key| PbKeyValue {
+            key: key.to_vec(),
+            value: vec![0; 8192],
+            create_revision: 2,
+            mod_revision: 2,
+            version: 1,
+            ..PbKeyValue::default()
+        });
+        let header = Some(PbResponseHeader { revision: 2, ..PbResponseHeader::default() });
+        GetResponse(PbRangeResponse { header, kvs: kvs.collect(), more: found.len() > limit, count: found.len() as i64 })
     }
 
     /// Reads all pages; returns how many keys etcd walked over for each that it gave.
@@ -151,6 +186,7 @@ mod tests {
         let (mut found, mut walked) = (Vec::new(), 0);
         loop {
             let answer = answer(&keys, &page, &mut walked);
+            page.check(&answer.0).unwrap();
             let next = page.next(&whole, &answer);
             found.extend(answer.0.kvs.into_iter().map(|kv| kv.key));
             let Some(next) = next else { break };

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use async_stream::try_stream;
 use bytes::Bytes;
-use etcd_client::proto::PbKeyValue;
+use etcd_client::proto::{PbKeyValue, PbRangeResponse};
 use etcd_client::{Client, GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
 
 use super::ahead::read_ahead;
+use super::answer::{Content, RangeAsked, Untrue};
 use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use super::errors::{Class, Trouble};
 use super::page::{Page, PageSize};
@@ -21,7 +22,7 @@ use crate::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, Want};
 pub(super) async fn range(cluster: &Arc<Cluster>, keys: KeyRange, at: At, want: Want) -> Result<Listing<'static>> {
     let asked = revision_of(at);
     let mut page = Page::first(&keys, asked, want, PageSize::of(cluster.config.page_bytes));
-    let (first, _) = fetch(cluster, &page).await?;
+    let (first, _) = fetch(cluster, &mut page).await?;
     let revision = asked.unwrap_or_else(|| header_revision(&first));
     page.revision = Some(revision);
     Ok(Listing { revision, entries: entries(Arc::clone(cluster), keys, page, first) })
@@ -34,9 +35,19 @@ pub(super) async fn get(cluster: &Cluster, key: &[u8], at: Revision, want: Want)
 
 /// Returns the first keys of a range, no more than `most`.
 pub(super) async fn first(cluster: &Cluster, keys: &KeyRange, at: At, want: Want, most: usize) -> Result<Vec<KeyValue>> {
-    let page = Page::first(keys, revision_of(at), want, PageSize::of(0)).limited(most);
-    let (answer, _) = fetch(cluster, &page).await?;
-    Ok(answer.0.kvs.into_iter().map(key_value).collect())
+    let mut page = Page::first(keys, revision_of(at), want, PageSize::of(cluster.config.page_bytes)).limited(most);
+    let mut found: Vec<KeyValue> = Vec::new();
+    while found.len() < most {
+        let (mut answer, _) = fetch(cluster, &mut page).await?;
+        page.revision.get_or_insert(header_revision(&answer));
+        let next = page.next(keys, &answer);
+        found.extend(std::mem::take(&mut answer.0.kvs).into_iter().map(key_value));
+        let Some(next) = next else { break };
+        page = next;
+        page.limit = page.limit.min(i64::try_from(most.saturating_sub(found.len())).unwrap_or(i64::MAX)).max(1);
+    }
+    found.truncate(most);
+    Ok(found)
 }
 
 fn revision_of(at: At) -> Option<Revision> {
@@ -53,8 +64,12 @@ pub(super) async fn is_alive(cluster: &Cluster, key: &[u8], at: Revision) -> Res
 
 /// Returns how many keys are alive at `at`; etcd looks into its index alone.
 pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<u64> {
-    let answer = ask(cluster, keys, revision_of(at), GetOptions::new().with_count_only()).await?;
-    Ok(u64::try_from(answer.count()).unwrap_or(0))
+    let asked = RangeAsked { keys, revision: revision_of(at), content: Content::Count };
+    let check = |answer: &PbRangeResponse| asked.check(answer).map(drop);
+    match ask(cluster, keys, asked.revision, GetOptions::new().with_count_only(), check).await {
+        Ok(answer) => Ok(answer.count().unsigned_abs()),
+        Err(troubles) => Err(error_of(cluster, keys, asked.revision, troubles).await),
+    }
 }
 
 fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
@@ -86,34 +101,58 @@ pub(super) fn bytes(values: &[PbKeyValue]) -> usize {
     values.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
 }
 
-/// Reads a page; returns how long etcd took.
-pub(super) async fn fetch(cluster: &Cluster, page: &Page) -> Result<(GetResponse, Duration)> {
-    let mut options = GetOptions::new().with_limit(page.limit);
-    if page.want == Want::Keys {
-        options = options.with_keys_only();
+/// Reads a page; returns how long etcd took. A page that would be too long becomes one of fewer keys.
+pub(super) async fn fetch(cluster: &Cluster, page: &mut Page) -> Result<(GetResponse, Duration)> {
+    loop {
+        let mut options = GetOptions::new().with_limit(page.limit);
+        if page.want == Want::Keys {
+            options = options.with_keys_only();
+        }
+        let begun = Instant::now();
+        match ask(cluster, &page.keys, page.revision, options, |answer| page.check(answer)).await {
+            Ok(mut answer) => {
+                if page.want == Want::Keys {
+                    answer.0.kvs.iter_mut().for_each(|kv| kv.value = Vec::new());
+                }
+                return Ok((answer, begun.elapsed()));
+            }
+            Err(troubles) if page.limit > 1 && troubles.iter().any(|trouble| trouble.class == Class::TooLarge) => {
+                page.limit = (page.limit / 8).max(1);
+            }
+            Err(troubles) => return Err(error_of(cluster, &page.keys, page.revision, troubles).await),
+        }
     }
-    let begun = Instant::now();
-    let answer = ask(cluster, &page.keys, page.revision, options).await?;
-    Ok((answer, begun.elapsed()))
 }
 
-async fn ask(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, options: GetOptions) -> Result<GetResponse> {
+/// Asks for a range, and checks the answer.
+async fn ask(
+    cluster: &Cluster,
+    keys: &KeyRange,
+    revision: Option<Revision>,
+    options: GetOptions,
+    check: impl Fn(&PbRangeResponse) -> Result<(), Untrue>,
+) -> Result<GetResponse, Vec<Trouble>> {
     let (start, options) = options_of(keys, revision, options);
     cluster.pacer.turn().await;
     let get = |client: Client, consistency| {
-        let (start, mut options) = (start.clone(), options.clone());
+        let (start, mut options, check) = (start.clone(), options.clone(), &check);
         if consistency == Consistency::Serializable {
             options = options.with_serializable();
         }
-        async move { client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await }
+        async move {
+            let answer = client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await?;
+            check(&answer.0)?;
+            Ok(answer)
+        }
     };
-    let answer = if revision.is_some() { cluster.ask_settled(get).await } else { cluster.ask(get).await };
-    match answer {
-        Ok(answer) => Ok(answer),
-        Err(troubles) => Err(match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
-            Some(trouble) => denied(keys, trouble),
-            None => of_revision(cluster, troubles, revision).await,
-        }),
+    if revision.is_some() { cluster.ask_settled(get).await } else { cluster.ask(get).await }
+}
+
+/// The error of a range that could not be read.
+async fn error_of(cluster: &Cluster, keys: &KeyRange, revision: Option<Revision>, troubles: Vec<Trouble>) -> Error {
+    match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
+        Some(trouble) => denied(keys, trouble),
+        None => of_revision(cluster, troubles, revision).await,
     }
 }
 

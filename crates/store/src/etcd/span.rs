@@ -2,6 +2,7 @@
 
 use etcd_client::GetOptions;
 
+use super::answer::{Content, RangeAsked};
 use super::client::{Cluster, Consistency};
 use super::errors::{Class, Trouble};
 use super::range::nonempty;
@@ -52,16 +53,18 @@ async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
 
 /// Asks for one key at a revision (0: the newest) and returns the header's revision.
 pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
-    let answer = cluster
+    let keys = KeyRange::key(key);
+    let asked = RangeAsked { keys: &keys, revision: (revision > 0).then_some(Revision(revision)), content: Content::Count };
+    cluster
         .ask(|client, consistency| async move {
             let mut options = GetOptions::new().with_count_only().with_revision(revision);
             if consistency == Consistency::Serializable {
                 options = options.with_serializable();
             }
-            client.kv_client().get(key, Some(options)).await
+            let answer = client.kv_client().get(key, Some(options)).await?;
+            Ok(asked.check(&answer.0)?)
         })
-        .await?;
-    Ok(Revision(answer.header().map_or(0, etcd_client::ResponseHeader::revision)))
+        .await
 }
 
 fn has(troubles: &[Trouble], class: Class) -> bool {

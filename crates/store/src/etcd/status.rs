@@ -3,12 +3,16 @@
 use etcd_client::StatusResponse;
 use futures_util::future::join_all;
 
+use super::answer;
 use super::client::{Cluster, Consistency};
 use super::config::EtcdConfig;
-use super::errors::Trouble;
+use super::errors::{Class, Trouble, first_line};
 use super::member::Member;
 
 use crate::{Alarm, RaftStatus, Result, Revision, SourceKind, SourceStatus};
+
+/// So many of a member's own errors are shown; each is an alarm, or that it has no leader.
+const MOST_ERRORS: usize = 16;
 
 /// Returns the status of every endpoint; an error only if none answers. Alarms are read from the members' own status, because
 /// etcd's Alarm call goes through the raft log even when it only lists.
@@ -62,13 +66,13 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
     if answer.is_learner() {
         status.problems.push(format!("{endpoint} is a learner and may be behind"));
     }
-    for error in answer.errors() {
+    for error in answer.errors().iter().take(MOST_ERRORS) {
         match Alarm::parse(error) {
             // Every member reports the alarms of all.
             Some(alarm) if status.alarms.contains(&alarm) => {}
             Some(alarm) => status.alarms.push(alarm),
             None if answer.leader() == 0 && error.contains("no leader") => {}
-            None => status.problems.push(format!("{endpoint} reports: {}", error.trim())),
+            None => status.problems.push(format!("{endpoint} reports: {}", first_line(error))),
         }
     }
     status.members.push(crate::Member {
@@ -99,7 +103,12 @@ fn bytes(size: i64) -> u64 {
 impl Member {
     /// Asks this member for its status.
     pub(super) async fn status(&self, config: &EtcdConfig) -> Result<StatusResponse, Trouble> {
-        self.ask(config, Consistency::Serializable, |client| async move { client.maintenance_client().status().await }).await
+        let asked = |client: etcd_client::Client| async move {
+            let answer = client.maintenance_client().status().await?;
+            answer::status(&answer.0)?;
+            Ok(answer)
+        };
+        self.ask(config, Consistency::Serializable, asked).await
     }
 
     /// Whether this member is a learner, which serves no watches. One that does not tell is taken for none: what it is asked next says why.
@@ -116,7 +125,7 @@ impl Member {
     pub(super) async fn reports_progress_in_order(&self, config: &EtcdConfig) -> Result<bool, Trouble> {
         match self.status(config).await {
             Ok(status) => Ok(in_order(status.version())),
-            Err(trouble) if trouble.class.is_of_one_member() => Err(trouble),
+            Err(trouble) if trouble.class.is_of_one_member() || trouble.class == Class::Untrue => Err(trouble),
             Err(_) => Ok(false),
         }
     }

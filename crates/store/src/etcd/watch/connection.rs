@@ -8,6 +8,8 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::dense_denied;
+use super::expected::Expected;
+use crate::etcd::answer::{Content, Failed, RangeAsked, Untrue, plausible};
 use crate::etcd::client::{Cluster, Consistency, LARGEST_MESSAGE};
 use crate::etcd::config::ReadConsistency;
 use crate::etcd::errors::{Class, Trouble};
@@ -25,6 +27,8 @@ pub(super) const IDLE_ASK: Duration = Duration::from_secs(30);
 /// A stream that a member has confirmed.
 pub(super) struct MemberWatch {
     pub stream: WatchStream,
+    /// What may come on it.
+    pub expected: Expected,
     /// The member's confirmation, until it is worked on.
     pub created: Option<WatchResponse>,
     pub member: usize,
@@ -55,6 +59,7 @@ impl Cluster {
                 }
                 let asks = match member.reports_progress_in_order(&self.config).await {
                     Ok(asks) => asks,
+                    Err(trouble) if trouble.class == Class::Untrue => return Err(trouble.into_error(&member.endpoint)),
                     Err(trouble) => {
                         troubles.push(trouble);
                         continue;
@@ -63,14 +68,15 @@ impl Cluster {
                 let dense = bounded && !asks;
                 let keys = if dense { &KeyRange::all() } else { keys };
                 match member.ask(&self.config, consistency, |client| open(client, keys, from)).await {
-                    Ok((stream, created)) => {
+                    Ok((stream, created, expected)) => {
                         self.prefer(index);
                         let leaderless = consistency == Consistency::Serializable && self.config.consistency == ReadConsistency::Auto;
                         if leaderless {
                             self.lost_leader(&refused, member);
                         }
                         let ask_every = if bounded { FIRST_ASK } else { IDLE_ASK };
-                        return Ok(Ok(MemberWatch { stream, created: Some(created), member: index, asks, ask_every, leaderless, dense }));
+                        let created = Some(created);
+                        return Ok(Ok(MemberWatch { stream, expected, created, member: index, asks, ask_every, leaderless, dense }));
                     }
                     Err(trouble) if trouble.class.is_of_one_member() => troubles.push(trouble),
                     Err(trouble) if trouble.class == Class::Denied && dense => return Err(dense_denied(&trouble)),
@@ -96,11 +102,13 @@ impl Cluster {
     pub(super) async fn reads(&self, member: usize, key: &[u8], revision: Revision) -> Result<(), Trouble> {
         let begun = Instant::now();
         let options = GetOptions::new().with_count_only().with_serializable().with_revision(revision.0);
-        let asked = |client: Client| {
-            let (options, key) = (options.clone(), key.to_vec());
-            async move { client.kv_client().get(key, Some(options)).await }
+        let keys = KeyRange::key(key);
+        let asked = RangeAsked { keys: &keys, revision: Some(revision).filter(|revision| revision.0 > 0), content: Content::Count };
+        let get = |client: Client| {
+            let options = options.clone();
+            async move { Ok(asked.check(&client.kv_client().get(key, Some(options)).await?.0)?) }
         };
-        let answer = self.members[member].ask(&self.config, Consistency::Serializable, asked).await;
+        let answer = self.members[member].ask(&self.config, Consistency::Serializable, get).await;
         if matches!(&answer, Ok(_) | Err(Trouble { class: Class::Future | Class::Compacted, .. })) {
             self.arrivals.measured(begun.elapsed());
         }
@@ -115,7 +123,7 @@ impl Cluster {
 }
 
 /// Opens a stream and waits for the member's confirmation: over TLS, etcd refuses a watch only on the open stream.
-async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse), etcd_client::Error> {
+async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse, Expected), Failed> {
     let start = nonempty(&keys.start);
     let mut options = WatchOptions::new().with_start_revision(from.0).with_fragment().with_progress_notify();
     if let Some(end) = range_end(keys, &start) {
@@ -123,8 +131,11 @@ async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchS
     }
     let mut stream = client.watch_client().max_decoding_message_size(LARGEST_MESSAGE).watch(start, Some(options)).await?;
     match stream.message().await? {
-        Some(created) => Ok((stream, created)),
-        None => Err(etcd_client::Error::WatchError("the stream ended before the watch began".to_owned())),
+        Some(created) => {
+            let expected = Expected::new(keys.clone(), &created.0)?;
+            Ok((stream, created, expected))
+        }
+        None => Err(etcd_client::Error::WatchError("the stream ended before the watch began".to_owned()).into()),
     }
 }
 
@@ -140,15 +151,16 @@ pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRan
     }
     let answer = cluster
         .ask(|client, _| async move {
-            let (mut stream, mut response) = open(client, keys, Revision(1)).await?;
+            let (mut stream, mut response, mut expected) = open(client, keys, Revision(1)).await?;
             loop {
-                if response.compact_revision() > 0 {
-                    return Ok(Revision(response.compact_revision()));
+                if response.compact_revision() != 0 {
+                    return Ok(plausible(response.compact_revision())?);
                 }
                 let Some(next) = stream.message().await? else { break };
+                expected.check(&next.0)?;
                 response = next;
             }
-            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()))
+            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()).into())
         })
         .await;
     let compacted = match answer {
@@ -156,6 +168,10 @@ pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRan
         Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await?,
         Err(troubles) => return Err(cluster.error_reading(keys, troubles)),
     };
+    let newest = crate::etcd::span::newest(cluster).await?;
+    if compacted > newest {
+        return Err(cluster.untrue(&Untrue::new(format!("says that revision {compacted} was compacted, where the newest is {newest}"))));
+    }
     cluster.compacted.fetch_max(compacted.0, Ordering::Relaxed);
     Ok(compacted)
 }

@@ -2,6 +2,7 @@
 
 mod apart;
 mod connection;
+mod expected;
 mod outage;
 mod reconnect;
 
@@ -15,11 +16,12 @@ use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::etcd::answer::Untrue;
 use crate::etcd::assemble::Assembler;
 use crate::etcd::client::Cluster;
 use crate::etcd::endpoint::Endpoint;
 use crate::etcd::errors::{Class, Trouble, no_leader};
-use crate::etcd::range::range;
+use crate::etcd::range::{nonempty, range};
 use crate::etcd::rights::{denied, grant_command};
 use crate::etcd::span::{newest, span};
 use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Sources, Until, Want, WatchItem};
@@ -31,6 +33,10 @@ use outage::Outages;
 
 /// How long a watch of the past goes on without anything new. One that follows the cluster never gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// So often in a row may a member end a watch that it has sent nothing on.
+const MOST_ENDS: u32 = 4;
+/// So often in a row may it call the revision compacted that a watch begins with. One that is compacted all the time overtakes a watch again and again.
+const MOST_COMPACTIONS: u32 = 100;
 /// How often a bounded watch asks whether the end is reached, at most.
 const SLOWEST_ASK: Duration = Duration::from_secs(1);
 
@@ -68,6 +74,9 @@ struct Watch {
     next_leader_check: Instant,
     /// The last value that was passed on: another connection has to have it too.
     last: Option<KeyValue>,
+    /// How often these happened since something came.
+    ends: u32,
+    compactions: u32,
     ended: bool,
 }
 
@@ -88,8 +97,21 @@ impl Watch {
         }
         let (assembler, outages, now) = (Assembler::new(from), Outages::default(), Instant::now());
         let (heard, advanced, next_leader_check) = (now, now, now);
-        let (connection, last, ended) = (None, None, false);
-        Ok(Some(Self { cluster, keys, until, assembler, connection, outages, heard, advanced, next_leader_check, last, ended }))
+        Ok(Some(Self {
+            cluster,
+            keys,
+            until,
+            assembler,
+            connection: None,
+            outages,
+            heard,
+            advanced,
+            next_leader_check,
+            ends: 0,
+            compactions: 0,
+            last: None,
+            ended: false,
+        }))
     }
 
     fn finished(&self) -> bool {
@@ -107,7 +129,12 @@ impl Watch {
             return Ok(Vec::new());
         };
         if let Some(created) = connection.created.take() {
-            return self.received(created, connection).await;
+            self.check_not_restored(&created).await?;
+            return self.received(created.0, Revision(0), connection).await;
+        }
+        // Answers that bring nothing, or connections that are lost as soon as they are made, are no reason to wait on.
+        if self.is_bounded() && self.advanced.elapsed() > PATIENCE * 2 {
+            return Err(self.stuck(&connection));
         }
         let (bounded, leaderless) = (self.is_bounded(), connection.leaderless);
         let response = tokio::select! {
@@ -125,25 +152,41 @@ impl Watch {
             () = sleep(SLOWEST_ASK), if connection.dense => return self.check_end_compacted(connection).await,
         };
         match response {
-            Ok(Some(response)) => self.received(response, connection).await,
-            Ok(None) => self.disconnected(connection.member, None).await,
+            Ok(Some(response)) => match connection.expected.check(&response.0) {
+                Ok(newest) => self.received(response.0, newest, connection).await,
+                Err(untrue) => Err(self.untrue(&untrue, connection.member)),
+            },
+            Ok(None) => {
+                self.ends += 1;
+                if self.ends > MOST_ENDS {
+                    return Err(self.untrue(&Untrue::new("ends the watch again and again, and brings nothing"), connection.member));
+                }
+                self.disconnected(connection.member, None).await
+            }
             Err(error) => self.disconnected(connection.member, Some(error)).await,
         }
     }
 
-    async fn received(&mut self, response: WatchResponse, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+    /// Works on a checked response, whose header names the revision `newest`.
+    async fn received(&mut self, response: PbWatchResponse, newest: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         if !connection.leaderless {
             self.heard = Instant::now();
         }
-        if response.created() {
-            self.check_not_restored(&response).await?;
+        if !response.created && response.compact_revision == 0 {
+            (self.ends, self.compactions) = (0, 0);
         }
         let before = self.assembler.next();
-        let items = self.take(response.0, connection).await?;
+        let items = self.take(response, newest, connection).await?;
         if self.assembler.next() > before {
             self.advanced = Instant::now();
         }
         Ok(items)
+    }
+
+    /// The error of a member's answer that cannot be true.
+    fn untrue(&self, untrue: &Untrue, member: usize) -> Error {
+        let endpoint = &self.cluster.members[member].endpoint;
+        Trouble::untrue(untrue, endpoint).into_error(endpoint)
     }
 
     /// A cluster whose newest revision lies before what we have seen was restored from a backup: its history is another one. A member
@@ -206,17 +249,17 @@ impl Watch {
     }
 
     /// Works on one response; keeps the connection unless the response ends it.
-    async fn take(&mut self, response: PbWatchResponse, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+    async fn take(&mut self, response: PbWatchResponse, header: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         if response.compact_revision > 0 {
-            return self.cross_compaction(Revision(response.compact_revision));
+            return self.cross_compaction(Revision(response.compact_revision), connection.member).await;
         }
         if response.canceled {
             return self.canceled(&response.cancel_reason, &connection).await;
         }
-        let header = Revision(response.header.as_ref().map_or(0, |header| header.revision));
         let progress = response.events.is_empty() && !response.created && !response.fragment;
         let mut items: Vec<WatchItem> = Vec::new();
-        for event in self.assembler.accept(response) {
+        let accepted = self.assembler.accept(response).map_err(|untrue| self.untrue(&untrue, connection.member))?;
+        for event in accepted {
             if event.kind == EventKind::Put {
                 self.last = Some(event.key_value.clone());
             }
@@ -239,11 +282,24 @@ impl Watch {
     }
 
     /// The history up to `compacted` is gone: reports it and continues from there.
-    fn cross_compaction(&mut self, compacted: Revision) -> Result<Vec<WatchItem>> {
+    async fn cross_compaction(&mut self, compacted: Revision, member: usize) -> Result<Vec<WatchItem>> {
+        self.compactions += 1;
+        if self.compactions > MOST_COMPACTIONS {
+            return Err(self.untrue(&Untrue::new("calls each revision compacted from which it is asked to begin"), member));
+        }
         let from = self.assembler.next();
+        // The member must have the revision to which it compacted.
+        match self.cluster.reads(member, &nonempty(&self.keys.start), compacted).await {
+            Err(trouble) if trouble.class == Class::Future => {
+                let problem = format!("says that revision {compacted} was compacted, which it does not have yet");
+                return Err(self.untrue(&Untrue::new(problem), member));
+            }
+            Err(trouble) if trouble.class == Class::Untrue => return Err(trouble.into_error(&self.cluster.members[member].endpoint)),
+            _ => {}
+        }
         if compacted <= from {
-            let problem = format!("{} refuses revision {from} as compacted at {compacted}", self.cluster.name());
-            return Err(Error::Remote { endpoint: self.cluster.name(), problem, hint: None });
+            let problem = format!("refuses revision {from} as compacted at {compacted}");
+            return Err(self.untrue(&Untrue::new(problem), member));
         }
         let to = match self.until {
             Until::Revision(end) => compacted.before().min(end),
