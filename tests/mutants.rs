@@ -77,6 +77,7 @@ parsers! {
     recording 2_000
     recording_blocks 2_000
     recording_manifest 1_000
+    etcd_answers 300
     kine 1_000
     kine_export 2_000
     yaml 2_000

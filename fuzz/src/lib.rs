@@ -3,6 +3,10 @@
 //! The fuzz targets run them under libFuzzer, `tests/mutants.rs` runs them with the same seeds and the same mutator a bounded number of times.
 
 mod configuration;
+mod etcd_answers;
+#[allow(dead_code, reason = "other tests use more of it")]
+#[path = "../../tests/support/fake_etcd.rs"]
+mod fake_etcd;
 mod files;
 mod language;
 mod log;
@@ -34,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "recording", check: recording::recording, words: &[], mend: |data| recording::mend(data), most: 1 << 15 },
     Target { name: "recording_blocks", check: recording::blocks, words: &[], mend: |_| (), most: 1 << 12 },
     Target { name: "recording_manifest", check: recording::manifest, words: MANIFEST, mend: |_| (), most: 1 << 13 },
+    Target { name: "etcd_answers", check: etcd_answers::etcd_answers, words: &[], mend: |_| (), most: 1 << 13 },
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
     Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },

@@ -12,6 +12,8 @@ mod explain;
 mod explain_pods;
 mod export;
 mod extract;
+#[path = "../support/fake_etcd.rs"]
+mod fake_etcd;
 mod files;
 mod flag_files;
 mod fusion;
@@ -39,4 +41,5 @@ mod triage;
 #[path = "../support/data_dir.rs"]
 mod unpack;
 mod unreadable;
+mod untrue_server;
 mod usage;
