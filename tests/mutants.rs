@@ -81,6 +81,7 @@ parsers! {
     kine 1_000
     kine_export 2_000
     yaml 2_000
+    error_text 2_000
     protobuf 3_000
     json 3_000
     cbor 3_000

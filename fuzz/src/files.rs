@@ -5,6 +5,7 @@ use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
 use ketcd::render::yaml as writer;
+use ketcd_kube::encryption::EncryptionConfig;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
 use serde_json::{Number, Value};
 use tempfile::TempDir;
@@ -152,6 +153,26 @@ pub fn yaml(data: &[u8]) {
     assert_eq!(objects_by_float(objects), objects_by_float(self::objects(&again)), "{}", String::from_utf8_lossy(&stream));
 }
 
+/// Text files with a secret in them that are no source, or hold what cannot be read: the secret is in no error, and each is short.
+pub fn error_text(data: &[u8]) {
+    const SECRET: &str = "Zq7wXk9vTb3m";
+    let at = data.first().map_or(0, |&first| usize::from(first) * data.len() / 256);
+    let data = [&data[..at], SECRET.as_bytes(), &data[at..]].concat();
+    let directory = directory();
+    let path = directory.path().join("file");
+    fs::write(&path, &data).unwrap();
+    let mut said = match open(&path) {
+        Err(error) => vec![error],
+        // What is left out is named; what cannot be read is not.
+        Ok(contents) => contents.problems.into_iter().filter(|problem| problem.contains("cannot be read")).collect(),
+    };
+    said.extend(std::str::from_utf8(&data).ok().and_then(|text| EncryptionConfig::parse(text).err()));
+    for message in said {
+        assert!(!message.contains(&SECRET[..6]) && !message.contains(&SECRET[6..]), "{message}");
+        assert!(message.len() < 1000, "{message}");
+    }
+}
+
 fn objects(contents: &Contents) -> Vec<(String, Value)> {
     let object = |event: &Event| {
         let key = String::from_utf8(event.key_value.key.to_vec()).unwrap();
@@ -164,9 +185,13 @@ fn objects(contents: &Contents) -> Vec<(String, Value)> {
 fn objects_by_float(objects: Vec<(String, Value)>) -> Vec<(String, Value)> {
     fn by_float(value: Value) -> Value {
         match value {
-            Value::Number(number) if number.as_i64().is_none() && number.as_u64().is_none() => {
-                number.as_f64().and_then(Number::from_f64).map_or_else(|| number.as_str().into(), Value::Number)
-            }
+            Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+                (Some(whole), ..) => whole.into(),
+                (_, Some(whole), _) => whole.into(),
+                // As to Go, 644.0 is 644.
+                (.., Some(float)) if float.fract() == 0.0 && float.abs() < 1e15 => (float as i64).into(),
+                (.., float) => float.and_then(Number::from_f64).map_or_else(|| number.as_str().into(), Value::Number),
+            },
             Value::Array(items) => items.into_iter().map(by_float).collect(),
             Value::Object(members) => members.into_iter().map(|(name, value)| (name, by_float(value))).collect(),
             other => other,

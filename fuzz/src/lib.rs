@@ -42,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
     Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
+    Target { name: "error_text", check: files::error_text, words: ERROR_TEXT, mend: |_| (), most: 1 << 13 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
     Target { name: "json", check: stored::json, words: JSON, mend: |_| (), most: 1 << 14 },
     Target { name: "cbor", check: stored::cbor, words: &["\u{7f}", "metadata", "kind", "apiVersion"], mend: |_| (), most: 1 << 14 },
@@ -149,6 +150,27 @@ const JSON: &[&str] = &[
     "\u{feff}",
     "\u{2028}",
 ];
+const ERROR_TEXT: &[&str] = &[
+    "---\n",
+    "\"",
+    "'",
+    ": ",
+    "- ",
+    "kind",
+    "apiVersion",
+    "Secret",
+    "items",
+    "!!int ",
+    "*",
+    "[",
+    "{",
+    "\\",
+    "PRAGMA foreign_keys",
+    "-----BEGIN ",
+    ".inf",
+    "12e4567",
+];
+
 const YAML: &[&str] = &[
     "---\n",
     "...\n",

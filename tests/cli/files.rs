@@ -301,10 +301,10 @@ fn objects(text: &str) -> (Vec<String>, Vec<serde_json::Value>, i64, Vec<String>
 
 #[test]
 fn api_objects_are_one_revision_however_they_are_written() {
-    let one = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x", "resourceVersion": "17"}, "data": {"n": "12345678901234567890"}}"#;
+    let one = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x", "resourceVersion": "17"}, "data": {"number": "12345678901234567890"}}"#;
     let two = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "x", "resourceVersion": "12"}}"#;
     let bare = |text: &str| text.replace(r#""apiVersion": "v1", "kind": "ConfigMap", "#, "");
-    let yaml = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, resourceVersion: \"17\"}\ndata:\n  n: \"12345678901234567890\"\n---\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: x\n  resourceVersion: \"12\"\n";
+    let yaml = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x, resourceVersion: \"17\"}\ndata:\n  number: \"12345678901234567890\"\n---\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: x\n  resourceVersion: \"12\"\n";
     for text in [
         format!("{one}\n{two}\n"),
         format!(r#"{{"apiVersion": "v1", "kind": "List", "metadata": {{"resourceVersion": ""}}, "items": [{two}, {one}]}}"#),

@@ -478,3 +478,53 @@ fn null_times_and_lists_are_no_obstacle() {
     let story: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(story["phases"], json!([]), "what has no time is no step");
 }
+
+/// What kubectl means by YAML without quotes, and what it writes without them.
+#[test]
+fn yaml_means_what_it_means_to_kubectl() {
+    let text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, namespace: x, annotations: {commit: 12e4567}}\n  \
+                data: {k: 'a\u{2028}    b'}\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p, namespace: x}\n  \
+                spec: {volumes: [{name: v, configMap: {name: a, defaultMode: 0644}}], containers: [{name: c, ports: [{containerPort: 08080}]}]}\n";
+    let objects = file(text);
+    let get = |what: &str, path: &str| stdout_of(&[objects.path()], &["get", what, "-o", &format!("jsonpath={{{path}}}")]);
+    assert_eq!(get("cm/x/a", ".metadata.annotations.commit"), "12e4567");
+    assert_eq!(get("cm/x/a", ".data.k"), "a\u{2028}b");
+    assert_eq!(get("pod/x/p", ".spec.volumes[0].configMap.defaultMode"), "420");
+    assert_eq!(get("pod/x/p", ".spec.containers[0].ports[0].containerPort"), "8080");
+    let manifest = stdout_of(&[objects.path()], &["extract", "pod/x/p"]);
+    assert!(manifest.contains("defaultMode: 420\n") && manifest.contains("containerPort: 8080\n"), "{manifest}");
+}
+
+/// An item that cannot be read costs no other, and the words are ours.
+#[test]
+fn one_item_of_yaml_that_cannot_be_read_costs_no_other() {
+    let item = |name: &str, more: &str| format!("- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: {name}, namespace: x}}\n{more}");
+    let bad = ["  data: {a: .inf}\n", "  data: {a: 1, a: 2}\n", "  data: *none\n", "  data: !!int x\n"];
+    for (number, more) in bad.into_iter().enumerate() {
+        let text = format!("apiVersion: v1\nitems:\n{}{}{}kind: List\n", item("a", ""), item("b", more), item("c", ""));
+        let output = run(&[file(&text).path()], &["ls", "cm", "-n", "x", "-o", "name"]);
+        let stderr = text_of(&output);
+        assert_eq!(
+            (names(&output), output.status.code()),
+            (vec!["configmap/a".to_owned(), "configmap/c".to_owned()], Some(2)),
+            "{number}: {stderr}"
+        );
+        assert!(
+            stderr.contains("the YAML cannot be read at line 9, column ") && stderr.contains("; the object there is missing"),
+            "{stderr}"
+        );
+    }
+    let two = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+    let stderr = text_of(&run(&[file(two).path()], &["ls", "-A"]));
+    assert!(
+        stderr.contains("at line 4, column 1 (a member is written twice in one object; a line --- between two objects may be missing)"),
+        "{stderr}"
+    );
+    for word in ["policy", "Policy", "Options", "saphyr", "serde"] {
+        assert!(!stderr.contains(word), "{stderr}");
+    }
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stderr)
+}

@@ -21,6 +21,7 @@ mod pump;
 mod raft_snapshot;
 mod several;
 mod spool;
+mod sql_dump;
 mod wal;
 
 use std::path::Path;
@@ -308,6 +309,9 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
     }
     if let Some(facts) = raft_snapshot::read(&image.bytes, builder) {
         return Ok(Loaded { kind: SourceKind::DataDir, path, facts, cluster_id: None, checksum: None });
+    }
+    if let Some(problem) = sql_dump::recognised(&path, &image.bytes) {
+        return Err(Problem::Format(problem));
     }
     let damage = match &image.cut {
         None => objects.read(&path, &image.bytes)?,

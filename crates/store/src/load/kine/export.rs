@@ -62,13 +62,13 @@ pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Resu
                     Ok(true) => {
                         add(line, Ok(Fields::of(|column| record.get(names.iter().position(|name| name == column)?).map(str::to_owned))))?
                     }
-                    Err(error) => add(line, Err(error.to_string()))?,
+                    Err(error) => add(line, Err(reason(&error).to_owned()))?,
                 }
             }
         }
         Form::Lines => {
             for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
-                let object = serde_json::from_slice::<Map<String, Value>>(line).map_err(|error| error.to_string());
+                let object = serde_json::from_slice::<Map<String, Value>>(line).map_err(|_| "no JSON object".to_owned());
                 add(number as u64 + 1, object.map(|object| Fields::of(|column| text(object.get(column)?))))?;
             }
         }
@@ -82,6 +82,15 @@ pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Resu
         is_twice
     });
     Ok((rows, problems))
+}
+
+/// Why a line is no row, in words that repeat nothing of it.
+fn reason(error: &csv::Error) -> &'static str {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { .. } => "not UTF-8",
+        csv::ErrorKind::UnequalLengths { .. } => "another number of columns than the first line has",
+        _ => "not CSV",
+    }
 }
 
 fn text(value: &Value) -> Option<String> {

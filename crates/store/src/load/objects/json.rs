@@ -165,8 +165,11 @@ impl<'r> Parts<'r> for JsonParts<'_, 'r, '_> {
     }
 }
 
-/// An error's words, without its place.
+/// An error's words, without its place. Those of a parser repeat nothing of the text; those about a type would.
 fn reason(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        return "an API object or a list of them is expected".to_owned();
+    }
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }

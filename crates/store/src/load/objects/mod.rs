@@ -6,7 +6,6 @@
 
 mod copies;
 mod document;
-mod expansion;
 mod json;
 mod yaml;
 
@@ -21,6 +20,9 @@ use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Bytes of compact JSON that are kept in one piece.
 const PIECE: usize = 32 << 20;
+
+/// Problems of one file that are reported one by one.
+const TOLD: usize = 10;
 
 /// The error for files of an unknown format.
 const NEITHER: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
@@ -113,7 +115,12 @@ impl<'k> Objects<'k> {
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let first = bytes[start..].iter().find(|byte| !byte.is_ascii_whitespace());
         let is_json = first.is_some_and(|first| matches!(first, b'{' | b'['));
-        let damage = if is_json { json::read(self, bytes, start) } else { yaml::read(self, bytes) };
+        let mut damage = if is_json { json::read(self, bytes, start) } else { yaml::read(self, &bytes.slice(start..)) };
+        if damage.len() > TOLD {
+            let more = damage.len() - TOLD;
+            damage.truncate(TOLD);
+            damage.push(format!("{more} more of its objects or documents cannot be read"));
+        }
         if self.recognised {
             return Ok(damage);
         }
@@ -270,7 +277,13 @@ impl<'k> Objects<'k> {
             };
             (file, sentence)
         });
-        problems.collect()
+        let mut problems: Vec<(usize, String)> = problems.collect();
+        if let Some((file, _)) = problems.get(TOLD).cloned() {
+            let more = problems.len() - TOLD;
+            problems.truncate(TOLD);
+            problems.push((file, format!("objects of {more} more kinds are left out")));
+        }
+        problems
     }
 }
 

@@ -1,0 +1,3 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+INSERT INTO kine VALUES(1,'/a',X'6b38');
