@@ -72,6 +72,21 @@ fn secret(name: &str, value: &str) -> Value {
         "data": data, "stringData": {"plain": value}, "extra": {"deep": [value]}})
 }
 
+/// Secrets within custom resources that do not say plainly that they are: an item of a list has its kind from the list, and a letter by its number
+/// is the same letter.
+fn nested(value: &str) -> Vec<(String, Option<Vec<u8>>)> {
+    let bundle = |name: &str, spec: Value| {
+        json!({"apiVersion": "example.com/v1", "kind": "Bundle", "metadata": {"name": name, "namespace": "lab"}, "spec": spec}).to_string()
+    };
+    let item = json!({"metadata": {"name": "s"}, "data": {"k": base64(value)}});
+    let list = bundle("list", json!({"kept": {"items": [item], "kind": "SecretList", "apiVersion": "v1"}}));
+    let escaped = bundle("escaped", json!({"kind": "Secret", "data": {"k": base64(value)}})).replace("\"Secret\"", "\"\\u0053ecret\"");
+    assert!(escaped.contains("u0053"));
+    [("list", list), ("escaped", escaped)]
+        .map(|(name, text)| (format!("/registry/example.com/bundles/lab/{name}"), Some(text.into_bytes())))
+        .to_vec()
+}
+
 /// Keys and what is written to each, one after the other; `None` deletes.
 fn writes() -> Vec<(String, Option<Vec<u8>>)> {
     let canary = |number: u32| format!("{CANARY}-{number}");
@@ -125,6 +140,7 @@ fn writes() -> Vec<(String, Option<Vec<u8>>)> {
         Some(&json!({"apiVersion": "example.com/v1", "kind": "Bundle", "metadata": {"name": "b", "namespace": "lab"},
         "spec": {"resources": [secret("s", &canary(7))]}})),
     );
+    writes.extend(nested(&canary(7)));
     // Bytes that are no object, and one that is cut short.
     writes.push(("/registry/secrets/lab/bytes".to_owned(), Some(canary(8).into_bytes())));
     let whole = secret("cut", &canary(8)).to_string();
@@ -180,6 +196,8 @@ fn commands() -> Vec<String> {
             "get /registry/secrets/lab/other",
             "get configmap/lab/owner",
             "get bundles.example.com/lab/b",
+            "get bundles.example.com/lab/list",
+            "get bundles.example.com/lab/escaped",
         ] {
             commands.push(format!("{what} -o {format}"));
         }

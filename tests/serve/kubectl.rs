@@ -95,3 +95,74 @@ fn kubectl_describes_asks_and_is_refused() {
     assert!(code == Some(1) && refusal.contains("MethodNotAllowed") && refusal.contains("recording"), "{refusal}");
     assert_eq!(text(&["get", "pod", "nobody"]), (Some(1), "Error from server (NotFound): pods \"nobody\" not found\n".to_owned()));
 }
+
+/// The manifests that `extract` writes and the YAML that `get` writes are read by kubectl as they were stored, whatever text is in them.
+#[test]
+fn kubectl_reads_yaml_with_any_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [
+        "\tgo build ./...\n\tgo test ./...\n",
+        "12e4567",
+        "0644",
+        "a\u{2028}    b",
+        "\u{85}\n\ta",
+        "  first\nlast\n",
+        "\n\n",
+        "a \n",
+        "1:30",
+        "y",
+        "~",
+    ];
+    let items: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(number, text)| {
+            serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("c{number}"), "namespace": "x"}, "data": {"k": text}})
+        })
+        .collect();
+    let objects = folder.path().join("objects.json");
+    std::fs::write(&objects, serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+    let server = Server::start(objects.to_str().unwrap(), &[]);
+    for arguments in [&["extract", "-A", "--all"][..], &["ls", "cm", "-A", "-o", "yaml"]] {
+        let written = ketcd().arg("-f").arg(&objects).args(arguments).output().unwrap();
+        let path = folder.path().join("written.yaml");
+        std::fs::write(&path, &written.stdout).unwrap();
+        let read = run(&server, &["create", "--dry-run=client", "--validate=false", "-o", "json", "-f", path.to_str().unwrap()]);
+        assert!(read.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&read.stderr));
+        // kubectl prints one object after the other.
+        let found: Vec<String> = serde_json::Deserializer::from_slice(&read.stdout)
+            .into_iter::<Value>()
+            .map(|item| item.unwrap()["data"]["k"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(texts.iter().all(|text| found.iter().any(|found| found == text)) && found.len() == texts.len(), "{arguments:?}: {found:?}");
+    }
+    // And what kubectl writes is read as it was stored.
+    let printed = run(&server, &["get", "cm", "-A", "-o", "yaml"]);
+    let path = folder.path().join("printed.yaml");
+    std::fs::write(&path, &printed.stdout).unwrap();
+    let texts_of = |file: &Path| {
+        let output =
+            ketcd().arg("-f").arg(file).args(["ls", "cm", "-A", "-o", "jsonpath={range .items[*]}{.data.k}|{end}"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // kubectl makes YAML of JSON by reading it as YAML, to which U+0085 is a line's end.
+    assert_eq!(texts_of(&path), texts_of(&objects).replace('\u{85}', " "));
+}
+
+/// kubectl parses what it applied last: its mask is JSON.
+#[test]
+fn kubectl_applies_masked_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let (objects, manifest) = (folder.path().join("objects.json"), folder.path().join("manifest.json"));
+    let last = r#"{"apiVersion":"v1","data":{"p":"aHVudGVyMg=="},"kind":"Secret","metadata":{"name":"s","namespace":"x"},"type":"Opaque"}"#;
+    let mut secret: Value = serde_json::from_str(last).unwrap();
+    std::fs::write(&manifest, last).unwrap();
+    secret["metadata"]["annotations"] = serde_json::json!({"kubectl.kubernetes.io/last-applied-configuration": last});
+    std::fs::write(&objects, secret.to_string()).unwrap();
+    let server = Server::start(objects.to_str().unwrap(), &[]);
+    let output = run(&server, &["apply", "--dry-run=client", "--validate=false", "-f", manifest.to_str().unwrap()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown = run(&server, &["get", "secret", "s", "-n", "x", "-o", "yaml"]);
+    assert!(!String::from_utf8_lossy(&shown.stdout).contains("aHVudGVyMg"), "{}", String::from_utf8_lossy(&shown.stdout));
+}

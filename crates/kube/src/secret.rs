@@ -65,12 +65,31 @@ const LONGEST_NAME: usize = 253;
 /// Hashes masked values. Its key is random, so that a hash shows nothing but whether two values of one run are equal.
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
-/// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind.
+/// The annotation in which kubectl keeps what was applied; it parses it, so its mask is JSON.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind, or may do so in a way that only a parser sees.
 pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
+    /// What CBOR begins with, whose text may come in pieces.
+    const CBOR: &[u8] = b"\xd9\xd9\xf7";
+    is_secret_key(key) || value.starts_with(CBOR) || names_secret(value) || has_escaped_letter(value)
+}
+
+/// Whether bytes name the kind, or that of its lists.
+fn names_secret(bytes: &[u8]) -> bool {
     const KIND: &[u8] = b"Secret";
     // In JSON the name is followed by a quote, which is escaped where the JSON lies in a string; in protobuf by another field.
-    let ends_there = |end: usize| value.get(end).is_none_or(|next| !next.is_ascii_alphanumeric());
-    is_secret_key(key) || memchr::memmem::find_iter(value, KIND).any(|at| ends_there(at + KIND.len()))
+    let ends_in = |rest: &[u8]| rest.first().is_none_or(|next| !next.is_ascii_alphanumeric());
+    memchr::memmem::find_iter(bytes, KIND).any(|at| {
+        let rest = &bytes[at + KIND.len()..];
+        ends_in(rest) || rest.strip_prefix(b"List").is_some_and(ends_in)
+    })
+}
+
+/// Whether JSON writes a letter by its number, `\u0053`, which no API server does: names cannot be found by their bytes then.
+fn has_escaped_letter(bytes: &[u8]) -> bool {
+    const ESCAPE: &[u8] = b"\\u00";
+    memchr::memmem::find_iter(bytes, ESCAPE).any(|at| bytes.get(at + ESCAPE.len()).is_some_and(|digit| (b'4'..=b'7').contains(digit)))
 }
 
 /// Whether a key is that of a Secret: `<prefix>/secrets/<namespace>/<name>`. Custom resources that happen to be called `secrets` have such keys too.
@@ -109,6 +128,7 @@ impl Masking {
     fn any(&mut self, value: &mut Value) {
         match value {
             Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "Secret") => self.secret(value),
+            Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "SecretList") => self.list(object),
             Value::Object(object) => {
                 for (name, member) in object {
                     self.at(name, |masking| match member {
@@ -126,12 +146,35 @@ impl Masking {
         }
     }
 
+    /// Masks a list of Secrets, which name their kind or not.
+    fn list(&mut self, list: &mut Map<String, Value>) {
+        for (name, member) in list {
+            self.at(name, |masking| match member {
+                Value::Array(items) if name == "items" => {
+                    for (index, item) in items.iter_mut().enumerate() {
+                        masking.at(&index.to_string(), |masking| masking.secret(item));
+                    }
+                }
+                _ if name == "items" => masking.whole(member),
+                _ => masking.any(member),
+            });
+        }
+    }
+
     /// Masks annotations of another kind that hold the manifest of a Secret.
     fn copies(&mut self, annotations: &mut Map<String, Value>) {
+        let holds_one = |text: &str| has_escaped_letter(text.as_bytes()) || names_secret(text.as_bytes()) && text.contains("kind");
         for (name, annotation) in annotations {
-            if annotation.as_str().is_some_and(|text| may_be_in(b"", text.as_bytes()) && text.contains("kind")) {
-                self.at(name, |masking| masking.whole(annotation));
+            if annotation.as_str().is_some_and(holds_one) {
+                self.annotation(name, annotation);
             }
+        }
+    }
+
+    fn annotation(&mut self, name: &str, annotation: &mut Value) {
+        self.at(name, |masking| masking.whole(annotation));
+        if name == LAST_APPLIED && annotation == MASK {
+            *annotation = "{}".into();
         }
     }
 
@@ -164,7 +207,7 @@ impl Masking {
         for (name, annotation) in annotations {
             let is_harmless = |text: &str| text.is_empty() || ANNOTATIONS.contains(&name.as_str()) && is_name(text);
             if !annotation.as_str().is_some_and(is_harmless) {
-                self.at(name, |masking| masking.whole(annotation));
+                self.annotation(name, annotation);
             }
         }
     }
@@ -210,7 +253,7 @@ mod tests {
         let wanted = json!({
             "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "immutable": true, "data": {"a": "***"}, "stringData": {"b": "***"},
             "metadata": {"name": "s", "labels": {"app": "x"}, "annotations": {
-                "kubectl.kubernetes.io/last-applied-configuration": "***", "note": "***",
+                "kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "***",
                 "kubernetes.io/service-account.name": "default", "meta.helm.sh/release-name": "***"}, "more": "***"},
             "more": "***",
         });
@@ -218,6 +261,38 @@ mod tests {
         assert_eq!(*mask(b"", secret.clone()), wanted);
         let list = json!({"kind": "SecretList", "items": [secret]});
         assert_eq!(mask(b"/registry/templates/lab/x", list)["items"][0], wanted);
+    }
+
+    #[test]
+    fn items_of_a_list_of_secrets_need_no_kind() {
+        let item = json!({"metadata": {"name": "s"}, "data": {"a": "czNjcjN0"}});
+        let masked = json!({"metadata": {"name": "s"}, "data": {"a": "***"}});
+        let list = |items: &[&Value]| json!({"items": items, "kind": "SecretList", "metadata": {"resourceVersion": "7"}});
+        let object = json!({"kind": "Backup", "spec": {"kept": [list(&[&item, &item])]}});
+        let wanted = json!({"kind": "Backup", "spec": {"kept": [list(&[&masked, &masked])]}});
+        let value = serde_json::to_vec(&object).unwrap();
+        assert!(may_be_in(b"/registry/example.com/backups/x/y", &value));
+        assert_eq!(*mask(b"/registry/example.com/backups/x/y", object), wanted);
+        assert_eq!(mask(b"/x", json!({"kind": "SecretList", "items": {"a": item}}))["items"], "***");
+        let lists = json!({"kind": "List", "items": [{"kind": "List", "items": [list(&[&item])]}]});
+        assert_eq!(mask(b"/x", lists)["items"][0]["items"][0], list(&[&masked]));
+    }
+
+    #[test]
+    fn an_escape_in_a_name_hides_no_secret() {
+        for text in [
+            r#"{"kind": "ConfigMap", "x": {"kind": "\u0053ecret", "data": {"a": "czNjcjN0"}}}"#,
+            r#"{"kind": "ConfigMap", "x": {"data": {"a": "czNjcjN0"}, "k\u0069nd": "Secr\u0065t"}}"#,
+            r#"{"kind": "ConfigMap", "x": {"\u0064ata": {"a": "czNjcjN0"}, "kind": "Secret"}}"#,
+            r#"{"kind": "ConfigMap", "x": {"items": [{"data": {"a": "czNjcjN0"}}], "kind": "Secret\u004cist"}}"#,
+            r#"{"kind": "App", "metadata": {"annotations": {"a": "{\"k\\u0069nd\":\"\\u0053ecret\",\"data\":{\"a\":\"czNjcjN0\"}}"}}}"#,
+        ] {
+            assert!(may_be_in(b"/registry/configmaps/lab/x", text.as_bytes()), "{text}");
+            let masked = mask(b"/registry/configmaps/lab/x", serde_json::from_str(text).unwrap());
+            assert!(!masked.to_string().contains("czNjcjN0"), "{}", *masked);
+        }
+        // What Go escapes in text is no letter.
+        assert!(!may_be_in(b"/registry/configmaps/lab/x", br#"{"a": "\u003cb\u003e \u0026 \u2028"}"#));
     }
 
     #[test]
@@ -238,6 +313,8 @@ mod tests {
     #[test]
     fn copies_of_secrets_in_other_objects_are_masked() {
         let copy = "{\"kind\":\"Secret\",\"data\":{\"a\":\"czNjcjN0\"}}";
+        let applied = json!({"kind": "App", "metadata": {"annotations": {LAST_APPLIED: copy}}});
+        assert_eq!(mask(b"/registry/configmaps/lab/x", applied)["metadata"]["annotations"], json!({LAST_APPLIED: "{}"}));
         let object = json!({"kind": "App", "metadata": {"annotations": {"kapp.k14s.io/original": copy, "note": "a Secret is used"}}});
         let masked = mask(b"/registry/configmaps/lab/x", object);
         assert_eq!(masked["metadata"]["annotations"], json!({"kapp.k14s.io/original": "***", "note": "a Secret is used"}));
