@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use ketcd_store::KeyRange;
+use serde_json::error::Category;
 
 /// The result of a command.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -104,8 +105,12 @@ impl From<io::Error> for Error {
 }
 
 impl From<serde_json::Error> for Error {
+    /// An error of the stream that is written to is itself; one of JSON repeats nothing of the text.
     fn from(error: serde_json::Error) -> Self {
-        io::Error::from(error).into()
+        match error.classify() {
+            Category::Io => io::Error::from(error).into(),
+            _ => Self::new(format!("JSON cannot be read at line {}, column {}", error.line(), error.column())),
+        }
     }
 }
 

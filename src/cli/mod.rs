@@ -34,6 +34,7 @@ mod node_pods;
 mod object_events;
 mod output;
 mod overtaken;
+mod panics;
 mod password;
 mod problems;
 mod progress;
@@ -65,6 +66,7 @@ pub(crate) use error::{Error, Result};
 /// 130 broken off.
 pub fn main() -> ExitCode {
     cut_short::install();
+    panics::install();
     complete::answer(command);
     if std::env::args_os().len() == 1 {
         output::report_usage(&first_page::page());

@@ -1,5 +1,6 @@
 //! The process's own streams: the only place that prints.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -201,13 +202,19 @@ pub(super) fn report_error(error: &Error) {
     progress::end();
     note(&format!("error: {error}"));
     for command in error.commands_to_copy() {
-        let _ = writeln!(io::stderr(), "    {}", visible(command));
+        let _ = writeln!(io::stderr(), "    {}", bounded(&visible(command)));
     }
 }
 
 /// Writes how ketcd is used on standard error, where clap writes it too when a command is missing.
 pub(super) fn report_usage(page: &str) {
     let _ = io::stderr().write_all(page.as_bytes());
+}
+
+/// Writes that a panic happened. Nothing is locked, as it may have happened anywhere.
+pub(super) fn report_panic(place: &str) {
+    let problem = "ketcd panicked, which is a defect of it; report it with the command and the release";
+    let _ = writeln!(io::stderr(), "ketcd: error: {problem}: panicked{place}");
 }
 
 /// Whether notes are dropped.
@@ -224,12 +231,25 @@ pub(super) fn note(line: &str) {
     if SILENT.load(Ordering::Relaxed) {
         return;
     }
-    let line = format!("ketcd: {}", visible(&called::spelled(line)));
+    let line = format!("ketcd: {}", bounded(&visible(&called::spelled(line))));
     let width = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
     let line = width.map_or_else(|| line.clone(), |(width, _)| folded(&line, usize::from(width.0)));
     progress::beside(|| {
         let _ = writeln!(io::stderr(), "{line}");
     });
+}
+
+/// A message of no more characters than anyone reads; of a longer one the middle is left out, as its end says what to do.
+fn bounded(line: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 2000;
+    const END: usize = 400;
+    let length = line.chars().count();
+    if length <= LONGEST {
+        return Cow::Borrowed(line);
+    }
+    let start: String = line.chars().take(LONGEST - END).collect();
+    let end: String = line.chars().skip(length - END).collect();
+    Cow::Owned(format!("{start} [… {} characters …] {end}", length - LONGEST))
 }
 
 /// A note in lines of `width` columns.
@@ -243,6 +263,14 @@ fn folded(line: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_bounded() {
+        assert_eq!(bounded("short"), "short");
+        let long = format!("what{}; what to do", "ä".repeat(100_000));
+        let said = bounded(&long);
+        assert!(said.chars().count() < 2100 && said.starts_with("what") && said.ends_with("what to do"), "{said}");
+    }
 
     #[test]
     fn notes_are_broken_but_the_command_to_copy_is_not() {

@@ -63,9 +63,18 @@ fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profil
             configuration.notes.iter().for_each(|text| note(text));
             Ok(configuration.profiles)
         }
+        Err(_) if !names_configuration(&text) => {
+            let problem = format!("{shown} is not a KubeSchedulerConfiguration or a Policy");
+            Err(Error::new(problem).hint("name the file that kube-scheduler is given with --config"))
+        }
         Err(reasons) => {
             let refused = Error::new(format!("kube-scheduler {release} would refuse {shown}: {}", reasons.join("; ")));
             Err(refused.hint("mend the file, or give the scheduler's own version with --scheduler-version"))
         }
     }
+}
+
+/// Whether a file says that it configures a scheduler. Of any other nothing is repeated: it may be one with keys in it.
+fn names_configuration(text: &str) -> bool {
+    ["kubescheduler.config.k8s.io", "componentconfig/", "Policy", "KubeSchedulerConfiguration"].iter().any(|name| text.contains(name))
 }

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, KeyPair};
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 use x509_parser::extensions::GeneralName;
@@ -54,13 +54,22 @@ impl Certificate {
         let unreadable = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let chain: Result<Vec<CertificateDer<'static>>, _> =
             CertificateDer::pem_file_iter(&files.certificate).and_then(|found| found.collect());
-        let chain = chain.map_err(|error| unreadable(&files.certificate, &error))?;
+        let chain = chain.map_err(|error| unreadable(&files.certificate, &pem_problem(&error)))?;
         let first = chain.first().ok_or_else(|| unreadable(&files.certificate, &"no certificate is in it"))?;
         let names = names(first).map_err(|error| unreadable(&files.certificate, &error))?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| unreadable(&files.key, &error))?;
+        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| unreadable(&files.key, &pem_problem(&error)))?;
         let pem = chain.iter().map(|certificate| pem(certificate)).collect();
         let acceptor = acceptor(chain, key).map_err(|error| unreadable(&files.key, &error))?;
         Ok(Self { acceptor, pem, names })
+    }
+}
+
+/// What is wrong with a PEM file; the library's words repeat lines of it.
+fn pem_problem(error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) => error.to_string(),
+        pem::Error::NoItemsFound => "nothing of its kind is in it".to_owned(),
+        _ => "it is not valid PEM".to_owned(),
     }
 }
 

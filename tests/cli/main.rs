@@ -24,6 +24,7 @@ mod ketcd;
 mod kine;
 mod kms_plugin;
 mod kubectl;
+mod leaks;
 mod listing;
 mod namespace;
 #[path = "../support/object_key.rs"]

@@ -193,7 +193,7 @@ impl Decoder {
                 Ok(row) => Ok((row, unknown_fields)),
                 Err(error) => {
                     out.truncate(start);
-                    Err(broken(&Fault::new(error.to_string(), 0), value))
+                    Err(broken(&Fault::unfit(&error.to_string()), value))
                 }
             },
             Body::Opaque(opaque) => Err(opaque),
@@ -316,7 +316,7 @@ impl Decoder {
                 result.map(|object| (object, context.unknown))
             }
             stored => self.object(key, stored, &value, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
-                let object = serde_json::from_value(object.into_value()).map_err(|error| Fault::new(error.to_string(), 0))?;
+                let object = serde_json::from_value(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
                 Ok((object, unknown))
             }),
         };

@@ -82,7 +82,7 @@ fn decode_lines(args: &DecodeArgs, problems: &Problems, decoder: &Decoder, input
         }
         number += 1;
         text.clear();
-        let decoded = BASE64.decode(line.trim()).map_err(|error| format!("line {number} is no base64: {error}"));
+        let decoded = BASE64.decode(line.trim()).map_err(|_| format!("line {number} is not base64"));
         match decoded.and_then(|value| decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
             Ok(unknown) => {
                 if !unknown.is_empty() {

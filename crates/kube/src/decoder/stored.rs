@@ -14,6 +14,16 @@ use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
 
+/// Names a kind that is not known, where its name is one.
+fn unknown_kind(api_version: &str, kind: &str) -> String {
+    let is_name = |text: &str, more: &str| text.len() <= 253 && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+    if is_name(api_version, ".-/") && is_name(kind, "") {
+        format!("unknown kind {kind} of {api_version}, stored as protobuf")
+    } else {
+        "a kind whose name is not valid, stored as protobuf".to_owned()
+    }
+}
+
 impl Decoder {
     /// Recognises what a value holds.
     pub(super) fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
@@ -21,7 +31,7 @@ impl Decoder {
             Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
             Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
             Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
-                None => Err(opaque(format!("unknown kind {kind} of {api_version}, stored as protobuf"), true, value)),
+                None => Err(opaque(unknown_kind(&api_version, &kind), true, value)),
                 Some(message) => {
                     let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
                     Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))

@@ -39,7 +39,7 @@ impl std::error::Error for Unfit {}
 
 impl de::Error for Unfit {
     fn custom<T: Display>(message: T) -> Self {
-        Self(Fault::new(message.to_string(), 0))
+        Self(Fault::unfit(&message.to_string()))
     }
 }
 

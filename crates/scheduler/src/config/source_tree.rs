@@ -32,13 +32,13 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Parses JSON or YAML. The error is the parser's own.
+    /// Parses JSON or YAML. The error says where they end.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
         let root: SourceValue = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let message = error.to_string();
-            let message = message.lines().next().unwrap_or_default();
-            format!("no YAML: {}", message.strip_prefix("error: ").unwrap_or(message))
+            // The parser's words quote the text, which may be any file.
+            let place = error.location().map(|at| format!(" at line {}, column {}", at.line(), at.column()));
+            format!("it cannot be read as YAML{}", place.unwrap_or_default())
         })?;
         let value = root.value();
         let mut repeated = Vec::new();

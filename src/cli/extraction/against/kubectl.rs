@@ -74,7 +74,7 @@ impl Kubectl<'_> {
         for version in versions {
             let path = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
             let Some(text) = self.get(&["--raw", &path]).await? else { continue };
-            let list: Value = serde_json::from_slice(&text).map_err(|error| self.unreadable(&path, &error.to_string()))?;
+            let list: Value = serde_json::from_slice(&text).map_err(|_| self.unreadable(&path, "it is no JSON"))?;
             let resources = list["resources"].as_array().into_iter().flatten();
             served.extend(resources.filter_map(|resource| Some((version.to_owned(), resource["kind"].as_str()?.to_owned()))));
         }
@@ -95,7 +95,7 @@ impl Kubectl<'_> {
     async fn list(&self, resource: &str, namespace: Option<&str>) -> Result<Vec<Object>> {
         let place = namespace.map_or("--all-namespaces".to_owned(), |namespace| format!("--namespace={namespace}"));
         let Some(text) = self.get(&[resource, &place, "--output=json", "--chunk-size=500"]).await? else { return Ok(Vec::new()) };
-        let list: Value = serde_json::from_slice(&text).map_err(|error| self.unreadable(resource, &error.to_string()))?;
+        let list: Value = serde_json::from_slice(&text).map_err(|_| self.unreadable(resource, "it is no JSON"))?;
         let items = list["items"].as_array().into_iter().flatten();
         Ok(items.filter_map(|item| self.object(item)).collect())
     }
