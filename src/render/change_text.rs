@@ -10,6 +10,7 @@ use super::{duration, value};
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::{Detail, FieldChange, object_fields};
 use ketcd_history::{ActorFrom, AttributedChange, Change, ChangeKind, ObjectVersion, noise};
+use ketcd_kube::COMPACT_REV_KEY;
 use ketcd_store::Origin;
 
 /// Columns where the output has no width of its own.
@@ -123,6 +124,7 @@ impl ChangeWriter {
 
     fn rows(&mut self, change: &Change, name: &str) -> Vec<FieldRow> {
         let (before, after) = match (&change.before, &change.after) {
+            (_, ObjectVersion::Opaque(opaque)) if change.key == COMPACT_REV_KEY => return vec![FieldRow::new('~', name, &opaque.reason)],
             (_, ObjectVersion::Opaque(opaque)) => return vec![FieldRow::new('?', name, &format!("cannot be decoded: {}", opaque.reason))],
             (_, ObjectVersion::Absent) => return vec![FieldRow::new('-', name, "deleted")],
             (ObjectVersion::Absent, _) => return vec![FieldRow::new('+', name, "created")],

@@ -234,7 +234,8 @@ impl Decoder {
     }
 
     fn report_opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
-        if let Some(observer) = &self.observer {
+        // A number is no object, and nothing is wrong with it.
+        if let Some(observer) = self.observer.as_ref().filter(|_| key != COMPACT_REV_KEY || !opaque.expected) {
             observer.opaque(key, mod_revision, opaque);
         }
     }
@@ -351,6 +352,10 @@ impl Decoder {
         if value.len() > MAX_LENGTH {
             return Err(opaque(format!("a value of {} bytes, more than any Kubernetes object", value.len()), false, value));
         }
+        if key == COMPACT_REV_KEY && !value.is_empty() && value.len() < 20 && value.iter().all(u8::is_ascii_digit) {
+            let number = String::from_utf8_lossy(value);
+            return Err(opaque(format!("API servers compacted the history up to revision {number}"), true, value));
+        }
         if !Seal::is_on(value) {
             return Ok(Cow::Borrowed(value));
         }
@@ -361,6 +366,9 @@ impl Decoder {
         Ok(Cow::Owned(plain.to_vec()))
     }
 }
+
+/// The key under which API servers note up to which revision they compacted last (etcd3 compact.go); its value is that number, no object.
+pub const COMPACT_REV_KEY: &[u8] = b"compact_rev_key";
 
 /// Appends the JSON of an object's `metadata`.
 fn append_metadata(object: &Object, out: &mut Vec<u8>) {

@@ -40,7 +40,7 @@ pub use custom_kind::{PrinterColumn, compare_versions};
 pub use custom_schemas::CustomSchemas;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
-pub use decoder::{Apart, Decoder, Excerpt, Shown, ShownValue, StoredVersion};
+pub use decoder::{Apart, COMPACT_REV_KEY, Decoder, Excerpt, Shown, ShownValue, StoredVersion};
 pub use encoder::{ENVELOPE_TAIL, EncodeError, Encoder, append_watch_event, encode, envelope_head};
 pub use field_selector::FieldSelector;
 pub use field_set::FieldSet;
