@@ -97,14 +97,14 @@ pub(super) fn changes_of<'a>(
 async fn dated_events(session: &Session, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Event>>>, Arc<Clock>)> {
     let keys = Keys { to_newest: session.at == At::Newest, ..keys };
     if !keys.are_whole() {
-        let clock = session.clock_around(&[], &[]).await?;
+        let clock = session.clock_of_writers(&[], &[], &[]).await?;
         return Ok((events(session.source.as_ref(), keys, Until::Revision(until)).boxed(), clock));
     }
     let read: Vec<Read<Event>> = events(session.source.as_ref(), keys, Until::Revision(until)).try_collect().await?;
     let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
     let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
     let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
-    let clock = session.clock_around(&revisions, &versions).await?;
+    let clock = session.clock_of_writers(&revisions, &versions, &events().collect::<Vec<_>>()).await?;
     Ok((futures_util::stream::iter(read.into_iter().map(Ok)).boxed(), clock))
 }
 

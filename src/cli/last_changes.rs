@@ -46,7 +46,7 @@ pub(super) async fn read(session: &Session, newest: &KeyValue, most: usize, clos
         })
         .collect();
     let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();
-    let around = if closely { Some(session.clock_around(&revisions, &versions).await?) } else { None };
+    let around = if closely { Some(session.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
     let clock = match &around {
         Some(clock) => clock,
         None => session.clock().await?,

@@ -152,3 +152,42 @@ fn a_pod_shows_the_configuration_it_started_with() {
     let secret = early["config"].as_array().unwrap().iter().find(|config| config["kind"] == "Secret").unwrap();
     assert!(secret["atStart"]["data"].as_object().unwrap().values().all(|value| value == "***"));
 }
+
+#[test]
+fn a_dead_kubelet_deletes_nothing() {
+    // node2's kubelet is gone from 00:16:24 on; the taint manager deletes pods that have ended, and they are gone at once.
+    let file = capture("k136-story/snapshot.db.zst");
+    for pod in ["pod/web/indexed-0-86w4j", "pod/web/indexed-1-hj7nh", "pod/web/burst-gkggx"] {
+        let changes = lines(&["-f", &file, "history", pod, "-o", "ndjson"]);
+        let ends: Vec<_> = changes.iter().rev().take(2).map(|change| (&change["type"], &change["by"], &change["byFrom"])).collect();
+        let by = |kind: &str| (Value::from(kind), Value::from("kube-controller-manager"), Value::from("inferred"));
+        let (deleted, ended) = (by("DELETED"), by("MODIFIED"));
+        assert_eq!(ends, [(&deleted.0, &deleted.1, &deleted.2), (&ended.0, &ended.1, &ended.2)], "{pod}");
+    }
+    // Nothing that left no record is a kubelet's between its last lease and its return, 10 s before that at most.
+    let silent = |change: &&Value| (1_800..=2_770).contains(&change["revision"].as_i64().unwrap());
+    let changes = history("k136-story/snapshot.db.zst", &[]);
+    let by_node2 = changes.iter().filter(silent).filter(|change| change["by"] == "kubelet node2" && change["byFrom"] == "inferred");
+    let late: Vec<_> = by_node2.filter(|change| change["time"].as_str() > Some("2026-11-21T00:17:05")).collect();
+    assert!(late.is_empty(), "{late:?}");
+}
+
+#[test]
+fn who_forces_a_deletion_is_not_the_kubelet() {
+    // `kubectl delete --force` of a running pod (story.log, "namespace: lab/spread-5"): the request leaves no trace of who sent it.
+    let file = capture("k136-story/snapshot.db.zst");
+    let changes = lines(&["-f", &file, "history", "pod/lab/spread-5", "-o", "ndjson"]);
+    let last = changes.last().unwrap();
+    assert_eq!((&last["type"], &last["by"], &last["byFrom"]), (&"DELETED".into(), &Value::Null, &Value::Null));
+}
+
+#[test]
+fn the_number_of_a_compaction_is_no_damage() {
+    let file = capture("k136-live/member.tar.zst");
+    let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["-f", &file, "history", "--all"]).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = page.lines().filter(|line| line.contains("compact_rev_key")).collect();
+    assert!(!lines.is_empty() && !page.contains("cannot be decoded"), "{lines:?}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!errors.contains("compact_rev_key"), "{errors}");
+}

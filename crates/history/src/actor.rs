@@ -1,14 +1,16 @@
 //! Who made a change: recorded in managedFields where the write left a trace there, else inferred from what changed; [`ActorFrom`] says which.
 
+mod ending;
 mod looked_at;
 
 use std::fmt;
 
 use serde_json::Value;
 
-pub(super) use self::looked_at::{LOOKED_AT, LOOKED_AT_WITH_FIELD_SETS, reads_field_sets};
+pub(super) use self::looked_at::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
 use super::change::{Change, ChangeKind, ObjectVersion};
-use ketcd_kube::condition;
+use super::clock::Clock;
+use ketcd_kube::{Object, condition};
 
 /// How an actor is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,22 +66,50 @@ impl fmt::Display for Actor {
 
 /// The component that runs the controllers of Kubernetes itself.
 pub(super) const CONTROLLERS: &str = "kube-controller-manager";
+/// The scheduler of pods that name no other.
+const SCHEDULER: &str = "kube-scheduler";
 
-/// Returns who made `change`; `None` where neither a record nor the change itself shows it.
+/// Returns who made `change`, as far as the change itself shows; `None` where neither a record nor what changed shows it.
 pub fn actor(change: &Change) -> Option<Actor> {
+    find(change, |_| true)
+}
+
+/// The same, without those whose lease had run out or was given back by then.
+pub(super) fn actor_by(change: &Change, clock: &Clock) -> Option<Actor> {
+    find(change, |actor| {
+        let leases = clock.leases();
+        let is_heartbeat = change.object().is_some_and(|object| object["kind"] == "Node");
+        match (&*actor.name, &actor.on) {
+            // A node's heartbeat is itself a sign of life.
+            ("kubelet", Some(node)) => is_heartbeat || !leases.lacks_kubelet(node, change.revision, clock),
+            (CONTROLLERS | SCHEDULER, _) => !leases.lacks_leader(&actor.name, change.revision, clock),
+            _ => true,
+        }
+    })
+}
+
+/// What is recorded, else the first conclusion that is possible.
+fn find(change: &Change, is_possible: impl Fn(&Actor) -> bool) -> Option<Actor> {
     let object = change.object()?;
-    let found = match change.kind {
-        ChangeKind::Deleted => inferred_deletion(object),
-        ChangeKind::Added => named_by_itself(object).or_else(|| recorded(None, object)).or_else(|| inferred_creation(object)),
-        ChangeKind::Modified => match &change.before {
-            ObjectVersion::Object(before) => named_by_itself(object)
-                .or_else(|| recorded(Some(before), object))
-                .or_else(|| inferred_update(before, object))
-                .or_else(|| vanished(before, object)),
-            _ => named_by_itself(object),
-        },
-    }?;
-    Some(if found.name == "kubelet" && found.on.is_none() { found.on(kubelet_of(object)) } else { found })
+    let on_node = |found: Actor| if found.name == "kubelet" && found.on.is_none() { found.on(kubelet_of(object)) } else { found };
+    let recorded = match (change.kind, &change.before) {
+        (ChangeKind::Deleted, _) => None,
+        (ChangeKind::Added, _) => named_by_itself(object).or_else(|| recorded(None, object)),
+        (ChangeKind::Modified, ObjectVersion::Object(before)) => named_by_itself(object).or_else(|| recorded(Some(before), object)),
+        (ChangeKind::Modified, _) => named_by_itself(object),
+    };
+    if let Some(recorded) = recorded {
+        return Some(on_node(recorded));
+    }
+    let inferred = match (change.kind, &change.before) {
+        (ChangeKind::Deleted, _) => inferred_deletion(object, change.earlier.as_deref()),
+        (ChangeKind::Added, _) => [inferred_creation(object), None],
+        (ChangeKind::Modified, ObjectVersion::Object(before)) => {
+            [inferred_update(before, object), vanished(before, object).or_else(|| ending::forced(before, object))]
+        }
+        (ChangeKind::Modified, _) => [None, None],
+    };
+    inferred.into_iter().flatten().map(on_node).find(is_possible)
 }
 
 /// Leases and Events say themselves who writes them.
@@ -165,15 +195,13 @@ fn inferred_creation(object: &Value) -> Option<Actor> {
     }
 }
 
-fn inferred_deletion(object: &Value) -> Option<Actor> {
-    let metadata = &object["metadata"];
-    match object["kind"].as_str()? {
-        "Pod" if metadata["deletionGracePeriodSeconds"] == 0 && object["spec"]["nodeName"].is_string() => {
-            Some(Actor::inferred("kubelet").on(object["spec"]["nodeName"].as_str()))
-        }
-        "Event" => Some(Actor::inferred("etcd lease")),
-        "Namespace" => Some(Actor::inferred(CONTROLLERS)),
-        _ => None,
+fn inferred_deletion(object: &Value, earlier: Option<&Object>) -> [Option<Actor>; 2] {
+    match object["kind"].as_str().unwrap_or_default() {
+        "Pod" => ending::removed(earlier, object),
+        "Event" => [Some(Actor::inferred("etcd lease")), None],
+        // Whoever takes off the last finalizer ends it; without any in metadata, that is who emptied it.
+        "Namespace" if !ending::has_finalizers(object) => [Some(Actor::inferred(CONTROLLERS)), None],
+        _ => [None, None],
     }
 }
 
@@ -243,14 +271,8 @@ fn inferred_pod_update(before: &Value, after: &Value) -> Option<Actor> {
     if changed(&["spec", "nodeName"]) {
         return Some(Actor::inferred(scheduler_of(after)));
     }
-    let metadata = &after["metadata"];
     if changed(&["metadata", "deletionTimestamp"]) || changed(&["metadata", "deletionGracePeriodSeconds"]) {
-        if metadata["deletionGracePeriodSeconds"] == 0 && before["metadata"]["deletionTimestamp"].is_string() {
-            return Some(Actor::inferred("kubelet"));
-        }
-        return condition(after, "DisruptionTarget")
-            .filter(|marked| marked["status"] == "True")
-            .and_then(|marked| disruptor(marked, after));
+        return ending::asked(before, after);
     }
     if changed(&["spec"]) || !changed(&["status"]) {
         return None;
@@ -285,7 +307,7 @@ fn disruptor(marked: &Value, pod: &Value) -> Option<Actor> {
 
 /// The program behind `spec.schedulerName`: the default one is kube-scheduler, others go by their own names.
 fn scheduler_of(pod: &Value) -> &str {
-    pod["spec"]["schedulerName"].as_str().filter(|name| *name != "default-scheduler").unwrap_or("kube-scheduler")
+    pod["spec"]["schedulerName"].as_str().filter(|name| *name != "default-scheduler").unwrap_or(SCHEDULER)
 }
 
 fn kubelet_of(object: &Value) -> Option<&str> {
@@ -299,17 +321,20 @@ fn kubelet_of(object: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ketcd_kube::Object;
     use ketcd_store::{Origin, Revision, Sources};
     use serde_json::json;
 
     fn made_by(before: ObjectVersion, after: ObjectVersion) -> Option<(String, ActorFrom)> {
+        actor(&change(before, after)).map(|actor| (actor.to_string(), actor.from))
+    }
+
+    fn change(before: ObjectVersion, after: ObjectVersion) -> Change {
         let kind = match (&before, &after) {
             (ObjectVersion::Absent, _) => ChangeKind::Added,
             (_, ObjectVersion::Absent) => ChangeKind::Deleted,
             _ => ChangeKind::Modified,
         };
-        let change = Change {
+        Change {
             revision: Revision(2),
             sub_revision: 0,
             kind,
@@ -318,8 +343,8 @@ mod tests {
             sources: Sources::default(),
             before,
             after,
-        };
-        actor(&change).map(|actor| (actor.to_string(), actor.from))
+            earlier: None,
+        }
     }
 
     fn pod(managers: &[(&str, &str)], node: Option<&str>, status: Value) -> ObjectVersion {
@@ -371,5 +396,132 @@ mod tests {
         let asked = json!({"deletionTimestamp": "2026-11-20T22:16:12Z"});
         assert_eq!(made_by(namespace(json!({}), "Active"), namespace(asked, "Terminating")), None);
         assert_eq!(made_by(ObjectVersion::Unreadable, before), None);
+    }
+
+    /// A pod on n1 with this metadata, whose only container is in this state.
+    fn ending(metadata: Value, container: &str) -> Object {
+        let mut pod = json!({"kind": "Pod", "metadata": metadata, "spec": {"nodeName": "n1"},
+            "status": {"containerStatuses": [{"name": "c", "state": {container: {}}}]}});
+        pod["metadata"]["name"] = json!("p");
+        Object::from(pod)
+    }
+
+    fn grace(seconds: i64) -> Value {
+        json!({"deletionTimestamp": "2026-11-20T22:16:12Z", "deletionGracePeriodSeconds": seconds})
+    }
+
+    /// Who wrote the second version over the first, and who removed it then.
+    fn ended_by(earlier: &Object, last: &Object) -> [Option<String>; 2] {
+        let written = made_by(earlier.clone().into(), last.clone().into()).map(|(name, _)| name);
+        let change = Change { earlier: Some(std::sync::Arc::new(earlier.clone())), ..change(last.clone().into(), ObjectVersion::Absent) };
+        [written, actor(&change).map(|actor| actor.to_string())]
+    }
+
+    #[test]
+    fn who_ends_the_grace_of_a_pod_removes_it() {
+        let both = |name: Option<&str>| [name.map(str::to_owned), name.map(str::to_owned)];
+        // Its kubelet, once nothing runs any more.
+        assert_eq!(ended_by(&ending(grace(30), "terminated"), &ending(grace(0), "terminated")), both(Some("kubelet n1")));
+        // Somebody else, while it runs: `kubectl delete --force`, of a pod that was being deleted or was not.
+        assert_eq!(ended_by(&ending(grace(30), "running"), &ending(grace(0), "running")), both(None));
+        assert_eq!(ended_by(&ending(json!({}), "running"), &ending(grace(0), "running")), both(None));
+        // A pod that has ended has no grace, whoever deletes it.
+        assert_eq!(ended_by(&ending(json!({}), "terminated"), &ending(grace(0), "terminated")), both(None));
+        let marked = |reason: &str| {
+            let mut pod = ending(grace(0), "terminated").into_value();
+            pod["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": "True", "reason": reason}]);
+            Object::from(pod)
+        };
+        let by_controllers = both(Some("kube-controller-manager"));
+        assert_eq!(ended_by(&ending(json!({}), "terminated"), &marked("DeletionByTaintManager")), by_controllers);
+    }
+
+    #[test]
+    fn who_takes_off_the_last_finalizer_removes_it() {
+        let held = |finalizer: &str| {
+            let mut metadata = grace(0);
+            metadata["finalizers"] = json!([finalizer]);
+            ending(metadata, "terminated")
+        };
+        let removed = |last: &Object| ended_by(&ending(grace(30), "terminated"), last)[1].clone();
+        assert_eq!(removed(&held("batch.kubernetes.io/job-tracking")).as_deref(), Some("kube-controller-manager"));
+        assert_eq!(removed(&held("example.com/hold")), None);
+        // Without the version before nobody knows who ended the grace.
+        assert_eq!(made_by(ending(grace(0), "terminated").into(), ObjectVersion::Absent), None);
+    }
+
+    /// Leases as they were written: key, revision, version, spec; `None` for a deletion.
+    fn leases(written: &[(&str, i64, i64, Option<Value>)], newest: i64) -> crate::Leases {
+        let mut leases = crate::Leases::default();
+        for (key, revision, version, spec) in written {
+            let version = ketcd_store::KeyValue {
+                key: format!("/registry/leases/{key}").into(),
+                value: bytes::Bytes::new(),
+                create_revision: Revision(1),
+                mod_revision: Revision(*revision),
+                version: *version,
+                replaced: Revision(0),
+                lease: 0,
+            };
+            leases.observe(&version, spec.as_ref().map(|spec| json!({"spec": spec})).as_ref());
+        }
+        leases.complete(Revision(newest));
+        leases
+    }
+
+    /// A clock by which revision N was written at second N of the hour.
+    fn clock(leases: crate::Leases) -> Clock {
+        let mut evidence = crate::clock::Evidence::default();
+        for revision in 1..3_000_i64 {
+            let time = jiff::Timestamp::from_second(1_800_000_000 + revision).unwrap().to_string();
+            let object = json!({"kind": "ConfigMap", "metadata": {"creationTimestamp": time}});
+            evidence.observe(Revision(revision), format!("/c/{revision}").as_bytes(), true, Some(&object));
+        }
+        evidence.finish().with_leases(leases)
+    }
+
+    #[test]
+    fn nobody_writes_whose_lease_has_run_out() {
+        let good = |holder: &str, seconds: i64| {
+            Some(json!({"renewTime": "2027-01-15T08:00:00Z", "leaseDurationSeconds": seconds, "holderIdentity": holder}))
+        };
+        let node = |revision, version| ("kube-node-lease/n1", revision, version, good("n1", 40));
+        let leader = |revision, version, holder| ("kube-system/kube-controller-manager", revision, version, good(holder, 15));
+        let (earlier, last) = (ending(grace(30), "terminated"), ending(grace(0), "terminated"));
+        let removed = |revision: i64, leases: crate::Leases| {
+            let mut change = change(last.clone().into(), ObjectVersion::Absent);
+            change.earlier = Some(std::sync::Arc::new(earlier.clone()));
+            change.revision = Revision(revision);
+            actor_by(&change, &clock(leases)).map(|actor| actor.to_string())
+        };
+        let kubelet = Some("kubelet n1".to_owned());
+        let twice = || leases(&[node(100, 7), node(500, 8)], 2_000);
+        assert_eq!(removed(120, twice()), kubelet);
+        assert_eq!(removed(160, twice()), None);
+        // It may be back some seconds before it renews its lease.
+        assert_eq!(removed(495, twice()), kubelet);
+        assert_eq!(removed(700, twice()), None);
+        // Between versions that do not follow each other there were others.
+        assert_eq!(removed(160, leases(&[node(100, 7), node(500, 9)], 2_000)), kubelet);
+        // What came after the last change that was read is not known.
+        assert_eq!(removed(700, leases(&[node(100, 7), node(500, 8)], 600)), kubelet);
+        // The lease of a node that was deleted is deleted, too.
+        assert_eq!(removed(700, leases(&[node(100, 7), ("kube-node-lease/n1", 600, 0, None)], 2_000)), None);
+        // Another node's says nothing.
+        assert_eq!(removed(700, leases(&[("kube-node-lease/n2", 100, 7, good("n2", 40))], 2_000)), kubelet);
+
+        let numbered = |revision: i64, leases: crate::Leases| {
+            let job =
+                |active: i64| Object::from(json!({"kind": "Job", "metadata": {"name": "j"}, "spec": {}, "status": {"active": active}}));
+            let mut change = change(job(1).into(), job(2).into());
+            change.revision = Revision(revision);
+            actor_by(&change, &clock(leases)).map(|actor| actor.name)
+        };
+        let controllers = Some(CONTROLLERS.to_owned());
+        assert_eq!(numbered(110, leases(&[leader(100, 7, "a")], 2_000)), controllers);
+        assert_eq!(numbered(130, leases(&[leader(100, 7, "a"), leader(132, 8, "b")], 2_000)), None);
+        // Given back, nobody leads at once.
+        assert_eq!(numbered(102, leases(&[leader(100, 7, "")], 2_000)), None);
+        assert_eq!(numbered(106, leases(&[leader(100, 7, ""), leader(105, 8, "b")], 2_000)), controllers);
     }
 }

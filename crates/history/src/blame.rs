@@ -145,6 +145,7 @@ mod tests {
             sources: Sources::default(),
             before,
             after: Object::from(after).into(),
+            earlier: None,
         };
         AttributedChange { change, dated: None, actor: None }
     }

@@ -7,7 +7,7 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};
 use serde_json::Value;
 
-use super::actor::{Actor, actor};
+use super::actor::{Actor, actor_by};
 use super::clock::{Clock, Dated};
 use super::diff::{self, ManagedFields};
 use ketcd_kube::{Body, Object, Opaque};
@@ -97,6 +97,8 @@ pub struct Change {
     pub before: ObjectVersion,
     /// The version of this revision; [`ObjectVersion::Absent`] for a deletion.
     pub after: ObjectVersion,
+    /// Of a pod's deletion the version that `before` replaced, if it can be read: beside it `before` shows who ended the pod's grace.
+    pub earlier: Option<Arc<Object>>,
 }
 
 /// A change with its time and its actor.
@@ -111,10 +113,10 @@ pub struct AttributedChange {
 }
 
 impl AttributedChange {
-    /// Dates `change` by `clock` and finds its actor.
+    /// Dates `change` by `clock` and finds its actor: none is inferred that leases contradict.
     pub fn new(change: Change, clock: &Clock) -> Self {
         let dated = clock.date(change.revision);
-        let actor = actor(&change);
+        let actor = actor_by(&change, clock);
         Self { change, dated, actor }
     }
 }

@@ -15,13 +15,17 @@ const RECENT_BYTES: usize = 4 << 20;
 
 /// Pairs each event with the version before it.
 ///
-/// Memory: one [`KeyValue`] for each live key, unless its source is asked for them ([`Self::asking`]), and the decoded objects of at most 4 MiB
-/// of stored bytes.
+/// Memory: one [`KeyValue`] for each live key, unless its source is asked for them ([`Self::asking`]), those that pods had before up to 4 MiB, and the
+/// decoded objects of at most 4 MiB of stored bytes.
 pub struct Follower<'p, D> {
     decode: D,
     /// Returns the version before; then none is kept.
     past: Option<Box<Past<'p>>>,
     last: HashMap<Bytes, KeyValue>,
+    /// Of pods the versions that were replaced of late.
+    replaced: HashMap<Bytes, KeyValue>,
+    /// Bytes of all versions put there since it was empty.
+    replaced_bytes: usize,
     /// With the revision of each.
     recent: HashMap<Bytes, (Revision, Arc<Object>)>,
     /// Stored bytes of all objects put there since it was empty.
@@ -36,7 +40,16 @@ pub type Past<'p> = dyn Fn(&KeyValue) -> Option<KeyValue> + Send + 'p;
 impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// A follower that knows no key yet and decodes with `decode`.
     pub fn new(decode: D) -> Self {
-        Self { decode, past: None, last: HashMap::new(), recent: HashMap::new(), recent_bytes: 0, gap: Revision(0) }
+        Self {
+            decode,
+            past: None,
+            last: HashMap::new(),
+            replaced: HashMap::new(),
+            replaced_bytes: 0,
+            recent: HashMap::new(),
+            recent_bytes: 0,
+            gap: Revision(0),
+        }
     }
 
     /// Lets versions be read again from where they came, so that none is kept.
@@ -86,14 +99,40 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// Returns `event` with the version before it, both as they are stored. Events come in ascending order, each once.
     pub fn step(&mut self, event: Event) -> Step {
         let before = self.before(&event);
+        let earlier = match (&before, event.kind) {
+            (Before::Version(last), EventKind::Delete) if is_pod(&last.key) => self.earlier(last),
+            _ => None,
+        };
         if self.past.is_none() {
             let now = &event.key_value;
             match event.kind {
-                EventKind::Put => drop(self.last.insert(now.key.clone(), now.clone())),
+                EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
                 EventKind::Delete => drop(self.last.remove(&now.key)),
             }
         }
-        Step { event, before }
+        Step { event, before, earlier }
+    }
+
+    /// The version that the last one of a pod replaced.
+    fn earlier(&mut self, last: &KeyValue) -> Option<KeyValue> {
+        let earlier = match &self.past {
+            Some(past) => past(last),
+            None => self.replaced.remove(&last.key),
+        };
+        earlier.filter(|earlier| last.follows(earlier))
+    }
+
+    /// Keeps a version of a pod that was replaced for a while: what ends a pod's grace removes it at once.
+    fn keep(&mut self, old: KeyValue) {
+        if !is_pod(&old.key) {
+            return;
+        }
+        self.replaced_bytes += old.value.len();
+        if self.replaced_bytes > RECENT_BYTES {
+            self.replaced.clear();
+            self.replaced_bytes = old.value.len();
+        }
+        self.replaced.insert(old.key.clone(), old);
     }
 
     /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
@@ -124,6 +163,12 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             self.recent.insert(change.key.clone(), (change.revision, Arc::clone(object)));
         }
     }
+}
+
+/// Whether a key is a pod's.
+fn is_pod(key: &[u8]) -> bool {
+    const PODS: &[u8] = b"/pods/";
+    key.windows(PODS.len()).any(|part| part == PODS)
 }
 
 #[cfg(test)]

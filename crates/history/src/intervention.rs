@@ -61,6 +61,7 @@ mod tests {
             sources: Sources::default(),
             before: version(before),
             after: version(after),
+            earlier: None,
         };
         AttributedChange::new(change, &Clock::default())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::actor::{LOOKED_AT, LOOKED_AT_WITH_FIELD_SETS, reads_field_sets};
+use super::actor::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
 use super::change::{Change, ChangeKind, ObjectVersion};
 use super::diff::ManagedFields;
 use ketcd_kube::{Apart, Body, Decoder, FieldSet, Object, StoredVersion};
@@ -15,6 +15,8 @@ pub struct Step {
     pub event: Event,
     /// The version before it.
     pub before: Before,
+    /// Of a pod's deletion the version that `before` replaced, if it can be read.
+    pub earlier: Option<KeyValue>,
 }
 
 /// The version before an event, as it is stored.
@@ -58,18 +60,31 @@ impl Step {
             EventKind::Delete => ObjectVersion::Absent,
             EventKind::Put => decode(&self.event.key_value),
         };
-        self.change(before, after)
+        let earlier = self.earlier.as_ref().and_then(|earlier| decode(earlier).whole().cloned());
+        Change { earlier, ..self.change(before, after) }
     }
 
     /// Decodes as much as is needed to tell the change with the JSON of its object. Reports nothing. `None` where less than whole objects does not do,
     /// or something is to be reported: then [`Self::decode`] does it.
     pub fn decode_as_text(&self, decoder: &Decoder, managed_fields: ManagedFields) -> Option<TextChange> {
         if self.event.kind == EventKind::Delete {
-            let before = self.decode_last(decoder)?;
-            return Some(TextChange { change: self.clone().change(before, ObjectVersion::Absent), text: None });
+            let before = match &self.before {
+                Before::Version(last) => decode_seen(last, decoder)?,
+                Before::Absent => ObjectVersion::Absent,
+                Before::Unreadable => ObjectVersion::Unreadable,
+            };
+            let earlier = match &self.earlier {
+                Some(earlier) => decode_seen(earlier, decoder)?.whole().cloned(),
+                None => None,
+            };
+            let change = Change { earlier, ..self.clone().change(before, ObjectVersion::Absent) };
+            return Some(TextChange { change, text: None });
         }
         let shows_managers = managed_fields == ManagedFields::Shown;
         let mut apart = self.apart(decoder, if shows_managers { &LOOKED_AT_WITH_FIELD_SETS } else { &LOOKED_AT }, !shows_managers)?;
+        if reads_containers(&apart.before, &apart.after) && matches!(self.before, Before::Version(_)) {
+            return None;
+        }
         if !shows_managers && matches!(self.before, Before::Version(_)) && reads_field_sets(&apart.before, &apart.after) {
             apart = self.apart(decoder, &LOOKED_AT_WITH_FIELD_SETS, true)?;
         }
@@ -81,18 +96,6 @@ impl Step {
             Before::Version(_) => shared(before),
         };
         Some(TextChange { change: self.clone().change(before, shared(after)), text: Some(text) })
-    }
-
-    /// What was deleted, as far as it shows who did it.
-    fn decode_last(&self, decoder: &Decoder) -> Option<ObjectVersion> {
-        let Before::Version(last) = &self.before else {
-            return Some(if matches!(self.before, Before::Absent) { ObjectVersion::Absent } else { ObjectVersion::Unreadable });
-        };
-        let decoded = decoder.decode_only(&last.key, &last.value, last.mod_revision.0, &LOOKED_AT);
-        match decoded.body {
-            Body::Object(object) if decoded.unknown_fields.is_empty() => Some(object.into()),
-            _ => None,
-        }
     }
 
     fn apart(&self, decoder: &Decoder, kept: &FieldSet, lean: bool) -> Option<Apart> {
@@ -107,6 +110,15 @@ impl Step {
     fn change(self, before: ObjectVersion, after: ObjectVersion) -> Change {
         let kind = self.kind();
         let Event { revision, sub_revision, key_value, origin, sources, .. } = self.event;
-        Change { revision, sub_revision, kind, key: key_value.key, origin, sources, before, after }
+        Change { revision, sub_revision, kind, key: key_value.key, origin, sources, before, after, earlier: None }
+    }
+}
+
+/// A version as far as it shows who deleted it; `None` where less than the whole does not do.
+fn decode_seen(version: &KeyValue, decoder: &Decoder) -> Option<ObjectVersion> {
+    let decoded = decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &LOOKED_AT_OF_DELETED);
+    match decoded.body {
+        Body::Object(object) if decoded.unknown_fields.is_empty() => Some(object.into()),
+        _ => None,
     }
 }

@@ -69,7 +69,7 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     };
     let select = args.select.read()?;
     let mut writer = Writer::new(session, &args.telling, keys.many, out)?;
-    let past = if from <= span.newest { Some(session.clock().await?) } else { None };
+    let past = if from <= span.newest { Some(session.clock_of_writers(&[], &[], &[]).await?) } else { None };
     let mut missing = Missing::of(session, &keys).await?;
     let mut live = LiveClock::default();
     // Behind a compaction nobody knows what was there; the changes begin with a gap.
@@ -89,7 +89,7 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
                 if !select.takes(&change) {
                     continue;
                 }
-                let attributed = match past.filter(|_| change.revision <= span.newest) {
+                let attributed = match past.as_ref().filter(|_| change.revision <= span.newest) {
                     Some(clock) => AttributedChange::new(change, clock),
                     None => {
                         let delay = session.source.latest_delay(change.revision).unwrap_or_else(|| begun.elapsed());

@@ -1,6 +1,7 @@
 //! When revisions were written: a short history is read whole for its times, of a long one as much as the revisions asked about need.
 
 mod creations;
+mod lives;
 mod samples;
 mod tickers;
 mod whole;
@@ -12,8 +13,9 @@ use tokio::sync::{Mutex, OnceCell};
 
 use crate::render::duration::{length, seconds_between};
 use crate::render::watch::gap_words;
+use ketcd_history::Leases;
 use ketcd_history::clock::{Clock, Moment};
-use ketcd_store::{KeyValue, Revision, RevisionSpan};
+use ketcd_store::{Event, KeyValue, Revision, RevisionSpan};
 
 use super::output::note;
 use super::session::Session;
@@ -28,6 +30,8 @@ pub(super) struct Dates {
     clock: OnceCell<Arc<Clock>>,
     /// Of a long history, what was read.
     sampled: Mutex<Option<Sampled>>,
+    /// Of a long history that is a file's, all leases.
+    leases: OnceCell<Leases>,
     /// The first readable revision, once the user was told of it.
     reach: OnceLock<Revision>,
 }
@@ -70,6 +74,28 @@ impl Session {
         versions.iter().for_each(|version| sampled.samples.add(version.clone()));
         self.refine(sampled, revisions).await?;
         Ok(Arc::new(sampled.samples.clock(&self.decoder)))
+    }
+
+    /// [`Self::clock_around`] with leases, to say who made changes: of a long history those of the nodes of these events' pods or, where there are none,
+    /// of a file all.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn clock_of_writers(&self, revisions: &[Revision], versions: &[KeyValue], events: &[&Event]) -> Result<Arc<Clock>> {
+        let clock = self.clock_around(revisions, versions).await?;
+        if self.dates.sampled.lock().await.is_none() {
+            return Ok(clock);
+        }
+        let leases = match self.source.is_shared() || !events.is_empty() {
+            true => lives::of_events(self, events).await?,
+            false => self.all_leases().await?.clone(),
+        };
+        Ok(Arc::new(Arc::unwrap_or_clone(clock).with_leases(leases)))
+    }
+
+    async fn all_leases(&self) -> Result<&Leases> {
+        let newest = self.source.span().await?.newest;
+        self.dates.leases.get_or_try_init(|| lives::whole(self, newest)).await
     }
 
     /// Whether the history is too long to be read whole for one object or one time, or cannot be: without watches, only single keys are read

@@ -4,6 +4,8 @@ use std::pin::pin;
 
 use futures_util::TryStreamExt;
 
+use super::lives;
+use ketcd_history::Leases;
 use ketcd_history::clock::{Clock, Evidence};
 use ketcd_store::{EventKind, Revision, Until};
 
@@ -16,14 +18,24 @@ use crate::cli::session::Session;
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn clock(session: &Session, newest: Revision) -> Result<Clock> {
-    let mut evidence = Evidence::default();
+    let (mut evidence, mut leases) = (Evidence::default(), Leases::default());
     let mut events = pin!(events(session.source.as_ref(), Keys::all(), Until::Revision(newest)));
     while let Some(read) = events.try_next().await? {
-        let Read::Item(event) = read else { continue };
+        let event = match read {
+            Read::Item(event) => event,
+            Read::Gap { to, .. } => {
+                leases.gap(to);
+                lives::confirm(session, &mut leases, to.after()).await?;
+                continue;
+            }
+        };
         let entry = &event.key_value;
         let decode = || session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
         let decoded = (event.kind == EventKind::Put).then(decode);
-        evidence.observe(event.revision, &entry.key, entry.version == 1, decoded.as_ref().and_then(|decoded| decoded.object()));
+        let object = decoded.as_ref().and_then(|decoded| decoded.object());
+        evidence.observe(event.revision, &entry.key, entry.version == 1, object);
+        leases.observe(entry, object);
     }
-    Ok(evidence.finish())
+    leases.complete(newest);
+    Ok(evidence.finish().with_leases(leases))
 }

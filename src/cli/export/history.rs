@@ -23,7 +23,7 @@ use ketcd_store::{Event, EventKind, Revision, Until};
 /// The source cannot be read, or the dataset not be written.
 pub(in crate::cli) async fn history(session: &Session, dataset: &Dataset, tables: &[Table], until: Revision) -> Result<Vec<ExportedTable>> {
     session.note_reach().await?;
-    let clock = session.clock_around(&[], &[]).await?;
+    let clock = session.clock_of_writers(&[], &[], &[]).await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let mut rows = Rows {
         session,

@@ -70,7 +70,7 @@ pub(in crate::cli) async fn changed(session: &Session, at: Revision, now: Option
         });
     }
     let revisions: Vec<Revision> = changes.iter().map(|change| change.revision).collect();
-    let clock = session.clock_around(&revisions, &[]).await?;
+    let clock = session.clock_of_writers(&revisions, &[], &[]).await?;
     let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
     found.changes = changes.filter(|change| intervention(change).is_some()).collect();
     Ok(found)

@@ -21,6 +21,7 @@ fn texts(before: Option<&Value>, after: &Value) -> Vec<String> {
         sources: Sources::default(),
         before: before.map_or(ObjectVersion::Absent, version),
         after: version(after),
+        earlier: None,
     };
     let steps = StepDetector::default().steps(&change);
     steps.iter().map(|step| format!("{} {}", step.phase, detail(step.phase, &step.detail)).trim().to_owned()).collect()

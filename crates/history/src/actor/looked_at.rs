@@ -18,12 +18,19 @@ pub(crate) static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
 pub(crate) static LOOKED_AT_WITH_FIELD_SETS: LazyLock<FieldSet> =
     LazyLock::new(|| FieldSet::of(BESIDE_MANAGERS.into_iter().chain(["metadata.managedFields"])));
 
-const BESIDE_MANAGERS: [&str; 13] = [
+/// What it looks at in the last versions of what was deleted.
+pub(crate) static LOOKED_AT_OF_DELETED: LazyLock<FieldSet> = LazyLock::new(|| {
+    let states = ["status.containerStatuses.state", "status.initContainerStatuses.state"];
+    FieldSet::of(BESIDE_MANAGERS.into_iter().chain(["metadata.managedFields"]).chain(states))
+});
+
+const BESIDE_MANAGERS: [&str; 14] = [
     "kind",
     "metadata.name",
     "metadata.namespace",
     "metadata.deletionTimestamp",
     "metadata.deletionGracePeriodSeconds",
+    "metadata.finalizers",
     "metadata.ownerReferences",
     "source",
     "reportingComponent",
@@ -33,6 +40,12 @@ const BESIDE_MANAGERS: [&str; 13] = [
     "status.conditions",
     "status.nominatedNodeName",
 ];
+
+/// Whether a pod's grace changed: then its containers, which may be the same in both versions, show who wrote `after` over `before`.
+pub(crate) fn reads_containers(before: &Value, after: &Value) -> bool {
+    const GRACE: &str = "deletionGracePeriodSeconds";
+    after["kind"] == "Pod" && before["metadata"][GRACE] != after["metadata"][GRACE]
+}
 
 /// Whether the sets of fields in managedFields may show who wrote `after` over `before`.
 pub(crate) fn reads_field_sets(before: &Value, after: &Value) -> bool {

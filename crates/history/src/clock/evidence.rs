@@ -24,6 +24,7 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
         "spec.nodeName",
         "spec.renewTime",
         "spec.holderIdentity",
+        "spec.leaseDurationSeconds",
         "status.startTime",
         "status.conditions.type",
         "status.conditions.lastTransitionTime",

@@ -17,6 +17,7 @@ mod writers;
 
 use jiff::Timestamp;
 
+use super::leases::Leases;
 use ketcd_store::Revision;
 
 pub use evidence::Evidence;
@@ -49,6 +50,7 @@ pub struct Clock {
     latest: Steps,
     skews: Vec<Skew>,
     problems: Vec<String>,
+    leases: Leases,
 }
 
 impl Clock {
@@ -90,6 +92,17 @@ impl Clock {
         &self.skews
     }
 
+    /// The same clock with leases, which say who can have written at a revision.
+    #[must_use]
+    pub fn with_leases(self, leases: Leases) -> Self {
+        Self { leases, ..self }
+    }
+
+    /// What leases say of who can have written at a revision; nothing where none were read.
+    pub fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
     /// What is odd about the data's times, skewed clocks included, a sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -106,7 +119,7 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
     let mut problems = reference::problems(stamps, &chain);
     problems.extend(writers.skews.iter().map(Skew::to_string));
-    Clock { earliest, latest, skews: writers.skews, problems }
+    Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default() }
 }
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is
