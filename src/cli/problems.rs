@@ -37,6 +37,12 @@ impl Problems {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many values were met so far that could not be decoded, sealed and damaged ones.
+    pub(super) fn not_decoded(&self) -> usize {
+        let seen = self.seen();
+        seen.broken.len() + seen.opaque.len()
+    }
+
     /// Says what was counted and returns whether data was damaged.
     pub(super) fn report(&self) -> bool {
         let seen = self.seen();
@@ -101,6 +107,7 @@ mod tests {
         assert_eq!((seen.fields.len(), seen.objects.len()), (3, 2));
         assert_eq!(seen.expected["sealed"], (2, "/registry/secrets/a/b".to_owned()));
         drop(seen);
+        assert_eq!(problems.not_decoded(), 2);
         assert!(!problems.report());
         problems.opaque(b"/registry/pods/a/b", 9, &Opaque { reason: "cut short".to_owned(), expected: false, length: 1 });
         assert!(problems.report());

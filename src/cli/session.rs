@@ -146,6 +146,11 @@ impl Session {
         Ok(())
     }
 
+    /// How many values could not be decoded so far, of those that are shown.
+    pub(super) fn not_decoded(&self) -> usize {
+        self.problems.not_decoded()
+    }
+
     /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
     /// command shows should be on its way before: a checksum may have to be waited for.
     pub(super) fn end(&self, outcome: Outcome) -> Outcome {

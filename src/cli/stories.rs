@@ -93,7 +93,7 @@ pub(super) async fn read(session: &Session, asked: &Keys) -> Result<Story> {
             }
         }
     }
-    story.finish();
+    story.finish(session.moment().await?);
     story.mark_vanished(&alive);
     session.note_missed().await?;
     Ok(story)

@@ -1,5 +1,7 @@
 //! `triage` as one screen: what is wrong, the weightiest first, what followed from it, who changed what before, and etcd itself.
 
+mod absence;
+
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -16,6 +18,8 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
 use ketcd_store::{MemberHashes, Revision, SourceStatus};
+
+pub use absence::Absence;
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -40,6 +44,10 @@ pub struct TriagePage<'a> {
     pub windows: &'a [(Timestamp, Timestamp, bool)],
     /// etcd itself.
     pub storage: &'a StorageFacts,
+    /// Why there was nothing to look at, where that is so.
+    pub absence: Option<Absence>,
+    /// How many values could not be decoded.
+    pub not_decoded: usize,
     /// Whether some of the data could not be read: then nothing is said of what is not there.
     pub is_partial: bool,
     /// Whether all is shown, in full.
@@ -107,8 +115,14 @@ impl Part {
 /// # Errors
 /// The stream's.
 pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(first) = absence::said_first(page) {
+        writeln!(out, "{}", paint(style::WARNING, first))?;
+    }
     if page.findings.is_empty() {
-        writeln!(out, "{}", paint(style::ADDED, healthy(page)))?;
+        if page.absence.is_none() {
+            let style = if is_partial(page) { style::PLAIN } else { style::ADDED };
+            writeln!(out, "{}", paint(style, healthy(page)))?;
+        }
         return if page.is_wide { below(page, out) } else { Ok(()) };
     }
     let shown = if page.is_wide { page.findings.len() } else { SHOWN };
@@ -121,6 +135,11 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     below(page, out)
 }
 
+/// Whether some of what there is was not looked at.
+fn is_partial(page: &TriagePage<'_>) -> bool {
+    page.is_partial || page.not_decoded > 0
+}
+
 /// That nothing is wrong, in one line.
 fn healthy(page: &TriagePage<'_>) -> String {
     let Counts { nodes, pods, workloads } = page.counts;
@@ -128,9 +147,9 @@ fn healthy(page: &TriagePage<'_>) -> String {
     let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
     // etcd says how it is now, not how it was.
     let etcd = if page.is_past { "" } else { ", etcd itself" };
-    let nothing = if page.is_partial { "nothing wrong was found in what could be read" } else { "nothing is wrong" };
+    let nothing = if is_partial(page) { "nothing wrong was found in what could be read" } else { "nothing is wrong" };
     format!(
-        "{nothing}{at}, revision {}: {}, {}, {}{etcd} were looked at",
+        "{nothing}{at}, revision {}; looked at: {}, {}, {}{etcd}",
         page.revision,
         count(nodes, "node"),
         count(pods, "pod"),
@@ -222,7 +241,7 @@ fn write_changes(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         write_change(page, line, out)?;
     }
     if lines.is_empty() && !page.windows.is_empty() {
-        let of_what = if page.is_partial { " of what could be read" } else { "" };
+        let of_what = if is_partial(page) { " of what could be read" } else { "" };
         writeln!(out, "  nothing{of_what}: no workload, node, configuration, right or webhook")?;
     }
     Ok(())

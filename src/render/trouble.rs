@@ -31,6 +31,7 @@ pub fn what(trouble: &Trouble) -> String {
             format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
         }
         TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
+        TroubleKind::LeaseReleased => "nobody leads, its lease was released".to_owned(),
         TroubleKind::NodeSilent => "silent".to_owned(),
         TroubleKind::NodeNotReady | TroubleKind::NotReady => "not ready".to_owned(),
         TroubleKind::NodePressure => about,
@@ -40,6 +41,10 @@ pub fn what(trouble: &Trouble) -> String {
         TroubleKind::ContainerNotStarted => reason.unwrap_or("container not started").to_owned(),
         TroubleKind::Unschedulable if about.is_empty() => "unschedulable".to_owned(),
         TroubleKind::Unschedulable => format!("unschedulable, nominated to {about}"),
+        TroubleKind::VolumeAwaited => match &trouble.about[..] {
+            [node, ..] if !node.is_empty() => format!("not bound yet, meant for {node}"),
+            _ => "not bound yet".to_owned(),
+        },
         TroubleKind::NotScheduled => "no scheduler has looked at it".to_owned(),
         TroubleKind::NotStarting => format!("on its node and not started{}", within(reason.unwrap_or_default())),
         TroubleKind::Gated => format!("held back by gates{}", within(&about)),
@@ -49,7 +54,10 @@ pub fn what(trouble: &Trouble) -> String {
         TroubleKind::Short => format!("{}/{} ready", numbers.0, numbers.1),
         TroubleKind::RolloutStuck => format!("rollout without progress, {}/{} ready", numbers.0, numbers.1),
         TroubleKind::PodsRefused => format!("its pods are refused, {}/{} ready", numbers.0, numbers.1),
-        TroubleKind::ClaimPending => format!("no volume{}", within(&about)),
+        TroubleKind::ClaimPending => match trouble.about.first().filter(|class| !class.is_empty()) {
+            Some(class) => format!("no volume (class {class})"),
+            None => "no volume".to_owned(),
+        },
         TroubleKind::ClaimLost => "its volume is lost".to_owned(),
         TroubleKind::NamespaceStuck | TroubleKind::FinalizersStuck => "does not end".to_owned(),
         TroubleKind::WebhookUnreachable => "nothing answers for it: what it matches is refused".to_owned(),
@@ -95,9 +103,28 @@ pub fn detail(trouble: &Trouble) -> String {
             format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
         }
         TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
+        TroubleKind::NodeSilent => noticed(trouble),
+        TroubleKind::ClaimPending => match &trouble.about[..] {
+            [_, node, provisioner] if !provisioner.is_empty() => format!("waits for {provisioner} to make it on {node}"),
+            _ => message.to_owned(),
+        },
+        TroubleKind::VolumeAwaited => match &trouble.about[..] {
+            [_, provisioner] if !provisioner.is_empty() => format!("waits for {provisioner} to make its volume"),
+            _ => "waits for its volume to be made".to_owned(),
+        },
         TroubleKind::RolloutStuck | TroubleKind::ApiUnavailable => joined(reason, message),
         _ => message.to_owned(),
     }
+}
+
+/// When the control plane noticed that a node is silent, and what it says.
+fn noticed(trouble: &Trouble) -> String {
+    let message = trouble.message.as_deref().unwrap_or_default().trim();
+    let Some((died, noticed)) = trouble.since.zip(trouble.counts_from).filter(|(died, noticed)| noticed > died) else {
+        return if message.is_empty() { "its lease has run out; its conditions do not say so".to_owned() } else { message.to_owned() };
+    };
+    let later = duration::length(noticed.duration_since(died).as_secs_f64().round());
+    if message.is_empty() { format!("noticed {later} later") } else { format!("noticed {later} later: {message}") }
 }
 
 fn joined(reason: &str, message: &str) -> String {
@@ -183,7 +210,7 @@ pub fn command(finding: &Finding) -> String {
         | TroubleKind::MemberBehind => format!("{ketcd} status"),
         TroubleKind::DataDiffers => format!("etcdctl endpoint hashkv --cluster --rev {}", finding.trouble.numbers.unwrap_or_default().0),
         TroubleKind::DatabaseNearQuota => format!("{ketcd} usage"),
-        TroubleKind::Unschedulable | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
+        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
         TroubleKind::NodeSilent
         | TroubleKind::NodeNotReady
         | TroubleKind::NodePressure
@@ -194,7 +221,7 @@ pub fn command(finding: &Finding) -> String {
         | TroubleKind::Terminating
         | TroubleKind::NamespaceStuck
         | TroubleKind::FinalizersStuck => format!("{ketcd} timeline {address}"),
-        TroubleKind::ComponentSilent => format!("{ketcd} history {address}"),
+        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased => format!("{ketcd} history {address}"),
         _ => format!("{ketcd} describe {address}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Several sources as one history: each change once with all its sources, gaps reported, other clusters refused, many files opened when needed.
 
 #[path = "../support/snapshot.rs"]
-mod snapshot;
+pub(crate) mod snapshot;
 
 use std::fs;
 use std::path::{Path, PathBuf};

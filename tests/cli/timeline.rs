@@ -184,6 +184,43 @@ fn the_numbers_are_right() {
     assert!(outage.contains("outage: no heartbeat since 00:16:19") && outage.contains("replaced by"), "{outage}");
 }
 
+#[test]
+fn a_silence_that_lasts_begins_with_the_last_heartbeat() {
+    // While the node is silent: noticed by the control plane, and not yet.
+    for (at, lost_after, words) in [("00:17:30", 51.0, "noticed after 51"), ("00:17:08", 0.0, "not noticed by the control plane")] {
+        let page = ketcd("k136-story", &["timeline", "node/node2", "--at", at]);
+        assert!(page.contains("outage: no heartbeat since 00:16:19") && page.contains("until the end of the history"), "{at}: {page}");
+        assert!(page.contains(words), "{at}: {page}");
+        let timeline: Value = serde_json::from_str(&ketcd("k136-story", &["timeline", "node/node2", "--at", at, "-o", "json"])).unwrap();
+        let outage = &timeline["outages"][0];
+        assert!((outage["lostAfterSeconds"].as_f64().unwrap() - lost_after).abs() < 1.0, "{outage}");
+        assert_eq!(outage["untilRevision"], Value::Null);
+    }
+    // A lease that is still good says nothing.
+    assert!(!ketcd("k136-story", &["timeline", "node/node2", "--at", "00:16:50"]).contains("outage:"));
+}
+
+#[test]
+fn labels_of_nodes_are_told() {
+    let is_told = |page: &str| page.contains("Changed") && page.contains("nodelabel") && page.contains("kubectl-label");
+    for arguments in [&["timeline", "node/node3"][..], &["timeline", "--around", "00:14:54", "--window", "2s"]] {
+        let page = ketcd("k136-story", arguments);
+        assert!(is_told(&page), "{page}");
+    }
+}
+
+#[test]
+fn a_nomination_without_victims_is_no_preemption() {
+    let nominated = |timeline: &Value| {
+        let phases = timeline["phases"].as_array().unwrap().iter();
+        phases.filter(|phase| phase["phase"] == "Nominated").map(|phase| phase["detail"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(nominated(&timeline("k136-story", "pod/web/store-5")), ["to node1"]);
+    assert!(!ketcd("k136-story", &["timeline", "pod/web/store-5"]).contains("make"));
+    // Of a preemptor its victims are told.
+    assert!(ketcd("k136-story", &["timeline", "pod/lab/urgent"]).contains("Preempting"));
+}
+
 fn events(file: &Path) -> Vec<Event> {
     let source = load::open(&[file.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let items = source.watch(KeyRange::all(), Revision(1), Until::Forever);
@@ -205,7 +242,7 @@ fn stories<'a>(events: impl Iterator<Item = (&'a Event, bool)>) -> BTreeMap<Vec<
             story.observe(AttributedChange::new(follower.change(event.clone()), &clock), false);
         }
     }
-    story.finish();
+    story.finish(None);
     story.timelines.into_iter().map(|(key, timeline)| (key.to_vec(), timeline)).collect()
 }
 

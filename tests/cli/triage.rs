@@ -1,5 +1,6 @@
 //! `triage` on recorded clusters: at moments of the operator's log the true trouble is the first line, and where nothing is wrong it is the only one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -100,8 +101,11 @@ fn claims_and_the_pods_that_wait_for_them_are_one() {
     let found = json(K136, "00:22:15", &["-n", "web"]);
     let claims = find(&found["findings"], "ClaimPending");
     assert_eq!(claims["objects"].as_array().unwrap().len(), 2);
-    let pods = find(&claims["effects"], "Unschedulable");
+    // The scheduler has chosen node1 since it refused them: what it said then is over.
+    assert_eq!(claims["detail"], "waits for csi.example.com to make it on node1");
+    let pods = find(&claims["effects"], "VolumeAwaited");
     assert_eq!((&pods["owner"]["name"], &pods["pods"]), (&"store".into(), &2.into()));
+    assert_eq!((&pods["what"], &pods["message"]), (&"not bound yet, meant for node1".into(), &Value::Null));
     assert_eq!(find(&pods["effects"], "Short")["what"], "0/2 ready");
     assert!(found["findings"].as_array().unwrap().iter().all(|finding| finding["objects"][0]["namespace"] != "lab"));
 }
@@ -152,13 +156,52 @@ fn a_report_says_what_triage_says() {
         let standing = data["stand"].as_array().unwrap();
         let page = triage(capture, at, &["-o", "wide"]);
         for one in &standing[..2] {
+            // What is over is not said to be so still: node2 came back.
+            assert_eq!(one["lasts"], one["what"] == "CrashLoopBackOff", "{one}");
             let words = format!("{}  {}", one["who"].as_str().unwrap(), one["what"].as_str().unwrap());
             assert!(page.lines().any(|line| line.starts_with(&words)), "{words}: {page}");
             let row = &data["rows"][usize::try_from(one["row"].as_u64().unwrap()).unwrap()];
             assert!(words.contains(row["n"].as_str().unwrap()), "{words}: {row}");
         }
-        assert_eq!((&standing[0]["what"], &standing[1]["what"]), (&"CrashLoopBackOff".into(), &"silent".into()), "{standing:?}");
+        let first: BTreeSet<&str> = standing[..2].iter().map(|one| one["what"].as_str().unwrap()).collect();
+        assert_eq!(first, BTreeSet::from(["CrashLoopBackOff", "silent"]), "{standing:?}");
     }
+}
+
+/// What stands out of a report of a capture.
+fn standing(capture: &str) -> Vec<Value> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture);
+    let output = ketcd().arg("-f").arg(file).args(["report", "--out", "-"]).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    let (_, data) = report.split_once(r#"id="data">"#).unwrap();
+    let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+    data["stand"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_report_says_still_of_what_is_and_counts_no_more() {
+    let still = |standing: &[Value]| -> Vec<String> {
+        let words = |one: &Value| format!("{} {}", one["who"].as_str().unwrap(), one["what"].as_str().unwrap());
+        standing.iter().filter(|one| one["lasts"] == true).map(words).collect()
+    };
+    // At its end one pod of tomcat waits, though several did.
+    let found = standing(K136);
+    assert!(still(&found).contains(&"pod/web/tomcat-647b88d788-vmnc5 unschedulable".to_owned()), "{found:?}");
+    assert!(
+        found.iter().all(|one| one["lasts"] == false || !one["who"].as_str().unwrap().contains("pods of deploy/web/tomcat")),
+        "{found:?}"
+    );
+    // node2 was silent from its last heartbeat (story.log: 00:16:19) to its return, not from when that was noticed.
+    let silent = found.iter().find(|one| one["what"] == "silent").unwrap();
+    let lasted = silent["lasted"].as_i64().unwrap();
+    assert!(silent["lasts"] == false && (376_000..378_500).contains(&lasted), "{silent}");
+    // Claims whose class waits for a pod are nobody's trouble: `triage` finds nothing wrong.
+    let clock = "k136-clock/snapshot.db.zst";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(clock);
+    let page = String::from_utf8(ketcd().arg("-f").arg(file).arg("triage").output().unwrap().stdout).unwrap();
+    assert!(page.starts_with("nothing is wrong"), "{page}");
+    let found = standing(clock);
+    assert!(still(&found).is_empty() && found.iter().all(|one| !one["what"].as_str().unwrap().contains("no volume")), "{found:?}");
 }
 
 #[test]
@@ -179,4 +222,128 @@ fn triage_objects() -> String {
         "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": false, "restartCount": 4, "image": "i", "imageID": "",
             "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}]}})
     .to_string()
+}
+
+/// A database of these objects, each written once, one revision after the other.
+fn stored(folder: &Path, objects: &[(&str, &str)]) -> String {
+    let events = objects.iter().zip(2..).map(|((key, value), revision)| ketcd_store::Event {
+        revision: ketcd_store::Revision(revision),
+        sub_revision: 0,
+        kind: ketcd_store::EventKind::Put,
+        key_value: ketcd_store::KeyValue {
+            key: (*key).to_owned().into(),
+            value: (*value).to_owned().into(),
+            create_revision: ketcd_store::Revision(revision),
+            mod_revision: ketcd_store::Revision(revision),
+            version: 1,
+            replaced: ketcd_store::Revision(0),
+            lease: 0,
+        },
+        origin: ketcd_store::Origin::Db,
+        sources: ketcd_store::Sources::default(),
+    });
+    let file = folder.join("store.db");
+    let newest = 1 + i64::try_from(objects.len()).unwrap();
+    std::fs::write(&file, crate::fusion::snapshot::database(&events.collect::<Vec<_>>(), newest, None, false)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+const NAMESPACE: &str = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#;
+const EVENT: &str = r#"{"apiVersion":"v1","kind":"Event","metadata":{"name":"a.1","namespace":"web"},"reason":"Pulled"}"#;
+const CONFIG: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"web"}}"#;
+const BROKEN: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"#;
+
+#[test]
+fn where_there_is_nothing_to_look_at_nothing_is_said_to_be_well() {
+    let cluster = &[("/registry/namespaces/default", NAMESPACE)][..];
+    let cases: &[(&[(&str, &str)], &[&str], &str, &str)] = &[
+        (&[], &[], "Empty", "nothing is stored there"),
+        (&[("compact_rev_key", "17")], &[], "Foreign", "no object of Kubernetes is stored below /registry"),
+        (&[("/registry/events/web/a.1", EVENT)], &[], "OnlyEvents", "only Events are stored below /registry"),
+        (
+            &[("/registry/events/web/a.1", EVENT), ("compact_rev_key", "17")],
+            &[],
+            "OnlyEvents",
+            "name the etcd that holds the other objects",
+        ),
+        (&[("/registry/configmaps/web/a", CONFIG)], &[], "OtherKinds", "only other kinds: configmaps"),
+        (
+            cluster,
+            &["--prefix", "/wrong"],
+            "OtherPrefix",
+            "nothing is stored below /wrong; a cluster's keys are below /registry: --prefix /registry",
+        ),
+        (&[("/kube/namespaces/default", NAMESPACE)], &["--prefix", "/registry"], "OtherPrefix", "--prefix /kube"),
+        (&[("/calico/v1/host", "1"), ("/calico/ipam/v2/a", "{}")], &[], "Foreign", "keys begin with /calico/"),
+        (&[("by-dev/meta/session/id", "360")], &[], "Foreign", "keys begin with by-dev/"),
+        (&[("/registry/dubbo/a", "x")], &[], "Foreign", "no object of Kubernetes is stored below /registry"),
+        (&[("\u{1b}[31m/a", "x")], &[], "Foreign", "keys begin with "),
+        (cluster, &["-n", "wbe"], "Namespace", "namespace \"wbe\" does not exist"),
+    ];
+    for (objects, flags, reason, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let file = stored(folder.path(), objects);
+        let run = |format: &[&str]| {
+            let output = ketcd().args(["-f", &file, "triage"]).args(*flags).args(format).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stdout).unwrap())
+        };
+        let (code, page) = run(&[]);
+        let first = page.lines().next().unwrap();
+        assert!(first.starts_with("nothing to look at at revision ") && first.contains(words), "{objects:?} {flags:?}: {page}");
+        assert!(!page.contains("nothing is wrong") && !page.contains('\u{1b}'), "{page}");
+        let (json_code, document) = run(&["-o", "json"]);
+        let document: Value = serde_json::from_str(&document).unwrap();
+        assert_eq!((code, json_code, &document["absence"]["reason"]), (Some(1), Some(1), &(*reason).into()), "{objects:?} {flags:?}");
+        assert!(document["absence"]["message"].as_str().unwrap().contains(words), "{document}");
+    }
+}
+
+#[test]
+fn a_cluster_without_nodes_is_one_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = stored(folder.path(), &[("/registry/namespaces/default", NAMESPACE), ("compact_rev_key", "17")]);
+    let output = ketcd().args(["-f", &file, "triage"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(page.starts_with("nothing is wrong") && page.contains("looked at: 0 nodes, 0 pods, 0 workloads"), "{page}");
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_could_not_be_decoded_is_said_first() {
+    let encrypted = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-encrypted/snapshot.db.zst");
+    let folder = tempfile::tempdir().unwrap();
+    let broken = stored(folder.path(), &[("/registry/minions/n1", BROKEN), ("/registry/namespaces/default", NAMESPACE)]);
+    for (file, words, count) in
+        [(encrypted.to_str().unwrap(), "13 values could not be decoded", 13), (&*broken, "1 value could not be decoded", 1)]
+    {
+        let output = ketcd().args(["-f", file, "triage"]).output().unwrap();
+        let page = String::from_utf8(output.stdout).unwrap();
+        assert!(page.lines().next().unwrap().starts_with(words), "{page}");
+        assert!(!page.contains("nothing is wrong"), "{page}");
+        assert_eq!(output.status.code(), Some(2), "{page}");
+        let output = ketcd().args(["-f", file, "triage", "-o", "json"]).output().unwrap();
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((output.status.code(), &document["notDecoded"], &document["absence"]), (Some(2), &count.into(), &Value::Null));
+    }
+}
+
+#[test]
+fn a_lease_that_was_given_back_is_told_as_that() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(K136);
+    let output = ketcd().arg("-f").arg(file).args(["triage", "-o", "wide"]).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    let line = page.lines().position(|line| line.starts_with("kube-scheduler  nobody leads, its lease was released since 00:25:23 (20 s)"));
+    // Workloads that are short weigh more.
+    assert!(line.is_some_and(|line| line > 5) && !page.contains("held by ,"), "{page}");
+}
+
+#[test]
+fn a_silent_node_says_when_that_was_noticed() {
+    let found = json(K136, "00:22:15", &[]);
+    let node = find(&found["findings"], "NodeSilent");
+    assert_eq!(node["detail"], "noticed 51 s later: Kubelet stopped posting node status.");
+    // Before the control plane notices, the lease shows it.
+    let found = json(K136, "00:17:08", &[]);
+    assert_eq!(find(&found["findings"], "NodeSilent")["detail"], "its lease has run out; its conditions do not say so");
 }

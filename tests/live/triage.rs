@@ -60,12 +60,41 @@ async fn k136_is_seen_as_from_its_file() {
     says_what_the_file_says("k136-story", "2026-11-21T", &["00:14:24", "00:14:30", "00:14:42", "00:14:58", "00:17:12", "00:22:15"]).await;
 }
 
+const NAMESPACE: &str = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#;
+
+/// An etcd that is new, that holds Events alone or another software's keys, and a prefix below which nothing is: none of them is well.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nothing_of_kubernetes_is_nothing_is_well() {
+    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let check = |flags: &[&str], words: &str, reason: &str| {
+        let output = run(on(&etcd).arg("triage").args(flags));
+        let page = String::from_utf8(output.stdout).unwrap();
+        assert!(page.starts_with("nothing to look at at revision ") && page.contains(words), "{flags:?}: {page}");
+        assert_eq!(output.status.code(), Some(1), "{page}");
+        let output = run(on(&etcd).args(["triage", "-o", "json"]).args(flags));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&document["absence"]["reason"], output.status.code()), (&reason.into(), Some(1)), "{document}");
+    };
+    check(&[], "nothing is stored there", "Empty");
+    let mut writer = etcd.writer().await;
+    writer.put("/calico/v1/host", "1", None).await.unwrap();
+    check(&[], "keys begin with /calico/", "Foreign");
+    let event = r#"{"apiVersion":"v1","kind":"Event","metadata":{"name":"a.1","namespace":"web"},"reason":"Pulled"}"#;
+    writer.put("/registry/events/web/a.1", event, None).await.unwrap();
+    check(&[], "only Events are stored below /registry", "OnlyEvents");
+    writer.put("/registry/namespaces/default", NAMESPACE, None).await.unwrap();
+    check(&["--prefix", "/wrong"], "--prefix /registry", "OtherPrefix");
+    check(&["-n", "wbe"], "namespace \"wbe\" does not exist", "Namespace");
+    assert!(page(on(&etcd), &[]).starts_with("nothing is wrong"));
+}
+
 /// 3.7 tells its quota: first the database comes near to it, then etcd refuses to write.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_database_comes_first() {
     let etcd = Etcd::start_with(Release::V37, Transport::Plain, &["--quota-backend-bytes", "4194304"]).await;
     let mut writer = etcd.writer().await;
-    let text = "x".repeat(100_000);
+    writer.put("/registry/namespaces/default", NAMESPACE, None).await.unwrap();
+    let text = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"a":"{}"}}}}"#, "x".repeat(100_000));
     let mut count = 0;
     let mut put = async || {
         count += 1;
@@ -137,7 +166,8 @@ async fn members_that_disagree() {
 async fn data_that_differ(release: Release) {
     let mut members = cluster(release, 3, || Transport::Plain, &[]).await;
     write(&mut members[0].writer().await, &changes("k120-story").await[..200]).await;
-    members[0].writer().await.put("/registry/configmaps/lab/marked", "what-was-written", None).await.unwrap();
+    let marked = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"marked","namespace":"lab"},"data":{"a":"what-was-written"}}"#;
+    members[0].writer().await.put("/registry/configmaps/lab/marked", marked, None).await.unwrap();
     let endpoints: Vec<String> = members.iter().map(Etcd::endpoint).collect();
     let on = |endpoints: &[String]| {
         let mut command = ketcd();

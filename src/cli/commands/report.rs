@@ -6,9 +6,9 @@ mod selection;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::report::{Heading, Report, is_page};
+use crate::render::report::{Heading, Report, StillWrong, is_page};
 use ketcd_history::AttributedChange;
-use ketcd_store::{At, KeyRange, Until};
+use ketcd_store::{At, KeyRange, Revision, Until};
 
 use crate::cli::changes::{Keys, Read, alive_names, changes_of};
 use crate::cli::destination::{Destination, Replacing};
@@ -16,6 +16,7 @@ use crate::cli::output::{Output, note};
 use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::stories;
+use crate::cli::triage::{date_loops, note_absence, state};
 use crate::cli::{Outcome, Result};
 
 /// Write the history of a cluster as one HTML page
@@ -62,7 +63,8 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
         At::Newest => span.newest,
         At::Revision(revision) => revision,
     };
-    let clock = session.clock().await?;
+    let clock = session.clock_of_writers(&[], &[], &[]).await?;
+    let clock = &*clock;
     let prefix = session.prefix().await?;
     let leases = format!("{prefix}/leases/");
     let everything = args.addresses.is_empty() && session.args.namespace.is_none();
@@ -79,7 +81,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let mut changes = changes_of(session, keys.clone(), Until::Revision(newest), is_shown);
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) => report.observe(&AttributedChange::new(change, clock))?,
+            Read::Item(change) => report.observe(&AttributedChange::new(change, clock), clock.leases())?,
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
                     report.gap(from.time, to.time);
@@ -92,6 +94,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     report.mark_vanished(&alive, clock.date(span.oldest).map(|dated| dated.time));
     if report.is_empty() {
         note("nothing found: no object to report on");
+        note_absence(session).await?;
         return Ok(Outcome::Nothing);
     }
     let mut notes = clock.problems().to_vec();
@@ -111,8 +114,18 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let source = session.source.status().await?.name;
     let heading = Heading { title: args.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
     let objects = report.len();
-    destination.write(out, |out| report.write(&heading, out))?;
+    let still = still_wrong(session, newest).await?;
+    destination.write(out, |out| report.write(&heading, &still, out))?;
     let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
     note(&format!("{objects} written to {}", destination.name()));
     Ok(Outcome::Found)
+}
+
+/// What is wrong at the end of the history shown.
+async fn still_wrong(session: &Session, newest: Revision) -> Result<StillWrong> {
+    let (triage, _) = state(session, At::Revision(newest), session.moment().await?).await?;
+    let patient_classes = triage.patient_classes().clone();
+    let mut findings = triage.findings();
+    date_loops(session, &mut findings).await?;
+    Ok(StillWrong { findings, patient_classes })
 }

@@ -17,6 +17,7 @@ use crate::cli::output::note;
 use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::termination::{Interrupted, interrupted};
+use crate::cli::triage::note_absence;
 use crate::cli::{Error, Outcome, Result, cautions, progress};
 use crate::serve::{CertificateFiles, Data, Options, Server};
 use ketcd_history::clock::Moment;
@@ -70,6 +71,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     }
     let release = session.release();
     let prefix = session.prefix().await?.to_owned();
+    note_absence(&session).await?;
     progress::end();
     let session = Arc::new(session);
     let served =

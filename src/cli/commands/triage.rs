@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::output::{Format, Output};
 use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
-use crate::cli::triage::{changed, date_loops, state, storage};
+use crate::cli::triage::{absence, changed, date_loops, state, storage};
 use crate::cli::{Outcome, Result};
 use crate::render::contract::triage::Triage;
 use crate::render::json;
@@ -48,7 +48,7 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
     };
     let now = session.moment().await?;
     // A compaction may overtake the newest revision while much is read.
-    let mut triage = state(session, session.at, now).await?;
+    let (mut triage, values_read) = state(session, session.at, now).await?;
     let storage = storage(session, revision, now).await?;
     // Members say how they are now.
     if session.at == At::Newest {
@@ -56,10 +56,12 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
         triage.add(storage.hashes.iter().flat_map(data_troubles));
     }
     let counts = triage.counts();
+    let absence = absence(session, session.at, values_read, counts).await?;
     let mut findings = triage.findings();
     date_loops(session, &mut findings).await?;
     let onset = findings.first().and_then(|finding| finding.since());
     let changed = changed(session, revision, now, onset).await?;
+    let not_decoded = session.not_decoded();
     let is_partial = !session.source.damage().is_empty() || session.refused.has_missed();
     session.note_missed().await?;
     let windows: Vec<_> = changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
@@ -72,6 +74,8 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
         changes: &changed.changes,
         windows: &windows,
         storage: &storage,
+        absence,
+        not_decoded,
         is_partial,
         is_wide: session.format == Format::Wide,
         width: out.width(),
@@ -82,5 +86,9 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
     } else {
         render::page(&page, out)?;
     }
-    Ok(Outcome::Found)
+    Ok(match (not_decoded, page.absence) {
+        (1.., _) => Outcome::Damaged,
+        (0, Some(_)) => Outcome::Nothing,
+        (0, None) => Outcome::Found,
+    })
 }

@@ -1,5 +1,6 @@
 //! What `triage` reads: the state of what can be broken, the changes before it broke, and etcd's own facts.
 
+mod absence;
 mod certificates;
 mod changes;
 mod kinds;
@@ -7,6 +8,7 @@ mod pods;
 mod since;
 mod storage;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
@@ -21,6 +23,7 @@ use ketcd_store::{At, KeyRange, KeyValue, Want};
 use super::Result;
 use super::session::Session;
 
+pub(super) use absence::{absence, note_absence};
 pub(super) use changes::changed;
 pub(super) use kinds::reads;
 pub(super) use since::date_loops;
@@ -29,13 +32,13 @@ pub(super) use storage::{resource, storage};
 /// So many ReplicaSets are read one by one; of more, all are.
 const ONE_BY_ONE: usize = 200;
 
-/// Reads the state at a revision.
+/// Reads the state at a revision; returns it with how many values of the kinds looked at there are.
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn state(session: &Session, at: At, now: Option<Timestamp>) -> Result<Triage> {
+pub(super) async fn state(session: &Session, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
     let mut triage = Triage::new(now);
-    let reader = Reader { session, at };
+    let reader = Reader { session, at, values_read: Cell::new(0) };
     for path in kinds::STATES {
         reader.each(path, |object| triage.observe(&object)).await?;
     }
@@ -46,18 +49,20 @@ pub(super) async fn state(session: &Session, at: At, now: Option<Timestamp>) -> 
         })
         .await?;
     if let Some(values) = reader.values(kinds::PODS).await? {
-        pods::read(session, values, &mut triage).await?;
+        reader.add(pods::read(session, values, &mut triage).await?);
     }
     reader.owners(&mut triage).await?;
     reader.hooks(&mut triage).await?;
     reader.custom(&mut triage).await?;
-    Ok(triage)
+    Ok((triage, reader.values_read.get()))
 }
 
 /// Reads kinds at one revision, of `-n`'s namespace where they have one.
 struct Reader<'s> {
     session: &'s Session,
     at: At,
+    /// How many values there are of the kinds looked at.
+    values_read: Cell<usize>,
 }
 
 impl<'s> Reader<'s> {
@@ -74,11 +79,16 @@ impl<'s> Reader<'s> {
         Ok(self.session.range_or_miss(keys, self.at, Want::Values).await?.map(|listing| listing.entries))
     }
 
+    fn add(&self, values: usize) {
+        self.values_read.set(self.values_read.get() + values);
+    }
+
     /// Hands over every object of a kind that can be decoded.
     async fn each(&self, path: &kinds::Path, mut take: impl FnMut(Value)) -> Result<()> {
         let Some(mut entries) = self.values(path).await? else { return Ok(()) };
         let fields = path.fields.map(|fields| FieldSet::of(fields.iter().copied()));
         while let Some(entry) = entries.next().await.transpose()? {
+            self.add(1);
             if path.is_lease() && !is_watched_lease(&entry.key) {
                 continue;
             }

@@ -86,12 +86,21 @@ impl<'v> Glance<'v> {
     }
 }
 
-/// Adds all pods.
-pub(super) async fn read(session: &Session, mut entries: BoxStream<'_, ketcd_store::Result<KeyValue>>, triage: &mut Triage) -> Result<()> {
+/// Adds all pods; returns how many there are.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn read(
+    session: &Session,
+    mut entries: BoxStream<'_, ketcd_store::Result<KeyValue>>,
+    triage: &mut Triage,
+) -> Result<usize> {
+    let mut count = 0;
     let excerpt: Option<Excerpt> = session.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &SHOWN);
     let fields = FieldSet::of(kinds::POD_FIELDS.iter().copied());
     let mut copied = Vec::new();
     while let Some(entry) = entries.next().await.transpose()? {
+        count += 1;
         let mut glance = Glance::default();
         copied.clear();
         let is_read =
@@ -108,5 +117,5 @@ pub(super) async fn read(session: &Session, mut entries: BoxStream<'_, ketcd_sto
             triage.observe(&pod);
         }
     }
-    Ok(())
+    Ok(count)
 }

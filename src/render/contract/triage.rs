@@ -13,12 +13,16 @@ use ketcd_history::{AttributedChange, intervention, timeline};
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Triage<'a> {
+    /// Why there was nothing to look at; null where there was something. Then that `findings` is empty says nothing.
+    pub absence: Option<Absence>,
     /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
     pub changes: Vec<Change>,
-    /// What is wrong, the weightiest first; empty where nothing is.
+    /// What is wrong, the weightiest first; empty where nothing is, as far as `absence` and `notDecoded` let that be said.
     pub findings: Vec<Finding<'a>>,
     /// How much was looked at.
     pub looked_at: LookedAt,
+    /// How many values of what was looked at could not be decoded: sealed ones without their key, and damaged ones.
+    pub not_decoded: usize,
     /// The revision looked at.
     pub revision: i64,
     /// etcd itself.
@@ -27,6 +31,15 @@ pub struct Triage<'a> {
     pub time: Option<Time>,
     /// The stretches of time whose changes were read, ascending.
     pub windows: Vec<Window>,
+}
+
+/// Why there was nothing to look at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Absence {
+    /// What there is instead, in words.
+    pub message: String,
+    /// One word: `Empty`, `OtherPrefix`, `Foreign`, `OnlyEvents`, `OtherKinds` or `Namespace`. There may be more in time.
+    pub reason: &'static str,
 }
 
 /// How much was looked at.
@@ -197,9 +210,11 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             seconds: writes.seconds,
         });
         Self {
+            absence: page.absence.as_ref().map(|absence| Absence { message: absence.words(), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
             findings: page.findings.iter().map(finding).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
+            not_decoded: page.not_decoded,
             revision: page.revision.0,
             storage: Storage {
                 bytes: storage.status.file_bytes,

@@ -22,7 +22,8 @@ use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::state::Tone;
 use ketcd_history::timeline::phases_of_one_moment;
-use ketcd_history::{AttributedChange, ObjectVersion};
+use ketcd_history::trouble::TroubleKind;
+use ketcd_history::{AttributedChange, Leases, ObjectVersion};
 use ketcd_scheduler::{Explanation, FilterMode};
 use ketcd_store::Origin;
 
@@ -32,6 +33,7 @@ use row::ObjectRow;
 use survey::Unlisted;
 
 pub use page::{Heading, is_page};
+pub use standing::StillWrong;
 pub use survey::{ROWS, Selection, Sighting, SightingReader, Survey};
 
 /// Bytes of changes that a page has room for, deflated: with base64 and the rest, less than 50 MB.
@@ -97,11 +99,11 @@ impl Report {
         self.unlisted = selection.unlisted;
     }
 
-    /// Adds one change. Events become marks on the objects they are about; other objects get a row each.
+    /// Adds one change. Events become marks on the objects they are about; other objects get a row each. `leases` say when nodes fell silent.
     ///
     /// # Errors
     /// None in practice: it is written to memory.
-    pub fn observe(&mut self, attributed: &AttributedChange) -> io::Result<()> {
+    pub fn observe(&mut self, attributed: &AttributedChange, leases: &Leases) -> io::Result<()> {
         let Some(object) = attributed.change.object() else { return Ok(()) };
         let one_moment = attributed.change.origin == Origin::Objects;
         let phases = if one_moment { phases_of_one_moment(object, attributed.change.revision) } else { Vec::new() };
@@ -124,7 +126,9 @@ impl Report {
             self.by_uid.insert(uid, index);
         }
         let row = &mut self.rows[index];
-        self.loose += if one_moment { row.observe_one_moment(attributed, &phases)? } else { row.observe(attributed)? };
+        let renewed = if row.kind == "Node" { leases.renewed(&row.name, attributed.change.revision) } else { None };
+        let renewed = renewed.map(Timestamp::as_millisecond);
+        self.loose += if one_moment { row.observe_one_moment(attributed, &phases)? } else { row.observe(attributed, renewed)? };
         self.pack_if_much()
     }
 
@@ -223,11 +227,12 @@ impl Report {
         self.events.entry(place).or_default().push(mark);
     }
 
-    /// Writes the page.
+    /// Writes the page; `still` is what is wrong at the end.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(mut self, heading: &Heading<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(mut self, heading: &Heading<'_>, still: &StillWrong, out: &mut dyn io::Write) -> io::Result<()> {
+        self.silence(still);
         for (place, events) in std::mem::take(&mut self.events) {
             let row = match place.strip_prefix("Node/") {
                 Some(name) => self.rows.iter().rposition(|row| row.kind == "Node" && row.name == name),
@@ -242,13 +247,22 @@ impl Report {
         let span = (first.as_millisecond(), last.as_millisecond());
         let contents = page::Contents {
             span,
-            standing: standing::standing_out(&self.rows, &self.by_uid, &lines, span),
+            standing: standing::standing_out(&self.rows, &self.by_uid, &lines, still, span),
             gaps: &self.gaps,
             rows: &self.rows,
             unlisted: &self.unlisted,
             lines: &lines,
         };
         page::write(heading, &contents, &mut self.packer, out)
+    }
+
+    /// Shows the nodes that are silent at the end as such, though their conditions may not say so yet.
+    fn silence(&mut self, still: &StillWrong) {
+        let silent = still.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::NodeSilent);
+        for (subject, since) in silent.flat_map(|finding| finding.subjects.iter().zip(std::iter::repeat(finding.since()))) {
+            let row = self.rows.iter_mut().rfind(|row| row.kind == "Node" && row.name == subject.name && !row.ended());
+            row.zip(since).into_iter().for_each(|(row, since)| row.fall_silent(since.as_millisecond()));
+        }
     }
 
     /// What the reader must know of what there was no room for.

@@ -316,7 +316,8 @@ function theme() {
 const keys = { "/": () => $("#search").focus(), j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1.7), 0: fit, ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
   "[": () => turn(-1), "]": () => turn(1), Enter: () => { const row = data.rows[view.picked]; if (row) open(row); }, Escape: () => { if (view.open) shut(); }, "?": () => $("#keys").showModal() };
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // The dialog has its own keys: Escape closes it.
+  if (event.ctrlKey || event.metaKey || event.altKey || $("#keys").open) return;
   if (event.target.matches("input, select")) { if (event.key === "Escape") { event.target.value = ""; event.target.dispatchEvent(new Event("input")); event.target.blur(); } return; }
   if (event.key === "Enter" && event.target.matches("button, summary")) return;
   const action = keys[event.key];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::state::{State, state_of};
+use ketcd_history::state::{State, Tone, state_of};
 use ketcd_history::timeline::{self, Step, StepDetail, StepDetector, StepKind};
 use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
@@ -125,7 +125,7 @@ impl ObjectRow {
         let Some(object) = attributed.change.object() else { return Ok(0) };
         let time = self.ticks.last().and_then(|tick| tick.time);
         self.states.push((time, state_of(object)));
-        self.troubles.see(object, time);
+        self.troubles.see(object, time, None);
         let version = json!({
             "r": attributed.change.revision.0, "t": null, "e": null, "y": attributed.change.kind.as_str(), "s": Source::from(attributed.change.origin),
             "by": null, "inferred": false, "label": timeline::state(object), "o": self.shown(object),
@@ -133,11 +133,11 @@ impl ObjectRow {
         self.versions.push(&version)
     }
 
-    /// Adds a change; returns how long its text is.
+    /// Adds a change, of a node with the last renewal of its lease before; returns how long its text is.
     ///
     /// # Errors
     /// None in practice: it is written to memory.
-    pub(super) fn observe(&mut self, attributed: &AttributedChange) -> io::Result<usize> {
+    pub(super) fn observe(&mut self, attributed: &AttributedChange, renewed: Option<i64>) -> io::Result<usize> {
         let time = attributed.dated.map(|dated| dated.time.as_millisecond());
         let change = &attributed.change;
         let has_room = self.left_out == 0;
@@ -145,10 +145,16 @@ impl ObjectRow {
         let before = self.states.last().map(|(_, state)| state.label.clone());
         if let Some(object) = change.after.object() {
             let state = state_of(object);
-            if self.states.last().is_none_or(|(_, last)| *last != state) {
+            let begun = self.troubles.see(object, time, renewed).filter(|_| self.kind == "Node");
+            if let Some(known) = self.states.last()
+                && known.1 != state
+            {
+                // A node is silent from its last heartbeat on, not from when that was noticed.
+                let begun = begun.into_iter().chain(time).min().max(known.0);
+                self.states.push((begun, state));
+            } else if self.states.is_empty() {
                 self.states.push((time, state));
             }
-            self.troubles.see(object, time);
         }
         if change.kind == ChangeKind::Deleted {
             self.end = time;
@@ -197,6 +203,15 @@ impl ObjectRow {
     fn mark(&mut self, tick: Tick) {
         self.held_by_ticks += tick.held();
         self.ticks.push(tick);
+    }
+
+    /// Shows a node as silent since a moment, where its own versions do not say so.
+    pub(super) fn fall_silent(&mut self, since: i64) {
+        let is_told = self.states.last().is_some_and(|(_, state)| state.tone == Tone::Bad);
+        if !is_told {
+            let begun = self.states.last().and_then(|(begun, _)| *begun).max(Some(since));
+            self.states.push((begun, State { tone: Tone::Bad, label: "Silent".into() }));
+        }
     }
 
     /// Deflates the changes so far.

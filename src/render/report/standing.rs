@@ -1,12 +1,13 @@
-//! What stands out: the troubles that lasted longest and weigh most, by the module that `triage` weighs with.
+//! What stands out: what is wrong at the end, as `triage` finds it, and the troubles before that lasted longest and weigh most.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use ketcd_history::timeline::Subject;
-use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of};
+use ketcd_history::trouble::triage::Finding;
+use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of, waits_for_pod};
 
 use super::lines::Line;
 use super::row::ObjectRow;
@@ -30,22 +31,30 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    /// Takes in what the object says at `time`. What its first readable version shows began when that says it did.
-    pub(super) fn see(&mut self, object: &Value, time: Option<i64>) {
+    /// Takes in what the object says at `time`. What its first readable version shows began when that says it did, and the silence of a node with its
+    /// last heartbeat, of its lease (`renewed`) or status. Returns when a node fell silent that was not before.
+    pub(super) fn see(&mut self, object: &Value, time: Option<i64>, renewed: Option<i64>) -> Option<i64> {
         let is_first = !std::mem::replace(&mut self.is_known, true);
         let gravest = troubles_of(object).into_iter().next();
         // Its message would be kept for nothing.
         let gravest = gravest.map(|trouble| Trouble { message: None, ..trouble });
         match (&mut self.open, gravest) {
-            (Some((open, _)), Some(trouble)) if open.kind == trouble.kind => *open = trouble,
+            // A claim that is meant for a node waits for somebody else than before.
+            (Some((open, _)), Some(trouble)) if open.kind == trouble.kind && open.about.len() == trouble.about.len() => {
+                *open = trouble;
+                None
+            }
             (_, gravest) => {
                 self.close(time);
                 self.open = gravest.and_then(|trouble| {
-                    let said = trouble.since.filter(|_| is_first || time.is_none()).map(Timestamp::as_millisecond);
+                    let is_silent = trouble.kind == TroubleKind::NodeSilent;
+                    let said = trouble.since.map(Timestamp::as_millisecond).max(renewed.filter(|_| is_silent));
+                    let said = said.filter(|_| is_first || is_silent || time.is_none());
                     let begun = [said, time].into_iter().flatten().min()?;
                     Some((trouble, begun))
                 });
                 self.go_on();
+                self.open.as_ref().filter(|(open, _)| open.kind == TroubleKind::NodeSilent).map(|(_, begun)| *begun)
             }
         }
     }
@@ -67,8 +76,66 @@ impl Troubles {
     }
 }
 
-/// Returns what stands out of the rows, the weightiest first, as the page's script takes it: `row` is the place of a line.
-pub(super) fn standing_out(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, lines: &[Line], (first, last): (i64, i64)) -> Vec<Value> {
+/// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
+#[derive(Clone, Debug, Default)]
+pub struct StillWrong {
+    /// The findings, the weightiest first.
+    pub findings: Vec<Finding>,
+    /// The storage classes that make no volume before a pod needs it.
+    pub patient_classes: BTreeSet<String>,
+}
+
+/// Something that stands out.
+struct Chip {
+    weight: i128,
+    shown: Value,
+}
+
+/// Returns what stands out of the rows, the weightiest first, as the page's script takes it: `row` is the place of a line. What is over comes from
+/// the rows, what is not from the findings at the end.
+pub(super) fn standing_out(
+    rows: &[ObjectRow],
+    by_uid: &HashMap<String, usize>,
+    lines: &[Line],
+    still: &StillWrong,
+    (first, last): (i64, i64),
+) -> Vec<Value> {
+    let place_of = |wanted: usize| lines.iter().position(|line| matches!(line, Line::Object(row, _) if *row == wanted));
+    let least = SHORTEST.max((last - first) / PART);
+    let mut chips: Vec<Chip> = over(rows, by_uid, &still.patient_classes, first)
+        .standing_out(least, MOST)
+        .into_iter()
+        .filter_map(|episode| {
+            let owner = top(rows, by_uid, episode.longest).map(|owner| subject(&rows[owner]));
+            let who = trouble::several(episode.objects, &subject(&rows[episode.longest]), owner.as_ref());
+            Some(chip(&episode.trouble, who, episode.lasted, false, place_of(episode.longest)?))
+        })
+        .collect();
+    let places: HashMap<[&str; 3], usize> =
+        rows.iter().enumerate().map(|(place, row)| ([row.kind.as_str(), row.namespace.as_str(), row.name.as_str()], place)).collect();
+    let mut findings: Vec<&Finding> = still.findings.iter().collect();
+    while let Some(finding) = findings.pop() {
+        findings.extend(&finding.effects);
+        let place = |subject: &Subject| places.get(&[subject.kind.as_str(), subject.namespace.as_str(), subject.name.as_str()]).copied();
+        let Some(row) = finding.subjects.iter().find_map(place) else { continue };
+        let opened = rows[row].troubles.open.as_ref().filter(|(open, _)| open.kind == finding.trouble.kind).map(|(_, begun)| *begun);
+        let since = finding.since().map(Timestamp::as_millisecond).or(opened);
+        let lasted = since.map_or(0, |since| (last - since.max(first)).max(0));
+        chips.extend(place_of(row).map(|row| chip(&finding.trouble, trouble::who(finding), lasted, true, row)));
+    }
+    chips.sort_by_key(|chip| std::cmp::Reverse(chip.weight));
+    chips.truncate(MOST);
+    chips.into_iter().map(|chip| chip.shown).collect()
+}
+
+fn chip(what: &Trouble, who: String, lasted: i64, lasts: bool, row: usize) -> Chip {
+    let (tone, weight) = (what.kind.tone().as_str(), i128::from(lasted.max(1)) * i128::from(what.kind.weight()));
+    let shown = json!({ "tone": tone, "who": who, "what": trouble::what(what), "lasted": lasted, "lasts": lasts, "row": row });
+    Chip { weight, shown }
+}
+
+/// What was wrong with the objects of the rows and is over.
+fn over(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, patient_classes: &BTreeSet<String>, first: i64) -> Episodes {
     let mut episodes = Episodes::default();
     for (place, row) in rows.iter().enumerate() {
         let group = match top(rows, by_uid, place) {
@@ -78,24 +145,16 @@ pub(super) fn standing_out(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, 
             None => format!("{} {}", row.kind, row.namespace),
         };
         let Troubles { over, open, .. } = &row.troubles;
-        let over = over.iter().map(|(trouble, begun, ended)| (trouble, *begun, *ended, false));
+        let over = over.iter().map(|(trouble, begun, ended)| (trouble, *begun, *ended));
         let seen_last = row.ticks.last().and_then(|tick| tick.time);
-        let until = if row.vanished { seen_last.unwrap_or(first) } else { row.end.unwrap_or(last) };
-        let open = open.iter().map(|(trouble, begun)| (trouble, *begun, until, row.end.is_none() && !row.vanished));
-        for (trouble, begun, ended, lasts) in over.chain(open) {
-            episodes.add(&group, place, trouble, (begun.max(first), ended), lasts);
+        // Of what is still there the end says what is wrong.
+        let ended = if row.vanished { Some(seen_last.unwrap_or(first)) } else { row.end };
+        let open = open.iter().filter_map(|(trouble, begun)| Some((trouble, *begun, ended?)));
+        for (trouble, begun, ended) in over.chain(open).filter(|(trouble, ..)| !waits_for_pod(trouble, patient_classes)) {
+            episodes.add(&group, place, trouble, (begun.max(first), ended));
         }
     }
-    let place_of = |wanted: usize| lines.iter().position(|line| matches!(line, Line::Object(row, _) if *row == wanted));
-    let shown = episodes.standing_out(SHORTEST.max((last - first) / PART), MOST).into_iter().filter_map(|episode| {
-        let owner = top(rows, by_uid, episode.longest).map(|owner| subject(&rows[owner]));
-        let who = trouble::several(episode.objects, &subject(&rows[episode.longest]), owner.as_ref());
-        Some(json!({
-            "tone": episode.trouble.kind.tone().as_str(), "who": who, "what": trouble::what(&episode.trouble), "lasted": episode.lasted,
-            "lasts": episode.lasts, "row": place_of(episode.longest)?,
-        }))
-    });
-    shown.collect()
+    episodes
 }
 
 /// The topmost owner of a row that has a row itself; `None` where it has none.

@@ -12,7 +12,7 @@ use crate::render::style::{self, paint};
 use crate::render::value::{columns, padded};
 use crate::render::visible::visible;
 use ketcd_history::ActorFrom;
-use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, Timeline};
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Timeline};
 
 /// Lines that a paragraph may take.
 const LINES: usize = 12;
@@ -114,8 +114,10 @@ pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> 
         let since = clock_time(outage.from.dated);
         writeln!(out, "{}", paint(style::STRONG, format!("outage: no heartbeat since {}, {length}", since.trim())))?;
         let mut steps = Vec::new();
-        if let Some((from, lost)) = outage.from.dated.zip(outage.lost.dated).filter(|_| outage.from.revision != outage.lost.revision) {
-            steps.push(format!("NotReady after {}", duration::between(from, lost)));
+        match outage.from.dated.zip(outage.lost.dated) {
+            Some((from, lost)) if lost.time > from.time => steps.push(format!("noticed after {}", duration::between(from, lost))),
+            _ if outage.lost.phase == StepKind::LastHeartbeat => steps.push("not noticed by the control plane".to_owned()),
+            _ => {}
         }
         match outage.tainted.as_ref().and_then(|tainted| tainted.dated).zip(outage.first_evicted) {
             Some((tainted, evicted)) => steps.push(format!(

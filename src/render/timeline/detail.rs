@@ -108,7 +108,7 @@ fn gates_removed(removed: &[String], left: &[String]) -> String {
 fn to(kind: StepKind, target: &str) -> String {
     match kind {
         StepKind::Detached => format!("from {target}"),
-        StepKind::Nominated => format!("to {target}, where others make room"),
+        StepKind::Nominated => format!("to {target}"),
         StepKind::NominationCleared => format!("no longer to {target}"),
         StepKind::NodeSelected => format!("the volume is to be made for {target}"),
         _ => format!("to {target}"),

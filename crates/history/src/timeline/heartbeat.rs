@@ -1,5 +1,6 @@
 //! A node's heartbeat: the lease that its kubelet renews, and the silences between.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Phase, StepDetail, StepKind};
@@ -29,25 +30,27 @@ impl Beats {
         self.beats.extend(dated.map(|dated| (revision, dated)));
     }
 
-    /// The silences that outlast the lease: a phase at the last beat before, one at the first after.
-    pub(super) fn silences(&self) -> Vec<Phase> {
+    /// The silences that outlast the lease: a phase at the last beat before, one at the first after; there is none after one that lasts until `end`.
+    pub(super) fn silences(&self, end: Option<Timestamp>) -> Vec<Phase> {
         let mut phases = Vec::new();
-        for pair in self.beats.windows(2) {
-            let silence = pair[1].1.time.duration_since(pair[0].1.time);
+        let by = Some(Actor { name: "kubelet".to_owned(), on: None, from: ActorFrom::Recorded });
+        let phase = |(revision, dated): (Revision, Dated), phase, detail| Phase {
+            phase,
+            revision,
+            dated: Some(dated),
+            by: by.clone(),
+            detail,
+            longest: false,
+        };
+        for (place, beat) in self.beats.iter().enumerate() {
+            let next = self.beats.get(place + 1);
+            let Some(until) = next.map(|next| next.1.time).or(end) else { continue };
+            let silence = until.duration_since(beat.1.time);
             if silence.as_secs_f64() <= self.duration as f64 {
                 continue;
             }
-            let by = Some(Actor { name: "kubelet".to_owned(), on: None, from: ActorFrom::Recorded });
-            let phase = |(revision, dated): (Revision, Dated), phase, detail| Phase {
-                phase,
-                revision,
-                dated: Some(dated),
-                by: by.clone(),
-                detail,
-                longest: false,
-            };
-            phases.push(phase(pair[0], StepKind::LastHeartbeat, StepDetail::LeaseExpired { seconds: self.duration, silence }));
-            phases.push(phase(pair[1], StepKind::HeartbeatAgain, StepDetail::None));
+            phases.push(phase(*beat, StepKind::LastHeartbeat, StepDetail::LeaseExpired { seconds: self.duration, silence }));
+            phases.extend(next.map(|next| phase(*next, StepKind::HeartbeatAgain, StepDetail::None)));
         }
         phases
     }

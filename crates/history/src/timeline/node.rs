@@ -20,6 +20,7 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
     taints(before, after, &mut steps);
     if let Some(before) = before {
         capacity(before, after, &mut steps);
+        steps.extend(generic::changed(before, after, |path| path.starts_with("metadata.labels")));
         let version = |node: &Value| node["status"]["nodeInfo"]["kubeletVersion"].as_str().unwrap_or_default().to_owned();
         if version(before) != version(after) && !version(before).is_empty() {
             let detail = StepDetail::KubeletUpgraded { before: version(before), after: version(after) };

@@ -1,5 +1,7 @@
 //! What a node's silence or its cordon cost: pods that left, what became of them, and which stayed.
 
+use jiff::Timestamp;
+
 use super::{Phase, Placement, StepDetail, StepKind, Timeline};
 use crate::clock::Dated;
 use ketcd_store::Revision;
@@ -7,9 +9,9 @@ use ketcd_store::Revision;
 /// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outage {
-    /// The last heartbeat, or where leases are not readable the loss of it.
+    /// The last heartbeat: of the lease or, where that is not readable, the last status posted.
     pub from: Phase,
-    /// When the control plane took the node for lost.
+    /// When the control plane took the node for lost; the same as `from` where it has not.
     pub lost: Phase,
     /// The taint that evicts.
     pub tainted: Option<Phase>,
@@ -62,8 +64,7 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for lost in node.phases.iter().filter(|phase| phase.phase == StepKind::HeartbeatLost) {
-        let quiet = node.phases.iter().rev().find(|phase| phase.phase == StepKind::LastHeartbeat && phase.revision < lost.revision);
+    for (lost, from) in losses(node) {
         let until = next(node, &[StepKind::Returned], lost.revision);
         let end = until.map(|until| until.revision);
         let during = |phase: &&Phase| phase.revision > lost.revision && end.is_none_or(|end| phase.revision < end);
@@ -80,7 +81,7 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
                 })
         });
         found.push(Outage {
-            from: quiet.unwrap_or(lost).clone(),
+            from,
             lost: lost.clone(),
             tainted: tainted.cloned(),
             until: until.cloned(),
@@ -90,6 +91,31 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
         });
     }
     found
+}
+
+/// Each loss of a node with the last heartbeat before it. A silence that lasts and that the control plane has not noticed is one, too.
+fn losses(node: &Timeline) -> Vec<(&Phase, Phase)> {
+    let beats = |phase: &&Phase| matches!(phase.phase, StepKind::LastHeartbeat | StepKind::HeartbeatAgain);
+    let last =
+        |before: Option<Revision>| node.phases.iter().rev().filter(beats).find(|phase| before.is_none_or(|end| phase.revision < end));
+    let is_quiet = |phase: &&Phase| phase.phase == StepKind::LastHeartbeat;
+    let lost = node.phases.iter().filter(|phase| phase.phase == StepKind::HeartbeatLost);
+    let mut found: Vec<(&Phase, Phase)> =
+        lost.map(|lost| (lost, last(Some(lost.revision)).filter(is_quiet).cloned().unwrap_or_else(|| last_status(lost)))).collect();
+    let lasting = last(None).filter(is_quiet).filter(|quiet| found.iter().all(|(_, from)| from.revision != quiet.revision));
+    found.extend(lasting.map(|quiet| (quiet, quiet.clone())));
+    found
+}
+
+/// The last status that a kubelet posted, as its loss quotes it; the loss itself where it does not.
+fn last_status(lost: &Phase) -> Phase {
+    let StepDetail::StatusLost { last: Some(last), .. } = &lost.detail else { return lost.clone() };
+    let posted = last.parse::<Timestamp>().ok().filter(|posted| lost.dated.is_none_or(|lost| *posted <= lost.time));
+    match posted {
+        // Conditions carry whole seconds.
+        Some(time) => Phase { dated: Some(Dated { time, error: 1.0 }), ..lost.clone() },
+        None => lost.clone(),
+    }
 }
 
 /// The times in which a node was cordoned, and the pods that left it then.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytes::Bytes;
+use jiff::Timestamp;
 
 use super::heartbeat::{self, Beats};
 use super::{Cordon, Deletion, Note, Notes, Outage, Phase, StepDetail, StepKind, Subject, Timeline, TimelineBuilder, deletion, outage};
@@ -16,6 +17,8 @@ pub struct Story {
     builders: BTreeMap<Bytes, TimelineBuilder>,
     observed: Notes,
     beats: BTreeMap<String, Beats>,
+    /// The newest time of a change.
+    newest: Option<Timestamp>,
     /// The timelines by their keys, once [`Story::finish`] was called.
     pub timelines: BTreeMap<Bytes, Timeline>,
     by_uid: HashMap<String, Bytes>,
@@ -28,6 +31,7 @@ impl Story {
     /// Adds the next change; Kubernetes Events become notes. `keep` keeps the change itself.
     pub fn observe(&mut self, attributed: AttributedChange, keep: bool) {
         let change = &attributed.change;
+        self.newest = self.newest.max(attributed.dated.map(|dated| dated.time));
         if let Some(event) = change.object().filter(|object| object["kind"] == "Event") {
             // An Event's deletion is only its age.
             match change.origin {
@@ -47,13 +51,16 @@ impl Story {
         self.builders.entry(change.key.clone()).or_default().observe(attributed, keep);
     }
 
-    /// Ends all timelines, and weaves into each what other objects show of it.
-    pub fn finish(&mut self) {
+    /// Ends all timelines at a moment, where it is known, and weaves into each what other objects show of it.
+    pub fn finish(&mut self, end: Option<Timestamp>) {
+        let end = end.max(self.newest);
         let finish = |(key, builder): (Bytes, TimelineBuilder)| (key, builder.finish(&self.observed));
         self.timelines = std::mem::take(&mut self.builders).into_iter().map(finish).collect();
         for timeline in self.timelines.values_mut().filter(|timeline| timeline.subject.kind == "Node") {
+            // A node that was removed is not missed from then on.
+            let end = if timeline.is_gone() { timeline.phases.last().and_then(|last| last.dated).map(|dated| dated.time) } else { end };
             if let Some(beats) = self.beats.get(&timeline.subject.name) {
-                timeline.weave(beats.silences());
+                timeline.weave(beats.silences(end));
             }
         }
         for (key, timeline) in &self.timelines {

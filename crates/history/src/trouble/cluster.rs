@@ -20,7 +20,24 @@ pub(super) fn volume(object: &Value) -> Option<Trouble> {
     let since = (kind == TroubleKind::ClaimPending).then(|| time(&object["metadata"]["creationTimestamp"])).flatten();
     let since = since.or_else(|| time(&status["lastPhaseTransitionTime"]));
     let class = text(&object["spec"]["storageClassName"]);
-    Some(Trouble::new(kind).said_by(status).since(since).about(class))
+    let about = match selected(object).filter(|_| kind == TroubleKind::ClaimPending) {
+        Some([node, provisioner]) => vec![class.unwrap_or_default(), node, provisioner],
+        None => class.into_iter().collect(),
+    };
+    Some(Trouble::new(kind).said_by(status).since(since).about(about))
+}
+
+/// The node for which a claim's volume is to be made, and by whom, once a pod was given one (k8s.io/component-helpers storage/volume/helpers.go).
+fn selected(claim: &Value) -> Option<[String; 2]> {
+    let annotations = &claim["metadata"]["annotations"];
+    let provisioner = ["volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"];
+    let provisioner = provisioner.iter().find_map(|name| text(&annotations[*name])).unwrap_or_default();
+    Some([text(&annotations["volume.kubernetes.io/selected-node"])?, provisioner])
+}
+
+/// Whether a claim only waits for a pod: its class makes no volume before, and none has been given a node. That is nobody's trouble.
+pub fn waits_for_pod(trouble: &Trouble, patient_classes: &BTreeSet<String>) -> bool {
+    trouble.kind == TroubleKind::ClaimPending && matches!(&trouble.about[..], [class] if patient_classes.contains(class))
 }
 
 /// Why a namespace does not end (k8s.io/api core/v1, NamespaceConditionType): the first that holds of what stands in the way.

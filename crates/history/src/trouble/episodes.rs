@@ -17,8 +17,6 @@ pub struct Episode {
     pub lasted: i64,
     /// How many objects had it.
     pub objects: usize,
-    /// Whether some have it still.
-    pub lasts: bool,
 }
 
 /// Collects the troubles of objects.
@@ -28,14 +26,13 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Adds a trouble that object number `object` of `group` had, from `begun` to `ended` in milliseconds; `lasts` if it did not end.
-    pub fn add(&mut self, group: &str, object: usize, trouble: &Trouble, (begun, ended): (i64, i64), lasts: bool) {
+    /// Adds a trouble that object number `object` of `group` had, from `begun` to `ended` in milliseconds.
+    pub fn add(&mut self, group: &str, object: usize, trouble: &Trouble, (begun, ended): (i64, i64)) {
         let lasted = (ended - begun).max(0);
-        let made = || (Episode { trouble: trouble.clone(), longest: object, begun, lasted, objects: 0, lasts }, BTreeSet::new());
+        let made = || (Episode { trouble: trouble.clone(), longest: object, begun, lasted, objects: 0 }, BTreeSet::new());
         let (episode, objects) = self.found.entry((group.to_owned(), trouble.kind)).or_insert_with(made);
         objects.insert(object);
         episode.objects = objects.len();
-        episode.lasts |= lasts;
         if lasted > episode.lasted {
             *episode = Episode { trouble: trouble.clone(), longest: object, begun, lasted, ..episode.clone() };
         }

@@ -61,6 +61,8 @@ trouble_kinds! {
     DatabaseNearQuota: 80, 0;
     /// A component of the control plane does not renew its lease: nobody schedules, nobody controls.
     ComponentSilent: 200, 0;
+    /// Nobody leads a component of the control plane: who did has given the lease back, as a clean shutdown does. Another takes it within seconds.
+    LeaseReleased: 3, 5;
     /// The kubelet does not renew its lease or post its status.
     NodeSilent: 8, 0;
     /// The kubelet says that the node is not ready.
@@ -77,6 +79,8 @@ trouble_kinds! {
     ContainerNotStarted: 6, 0;
     /// The scheduler finds no node.
     Unschedulable: 4, 0;
+    /// The scheduler has chosen a node, for which a volume is still to be made.
+    VolumeAwaited: 4, 0;
     /// No scheduler has looked at the pod.
     NotScheduled: 4, 30;
     /// Bound to a node, and its containers do not start.
@@ -143,6 +147,8 @@ impl TroubleKind {
             | Self::RequestPending
             | Self::QuotaExhausted
             | Self::WebhookIgnored
+            | Self::LeaseReleased
+            | Self::VolumeAwaited
             | Self::MemberBehind => Tone::Waiting,
             Self::Terminating | Self::NamespaceStuck | Self::FinalizersStuck => Tone::Ending,
             _ => Tone::Bad,

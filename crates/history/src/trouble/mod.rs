@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use ketcd_kube::condition;
 
-pub use cluster::{BrokenHook, broken_hooks, services_called};
+pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
 pub use node::{LeaseFacts, lease_trouble};
@@ -28,9 +28,9 @@ pub use storage::{data_troubles, storage_troubles};
 pub struct Trouble {
     /// What is wrong.
     pub kind: TroubleKind,
-    /// Since when, as the object itself says; `None` where it does not.
+    /// Since when, as the object itself says; `None` where it does not. Of a silent node: its last heartbeat.
     pub since: Option<Timestamp>,
-    /// From when the time counts that it may last before it is a trouble, where that is not `since`.
+    /// From when the time counts that it may last before it is a trouble, where that is not `since`. Of a silent node: when that was noticed.
     pub counts_from: Option<Timestamp>,
     /// Kubernetes' word for the reason.
     pub reason: Option<String>,

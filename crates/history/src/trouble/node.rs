@@ -14,7 +14,11 @@ const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "
 pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     match condition(node, "Ready") {
-        Some(ready) if ready["status"] == "Unknown" => troubles.push(Trouble::new(TroubleKind::NodeSilent).said_by(ready)),
+        Some(ready) if ready["status"] == "Unknown" => {
+            let silent = Trouble::new(TroubleKind::NodeSilent).said_by(ready);
+            let last = time(&ready["lastHeartbeatTime"]).filter(|last| silent.since.is_none_or(|noticed| *last <= noticed));
+            troubles.push(Trouble { counts_from: silent.since, since: last.or(silent.since), ..silent });
+        }
         Some(ready) if ready["status"] == "False" => troubles.push(Trouble::new(TroubleKind::NodeNotReady).said_by(ready)),
         _ => {}
     }
@@ -53,8 +57,12 @@ impl LeaseFacts {
     }
 }
 
-/// Returns what a lease that is no longer renewed says of its holder.
+/// Returns what a lease that is no longer renewed, or that a leader gave back, says of its holder.
 pub fn lease_trouble(kind: TroubleKind, lease: &LeaseFacts, now: Option<Timestamp>) -> Option<Trouble> {
+    // A leader that ends takes its name off (client-go tools/leaderelection, `release`).
+    if kind == TroubleKind::ComponentSilent && lease.holder.is_empty() {
+        return Some(Trouble::new(TroubleKind::LeaseReleased).since(Some(lease.renewed)));
+    }
     let expired = now.is_some_and(|now| lease.has_expired(now));
     let holder = Some(lease.holder.clone()).filter(|holder| !holder.is_empty());
     expired.then(|| Trouble { numbers: Some((lease.duration.as_secs(), 0)), ..Trouble::new(kind).since(Some(lease.renewed)).about(holder) })

@@ -189,7 +189,7 @@ fn pods_wait_for_claims_and_for_the_scheduler() {
     let patient = json!({"kind": "StorageClass", "metadata": {"name": "slow"}, "volumeBindingMode": "WaitForFirstConsumer"});
     assert_eq!(text(&triaged(&[patient.clone(), claim(json!({})), user.clone()])), "Unschedulable db-0");
     let selected = json!({"volume.kubernetes.io/selected-node": "n1"});
-    assert_eq!(text(&triaged(&[patient, claim(selected), user])), "ClaimPending data(Unschedulable db-0)");
+    assert_eq!(text(&triaged(&[patient, claim(selected), user])), "ClaimPending data(VolumeAwaited db-0)");
     let lease = json!({"kind": "Lease", "metadata": {"name": "kube-scheduler", "namespace": "kube-system"},
         "spec": {"renewTime": "2026-11-20T22:20:00Z", "leaseDurationSeconds": 15, "holderIdentity": "one"}});
     let unseen = pod("a", json!({}), json!({"phase": "Pending"}));
@@ -218,13 +218,58 @@ fn many_alike_are_one_and_what_affects_most_comes_first() {
 fn episodes_count_by_how_long_they_lasted() {
     let mut episodes = Episodes::default();
     let crash = Trouble::new(TroubleKind::CrashLooping);
-    episodes.add("web", 1, &crash, (0, 5_000), false);
-    episodes.add("web", 2, &crash, (1_000, 9_000), true);
-    episodes.add("web", 2, &crash, (20_000, 21_000), false);
-    episodes.add("lab", 3, &Trouble::new(TroubleKind::Unschedulable), (0, 10_000), false);
+    episodes.add("web", 1, &crash, (0, 5_000));
+    episodes.add("web", 2, &crash, (1_000, 9_000));
+    episodes.add("web", 2, &crash, (20_000, 21_000));
+    episodes.add("lab", 3, &Trouble::new(TroubleKind::Unschedulable), (0, 10_000));
     // A start takes two minutes without being one.
-    episodes.add("lab", 4, &Trouble::new(TroubleKind::NotStarting), (0, 100_000), false);
-    let found: Vec<_> =
-        episodes.standing_out(2_000, 8).into_iter().map(|one| (one.longest, one.begun, one.lasted, one.objects, one.lasts)).collect();
-    assert_eq!(found, [(2, 1_000, 8_000, 2, true), (3, 0, 10_000, 1, false)]);
+    episodes.add("lab", 4, &Trouble::new(TroubleKind::NotStarting), (0, 100_000));
+    let found: Vec<_> = episodes.standing_out(2_000, 8).into_iter().map(|one| (one.longest, one.begun, one.lasted, one.objects)).collect();
+    assert_eq!(found, [(2, 1_000, 8_000, 2), (3, 0, 10_000, 1)]);
+}
+
+/// The lease of a component that says this.
+fn component(name: &str, spec: Value) -> Value {
+    json!({"kind": "Lease", "metadata": {"name": name, "namespace": "kube-system"}, "spec": spec})
+}
+
+#[test]
+fn a_lease_that_was_given_back_is_not_a_lost_one() {
+    // What client-go writes when a leader ends: no holder, good for a second.
+    let released = json!({"renewTime": "2026-11-20T22:29:40Z", "leaseDurationSeconds": 1, "holderIdentity": ""});
+    let mut nameless = released.clone();
+    nameless.as_object_mut().unwrap().remove("holderIdentity");
+    for spec in [released, nameless] {
+        let found = triaged(&[component("kube-scheduler", spec.clone()), deployment("web", 0, 2, json!([]))]);
+        // Two pods that are missing weigh more.
+        assert_eq!(text(&found), "Short web, LeaseReleased kube-scheduler");
+        assert_eq!(found[1].since().unwrap().to_string(), "2026-11-20T22:29:40Z");
+        let unseen = pod("a", json!({}), json!({"phase": "Pending"}));
+        assert_eq!(text(&triaged(&[component("kube-scheduler", spec), unseen])), "LeaseReleased kube-scheduler(NotScheduled a)");
+    }
+    // From one leader to the next some seconds pass.
+    let just = json!({"renewTime": "2026-11-20T22:29:58Z", "leaseDurationSeconds": 1, "holderIdentity": ""});
+    assert_eq!(text(&triaged(&[component("kube-scheduler", just)])), "");
+    let held = json!({"renewTime": "2026-11-20T22:29:55Z", "leaseDurationSeconds": 15, "holderIdentity": "one"});
+    assert_eq!(text(&triaged(&[component("kube-scheduler", held)])), "");
+}
+
+#[test]
+fn a_node_is_silent_since_its_last_heartbeat_whatever_shows_it() {
+    let node = |heartbeat: &str| {
+        json!({"kind": "Node", "metadata": {"name": "n1"}, "status": {"conditions": [{"type": "Ready", "status": "Unknown",
+            "lastHeartbeatTime": heartbeat, "lastTransitionTime": "2026-11-20T22:28:00Z"}]}})
+    };
+    let lease = |renewed: &str| {
+        json!({"kind": "Lease", "metadata": {"name": "n1", "namespace": "kube-node-lease"},
+            "spec": {"renewTime": renewed, "leaseDurationSeconds": 40, "holderIdentity": "n1"}})
+    };
+    let since = |objects: &[Value]| triaged(objects)[0].trouble.since.unwrap().to_string();
+    assert_eq!(since(&[node("2026-11-20T22:24:00Z")]), "2026-11-20T22:24:00Z");
+    assert_eq!(since(&[node("2026-11-20T22:24:00Z"), lease("2026-11-20T22:27:09Z")]), "2026-11-20T22:27:09Z");
+    assert_eq!(since(&[node("2026-11-20T22:27:12Z"), lease("2026-11-20T22:27:09Z")]), "2026-11-20T22:27:12Z");
+    // When that was noticed is told beside it.
+    assert_eq!(triaged(&[node("2026-11-20T22:24:00Z")])[0].trouble.counts_from.unwrap().to_string(), "2026-11-20T22:28:00Z");
+    // A heartbeat after the loss cannot be: it is not believed.
+    assert_eq!(since(&[node("2026-11-20T22:28:30Z")]), "2026-11-20T22:28:00Z");
 }

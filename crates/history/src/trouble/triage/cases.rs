@@ -40,6 +40,14 @@ impl PodCase {
         matches!(self.trouble.kind, TroubleKind::Unschedulable | TroubleKind::NotScheduled | TroubleKind::NotStarting)
     }
 
+    /// Takes note that a node was chosen for it, for which its volume is to be made: what the scheduler said before is over.
+    pub(super) fn await_volume(&mut self, node: &str, provisioner: &str) {
+        if self.trouble.kind == TroubleKind::Unschedulable {
+            let about = vec![node.to_owned(), provisioner.to_owned()];
+            self.trouble = Trouble { since: self.trouble.since, about, ..Trouble::new(TroubleKind::VolumeAwaited) };
+        }
+    }
+
     /// Whether its trouble is what becomes of pods whose node is gone.
     pub(super) fn is_lost_with_node(&self) -> bool {
         matches!(self.trouble.kind, TroubleKind::Terminating | TroubleKind::NotReady | TroubleKind::NotStarting)

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cases::{PodCase, Workload};
 use super::finding::{Finding, by_weight, joined, merge_alike};
-use super::{Named, Provision, Triage};
+use super::{Named, Triage};
 use crate::timeline::Subject;
-use crate::trouble::{Trouble, TroubleKind, lease_trouble};
+use crate::trouble::{Trouble, TroubleKind, lease_trouble, waits_for_pod};
 
 /// More nodes of one trouble than this are one finding.
 const NODES: usize = 5;
@@ -36,7 +36,8 @@ impl Chains {
     /// The control plane's own: without a scheduler pods wait.
     fn components(&mut self) {
         for (subject, lease) in std::mem::take(&mut self.triage.components) {
-            let Some(trouble) = lease_trouble(TroubleKind::ComponentSilent, &lease, self.triage.now) else { continue };
+            let trouble = lease_trouble(TroubleKind::ComponentSilent, &lease, self.triage.now);
+            let Some(trouble) = trouble.filter(|trouble| trouble.is_due(self.triage.now)) else { continue };
             let mut finding = Finding::new(subject, trouble, 0);
             if finding.subjects[0].name == "kube-scheduler" {
                 let waiting = self.take(|pod| pod.is_due && pod.trouble.kind == TroubleKind::NotScheduled);
@@ -72,8 +73,11 @@ impl Chains {
             let of_lease = node_leases.get(name).and_then(|lease| lease_trouble(TroubleKind::NodeSilent, lease, *now));
             let of_status = troubles.iter().find(|trouble| trouble.kind != TroubleKind::NodePressure);
             let trouble = match (of_status, of_lease) {
-                // The lease says since when, the condition why.
-                (Some(status), Some(lease)) if status.kind == TroubleKind::NodeSilent => Trouble { since: lease.since, ..status.clone() },
+                // The last heartbeat says since when, of lease or status, the condition why.
+                (Some(status), Some(lease)) if status.kind == TroubleKind::NodeSilent => {
+                    let posted = status.since.filter(|posted| status.counts_from.is_some_and(|noticed| *posted < noticed));
+                    Trouble { since: lease.since.max(posted), ..status.clone() }
+                }
                 (Some(status), _) => status.clone(),
                 (None, lease) => lease?,
             };
@@ -126,15 +130,17 @@ impl Chains {
     /// Claims without a volume, and the pods that wait for them.
     fn claims(&mut self) {
         let mut by_class: BTreeMap<(String, Vec<String>), Vec<Finding>> = BTreeMap::new();
-        for (claim, trouble, provision) in std::mem::take(&mut self.triage.claims) {
-            let is_patient = trouble.about.first().is_some_and(|class| self.triage.patient_classes.contains(class));
-            // A claim that waits for a pod does not hold it up.
-            if is_patient && provision == Provision::ByClass {
+        for (claim, trouble) in std::mem::take(&mut self.triage.claims) {
+            if waits_for_pod(&trouble, &self.triage.patient_classes) {
                 continue;
             }
             let uses = |pod: &PodCase| pod.subject.namespace == claim.namespace && pod.claims.contains(&claim.name);
-            let says_so = |pod: &PodCase| pod.trouble.message.as_ref().is_none_or(|message| message.contains("PersistentVolumeClaim"));
-            let waiting = self.take(|pod| pod.is_due && pod.waits() && uses(pod) && says_so(pod));
+            let is_of_volumes = |message: &String| message.contains("PersistentVolumeClaim") || message.contains("VolumeBinding");
+            let says_so = |pod: &PodCase| pod.trouble.message.as_ref().is_none_or(is_of_volumes);
+            let mut waiting = self.take(|pod| pod.is_due && pod.waits() && uses(pod) && says_so(pod));
+            if let [_, node, provisioner] = &trouble.about[..] {
+                waiting.iter_mut().for_each(|pod| pod.await_volume(node, provisioner));
+            }
             if waiting.is_empty() && !trouble.is_due(self.triage.now) {
                 continue;
             }

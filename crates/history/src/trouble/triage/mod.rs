@@ -37,8 +37,8 @@ pub struct Triage {
     /// The Deployments behind ReplicaSets.
     owners: BTreeMap<Named, Subject>,
     workloads: BTreeMap<Named, Workload>,
-    /// Claims that wait, and whether somebody is to provide them now.
-    claims: Vec<(Subject, Trouble, Provision)>,
+    /// Claims that wait.
+    claims: Vec<(Subject, Trouble)>,
     /// Storage classes that provide nothing before a pod needs it.
     patient_classes: BTreeSet<String>,
     hooks: Vec<(Subject, BrokenHook)>,
@@ -54,15 +54,6 @@ pub struct Counts {
     pub pods: usize,
     /// Deployments, StatefulSets, DaemonSets and jobs.
     pub workloads: usize,
-}
-
-/// Who is to provide a claim's volume, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Provision {
-    /// As its class says.
-    ByClass,
-    /// A pod was given a node, for which the volume is to be made.
-    Selected,
 }
 
 impl Triage {
@@ -106,17 +97,20 @@ impl Triage {
                 }
             }
             "PersistentVolumeClaim" => {
-                let is_selected = object["metadata"]["annotations"]["volume.kubernetes.io/selected-node"].is_string();
-                let provision = if is_selected { Provision::Selected } else { Provision::ByClass };
                 if let Some(trouble) = troubles_of(object).into_iter().next() {
                     match trouble.kind {
-                        TroubleKind::ClaimPending => self.claims.push((subject, trouble, provision)),
+                        TroubleKind::ClaimPending => self.claims.push((subject, trouble)),
                         _ => self.others.push((subject, trouble)),
                     }
                 }
             }
             _ => self.others.extend(self.first_due(object).map(|trouble| (subject, trouble))),
         }
+    }
+
+    /// The storage classes that make no volume before a pod needs it.
+    pub fn patient_classes(&self) -> &BTreeSet<String> {
+        &self.patient_classes
     }
 
     /// Adds the webhooks of a configuration behind which nothing answers.
