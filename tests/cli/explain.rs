@@ -275,3 +275,32 @@ fn a_tree_of_groups_is_printed_from_the_top() {
     assert!(printed.contains("part of train, 1 of 2 groups fits, 2 wanted: it does not fit"), "{printed}");
     assert!(printed.contains("cannot be satisfied: 1 scheduled"), "{printed}");
 }
+
+#[test]
+fn what_was_written_after_the_last_refusal_is_evaluated() {
+    // Refused at r1430; then a storage class was made, node1 chosen at r1473, and a provisioner that never answers asked for the volume.
+    let page = recorded("k136-story", "pod/web/store-5");
+    assert!(page.starts_with("web/store-5 waits") && page.contains("  node1 alone of 4 nodes fits "), "{page}");
+    let since = "refused at r1430; since then: nominated to node1, claim data-store-5 waits for csi.example.com on node1";
+    assert!(page.contains(since), "{page}");
+    assert!(!page.contains("provide a PersistentVolume"), "{page}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-story/snapshot.db.zst");
+    let json = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ketcd"))
+            .arg("-f")
+            .arg(&file)
+            .args(["explain", "-o", "json"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let explained = json(&["pod/web/store-5"]);
+    let since = &explained["sinceRefusal"];
+    assert_eq!((&since["refusedRevision"], &since["nominatedNode"]), (&1430.into(), &"node1".into()));
+    assert_eq!(since["awaited"], serde_json::json!([{"claim": "data-store-5", "node": "node1", "waitsFor": "csi.example.com"}]));
+    assert_eq!(explained["attempt"]["outcome"], "Pending");
+    // Of a pod about which nothing was written since, the refusal is the answer.
+    let refused = json(&["pod/lab/train-3"]);
+    assert_eq!((&refused["attempt"]["outcome"], refused.get("sinceRefusal")), (&"Unschedulable".into(), None));
+}

@@ -2,6 +2,7 @@
 
 mod listed;
 mod pods;
+mod since;
 mod writer;
 
 use clap::Args;
@@ -17,7 +18,10 @@ use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, absence};
 
+use crate::render::explanation::SinceRefusal;
+
 use pods::Pods;
+use since::since_refusal;
 use writer::Writer;
 
 /// Explain why a pod runs on its node, or why it runs on none
@@ -83,7 +87,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
         let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
             if pods.wants(&attempt.pod.namespace, &attempt.pod.name) {
                 let explanation = replay.explain(attempt);
-                writer.write(&explanation, &[], replay)?;
+                writer.write(&explanation, &[], None, replay)?;
             } else {
                 replay.skip(&attempt);
             }
@@ -93,16 +97,26 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
         unreadable = replay.unreadable();
     } else {
         for (namespace, name) in pods.named() {
-            let (explanation, refusals, replay) =
+            let Explained { explanation, refusals, since, replay } =
                 one(&mut feed, session, &scheduler, (&depth, !args.no_remedies), (span.oldest, until), namespace, name).await?;
             writer.date(session, &explanation, &refusals).await?;
-            writer.write(&explanation, &refusals, &replay)?;
+            writer.write(&explanation, &refusals, since.as_ref(), &replay)?;
             unreadable += replay.unreadable();
             // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
             std::thread::spawn(|| drop(replay));
         }
     }
     writer.finish(unreadable, args.all)
+}
+
+/// A pod explained: its last attempt or, where something was written since that refused it, the one to come.
+struct Explained {
+    explanation: Explanation,
+    /// The refusals before it.
+    refusals: Vec<Attempt>,
+    /// What was written after the last refusal.
+    since: Option<SinceRefusal>,
+    replay: Replay,
 }
 
 /// Explains one pod: its last attempt, or the one to come, with the refusals before it.
@@ -114,18 +128,21 @@ async fn one(
     (oldest, until): (Revision, Revision),
     namespace: &str,
     name: &str,
-) -> Result<(Explanation, Vec<Attempt>, Replay)> {
+) -> Result<Explained> {
     let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
     let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
     let is_entered_midway = session.source.is_shared() && session.is_long().await?;
     let complete = session.is_complete_from(oldest) && !is_entered_midway;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
-    if let Some((begun, last, shown)) = attempts.pop() {
-        let refusals = attempts
-            .into_iter()
-            .map(|(_, attempt, _)| attempt)
-            .filter(|attempt| attempt.outcome == ketcd_scheduler::AttemptOutcome::Unschedulable)
-            .collect();
+    let is_refused = |attempt: &Attempt| attempt.outcome == ketcd_scheduler::AttemptOutcome::Unschedulable;
+    let since = match attempts.last() {
+        Some((_, last, shown)) if is_refused(last) => {
+            since_refusal(session, (namespace, name), (Revision(last.revision), *shown, until)).await?
+        }
+        _ => None,
+    };
+    if let Some((begun, last, shown)) = attempts.pop().filter(|_| since.is_none()) {
+        let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
         let revision = last.revision;
         let mut found = None;
         let each = |replay: &mut Replay, attempt: Attempt| {
@@ -144,9 +161,20 @@ async fn one(
             feed.seed(&mut replay, oldest, begun).await?;
             feed.walk(&mut replay, begun.after(), shown, each).await?;
         }
-        return found
-            .map(|found| (found, refusals, replay))
-            .ok_or_else(|| Error::new(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")));
+        let found = found.ok_or_else(|| Error::new(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
+        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !session.is_long().await?;
+        if is_refused(&found.attempt) && is_walked {
+            feed.walk(&mut replay, shown.after(), until, |replay, attempt| {
+                replay.skip(&attempt);
+                Ok(())
+            })
+            .await?;
+            if let Some(explanation) = fits_now(&mut replay, namespace, name, until) {
+                let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
+                return Ok(Explained { explanation, refusals, since: Some(since), replay });
+            }
+        }
+        return Ok(Explained { explanation: found, refusals, since: None, replay });
     }
     match is_entered_midway {
         true => feed.seed_state(&mut replay, until).await?,
@@ -161,5 +189,13 @@ async fn one(
         return Err(absence::no_pod(session, "explain", namespace, name).await?);
     };
     let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
-    Ok((explanation, Vec::new(), replay))
+    Ok(Explained { explanation, refusals: Vec::new(), since, replay })
+}
+
+/// The evaluation of a pod that still waits, on the state as it is, where a node fits now.
+fn fits_now(replay: &mut Replay, namespace: &str, name: &str, until: Revision) -> Option<Explanation> {
+    let pod = replay.state().pod(namespace, name).filter(|pod| pod.node_name.is_none())?.clone();
+    let explanation = replay.explain_waiting(&pod, until.0);
+    let judgement = &explanation.judgement;
+    (judgement.whole_pod.is_none() && judgement.nodes.iter().any(|node| node.fits())).then_some(explanation)
 }

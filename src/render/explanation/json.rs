@@ -12,6 +12,7 @@ use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, 
 use crate::render::contract::common::Time;
 
 use super::caveats::{assumptions, caveats, version_evidence};
+use super::since::SinceRefusal;
 
 mod devices;
 mod group;
@@ -64,6 +65,9 @@ pub struct Document<'a> {
     /// What keeps the pod from being tried or from being bound; absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     waits: Option<Waits<'a>>,
+    /// What was written about the pod after its last refusal: then it is evaluated as it is now; absent where nothing was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_refusal: Option<&'a SinceRefusal>,
     /// The nodes; with `--node`, that one.
     nodes: Vec<node::Node<'a>>,
     /// The smallest changes that would make the pod fit, the best first; empty for a pod that found a node.
@@ -181,7 +185,8 @@ pub enum Verdict {
     Unverifiable,
 }
 
-/// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none.
+/// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none; `since`: what was written after the
+/// last refusal.
 ///
 /// # Errors
 /// The stream's.
@@ -190,6 +195,7 @@ pub fn write_json(
     mode: FilterMode,
     time: Option<Dated>,
     only: Option<&str>,
+    since: Option<&SinceRefusal>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let attempt = &explanation.attempt;
@@ -219,6 +225,7 @@ pub fn write_json(
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),
             _ => waits(judgement),
         },
+        since_refusal: since,
         nodes: nodes.collect(),
         remedies: help::remedies(explanation),
         beyond_help: help::hopeless(explanation),

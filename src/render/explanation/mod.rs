@@ -10,9 +10,11 @@ pub mod json;
 mod node;
 mod refusals;
 mod scores;
+mod since;
 pub mod table;
 pub mod text;
 mod unverifiable;
 mod words;
 
 pub use caveats::version_evidence;
+pub use since::{Awaited, SinceRefusal};

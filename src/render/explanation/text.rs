@@ -11,6 +11,7 @@ use ketcd_scheduler::{Agreement, Attempt, AttemptOutcome, DecidedBy, Explanation
 use ketcd_store::Revision;
 
 use super::caveats::{assumptions, caveats, version_evidence};
+use super::since::SinceRefusal;
 use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
@@ -32,6 +33,8 @@ pub struct Shown<'a> {
     pub width: Option<usize>,
     /// Earlier refusals of the pod, oldest first.
     pub refusals: &'a [Attempt],
+    /// What was written about the waiting pod after its last refusal.
+    pub since: Option<&'a SinceRefusal>,
     /// One of many, whose [`Summary`] says at the end what is assumed of the scheduler.
     pub many: bool,
 }
@@ -55,6 +58,9 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide, width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
+    if let Some(since) = shown.since {
+        hanging("", &since.words(), 2, width, WARNING, out)?;
+    }
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
         node::write(explanation, node, width, out)?;
         help::remedies(explanation, true, width, out)?;

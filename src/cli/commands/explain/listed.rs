@@ -45,7 +45,7 @@ impl Decisions<'_, '_> {
             ListedDecision::Line(Line::new(explanation))
         } else {
             let mut document = Vec::new();
-            self.writer.document(explanation, replay, &mut document)?;
+            self.writer.document(explanation, None, replay, &mut document)?;
             ListedDecision::Document(document)
         };
         self.summary.assume(explanation);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::render::explanation::{json, text};
+use crate::render::explanation::{SinceRefusal, json, text};
 use ketcd_history::clock::Clock;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, Replay};
 use ketcd_store::Revision;
@@ -55,7 +55,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    pub(super) fn write(&mut self, explanation: &Explanation, refusals: &[Attempt], replay: &Replay) -> Result<()> {
+    pub(super) fn write(
+        &mut self,
+        explanation: &Explanation,
+        refusals: &[Attempt],
+        since: Option<&SinceRefusal>,
+        replay: &Replay,
+    ) -> Result<()> {
         let wanted = self.args.node.as_deref().filter(|_| !self.args.all);
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
@@ -65,14 +71,14 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(&self.clock), text::Shown { refusals, ..self.shown() }, self.out)?;
+            text::write(explanation, Some(&self.clock), text::Shown { refusals, since, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
         }
         self.separate()?;
         let mut document = Vec::new();
-        self.document(explanation, replay, &mut document)?;
+        self.document(explanation, since, replay, &mut document)?;
         self.out.write_all(&document)?;
         self.count(explanation);
         if self.format == Format::Ndjson {
@@ -103,10 +109,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes an explanation as JSON.
-    pub(super) fn document(&self, explanation: &Explanation, replay: &Replay, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn document(
+        &self,
+        explanation: &Explanation,
+        since: Option<&SinceRefusal>,
+        replay: &Replay,
+        out: &mut dyn Write,
+    ) -> Result<()> {
         let (profile, _) = replay.scheduler().profile_for(&explanation.attempt.pod);
         let time = self.clock.date(Revision(explanation.attempt.revision));
-        Ok(json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), out)?)
+        Ok(json::write_json(explanation, profile.filter_mode, time, self.args.node.as_deref(), since, out)?)
     }
 
     pub(super) fn count(&mut self, explanation: &Explanation) {
@@ -125,7 +137,7 @@ impl<'a> Writer<'a> {
 
     pub(super) fn shown(&self) -> text::Shown<'a> {
         let (wide, node, width) = (self.format == Format::Wide, self.args.node.as_deref(), self.out.width());
-        text::Shown { wide, node, width, refusals: &[], many: self.many() }
+        text::Shown { wide, node, width, refusals: &[], since: None, many: self.many() }
     }
 
     pub(super) fn many(&self) -> bool {
