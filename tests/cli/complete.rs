@@ -142,3 +142,93 @@ fn pipes_are_left_alone() {
     }
     assert!(begin.elapsed() < Duration::from_millis(1400), "nobody writes into a pipe while a word is typed: {:?}", begin.elapsed());
 }
+
+/// Names that a shell would run, expand or take for something else.
+const HOSTILE: &[&str] = &[
+    "x$(touch RAN)",
+    "x`touch RAN`",
+    "x;touch RAN",
+    "x|touch RAN",
+    "x&touch RAN",
+    "x>RAN",
+    "x\ntouch RAN",
+    "x\u{b}touch",
+    "x'y",
+    "x\"y",
+    "x\\y",
+    "x!y",
+    "x*",
+    "x?",
+    "x[y]",
+    "{x,y}",
+    "~root",
+    "-rf",
+    "--kubeconfig=x",
+    "=ls",
+    "#x",
+    "x y",
+    "x\ty",
+    "x\u{1b}[31m",
+    "x\u{202e}y",
+    "%1",
+    "$HOME",
+];
+
+/// Whatever names a cluster and a directory have, no shell is offered a word that it would not take for itself.
+#[test]
+fn only_plain_words_are_offered() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = |api_version: &str, kind: &str, namespace: Option<&str>, name: &str| {
+        let mut object = serde_json::json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "uid": name}});
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        object
+    };
+    let mut objects = vec![object("v1", "Namespace", None, "lab"), object("v1", "ConfigMap", Some("lab"), "plain-one")];
+    for name in HOSTILE {
+        objects.push(object("v1", "Namespace", None, name));
+        objects.push(object("v1", "ConfigMap", Some("lab"), name));
+        objects.push(object("v1", "ConfigMap", Some(name), "plain-two"));
+        let mut definition = object("apiextensions.k8s.io/v1", "CustomResourceDefinition", None, &format!("{name}.example.com"));
+        definition["spec"] = serde_json::json!({"group": "example.com", "scope": "Namespaced", "versions": [{"name": "v1", "served": true, "storage": true}],
+            "names": {"plural": name, "singular": name, "kind": "Evil", "shortNames": [name]}});
+        objects.push(definition);
+        let _ = fs::write(folder.path().join(name), "");
+    }
+    let lines: Vec<String> = objects.iter().map(ToString::to_string).collect();
+    fs::write(folder.path().join("objects.json"), lines.join("\n")).unwrap();
+    let is_plain = |word: &str| !word.starts_with('-') && word.chars().all(|c| c.is_ascii_alphanumeric() || "._:@/-".contains(c));
+    for (words, wanted) in [
+        (&["get", "cm", "-n", "lab", ""][..], "plain-one"),
+        (&["get", "cm/lab/"], "cm/lab/plain-one"),
+        (&["get", "cm/"], "cm/lab/plain-one"),
+        (&["get", "-n", ""], "lab"),
+        (&["get", ""], "configmaps"),
+        (&["history", ""], "configmaps"),
+        (&["diff", ""], "objects.json"),
+        (&["decode", ""], "objects.json"),
+        (&["--encryption-config", ""], "objects.json"),
+    ] {
+        for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+            let words = [&["-f", "objects.json"][..], words].concat();
+            let mut command = ketcd();
+            command.current_dir(folder.path()).env("COMPLETE", shell);
+            if ["bash", "zsh", "elvish"].contains(&shell) {
+                command.env("_CLAP_COMPLETE_INDEX", words.len().to_string()).env("_CLAP_IFS", "\n");
+            }
+            let output = command.args(["--", "ketcd"]).args(&words).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let value = |line: &str| match shell {
+                "zsh" => line.replace("\\:", "\0").split(':').next().unwrap().replace('\0', ":"),
+                _ => line.split('\t').next().unwrap().to_owned(),
+            };
+            let offered: Vec<String> = text.lines().map(value).collect();
+            assert!(offered.contains(&wanted.to_owned()), "{shell} {words:?}: {offered:?}");
+            // Flags are ketcd's own.
+            let from_data: Vec<&String> = offered.iter().filter(|word| !(word.starts_with("-") && text.contains("--file"))).collect();
+            assert!(from_data.iter().all(|word| is_plain(word)), "{shell} {words:?}: {from_data:?}");
+            assert!(!offered.iter().any(|word| HOSTILE.contains(&word.as_str())), "{shell} {words:?}: {offered:?}");
+        }
+    }
+}

@@ -143,3 +143,82 @@ fn in_fish() {
     assert_eq!(offered("ketcd -f snapshot.db history pod/lab/ubu"), ["pod/lab/ubuntu"]);
     assert_eq!(offered("ketcd -f snapsh"), ["snapshot.db"]);
 }
+
+/// Names that a shell runs, each behind a letter of its own, so that it is the only candidate; what runs leaves the file RAN.
+const HOSTILE: &[&str] = &[
+    "a$(touch RAN)",
+    "b`touch RAN`",
+    "c;touch RAN;",
+    "d|touch RAN",
+    "e&touch RAN&",
+    "q\ntouch RAN\n",
+    "g>RAN",
+    "h$(touch${IFS}RAN)",
+    "i' ;touch RAN;'",
+    "j\\$(touch RAN)",
+    "w${x:=$(touch RAN)}",
+    "l\u{b}$(touch RAN)",
+];
+
+/// A folder whose cluster and files have hostile names; `plain` is completed there.
+fn hostile_folder() -> TempDir {
+    let folder = folder();
+    let role = |name: &str| {
+        let role = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"namespace":"lab","name":NAME},"rules":[]}"#;
+        role.replace("NAME", &serde_json::Value::from(name).to_string())
+    };
+    let roles: Vec<String> = HOSTILE.iter().chain(&["plain"]).map(|name| role(name)).collect();
+    fs::write(folder.path().join("roles.json"), roles.join("\n")).unwrap();
+    for name in HOSTILE {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    folder
+}
+
+/// Completes hostile names and runs what then stands on the line.
+#[track_caller]
+fn runs_nothing(shell: &mut Shell, folder: &Path) {
+    shell.types("ketcd -f roles.json get role/lab/pla\t", "plain");
+    shell.types("-o name\n", "role.rbac.authorization.k8s.io/plain");
+    for name in HOSTILE {
+        let begun = &name[..1];
+        for line in [
+            format!("ketcd -f roles.json get role/lab/{begun}\t"),
+            format!("ketcd -f roles.json get -n lab role {begun}\t"),
+            format!("ketcd -f {begun}\t"),
+        ] {
+            shell.types(&format!("{line}\necho do''ne\n"), "done");
+            assert!(!folder.join("RAN").exists(), "{line:?} ran something: {:?}", shell.shown);
+        }
+    }
+}
+
+#[test]
+fn hostile_names_run_nothing_in_bash() {
+    let folder = hostile_folder();
+    let mut shell = Shell::start("bash", &["--norc", "--noprofile", "-i"], folder.path());
+    shell.types("bind 'set enable-bracketed-paste off'; source <(ketcd completion bash); echo rea''dy\n", "ready");
+    runs_nothing(&mut shell, folder.path());
+}
+
+#[test]
+fn hostile_names_run_nothing_in_zsh() {
+    let folder = hostile_folder();
+    let mut shell = Shell::start("zsh", &["-f", "-i"], folder.path());
+    shell.types("autoload -U compinit; compinit -u -D; source <(ketcd completion zsh); echo rea''dy\n", "ready");
+    runs_nothing(&mut shell, folder.path());
+}
+
+#[test]
+fn hostile_names_run_nothing_in_fish() {
+    let folder = hostile_folder();
+    for name in HOSTILE {
+        let script = format!(
+            "source ketcd.fish; for line in (complete -C 'ketcd -f roles.json get role/lab/{0}') (complete -C 'ketcd -f {0}'); eval \"echo $line\"; end",
+            &name[..1]
+        );
+        let output = command("fish", folder.path()).args(["--no-config", "-c", &script]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{name:?}");
+    }
+    assert!(!folder.path().join("RAN").exists());
+}

@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::env::Shells;
+use clap_complete::env::EnvCompleter;
 
+use crate::cli::complete::SHELLS;
 use crate::cli::output::Output;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
@@ -26,9 +27,8 @@ pub(crate) struct CompletionArgs {
 
 /// Prints the script.
 pub(super) fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
-    let shells = Shells::builtins();
-    let Some(shell) = shells.completer(&args.shell) else {
-        let names: Vec<&str> = shells.names().collect();
+    let Some(shell) = SHELLS.completer(&args.shell) else {
+        let names: Vec<&str> = SHELLS.iter().map(EnvCompleter::name).collect();
         return Err(Error::new(format!("no completion for the shell {:?}", args.shell)).hint(format!("use one of {}", names.join(", "))));
     };
     let mut script = Vec::new();

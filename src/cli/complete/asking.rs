@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 
+use super::shells::is_plain_name;
 use crate::cli::args::GlobalArgs;
 use crate::cli::commands::block_on;
 use crate::cli::session::Session;
@@ -34,9 +35,9 @@ impl Deadline {
 pub(super) struct Found(Arc<Mutex<BTreeSet<String>>>);
 
 impl Found {
-    /// Adds words.
+    /// Adds words; those that a shell might not take for themselves are left out.
     pub(super) fn extend(&self, words: impl IntoIterator<Item = String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(words);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(words.into_iter().filter(|word| is_plain_name(word)));
     }
 
     fn take(&self) -> BTreeSet<String> {
@@ -53,7 +54,9 @@ impl Found {
             let (below, _) = address.key(prefix);
             let mut entries = session.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries;
             while let Some(entry) = entries.try_next().await? {
-                self.extend(entry.key.strip_prefix(below.as_bytes()).map(|name| format!("{before}{}", String::from_utf8_lossy(name))));
+                // The name itself must not begin as a flag does, whatever stands before it.
+                let name = entry.key.strip_prefix(below.as_bytes()).and_then(|name| std::str::from_utf8(name).ok());
+                self.extend(name.filter(|name| is_plain_name(name)).map(|name| format!("{before}{name}")));
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Completion as one types: what each word of the command line can be.
 
 mod asking;
+mod shells;
 mod words;
 
 use std::collections::BTreeSet;
@@ -15,9 +16,11 @@ use ketcd_kube::Kinds;
 use ketcd_scheduler::registry;
 use words::Words;
 
+pub(super) use shells::SHELLS;
+
 /// Answers the shell and ends, if a shell's completion script asks (the variable COMPLETE is set).
 pub(super) fn answer(command: fn() -> Command) {
-    CompleteEnv::with_factory(command).complete();
+    CompleteEnv::with_factory(command).shells(SHELLS).complete();
 }
 
 /// Completes kinds, after `kind/` the objects of that kind, and after a kind as a word of its own the names of its objects. `command`
