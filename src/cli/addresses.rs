@@ -3,6 +3,7 @@
 use super::rights::unless_denied;
 use super::session::Session;
 use super::{Error, Result};
+use crate::render::command_line::CommandLine;
 use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
 use ketcd_store::{KeyRange, Want};
 
@@ -38,6 +39,8 @@ impl Session {
                     kinds.push(unlisted);
                     Address::parse(word, &kinds, &scope).map_err(Error::from)
                 }
+                // A key that begins with no slash, of something else than Kubernetes.
+                None if word.contains('/') && self.has_key(word).await? => Ok(vec![Address::Key(word.to_owned())]),
                 None => {
                     Err(self.undefined(&kind).unwrap_or_else(|| AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()))
                 }
@@ -46,15 +49,22 @@ impl Session {
         }
     }
 
+    /// Whether a key, to the letter, is there.
+    async fn has_key(&self, key: &str) -> Result<bool> {
+        let first = self.source.first(KeyRange::key(key), self.at, Want::Keys, 1).await;
+        Ok(unless_denied(first)?.is_some_and(|found| !found.is_empty()))
+    }
+
     /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
     pub(super) fn scope(&self) -> Scope {
         if self.args.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
     }
 
-    /// `plural.group` whose definition is gone while its objects are still there.
+    /// A resource, `plural.group` or its plural alone, that has objects and no definition.
     async fn unlisted(&self, word: &str) -> Result<Option<Kind>> {
         let Some((plural, group)) = word.split_once('.').filter(|(plural, group)| !plural.is_empty() && group.contains('.')) else {
-            return Ok(None);
+            let mut called = self.unlisted_kinds(self.at).await?.into_iter().filter(|kind| kind.plural == word);
+            return Ok(called.next().filter(|_| called.next().is_none()));
         };
         let below = format!("{}/{group}/{plural}/", self.prefix().await?);
         let first = self.source.first(KeyRange::prefix(below.as_str()), self.at, Want::Keys, 1).await;
@@ -67,7 +77,13 @@ impl Session {
 
 impl From<AddressError> for Error {
     fn from(error: AddressError) -> Self {
-        Self::new(error.to_string()).hint(error.hint())
+        let hint = match &error {
+            AddressError::Kind(UnknownKind::Unknown { nearest, .. }) if nearest.is_empty() => {
+                format!("the kinds that there are: {}", CommandLine::ketcd("ls"))
+            }
+            other => other.hint(),
+        };
+        Self::new(error.to_string()).hint(hint)
     }
 }
 

@@ -18,6 +18,9 @@ impl Session {
         let (prefix, mut kinds) = (self.prefix().await?, self.kinds().await?.clone());
         self.add_defined_at(at, &mut kinds).await?;
         self.note_undefined();
+        for kind in self.unlisted_kinds(at).await? {
+            kinds.push(kind);
+        }
         let stored = kinds.iter().filter(|kind| kind.is_stored());
         let mut ranges: Vec<KeyRange> =
             stored.filter(|kind| kind.namespaced).map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).collect();

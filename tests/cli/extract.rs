@@ -331,3 +331,188 @@ fn secrets_stay_masked_in_what_would_change() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("(secrets)") && !String::from_utf8_lossy(&output.stdout).contains("hunter"), "{said}");
 }
+
+/// What a snapshot says reaches kubectl as names in the form of DNS behind `--`, and as paths made of such names; the rest is said and not asked for.
+#[test]
+fn a_snapshot_chooses_no_flag_and_no_path_of_kubectl() {
+    let folder = tempfile::tempdir().unwrap();
+    let definition = |group: &str, plural: &str, kind: &str| {
+        json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": format!("{}.{group}", kind.to_lowercase())},
+            "spec": {"group": group, "scope": "Namespaced", "names": {"plural": plural, "kind": kind}, "versions": [{"name": "v1", "served": true, "storage": true}]}})
+    };
+    let mut objects = vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab"}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "plain", "namespace": "lab"}}),
+        definition("lab.example.com", "things", "Thing"),
+    ];
+    let plurals = ["--filename=http://127.0.0.1:1/beacon?", "a,secrets", "secrets/x", "-o", "../x", "a b"];
+    for (place, plural) in plurals.iter().enumerate() {
+        objects.push(definition(&format!("g{place}.example.com"), plural, &format!("Evil{place}")));
+    }
+    std::fs::write(folder.path().join("objects.json"), objects.iter().map(|object| object.to_string() + "\n").collect::<String>()).unwrap();
+    // Objects whose own words differ from their keys' are only in a database; here a list of them is what one would hold.
+    let versions = [
+        "../api/v1/namespaces/kube-system/services/http:evil:80/proxy/shutdown?x=/v1",
+        "v1/../..",
+        "--raw/v1",
+        "a/b/c",
+        "V1",
+        "lab.example.com/v1",
+    ];
+    let mut things: Vec<Value> = plurals
+        .iter()
+        .enumerate()
+        .map(|(place, _)| json!({"apiVersion": format!("g{place}.example.com/v1"), "kind": format!("Evil{place}"), "metadata": {"name": "x", "namespace": "lab"}}))
+        .collect();
+    things.extend(versions.iter().enumerate().map(
+        |(place, version)| json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": format!("t{place}"), "namespace": "lab"}}),
+    ));
+    things.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "--all-namespaces=false"}}));
+    let mut database = crate::written::Written::default();
+    objects.iter().chain(&things).enumerate().for_each(|(place, object)| database.put(&key_of(object, place), object));
+    std::fs::write(folder.path().join("hostile.db"), database.finish()).unwrap();
+
+    let kubectl = folder.path().join("kubectl");
+    let served: Vec<Value> = (0..plurals.len())
+        .map(|place| json!({"name": "things", "kind": format!("Evil{place}")}))
+        .chain([
+            json!({"name": "things", "kind": "Thing"}),
+            json!({"name": "configmaps", "kind": "ConfigMap"}),
+            json!({"name": "namespaces", "kind": "Namespace"}),
+        ])
+        .collect();
+    let list = json!({"items": [], "resources": served});
+    std::fs::write(
+        &kubectl,
+        format!(
+            "#!/bin/sh\nfor word in \"$@\"; do printf '%s\\037' \"$word\" >> \"$LOG\"; done\nprintf '\\n' >> \"$LOG\"\necho '{list}'\n"
+        ),
+    )
+    .unwrap();
+    std::fs::set_permissions(&kubectl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::write(folder.path().join("config"), r#"{"apiVersion":"v1","kind":"Config","clusters":[]}"#).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut command = ketcd();
+    command.current_dir(folder.path()).env("PATH", path).env("LOG", folder.path().join("log"));
+    let output = command.args(["-f", "hostile.db", "extract", "-A", "--all", "--against", "config", "-o", "json"]).output().unwrap();
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), "{output:?}");
+
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let is_dns = |text: &str| {
+        !text.is_empty()
+            && text.split('.').all(|label| {
+                label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+                    && !label.is_empty()
+                    && !label.starts_with('-')
+                    && !label.ends_with('-')
+            })
+    };
+    let mut asked = 0;
+    for line in log.lines() {
+        let words: Vec<&str> = line.split_terminator('\u{1f}').collect();
+        assert_eq!(&words[..2], ["--kubeconfig=config", "get"], "{line:?}");
+        match &words[2..] {
+            [raw] => {
+                let parts = raw.strip_prefix("--raw=/").unwrap_or_else(|| panic!("{line:?}")).split('/');
+                assert!(parts.clone().all(is_dns) && (2..=3).contains(&parts.count()), "{line:?}");
+            }
+            [place, "--output=json", "--chunk-size=500", "--", resource] => {
+                assert!(*place == "--all-namespaces" || place.strip_prefix("--namespace=").is_some_and(is_dns), "{line:?}");
+                assert!(is_dns(resource), "{line:?}");
+                asked += 1;
+            }
+            _ => panic!("{line:?}"),
+        }
+    }
+    assert!(asked > 3 && log.contains("things.v1.lab.example.com"), "{log}");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    for wanted in ["shutdown?x=", "beacon?", "a,secrets", "--all-namespaces=false"] {
+        assert!(notes.contains(wanted), "{wanted} is not said in {notes}");
+    }
+}
+
+/// The key of an object as a database may have it, whatever the object says of itself.
+fn key_of(object: &Value, place: usize) -> String {
+    let metadata = &object["metadata"];
+    let (name, namespace) = (metadata["name"].as_str().unwrap(), metadata["namespace"].as_str().unwrap_or_default());
+    match object["kind"].as_str().unwrap() {
+        "Namespace" => format!("/registry/namespaces/{name}"),
+        "ConfigMap" => format!("/registry/configmaps/{namespace}/{name}"),
+        "CustomResourceDefinition" => format!("/registry/apiextensions.k8s.io/customresourcedefinitions/{name}"),
+        _ => format!("/registry/lab.example.com/things/{namespace}/{name}{place}"),
+    }
+}
+
+/// API servers of 1.20 mark their own flow control by no annotation; what somebody changed or added is somebody's.
+#[test]
+fn flow_control_of_api_servers_stays_there() {
+    let (manifests, said) = extract("k120-story", &["-A", "--all"]);
+    let is_flow_control = |manifest: &&Value| ["FlowSchema", "PriorityLevelConfiguration"].iter().any(|kind| manifest["kind"] == *kind);
+    let left: Vec<String> = manifests.iter().filter(is_flow_control).map(name_of).collect();
+    assert!(left.is_empty() && said.contains("(server-objects)"), "{left:?} {said}");
+
+    let flow = |kind: &str, name: &str, generation: i64, annotation: Option<&str>| {
+        let mut object = json!({"apiVersion": "flowcontrol.apiserver.k8s.io/v1beta1", "kind": kind, "metadata": {"name": name, "generation": generation}, "spec": {}});
+        if let Some(value) = annotation {
+            object["metadata"]["annotations"] = json!({"apf.kubernetes.io/autoupdate-spec": value});
+        }
+        object.to_string()
+    };
+    let objects = [
+        flow("FlowSchema", "exempt", 1, None),
+        flow("FlowSchema", "service-accounts", 2, None),
+        flow("FlowSchema", "probes", 3, Some("true")),
+        flow("FlowSchema", "catch-all", 1, Some("false")),
+        flow("FlowSchema", "mine", 1, None),
+        flow("PriorityLevelConfiguration", "workload-low", 1, None),
+        flow("PriorityLevelConfiguration", "mine", 1, None),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("objects.json"), objects.join("\n")).unwrap();
+    let output =
+        ketcd().current_dir(folder.path()).args(["-f", "objects.json", "extract", "-A", "--all", "-o", "ndjson"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut kept: Vec<String> = text.lines().map(|line| name_of(&serde_json::from_str(line).unwrap())).collect();
+    kept.sort();
+    assert_eq!(kept, ["FlowSchema/catch-all", "FlowSchema/mine", "FlowSchema/service-accounts", "PriorityLevelConfiguration/mine"]);
+}
+
+/// Custom resources whose definition is not there: an aggregated API server's own, or those of a definition that was deleted.
+#[test]
+fn a_namespace_has_custom_resources_without_definitions_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let thing = |kind: &str, name: &str, namespace: Option<&str>| {
+        let mut object = json!({"apiVersion": "lab.example.com/v1", "kind": kind, "metadata": {"name": name}});
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = namespace.into();
+        }
+        object
+    };
+    let mut database = crate::written::Written::default();
+    database.put("/registry/lab.example.com/foos/test/one", &thing("Foo", "one", Some("test")));
+    database.put("/registry/lab.example.com/foos/test/two", &thing("Foo", "two", Some("test")));
+    database.put("/registry/lab.example.com/foos/other/three", &thing("Foo", "three", Some("other")));
+    database.put("/registry/lab.example.com/bars/wide", &thing("Bar", "wide", None));
+    database.put("/registry/zed.example.com/zeds/test/four", &thing("Zed", "four", Some("test")));
+    std::fs::write(folder.path().join("things.db"), database.finish()).unwrap();
+    let run =
+        |arguments: &str| ketcd().current_dir(folder.path()).args(["-f", "things.db"]).args(arguments.split_whitespace()).output().unwrap();
+    let names = |arguments: &str| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", crate::ketcd::all(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut names: Vec<String> = text.lines().map(|line| name_of(&serde_json::from_str(line).unwrap())).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("extract -A --all -o ndjson"), ["Bar/wide", "Foo/other/three", "Foo/test/one", "Foo/test/two", "Zed/test/four"]);
+    assert_eq!(names("extract -n test --all -o ndjson"), ["Foo/test/one", "Foo/test/two", "Zed/test/four"]);
+    assert_eq!(names("extract ns/test -o ndjson"), ["Foo/test/one", "Foo/test/two", "Zed/test/four"]);
+    assert_eq!(names("get foos -n test -o ndjson"), ["Foo/test/one", "Foo/test/two"]);
+    assert_eq!(names("get foos/other/three -o ndjson"), ["Foo/other/three"]);
+    assert_eq!(names("get foos.lab.example.com one -n test -o ndjson"), ["Foo/test/one"]);
+    // Nothing at all is in no namespace.
+    let output = run("--prefix /nowhere extract -A --all");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && said.contains("no object is stored under /nowhere/") && !said.contains("default"), "{said}");
+}

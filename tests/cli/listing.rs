@@ -333,3 +333,24 @@ fn a_cell_of_70_000_characters_is_shown_whole() {
     let shown = text(&output.stdout);
     assert!(shown.lines().any(|line| line.len() > 65_535));
 }
+
+/// An etcd holds keys of others than Kubernetes: they are listed and shown, whether they begin with a slash or not.
+#[test]
+fn keys_that_are_not_kubernetes_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut database = crate::written::Written::default();
+    for key in ["by-dev/meta/session/id", "by-dev/meta/ddl", "/player/info/6ls"] {
+        database.put(key, &serde_json::json!({"address": key}));
+    }
+    std::fs::write(folder.path().join("other.db"), database.finish()).unwrap();
+    let run = |arguments: &str| {
+        let output =
+            crate::ketcd::ketcd().current_dir(folder.path()).args(["-f", "other.db"]).args(arguments.split_whitespace()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", crate::ketcd::all(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = run("ls by-dev/");
+    assert!(listed.contains("by-dev/meta/session/id") && listed.contains("by-dev/meta/ddl") && !listed.contains("player"), "{listed}");
+    assert!(run("get by-dev/meta/ddl -o json").contains("\"address\": \"by-dev/meta/ddl\""));
+    assert!(run("get /player/info/6ls").contains("/player/info/6ls"));
+}

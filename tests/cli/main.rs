@@ -30,6 +30,7 @@ mod namespace;
 #[path = "../support/object_key.rs"]
 mod object_key;
 mod objects;
+mod pasted;
 #[path = "../support/pty.rs"]
 mod pty;
 mod report_file;
@@ -44,3 +45,4 @@ mod unpack;
 mod unreadable;
 mod untrue_server;
 mod usage;
+mod written;

@@ -56,12 +56,17 @@ impl AddressError {
 }
 
 impl Address {
-    /// Reads one argument: a raw key, `kind/name`, `kind/namespace/name`, or kinds and categories joined by commas.
+    /// Reads one argument: a raw key (one without a slash at its beginning has one at its end), `kind/name`, `kind/namespace/name`, or kinds and categories joined by commas.
     ///
     /// # Errors
     /// A kind is unknown or ambiguous, or the parts do not fit the kind's scope.
     pub fn parse(text: &str, kinds: &Kinds, scope: &Scope) -> Result<Vec<Self>, AddressError> {
         if text.starts_with('/') || text == "compact_rev_key" {
+            return Ok(vec![Self::Key(text.to_owned())]);
+        }
+        // Keys below a folder that no kind is called after: etcd holds them for others too.
+        let folder = text.strip_suffix('/').map(|folder| folder.split('/').next().unwrap_or_default());
+        if folder.is_some_and(|first| !first.is_empty() && kinds.find(first).is_err()) {
             return Ok(vec![Self::Key(text.to_owned())]);
         }
         let shape = |problem: &str| AddressError::Shape { address: text.to_owned(), problem: problem.to_owned() };
@@ -152,6 +157,7 @@ mod tests {
         check("node/n1", Scope::All, "/registry/minions/n1");
         check("no,ns", scope(), "/registry/minions/ /registry/namespaces/");
         check("/registry/pods/shop/web-0", scope(), "/registry/pods/shop/web-0");
+        check("by-dev/meta/", scope(), "by-dev/meta/");
     }
 
     #[test]
@@ -160,6 +166,7 @@ mod tests {
         check("node/a/n1", scope(), "\"node/a/n1\" is no address: nodes live in no namespace; write kind/");
         check("pod/web-0", Scope::All, "\"pod/web-0\" is no address: web-0 could be in any namespace, and -A names none; write");
         check("pod//web-0", scope(), "\"pod//web-0\" is no address: a part of it is empty; write");
+        check("pods/", scope(), "\"pods/\" is no address: a part of it is empty; write");
         check("pod/a/b/c", scope(), "\"pod/a/b/c\" is no address: it has more than three parts; write");
         check("pood/a", scope(), "no kind is called \"pood\"; did you mean pods?");
     }

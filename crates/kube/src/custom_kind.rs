@@ -39,7 +39,7 @@ impl Kind {
     pub fn unlisted(group: &str, plural: &str, namespaced: bool) -> Self {
         let plural = Cow::<'static, str>::from(plural.to_owned());
         Self {
-            path: format!("{group}/{plural}").into(),
+            path: if group.is_empty() { plural.clone() } else { format!("{group}/{plural}").into() },
             group: group.to_owned().into(),
             other_groups: Vec::new(),
             version: Cow::Borrowed(""),

@@ -1,6 +1,7 @@
 //! Keys and values of labels, checked in upstream's words: `apimachinery/pkg/util/validation` IsQualifiedName and IsValidLabelValue, since
 //! 1.35 `apimachinery/pkg/api/validate/content` IsLabelKey and IsLabelValue.
 
+use crate::dns_name::is_subdomain;
 use crate::release::Release;
 
 const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character \
@@ -87,16 +88,6 @@ fn is_name(text: &str) -> bool {
     let ends = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ends(text.as_bytes().first()) && ends(text.as_bytes().last()) && text.bytes().all(inner)
-}
-
-fn is_subdomain(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    text.split('.').all(|label| {
-        let bytes = label.as_bytes();
-        bytes.first().is_some_and(|byte| plain(*byte))
-            && bytes.last().is_some_and(|byte| plain(*byte))
-            && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
-    })
 }
 
 #[cfg(test)]

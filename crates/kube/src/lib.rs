@@ -11,6 +11,7 @@ mod borrowed;
 mod custom_kind;
 mod custom_schemas;
 mod decoder;
+mod dns_name;
 mod encoder;
 pub mod encryption;
 mod field_selector;
@@ -41,6 +42,7 @@ pub use custom_schemas::CustomSchemas;
 #[doc(hidden)]
 pub use decoder::counted::decodes;
 pub use decoder::{Apart, COMPACT_REV_KEY, Decoder, Excerpt, Shown, ShownValue, StoredVersion};
+pub use dns_name::{is_dns_label, is_dns_subdomain};
 pub use encoder::{ENVELOPE_TAIL, EncodeError, Encoder, append_watch_event, encode, envelope_head};
 pub use field_selector::FieldSelector;
 pub use field_set::FieldSet;

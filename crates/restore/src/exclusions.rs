@@ -212,7 +212,10 @@ fn is_of_api_server(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match (group(object), object["kind"].as_str().unwrap_or_default()) {
         ("rbac.authorization.k8s.io", _) => metadata["labels"]["kubernetes.io/bootstrapping"] == "rbac-defaults",
-        ("flowcontrol.apiserver.k8s.io", _) => metadata["annotations"]["apf.kubernetes.io/autoupdate-spec"] == "true",
+        ("flowcontrol.apiserver.k8s.io", _) => match metadata["annotations"]["apf.kubernetes.io/autoupdate-spec"].as_str() {
+            Some(is_updated) => is_updated == "true",
+            None => is_first_flow_control(object),
+        },
         ("apiregistration.k8s.io", "APIService") => !metadata["labels"]["kube-aggregator.kubernetes.io/automanaged"].is_null(),
         ("networking.k8s.io", "IPAddress") => true,
         ("networking.k8s.io", "ServiceCIDR") => metadata["name"] == "kubernetes",
@@ -222,4 +225,32 @@ fn is_of_api_server(object: &Value) -> bool {
         ("", "ComponentStatus") => true,
         _ => false,
     }
+}
+
+/// Whether an object is the flow control that API servers of 1.18 to 1.21 make and mark by no annotation, as they made it: named in apiserver's
+/// pkg/apis/flowcontrol/bootstrap/default.go (v1.18, v1.20), and its spec never changed.
+fn is_first_flow_control(object: &Value) -> bool {
+    const FLOW_SCHEMAS: &[&str] = &[
+        "catch-all",
+        "exempt",
+        "global-default",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kube-system-service-accounts",
+        "probes",
+        "service-accounts",
+        "system-leader-election",
+        "system-nodes",
+        "workload-leader-election",
+    ];
+    const PRIORITY_LEVELS: &[&str] =
+        &["catch-all", "exempt", "global-default", "leader-election", "system", "workload-high", "workload-low"];
+    let names = match object["kind"].as_str() {
+        Some("FlowSchema") => FLOW_SCHEMAS,
+        Some("PriorityLevelConfiguration") => PRIORITY_LEVELS,
+        _ => return false,
+    };
+    let metadata = &object["metadata"];
+    metadata["name"].as_str().is_some_and(|name| names.contains(&name))
+        && metadata["generation"].as_i64().is_none_or(|generation| generation <= 1)
 }

@@ -17,6 +17,7 @@ use crate::cli::rights::DEFINITIONS;
 use crate::cli::session::Session;
 use crate::cli::stored::StoredObject;
 use crate::cli::{Error, Result};
+use crate::render::command_line::CommandLine;
 use crate::render::extraction::LeftOut;
 
 /// What is asked for.
@@ -147,8 +148,12 @@ impl Gathering<'_> {
             self.namespace(session.namespace()).await?
         };
         if found == 0 {
+            if session.args.all_namespaces {
+                let problem = format!("no object is stored under {}/", session.prefix().await?);
+                return Err(Error::new(problem).hint(format!("what is there: {}", CommandLine::ketcd("ls"))).nothing());
+            }
             return Err(Error::new(format!("nothing found in namespace {:?}", session.namespace()))
-                .hint("ketcd ls namespaces lists the namespaces")
+                .hint(format!("the namespaces that there are: {}", CommandLine::ketcd("ls namespaces")))
                 .nothing());
         }
         Ok(())

@@ -9,7 +9,8 @@ use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use crate::render::table::{Decoration, Labels, Table, View};
-use ketcd_kube::{Kind, ObjectPath};
+use ketcd_kube::{Kind, Object, ObjectPath};
+use serde_json::json;
 
 pub(super) struct Tables {
     view: View,
@@ -41,13 +42,26 @@ impl Section {
 /// Adds the row of an object, or of what cannot be decoded.
 fn push(table: &mut Table, item: Item<'_>) {
     match item.body {
-        Body::Object(object) => table.push(&object),
+        Body::Object(object) => table.push(&named(object, item.key, &item.entry.key)),
         Body::Opaque(opaque) => {
             let key = String::from_utf8_lossy(&item.entry.key);
             table.push_opaque(item.key.and_then(|key| key.namespace), item.key.map_or(&key, |key| key.name), &opaque.reason);
         }
         Body::None | Body::Text(_) => {}
     }
+}
+
+/// The object; one that does not say its name, as JSON that is none of Kubernetes', gets the one that its key says.
+fn named(object: Object, path: Option<ObjectPath<'_>>, key: &[u8]) -> Object {
+    if object["metadata"]["name"].as_str().is_some_and(|name| !name.is_empty()) {
+        return object;
+    }
+    let name = path.map_or_else(|| String::from_utf8_lossy(key).into_owned(), |path| path.name.to_owned());
+    let mut value = object.into_value();
+    if let Some(metadata) = value.as_object_mut().and_then(|fields| fields.entry("metadata").or_insert_with(|| json!({})).as_object_mut()) {
+        metadata.insert("name".to_owned(), name.into());
+    }
+    value.into()
 }
 
 impl Tables {

@@ -1,10 +1,10 @@
 //! A cluster behind an API server, read by `kubectl get`: it knows every way of logging in that a kubeconfig may name (certificates, tokens, plugins,
-//! proxies), and ketcd need know none. Nothing but `get` is ever run.
+//! proxies), and ketcd need know none. Nothing but `get` is ever run, and what data has to say in it are names in the form of DNS, behind `--`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 
-use ketcd_kube::{Body, Decoder, Kinds, Object};
+use ketcd_kube::{Body, Decoder, Kinds, Object, is_dns_label, is_dns_subdomain};
 use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles::Needed;
 use serde_json::Value;
@@ -14,6 +14,7 @@ use super::{Served, Target};
 use crate::cli::listing;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
+use crate::render::command_line::CommandLine;
 
 /// Reads what manifests are about.
 pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {
@@ -25,27 +26,32 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
         kinds: kubectl.kinds.clone(),
         notes: Vec::new(),
     };
-    let served = kubectl.served(manifests).await?;
+    let served = kubectl.served(manifests, &mut target.notes).await?;
     let needed = Needed::of(manifests);
     let api_versions: BTreeMap<ObjectId, &str> =
         manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
-    let mut lists: BTreeSet<(Option<String>, String, bool)> = BTreeSet::new();
+    let mut lists: BTreeSet<(List, bool)> = BTreeSet::new();
+    let mut refused = BTreeSet::new();
+    let mut ask = |namespace: &Option<String>, resource: Option<String>, is_manifests: bool| match resource {
+        Some(resource) => match List::new(namespace.as_deref(), &resource) {
+            Some(list) => drop(lists.insert((list, is_manifests))),
+            None => drop(refused.insert(not_asked(namespace.as_deref(), &resource))),
+        },
+        None => {}
+    };
     for id in &needed.objects {
         let api_version = api_versions.get(id);
         // A kind that is not served has no objects.
         if api_version.is_none_or(|version| served.contains(&((*version).to_owned(), id.kind.clone()))) {
-            lists.extend(
-                kubectl
-                    .resource(&id.group, &id.kind, api_version.copied())
-                    .map(|resource| (id.namespace.clone(), resource, api_version.is_some())),
-            );
+            ask(&id.namespace, kubectl.resource(&id.group, &id.kind, api_version.copied()), api_version.is_some());
         }
     }
     for (group, kind, namespace) in &needed.lists {
-        lists.extend(kubectl.resource(group, kind, None).map(|resource| (namespace.clone(), resource, false)));
+        ask(namespace, kubectl.resource(group, kind, None), false);
     }
-    for (namespace, resource, is_manifests) in lists {
-        match kubectl.list(&resource, namespace.as_deref()).await {
+    target.notes.extend(refused);
+    for (list, is_manifests) in lists {
+        match kubectl.list(&list).await {
             Ok(found) => target.add(found),
             Err(error) if is_manifests => return Err(error),
             Err(error) => target.notes.push(format!("not checked: {error}")),
@@ -53,11 +59,39 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
     }
     let services = Needed::services_of_webhooks(target.objects.values().map(|object| &**object));
     let namespaces: BTreeSet<Option<String>> = services.into_iter().map(|id| id.namespace).collect();
-    for namespace in namespaces {
-        target.add(kubectl.list("services", namespace.as_deref()).await?);
+    for list in namespaces.iter().filter_map(|namespace| List::new(namespace.as_deref(), "services")) {
+        target.add(kubectl.list(&list).await?);
     }
     target.served = Served::Listed(served);
     Ok(target)
+}
+
+/// The objects of a resource, in a namespace or in all: names in the form of DNS, which kubectl can take for nothing else.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct List {
+    namespace: Option<String>,
+    resource: String,
+}
+
+impl List {
+    fn new(namespace: Option<&str>, resource: &str) -> Option<Self> {
+        let is_plain = is_dns_subdomain(resource) && namespace.is_none_or(is_dns_label);
+        is_plain.then(|| Self { namespace: namespace.map(str::to_owned), resource: resource.to_owned() })
+    }
+}
+
+/// What is said of objects that kubectl is not asked for.
+fn not_asked(namespace: Option<&str>, resource: &str) -> String {
+    let place = namespace.map_or(String::new(), |namespace| format!(" in namespace {namespace:?}"));
+    format!("not compared: {resource:?}{place}: the name is none that Kubernetes allows, so kubectl is not asked")
+}
+
+/// The path of an API version at an API server; `None` of a text that is none.
+fn discovery(api_version: &str) -> Option<String> {
+    match api_version.split_once('/') {
+        None => is_dns_label(api_version).then(|| format!("/api/{api_version}")),
+        Some((group, version)) => (is_dns_subdomain(group) && is_dns_label(version)).then(|| format!("/apis/{group}/{version}")),
+    }
 }
 
 struct Kubectl<'a> {
@@ -67,13 +101,16 @@ struct Kubectl<'a> {
 }
 
 impl Kubectl<'_> {
-    /// The kinds that are served in the versions of the manifests.
-    async fn served(&self, manifests: &[Value]) -> Result<BTreeSet<(String, String)>> {
+    /// The kinds that are served in the versions of the manifests; `notes` say which versions are none.
+    async fn served(&self, manifests: &[Value], notes: &mut Vec<String>) -> Result<BTreeSet<(String, String)>> {
         let versions: BTreeSet<&str> = manifests.iter().filter_map(|manifest| manifest["apiVersion"].as_str()).collect();
         let mut served = BTreeSet::new();
         for version in versions {
-            let path = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
-            let Some(text) = self.get(&["--raw", &path]).await? else { continue };
+            let Some(path) = discovery(version) else {
+                notes.push(format!("not compared: what is of apiVersion {version:?}, which is no group and version: kubectl is not asked"));
+                continue;
+            };
+            let Some(text) = self.get(&[&format!("--raw={path}")]).await? else { continue };
             let list: Value = serde_json::from_slice(&text).map_err(|_| self.unreadable(&path, "it is no JSON"))?;
             let resources = list["resources"].as_array().into_iter().flatten();
             served.extend(resources.filter_map(|resource| Some((version.to_owned(), resource["kind"].as_str()?.to_owned()))));
@@ -91,10 +128,11 @@ impl Kubectl<'_> {
         })
     }
 
-    /// The objects of a resource, in a namespace or in all; none where it is not served.
-    async fn list(&self, resource: &str, namespace: Option<&str>) -> Result<Vec<Object>> {
-        let place = namespace.map_or("--all-namespaces".to_owned(), |namespace| format!("--namespace={namespace}"));
-        let Some(text) = self.get(&[resource, &place, "--output=json", "--chunk-size=500"]).await? else { return Ok(Vec::new()) };
+    /// The objects of a list; none where the resource is not served.
+    async fn list(&self, List { namespace, resource }: &List) -> Result<Vec<Object>> {
+        let place = namespace.as_ref().map_or("--all-namespaces".to_owned(), |namespace| format!("--namespace={namespace}"));
+        let arguments = [&place, "--output=json", "--chunk-size=500", "--", resource];
+        let Some(text) = self.get(&arguments).await? else { return Ok(Vec::new()) };
         let list: Value = serde_json::from_slice(&text).map_err(|_| self.unreadable(resource, "it is no JSON"))?;
         let items = list["items"].as_array().into_iter().flatten();
         Ok(items.filter_map(|item| self.object(item)).collect())
@@ -114,7 +152,7 @@ impl Kubectl<'_> {
     /// What `kubectl get` prints; `None` where the server has no such resource.
     async fn get(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>> {
         let mut command = Command::new("kubectl");
-        command.arg("--kubeconfig").arg(self.kubeconfig).arg("get").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+        command.arg(format!("--kubeconfig={}", self.kubeconfig)).arg("get").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
         let output = command.output().await.map_err(|error| {
             Error::new(format!("--against {}: kubectl cannot be run: {error}", self.kubeconfig))
                 .hint("install kubectl, which reads the cluster that a kubeconfig names, or give a snapshot of that cluster")
@@ -129,7 +167,9 @@ impl Kubectl<'_> {
             return Ok(None);
         }
         let line = said.lines().last().unwrap_or("it printed nothing").to_owned();
-        Err(Error::new(format!("kubectl get {}: {line}", arguments.join(" "))).hint("try the command with the same --kubeconfig"))
+        let get = CommandLine::of("kubectl --kubeconfig").word(self.kubeconfig).and("get");
+        let get = arguments.iter().fold(get, |get, argument| get.word(argument));
+        Err(Error::new(line).hint(format!("what was run: {get}")))
     }
 
     fn unreadable(&self, what: &str, problem: &str) -> Error {
