@@ -27,7 +27,6 @@ pub struct StoredVersion {
 
 /// The row of a change. `path`: what its key says; `stored`: the version that it wrote, none of a deletion.
 pub fn history_row<'a>(
-    cluster: &'a str,
     attributed: &'a AttributedChange,
     path: Option<&ObjectPath<'a>>,
     stored: Option<StoredVersion>,
@@ -38,7 +37,6 @@ pub fn history_row<'a>(
     let field = |path: &str| object.and_then(|object| at(object, path)).and_then(Value::as_str);
     let patch = change.patch(managed_fields);
     HistoryRow {
-        cluster,
         revision: change.revision.0,
         sub_revision: change.sub_revision,
         time: Time::of(*dated),
@@ -72,11 +70,10 @@ pub fn kind_of<'a>(path: Option<&ObjectPath<'a>>) -> Option<&'a str> {
 }
 
 /// The row of a version of an Event.
-pub fn event_row<'a>(cluster: &'a str, revision: i64, dated: Option<Dated>, event: &'a Value) -> EventRow<'a> {
+pub fn event_row<'a>(revision: i64, dated: Option<Dated>, event: &'a Value) -> EventRow<'a> {
     let about = event::about(event);
     let optional = |value, path| Some(text(value, path)).filter(|text| !text.is_empty());
     EventRow {
-        cluster,
         revision,
         time: Time::of(dated),
         time_error_seconds: dated.map(|dated| dated.error),

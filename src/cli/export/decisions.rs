@@ -1,6 +1,7 @@
 //! The tables `decisions` and `decision_nodes`: every scheduling decision that the history shows.
 
 use super::dataset::Dataset;
+use super::history::first_time;
 use super::table_writer::TableWriter;
 use crate::cli::Result;
 use crate::cli::output::note;
@@ -23,11 +24,11 @@ pub(in crate::cli) async fn decisions(
     args: &SchedulerArgs,
     until: Revision,
 ) -> Result<(Vec<ExportedTable>, bool)> {
+    let clock = session.clock_around(&[], &[]).await?;
     let mut writers = Vec::new();
     for &table in tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {
-        writers.push((table, TableWriter::new(dataset, table).await?));
+        writers.push((table, TableWriter::new(dataset, table).await?.beginning(first_time(&clock))));
     }
-    let clock = session.clock_around(&[], &[]).await?;
     let span = session.source.span().await?;
     let mut feed = Feed::new(session).await?;
     let scheduler = args.scheduler(&mut feed, until).await?;
@@ -42,7 +43,7 @@ pub(in crate::cli) async fn decisions(
         let explanation = replay.explain(attempt);
         let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
         let dated = clock.date(Revision(revision));
-        let (decision, time) = (Decision::new(dataset.cluster(), &explanation, mode, dated), dated.map(|dated| dated.time));
+        let (decision, time) = (Decision::new(&explanation, mode, dated), dated.map(|dated| dated.time));
         for (table, writer) in &mut writers {
             match table {
                 Table::Decisions => writer.push(&decision.row(), revision, time)?,

@@ -3,6 +3,7 @@
 use std::pin::pin;
 
 use futures_util::TryStreamExt;
+use jiff::Timestamp;
 
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
@@ -25,14 +26,14 @@ pub(in crate::cli) async fn history(session: &Session, dataset: &Dataset, tables
     session.note_reach().await?;
     let clock = session.clock_of_writers(&[], &[], &[]).await?;
     clock.problems().iter().for_each(|problem| note(problem));
+    let first = first_time(&clock);
     let mut rows = Rows {
         session,
-        cluster: dataset.cluster(),
         prefix: session.prefix().await?,
         kinds: session.kinds().await?,
         clock: &clock,
-        history: writer(dataset, tables, Table::History).await?,
-        events: writer(dataset, tables, Table::Events).await?,
+        history: writer(dataset, tables, Table::History, first).await?,
+        events: writer(dataset, tables, Table::Events, first).await?,
     };
     let mut follower = follower(session);
     // What a source gives again need not go through the follower.
@@ -54,8 +55,15 @@ pub(in crate::cli) async fn history(session: &Session, dataset: &Dataset, tables
     [rows.history, rows.events].into_iter().flatten().map(TableWriter::finish).collect()
 }
 
-async fn writer<'d>(dataset: &'d Dataset, tables: &[Table], table: Table) -> Result<Option<TableWriter<'d>>> {
-    if tables.contains(&table) { TableWriter::new(dataset, table).await.map(Some) } else { Ok(None) }
+async fn writer<'d>(dataset: &'d Dataset, tables: &[Table], table: Table, first: Option<Timestamp>) -> Result<Option<TableWriter<'d>>> {
+    let writer = async || TableWriter::new(dataset, table).await.map(|writer| writer.beginning(first));
+    if tables.contains(&table) { writer().await.map(Some) } else { Ok(None) }
+}
+
+/// The time of the first revision that is dated.
+pub(super) fn first_time(clock: &Clock) -> Option<Timestamp> {
+    let (first, _) = clock.dated_span()?;
+    clock.date(first).map(|dated| dated.time)
 }
 
 fn stored(event: &Event) -> Option<StoredVersion> {
@@ -67,7 +75,6 @@ fn stored(event: &Event) -> Option<StoredVersion> {
 /// Makes each change a row, and each version of an Event another.
 struct Rows<'s> {
     session: &'s Session,
-    cluster: &'s str,
     prefix: &'s str,
     kinds: &'s Kinds,
     clock: &'s Clock,
@@ -100,13 +107,13 @@ impl Rows<'_> {
         let (revision, time) = (change.revision.0, dated.map(|dated| dated.time));
         if let Some(history) = &mut self.history {
             let path = RegistryKey::parse(self.prefix, &change.key, self.kinds).object();
-            let row = history_row(self.cluster, &attributed, path.as_ref(), stored, self.session.args.managed_fields());
+            let row = history_row(&attributed, path.as_ref(), stored, self.session.args.managed_fields());
             history.push(&row, revision, time)?;
         }
         if let Some(events) = self.events.as_mut().filter(|_| is_event)
             && let Some(event) = change.after.object()
         {
-            events.push(&event_row(self.cluster, revision, *dated, event), revision, time)?;
+            events.push(&event_row(revision, *dated, event), revision, time)?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use ketcd_store::{At, Revision};
 pub(in crate::cli) async fn objects(session: &Session, dataset: &Dataset, revision: Revision) -> Result<ExportedTable> {
     let writer = TableWriter::new(dataset, Table::Objects).await?;
     let time = session.moment_of(At::Revision(revision)).await?;
-    let mut rows = ObjectRows { writer, cluster: dataset.cluster(), revision: revision.0, time };
+    let mut rows = ObjectRows { writer, revision: revision.0, time };
     listing::everything(session, &mut rows).await?;
     rows.writer.finish()
 }
@@ -32,7 +32,6 @@ pub(in crate::cli) async fn objects(session: &Session, dataset: &Dataset, revisi
 /// Makes each object a row.
 struct ObjectRows<'d> {
     writer: TableWriter<'d>,
-    cluster: &'d str,
     revision: i64,
     time: Option<Timestamp>,
 }
@@ -57,7 +56,6 @@ impl Sink for ObjectRows<'_> {
         let owner = owner.clone().find(|owner| owner.controller == Some(true)).or_else(|| owner.clone().next());
         let entry = item.entry;
         let row = ObjectRow {
-            cluster: self.cluster,
             revision: self.revision,
             time: self.time.map(Time),
             kind: kind.as_deref().or_else(|| kind_of(item.key.as_ref())),

@@ -8,7 +8,8 @@ use super::row_file::RowFile;
 use crate::cli::Result;
 use crate::render::contract::export::{ExportedFile, ExportedTable, Row, Table};
 
-/// What Hive calls the partition of rows without a value.
+/// What Hive calls the partition of rows without a value. pandas cannot read a table that has it beside others (pyarrow: "Cannot yet unify dictionaries
+/// with nulls"), so it is taken only where nothing at all is dated.
 const UNDATED: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// Writes the rows of one table, which come in the order of their revisions.
@@ -17,6 +18,8 @@ pub(super) struct TableWriter<'d> {
     table: Table,
     covered: Covered,
     open: Option<OpenFile>,
+    /// The day of the row before; rows that nothing dates lie there too.
+    day: Option<String>,
     written: Vec<ExportedFile>,
     rows_present: u64,
 }
@@ -36,7 +39,12 @@ impl<'d> TableWriter<'d> {
     /// The dataset cannot be read.
     pub(super) async fn new(dataset: &'d Dataset, table: Table) -> Result<Self> {
         let covered = dataset.covered(table).await?;
-        Ok(Self { dataset, table, covered, open: None, written: Vec::new(), rows_present: 0 })
+        Ok(Self { dataset, table, covered, open: None, day: None, written: Vec::new(), rows_present: 0 })
+    }
+
+    /// Says when the first row that is dated was written, for those before it that are not.
+    pub(super) fn beginning(self, first: Option<Timestamp>) -> Self {
+        Self { day: first.map(day), ..self }
     }
 
     /// Whether the dataset has the rows of a revision already.
@@ -52,7 +60,8 @@ impl<'d> TableWriter<'d> {
         if self.has(revision) {
             return self.skip();
         }
-        let day = time.map_or_else(|| UNDATED.to_owned(), |time| time.strftime("%Y-%m-%d").to_string());
+        let day = time.map(day).or_else(|| self.day.clone()).unwrap_or_else(|| UNDATED.to_owned());
+        self.day = Some(day.clone());
         if self.open.as_ref().is_some_and(|open| open.day != day) {
             self.end_file()?;
         }
@@ -93,4 +102,8 @@ impl<'d> TableWriter<'d> {
         self.written.push(ExportedFile { bytes, path, rows });
         Ok(())
     }
+}
+
+fn day(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
 }

@@ -127,8 +127,6 @@ pub struct ExportedFile {
 /// An object at the exported revision.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ObjectRow<'a> {
-    /// The cluster's name in the dataset.
-    pub cluster: &'a str,
     /// The exported revision.
     pub revision: i64,
     /// The moment that the exported revision stands for; null where nothing shows it.
@@ -175,8 +173,6 @@ impl Row for ObjectRow<'_> {
 /// A change of one key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct HistoryRow<'a> {
-    /// The cluster's name in the dataset.
-    pub cluster: &'a str,
     /// The revision that made it.
     pub revision: i64,
     /// Its place among the changes of that revision, from 0.

@@ -32,7 +32,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<encryption::Encryption<'_>>("encryption", 1),
     Contract::new::<listing::Events<'_>>("events", 1),
     Contract::new::<explanation::json::Explanations<'_>>("explain", 1),
-    Contract::new::<export::Exports<'_>>("export", 1),
+    Contract::new::<export::Exports<'_>>("export", 2),
     Contract::new::<extract::Extract<'_>>("extract", 1),
     Contract::new::<listing::Get<'_>>("get", 1),
     Contract::new::<change::Changes<'_>>("history", 1),

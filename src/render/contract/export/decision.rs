@@ -10,8 +10,6 @@ use crate::render::explanation::json::{AttemptOutcome, Decider, Filter, Score, S
 /// A scheduling decision, and whether the scheduler's rules give it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionRow<'a> {
-    /// The cluster's name in the dataset.
-    pub cluster: &'a str,
     /// The revision that shows the decision.
     pub revision: i64,
     /// When that revision was written; null where nothing dates it.
@@ -57,8 +55,6 @@ impl Row for DecisionRow<'_> {
 /// A node of a decision.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DecisionNodeRow<'a> {
-    /// The cluster's name in the dataset.
-    pub cluster: &'a str,
     /// The revision that shows the decision.
     pub revision: i64,
     /// When that revision was written; null where nothing dates it.

@@ -9,8 +9,6 @@ use super::{Row, Table};
 /// A version of a Kubernetes Event.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EventRow<'a> {
-    /// The cluster's name in the dataset.
-    pub cluster: &'a str,
     /// The revision that wrote it.
     pub revision: i64,
     /// When it was written; null where nothing in the data dates the revision.

@@ -10,23 +10,21 @@ use crate::render::contract::export::{DecisionNodeRow, DecisionRow};
 
 /// A scheduling decision that becomes rows.
 pub struct Decision<'a> {
-    cluster: &'a str,
     explanation: &'a Explanation,
     time: Option<Dated>,
     nodes: Vec<Node<'a>>,
 }
 
 impl<'a> Decision<'a> {
-    /// The decision of an explanation, made at `time` in a cluster that the dataset calls `cluster`.
-    pub fn new(cluster: &'a str, explanation: &'a Explanation, mode: FilterMode, time: Option<Dated>) -> Self {
-        Self { cluster, explanation, time, nodes: nodes(explanation, mode, None).collect() }
+    /// The decision of an explanation, made at `time`.
+    pub fn new(explanation: &'a Explanation, mode: FilterMode, time: Option<Dated>) -> Self {
+        Self { explanation, time, nodes: nodes(explanation, mode, None).collect() }
     }
 
     /// The row of table `decisions`.
     pub fn row(&self) -> DecisionRow<'a> {
         let Explanation { attempt, judgement, .. } = self.explanation;
         DecisionRow {
-            cluster: self.cluster,
             revision: attempt.revision,
             time: Time::of(self.time),
             time_error_seconds: self.time.map(|dated| dated.error),
@@ -55,7 +53,6 @@ impl<'a> Decision<'a> {
             let refuses = |status| matches!(status, Status::Unschedulable | Status::UnschedulableAndUnresolvable | Status::Error);
             let refusal = node.filters.iter().find(|filter| filter.reached && refuses(filter.status));
             DecisionNodeRow {
-                cluster: self.cluster,
                 revision: attempt.revision,
                 time: Time::of(self.time),
                 namespace: &attempt.pod.namespace,
