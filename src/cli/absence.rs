@@ -7,14 +7,19 @@ use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::session::Session;
 use super::{Error, Result};
+use crate::render::command_line::CommandLine;
 use ketcd_kube::{Address, Scope};
 use ketcd_store::{At, Revision};
 
+/// What owns pods, as addresses name it.
+const OWNERS: [&str; 7] =
+    ["cronjob.batch", "daemonset.apps", "deployment.apps", "job.batch", "replicaset.apps", "replicationcontroller", "statefulset.apps"];
+
 /// What a command was asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question<'a> {
+pub(super) struct Question {
     /// The command, to be suggested again.
-    pub command: &'a str,
+    pub command: &'static str,
     /// Where it looked.
     pub looked: Looked,
 }
@@ -39,12 +44,12 @@ impl Looked {
     }
 }
 
-impl<'a> Question<'a> {
+impl Question {
     /// A command that looked at the revision that the flags name.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn at(session: &Session, command: &'a str) -> Result<Self> {
+    pub(super) async fn at(session: &Session, command: &'static str) -> Result<Self> {
         Ok(Self { command, looked: Looked::At(revision(session).await?) })
     }
 
@@ -52,7 +57,7 @@ impl<'a> Question<'a> {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn up_to(session: &Session, command: &'a str) -> Result<Self> {
+    pub(super) async fn up_to(session: &Session, command: &'static str) -> Result<Self> {
         Ok(Self { command, looked: Looked::UpTo(revision(session).await?) })
     }
 
@@ -141,22 +146,31 @@ impl<'a> Question<'a> {
     }
 
     /// The command line that shows the first of what was found, as the user would type it.
-    fn command(&self, session: &Session, found: &Elsewhere) -> String {
-        let files: String = session.args.files.iter().filter(|file| *file != "-").map(|file| format!("-f {} ", quote(file))).collect();
+    fn command(&self, session: &Session, found: &Elsewhere) -> CommandLine {
         let (command, revisions) = match (found, self.looked) {
             // What compares or follows begins somewhere else then.
-            (Elsewhere::Earlier(..) | Elsewhere::Later(..) | Elsewhere::Once(..), Looked::Between(..)) => ("history", String::new()),
+            (Elsewhere::Earlier(..) | Elsewhere::Later(..) | Elsewhere::Once(..), Looked::Between(..)) => ("history", None),
             (Elsewhere::Earlier(_, at) | Elsewhere::Later(_, at) | Elsewhere::Once(_, at), Looked::At(_)) => {
-                (self.command, format!(" --rev {at}"))
+                (self.command, Some(at.to_string()))
             }
-            (_, Looked::Between(first, last)) => (self.command, format!(" --rev {first}..{last}")),
+            (_, Looked::Between(first, last)) => (self.command, Some(format!("{first}..{last}"))),
             (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_), looked) if session.at != At::Newest => {
-                (self.command, format!(" --rev {}", looked.last()))
+                (self.command, Some(looked.last().to_string()))
             }
-            _ => (self.command, String::new()),
+            _ => (self.command, None),
         };
-        let (command, flags) = command.split_once(' ').map_or((command, String::new()), |(command, flags)| (command, format!(" {flags}")));
-        format!("ketcd {files}{command} {}{flags}{revisions}", quote(&found.first().address()))
+        // Pods are explained, and what owns pods.
+        let command = match found {
+            Elsewhere::Kinds(places) if command == "explain" && !OWNERS.contains(&places[0].kind.as_str()) => "tree",
+            _ => command,
+        };
+        let (command, flags) = command.split_once(' ').unwrap_or((command, ""));
+        let line = CommandLine::ketcd(command).word(&found.first().address());
+        let line = if flags.is_empty() { line } else { line.and(flags) };
+        match revisions {
+            Some(revisions) => line.and("--rev").word(&revisions),
+            None => line,
+        }
     }
 }
 
@@ -164,7 +178,7 @@ impl<'a> Question<'a> {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn no_pod(session: &Session, command: &str, namespace: &str, name: &str) -> Result<Error> {
+pub(super) async fn no_pod(session: &Session, command: &'static str, namespace: &str, name: &str) -> Result<Error> {
     let kinds = session.kinds().await?;
     let pod = kinds.find("pods").map_err(|error| Error::new(error.to_string()))?;
     let scope = Scope::Namespace(namespace.to_owned());
@@ -177,12 +191,6 @@ async fn revision(session: &Session) -> Result<Revision> {
         At::Newest => Ok(session.source.span().await?.newest),
         At::Revision(revision) => Ok(revision),
     }
-}
-
-/// A word as a shell takes it.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The single objects that addresses name and of which nothing was read so far.
@@ -208,7 +216,7 @@ impl Missing {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn report(&self, session: &Session, question: &Question<'_>) -> Result<bool> {
+    pub(super) async fn report(&self, session: &Session, question: &Question) -> Result<bool> {
         for (_, address) in &self.0 {
             question.report(session, address).await?;
         }

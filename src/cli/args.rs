@@ -103,6 +103,15 @@ impl GlobalArgs {
         self.files.is_empty() || self.files.iter().any(|name| is_url(name))
     }
 
+    /// The flags that say what is read, each with its value, as they are to be typed again. No password is among them.
+    pub(super) fn source_flags(&self) -> Vec<(&'static str, String)> {
+        let mut flags: Vec<(&'static str, String)> = self.files.iter().map(|file| ("-f", file.clone())).collect();
+        flags.extend(self.connection.typed());
+        flags.extend(self.prefix.iter().map(|prefix| ("--prefix", prefix.clone())));
+        flags.extend(self.encryption_config.iter().map(|file| ("--encryption-config", file.display().to_string())));
+        flags
+    }
+
     /// The flag of a live etcd that was given though the files leave it nothing to say.
     pub(super) fn flag_beside_files(&self) -> Option<&'static str> {
         let given = self.connection.given().filter(|_| !self.files.is_empty())?;

@@ -62,6 +62,25 @@ pub(super) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
+    /// The flags that say which etcd is read and as whom, each with its value, as they are to be typed again; of a user with a password the name.
+    pub(super) fn typed(&self) -> Vec<(&'static str, String)> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let name = |user: &String| user.split_once(':').map_or(user.as_str(), |(name, _)| name).to_owned();
+        let endpoints = (!self.endpoints.is_empty()).then(|| self.endpoints.join(","));
+        let given = [
+            ("--endpoints", endpoints),
+            ("--cacert", self.cacert.as_ref().map(path)),
+            ("--cert", self.cert.as_ref().map(path)),
+            ("--key", self.key.as_ref().map(path)),
+            ("--user", self.user.as_ref().map(name)),
+            ("--dial-timeout", self.dial_timeout.clone()),
+            ("--command-timeout", self.command_timeout.clone()),
+            ("--insecure-skip-tls-verify", self.insecure_skip_tls_verify.clone()),
+            ("--insecure-transport", self.insecure_transport.clone()),
+        ];
+        given.into_iter().filter_map(|(flag, value)| Some((flag, value?))).collect()
+    }
+
     /// A flag that was given; the endpoints before those that say how to reach them.
     pub(super) fn given(&self) -> Option<Given> {
         let of_endpoints = (!self.endpoints.is_empty()).then_some(Given { flag: "--endpoints <URL>", names_endpoints: true });

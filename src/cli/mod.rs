@@ -51,6 +51,7 @@ mod stories;
 mod subjects;
 mod termination;
 mod triage;
+mod unlisted;
 mod usage;
 mod well_known;
 mod with_config;
@@ -61,6 +62,8 @@ use clap::error::ErrorKind;
 
 pub use command_line::command;
 pub(crate) use error::{Error, Result};
+
+use crate::render::command_line::remember_source;
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error,
 /// 130 broken off.
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
         command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();
     }
+    remember_source(cli.global.source_flags());
     match commands::run(&cli.global, &cli.command) {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

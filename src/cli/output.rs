@@ -11,7 +11,6 @@ use super::screen::{Content, Screen};
 use super::{Error, Result, called, progress};
 use crate::render::fit;
 use crate::render::program;
-use crate::render::value::columns;
 use crate::render::visible::visible;
 
 /// When to colour.
@@ -73,7 +72,7 @@ impl Output {
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match (self.width, std::str::from_utf8(&line)) {
-            (Some(width), Ok(text)) if self.folds => self.stream.write_all(fit::fold(text, width).as_bytes()),
+            (Some(width), Ok(text)) if self.folds => self.stream.write_all(folded(text, width).as_bytes()),
             _ => self.stream.write_all(&line),
         }
     }
@@ -252,11 +251,16 @@ fn bounded(line: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{start} [… {} characters …] {end}", length - LONGEST))
 }
 
-/// A note in lines of `width` columns.
+/// A line in lines of `width` columns. A command at its end stays whole, for it is there to be copied: the terminal breaks it and gives it back whole.
 fn folded(line: &str, width: usize) -> String {
-    match line.rfind(&format!(": {} ", program::name())).filter(|_| columns(line) > width) {
-        Some(at) => format!("{}\n    {}", fit::fold(&line[..=at], width), &line[at + 2..]),
-        None => fit::fold(line, width),
+    let folded = fit::fold(line, width);
+    let name = format!("{} ", program::name());
+    match line.rfind(&name) {
+        _ if folded == line => folded,
+        Some(at) if line[..at].ends_with(": ") => format!("{}\n    {}", fit::fold(&line[..at - 1], width), &line[at..]),
+        // Marks of styles stand before it, and the indent.
+        Some(at) if !line[..at].contains(|c: char| c.is_alphanumeric() || c.is_ascii_punctuation()) => line.to_owned(),
+        _ => folded,
     }
 }
 
@@ -279,5 +283,7 @@ mod tests {
         let broken = "ketcd: error: pod \"a\" not found; it\n    exists in namespace \"lab\":\n    ketcd -f some/file.db get pod/lab/a";
         assert_eq!(folded(note, 36), broken);
         assert_eq!(folded("ketcd: one two", 10), "ketcd: one\n    two");
+        let alone = "  ketcd -f some/file.db describe pod/lab/a";
+        assert_eq!(folded(alone, 20), alone);
     }
 }

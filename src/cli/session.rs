@@ -13,6 +13,7 @@ use ketcd_history::clock::{Moment, newest_stamp};
 use ketcd_kube::{self, Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource};
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::load::{Cache, Limits};
+use ketcd_store::shell::quoted;
 use ketcd_store::{self, At, KeyRange, Listing, Revision, Source, Want};
 
 use super::args::GlobalArgs;
@@ -207,9 +208,11 @@ impl Session {
         match (prefixes.next(), prefixes.next()) {
             (Some(only), None) => Ok(only),
             (None, _) => Ok(DEFAULT_PREFIX.to_owned()),
-            (Some(first), Some(second)) => {
-                Err(Error::new("several clusters share this etcd").hint(format!("choose one with --prefix {first} or --prefix {second}")))
-            }
+            (Some(first), Some(second)) => Err(Error::new("several clusters share this etcd").hint(format!(
+                "choose one with --prefix {} or --prefix {}",
+                quoted(first.as_bytes()),
+                quoted(second.as_bytes())
+            ))),
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct Subjects {
 ///
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
-pub(super) async fn read(session: &Session, command: &str, words: &[String]) -> Result<Subjects> {
+pub(super) async fn read(session: &Session, command: &'static str, words: &[String]) -> Result<Subjects> {
     let addresses = session.addresses(words).await?;
     if addresses.is_empty() {
         return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));

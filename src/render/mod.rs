@@ -7,6 +7,7 @@ pub mod blame;
 pub mod change;
 pub mod change_text;
 pub mod columns;
+pub mod command_line;
 pub mod comparison;
 pub mod contract;
 pub mod custom_columns;

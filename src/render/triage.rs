@@ -7,13 +7,14 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use super::change_text::clock_time;
+use super::command_line::CommandLine;
 use super::row::row;
 use super::status::bytes;
 use super::style::{self, paint};
 use super::timeline::name;
 use super::value::{columns, cut};
 use super::visible::visible;
-use super::{duration, program, trouble};
+use super::{duration, trouble};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
@@ -179,7 +180,7 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, depth: usize, out: &m
     }
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
-    let command = commanded(page, trouble::command(finding));
+    let command = command(page, finding).map_or(String::new(), |command| command.to_string());
     let width = page.width.unwrap_or(WIDTH);
     let head = format!("{lead}{}  {}", paint(style, &who), visible(&says));
     let fits = columns(&line) + 2 + columns(&command) <= width;
@@ -207,9 +208,14 @@ fn pods(count: usize) -> String {
     if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
+/// The command that shows more about a finding, at the moment looked at.
+pub fn command(page: &TriagePage<'_>, finding: &Finding) -> Option<CommandLine> {
+    trouble::command(finding).map(|command| at_moment(page, command))
+}
+
 /// A command at the moment looked at.
-fn commanded(page: &TriagePage<'_>, command: String) -> String {
-    if page.is_past { format!("{command} --rev {}", page.revision) } else { command }
+fn at_moment(page: &TriagePage<'_>, command: CommandLine) -> CommandLine {
+    if page.is_past { command.and("--rev").word(&page.revision.to_string()) } else { command }
 }
 
 /// A change in one line, with how many alike it stands for.
@@ -256,7 +262,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     let width = page.width.unwrap_or(WIDTH);
     let by = if line.by.is_empty() { String::new() } else { format!("  {}", line.by) };
     let command = match &line.names[..] {
-        [only] => format!("  {} history {only} --diff", program::name()),
+        [only] => format!("  {}", CommandLine::ketcd("history").word(only).and("--diff")),
         _ => String::new(),
     };
     let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
@@ -333,7 +339,7 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let line = format!("etcd  {}", parts.join("; "));
-    let command = commanded(page, format!("{} usage", program::name()));
+    let command = at_moment(page, CommandLine::ketcd("usage")).to_string();
     let width = page.width.unwrap_or(WIDTH);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
+use super::command_line::CommandLine;
 use super::duration;
-use super::program;
 use super::status::bytes;
 use super::timeline::name;
 use ketcd_history::timeline::Subject;
@@ -198,19 +198,21 @@ pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
     format!("since {time}{lasted}")
 }
 
-/// The command that shows more about a finding's first object.
-pub fn command(finding: &Finding) -> String {
-    let Some(subject) = finding.subjects.first() else { return String::new() };
-    let (ketcd, address) = (program::name(), name(subject));
-    match finding.trouble.kind {
+/// The command that shows more about a finding's first object; `None` of a finding about none.
+pub fn command(finding: &Finding) -> Option<CommandLine> {
+    let address = name(finding.subjects.first()?);
+    let about = |command: &'static str| CommandLine::ketcd(command).word(&address);
+    Some(match finding.trouble.kind {
         TroubleKind::EtcdAlarm
         | TroubleKind::MemberLeaderless
         | TroubleKind::MembersDisagree
         | TroubleKind::MemberSilent
-        | TroubleKind::MemberBehind => format!("{ketcd} status"),
-        TroubleKind::DataDiffers => format!("etcdctl endpoint hashkv --cluster --rev {}", finding.trouble.numbers.unwrap_or_default().0),
-        TroubleKind::DatabaseNearQuota => format!("{ketcd} usage"),
-        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::NotScheduled => format!("{ketcd} explain {address}"),
+        | TroubleKind::MemberBehind => CommandLine::ketcd("status"),
+        TroubleKind::DataDiffers => {
+            CommandLine::of("etcdctl endpoint hashkv --cluster --rev").word(&finding.trouble.numbers.unwrap_or_default().0.to_string())
+        }
+        TroubleKind::DatabaseNearQuota => CommandLine::ketcd("usage"),
+        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::NotScheduled => about("explain"),
         TroubleKind::NodeSilent
         | TroubleKind::NodeNotReady
         | TroubleKind::NodePressure
@@ -220,10 +222,10 @@ pub fn command(finding: &Finding) -> String {
         | TroubleKind::JobFailed
         | TroubleKind::Terminating
         | TroubleKind::NamespaceStuck
-        | TroubleKind::FinalizersStuck => format!("{ketcd} timeline {address}"),
-        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased => format!("{ketcd} history {address}"),
-        _ => format!("{ketcd} describe {address}"),
-    }
+        | TroubleKind::FinalizersStuck => about("timeline"),
+        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased => about("history"),
+        _ => about("describe"),
+    })
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn a_node_without_status_offers_nothing() {
 fn a_pod_that_cannot_be_read() {
     let printed = "it cannot be read as a Pod: invalid type: string \"none\", expected a sequence";
     refused(&explain("{containers: none}", "", &[]), &format!("pod default/p: {printed}"));
-    refused(&explain("{containers: none}", "", &[]), "ketcd get pod/default/p -o json shows what is stored");
+    refused(&explain("{containers: none}", "", &[]), " get pod/default/p -o json");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn newest_time(file: &str) -> String {
     status["revisions"]["newestTime"].as_str().unwrap().to_owned()
 }
 
-/// Exit code, standard output and standard error, without the source's name, also in commands that are suggested.
+/// Exit code, standard output and standard error, without the source's name and the commands that are suggested, which name it too.
 fn answer(command: &mut Command, name: &str) -> (Option<i32>, String, String) {
     let output = run(command);
     let unnamed = |text: String| {
@@ -192,7 +192,8 @@ fn answer(command: &mut Command, name: &str) -> (Option<i32>, String, String) {
             text.replace(&format!("\"source\":\"{source}\""), "\"source\":\"db\"")
                 .replace(&format!("\"source\": \"{source}\""), "\"source\": \"db\"")
         };
-        of_live(of_live(text.replace(name, "SOURCE"), "live"), "recording").replace("ketcd -f SOURCE ", "ketcd ")
+        let text = of_live(of_live(text.replace(name, "SOURCE"), "live"), "recording");
+        text.lines().map(|line| line.split("ketcd -").next().unwrap_or_default().trim_end().to_owned() + "\n").collect()
     };
     (output.status.code(), unnamed(String::from_utf8_lossy(&output.stdout).into_owned()), unnamed(stderr(&output)))
 }

@@ -15,6 +15,7 @@ mod memory;
 mod proto;
 pub mod recording;
 mod revision;
+pub mod shell;
 mod source;
 mod versions;
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use clap::Args;
 use futures_util::TryStreamExt;
 
+use crate::render::command_line::CommandLine;
 use crate::render::comparison::{self, Named, Showing};
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
@@ -60,6 +61,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         return members::run(global, &args.targets, out).await;
     }
     match (&args.targets[..], &global.rev) {
+        (words @ [_, ..], None) if !words.iter().any(|word| word == "-" || Path::new(word).exists()) => Err(needs_revisions(global, words)),
         ([first, second], None) => {
             let (before, after) = (open_file(global, first).await?, open_file(global, second).await?);
             let sides = [(&before, first), (&after, second)].map(|(session, name)| Side { session, at: At::Newest, name: name.clone() });
@@ -82,6 +84,19 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         _ => Err(Error::new("diff needs two revisions or two files")
             .hint("write diff ADDRESS --rev A..B, or diff FILE FILE; diff --members compares the members of a cluster")),
     }
+}
+
+/// The error of words that name objects, where two revisions to compare them between are missing.
+fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
+    let line = words.iter().fold(CommandLine::ketcd("diff"), |line, word| line.word(word));
+    let line = match (&global.namespace, global.all_namespaces) {
+        (Some(namespace), _) => line.and("-n").word(namespace),
+        (None, true) => line.and("-A"),
+        (None, false) => line,
+    };
+    let names: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let problem = format!("there is no file {}, and objects are compared between two revisions", names.join(" or "));
+    Error::new(problem).hint(format!("name them with --rev A..B; from the oldest to the newest: {}", line.and("--rev ..")))
 }
 
 async fn compare_revisions(session: &Session, span: &str, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
@@ -122,7 +137,7 @@ async fn compare(sides: [Side<'_>; 2], args: &DiffArgs, addresses: &[String], ou
     if let (Some(namespace), [], true) = (&sides[0].session.args.namespace, addresses, lists.iter().all(Vec::is_empty)) {
         let [before, after] = &sides;
         return Err(Error::new(format!("nothing found in namespace {namespace:?}, neither in {} nor in {}", before.name, after.name))
-            .hint("ketcd ls namespaces lists the namespaces")
+            .hint(format!("the namespaces that there are: {}", CommandLine::ketcd("ls namespaces")))
             .nothing());
     }
     show(&sides, lists, &keys, args, out).await

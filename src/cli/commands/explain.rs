@@ -17,6 +17,7 @@ use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, absence};
+use crate::render::command_line::CommandLine;
 
 use crate::render::explanation::SinceRefusal;
 
@@ -37,7 +38,8 @@ ketcd -f snapshot.db explain pod/lab/spread-5\n\
 # Why it does not run on this node\n\
 ketcd -f snapshot.db explain pod/lab/weighted --node node4")]
 pub(crate) struct ExplainArgs {
-    /// Pods: pod/shop/web-0, or pods -n shop and pods -A for a table of the last decision about each.
+    /// Pods: pod/shop/web-0, or pod web-0 -n shop. For a table of the last decision about each: pods -n shop, pods -A, or what owns them,
+    /// such as deploy/shop/web.
     #[arg(value_name = "ADDRESS", required_unless_present = "all")]
     addresses: Vec<String>,
     /// Explain every decision in the readable history, not only the last one of each pod.
@@ -73,7 +75,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
         At::Revision(revision) => revision,
     };
     let scheduler = args.scheduler.scheduler(&mut feed, until).await?;
-    let mut writer = Writer::new(session, args, pods.are_listed(), out).await?;
+    let mut writer = Writer::new(session, args, pods.are_many(), out).await?;
     let depth = writer.depth();
     let mut unreadable = 0;
     if pods.are_listed() && !args.all {
@@ -184,7 +186,7 @@ async fn one(
         let object = format!("pods/{namespace}/{name}");
         if let Some(problem) = replay.state().problems().find(|problem| problem.object == object) {
             return Err(Error::new(format!("pod {namespace}/{name}: {} (revision {until})", problem.what))
-                .hint(format!("ketcd get pod/{namespace}/{name} -o json shows what is stored")));
+                .hint(format!("what is stored: {}", stored(session, namespace, name, until))));
         }
         return Err(absence::no_pod(session, "explain", namespace, name).await?);
     };
@@ -198,4 +200,10 @@ fn fits_now(replay: &mut Replay, namespace: &str, name: &str, until: Revision) -
     let explanation = replay.explain_waiting(&pod, until.0);
     let judgement = &explanation.judgement;
     (judgement.whole_pod.is_none() && judgement.nodes.iter().any(|node| node.fits())).then_some(explanation)
+}
+
+/// The command that shows a pod as it is stored.
+fn stored(session: &Session, namespace: &str, name: &str, revision: Revision) -> CommandLine {
+    let command = CommandLine::ketcd("get").word(&format!("pod/{namespace}/{name}")).and("-o json");
+    if session.at == At::Newest { command } else { command.and("--rev").word(&revision.to_string()) }
 }

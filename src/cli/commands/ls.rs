@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::cli::addresses::joined;
 use crate::cli::inventory;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
@@ -9,7 +10,7 @@ use crate::cli::overtaken::repeated;
 use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_kube::Address;
+use ketcd_kube::{Address, Scope};
 
 /// List objects; without a kind, count them by kind
 ///
@@ -21,7 +22,7 @@ ketcd -f snapshot.db ls\n\
 # Pods with a label, in all namespaces\n\
 ketcd -f snapshot.db ls pods -A -l app=spread")]
 pub(crate) struct LsArgs {
-    /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), addresses, or raw keys.
+    /// Kinds (`pods`, `po,svc`, `crontabs.stable.example.com`, `all`), a kind and names of it, addresses, or raw keys.
     #[arg(value_name = "KIND")]
     kinds: Vec<String>,
     /// List every object of every kind.
@@ -51,12 +52,23 @@ pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> R
         return repeated(session, out, async |out, _| inventory::kinds(session, args.list.no_headers, out).await).await;
     }
     let mut addresses = Vec::new();
-    for word in &args.kinds {
-        addresses.extend(session.address(word).await?);
+    for word in words(session, &args.kinds).await? {
+        addresses.extend(session.address(&word).await?);
     }
     let is_table = matches!(session.format, Format::Table | Format::Wide);
     if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
         return repeated(session, out, async |out, _| inventory::keys(session, &addresses, args.list.no_headers, out).await).await;
     }
     listing::list(session, "ls", &Wanted::Addresses(addresses), &args.list, out).await
+}
+
+/// The words as addresses: `pods svc` are two kinds, and `pod web-0` is a kind and a name of it, as no kind is called `web-0`.
+async fn words(session: &Session, words: &[String]) -> Result<Vec<String>> {
+    let [kinds, names @ ..] = words else { return Ok(Vec::new()) };
+    let kinds_known = match names {
+        [] => return Ok(words.to_vec()),
+        _ => session.kinds().await?,
+    };
+    let is_kind = |word: &String| Address::parse(word, kinds_known, &Scope::All).is_ok();
+    Ok(if is_kind(kinds) && !names.iter().any(is_kind) { joined(words) } else { words.to_vec() })
 }

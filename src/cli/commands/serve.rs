@@ -22,6 +22,7 @@ use crate::cli::{Error, Outcome, Result, cautions, progress};
 use crate::serve::{CertificateFiles, Data, Options, Server};
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
+use ketcd_store::shell::quoted;
 use ketcd_store::{At, Revision, Source};
 
 /// Serve the data as a read-only Kubernetes API
@@ -84,7 +85,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
         note(&format!("a Kubernetes {release} API, read-only, on https://{address}"));
-        note(&format!("use it with: export KUBECONFIG={}", server.kubeconfig().display()));
+        note(&format!("use it with: export KUBECONFIG={}", quoted(server.kubeconfig().as_os_str().as_encoded_bytes())));
         note(
             "contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it",
         );

@@ -75,7 +75,7 @@ pub(super) async fn everything(session: &Session, sink: &mut dyn Sink) -> Result
 }
 
 /// Lists what is wanted of a command as `-o` says.
-pub(super) async fn list(session: &Session, command: &str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
+pub(super) async fn list(session: &Session, command: &'static str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
     out.set_content(session.format.content());
     overtaken::repeated(session, out, async |out, overtaken| once(session, (command, wanted), args, overtaken, out).await).await
 }
@@ -83,7 +83,7 @@ pub(super) async fn list(session: &Session, command: &str, wanted: &Wanted, args
 /// Reads the listing once.
 async fn once(
     session: &Session,
-    (command, wanted): (&str, &Wanted),
+    (command, wanted): (&'static str, &Wanted),
     args: &ListArgs,
     overtaken: Overtaken,
     out: &mut Output,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
-use crate::render::triage::{TriagePage, words};
+use crate::render::triage::{TriagePage, command, words};
 use crate::render::trouble;
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
@@ -212,7 +212,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
         Self {
             absence: page.absence.as_ref().map(|absence| Absence { message: absence.words(), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
-            findings: page.findings.iter().map(finding).collect(),
+            findings: page.findings.iter().map(|of| finding(page, of)).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_decoded: page.not_decoded,
             revision: page.revision.0,
@@ -233,11 +233,11 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
     }
 }
 
-fn finding(finding: &triage::Finding) -> Finding<'_> {
+fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding) -> Finding<'a> {
     Finding {
-        command: trouble::command(finding),
+        command: command(page, finding).map_or(String::new(), |command| command.to_string()),
         detail: trouble::detail(&finding.trouble),
-        effects: finding.effects.iter().map(self::finding).collect(),
+        effects: finding.effects.iter().map(|effect| self::finding(page, effect)).collect(),
         message: finding.trouble.message.as_deref(),
         objects: finding.subjects.iter().map(Subject::from).collect(),
         owner: finding.owner.as_ref().map(Subject::from),

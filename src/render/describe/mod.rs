@@ -17,9 +17,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change_text::{ChangeWriter, Options};
+use super::command_line::CommandLine;
 use super::contract::describe::NodePods;
 use super::event::{EventTable, View as EventView};
-use super::program;
 use super::style::{FAINT, STRONG, paint};
 use super::table::{View, cells, fields};
 use super::value::{broken, columns};
@@ -148,7 +148,7 @@ fn write_changes(description: &Description, look: Look, out: &mut dyn Write) -> 
         writeln!(out, "{}", paint(FAINT, "* inferred from what changed"))?;
     }
     let what = if description.has_earlier_changes { "field by field, with the earlier ones:" } else { "field by field:" };
-    let command = format!("{} history {} --diff", program::name(), description.name);
+    let command = CommandLine::ketcd("history").word(&description.name).and("--diff").to_string();
     let fits = look.width.is_none_or(|width| columns(what) + 1 + columns(&command) <= width);
     let between = if fits { " " } else { "\n  " };
     writeln!(out, "{}{between}{}", paint(FAINT, what), paint(FAINT, command))

@@ -201,14 +201,21 @@ function show() {
 }
 const life = (row) => `${row.b !== null ? clock(row.b, false) : "?"} – ${row.x ? "gone, its deletion is not readable" : row.e !== null ? `${clock(row.e, false)}${row.b !== null ? ` (${lasting(row.e - row.b)})` : ""}` : "still there"}`;
 function shut() { panel.hidden = true; view.open = null; rowsBox.focus({ preventScroll: true }); draw(); }
-const command = (words) => el("code", {}, `ketcd ${words}`);
+// A command line to be copied: names are quoted for a shell as src/render/command_line.rs does it.
+const octal = (byte) => /[A-Za-z0-9_\-.\/:@+=,]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`;
+const quoted = (word) => {
+  if (/^[A-Za-z0-9_\-.\/:@%+,][A-Za-z0-9_\-.\/:@%+=,]*$/.test(word)) return word;
+  if (/^[ -\[\]-~\p{L}\p{N}]*$/u.test(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `"$(printf '${[...new TextEncoder().encode(word)].map(octal).join("")}')"`;
+};
+const command = (name, ...words) => el("code", {}, ["ketcd", name, ...words.map(quoted)].join(" "));
 function story(body) {
   const { row, details, opened } = view.open, name = [row.k.toLowerCase(), row.ns, row.n].filter(Boolean).join("/");
   if (row.q) {
     for (const [tone, label, count] of row.q) body.append(el("p", { class: "state" }, el("i", { class: tone }), `${count} ${label}`));
-    body.append(el("p", { class: "sub" }, "They are counted at the end of the time shown; the notes on the data say why they have no rows. To list them: ", command(`ls ${row.k.toLowerCase()}${row.ns ? ` -n ${row.ns}` : ""}`)));
+    body.append(el("p", { class: "sub" }, "They are counted at the end of the time shown; the notes on the data say why they have no rows. To list them: ", command("ls", row.k.toLowerCase(), ...(row.ns ? ["-n", row.ns] : []))));
   }
-  if (details.left) body.append(el("p", {}, `${details.left} changes are left out, as the page has no room for them. To see them: `, command(`history ${name} --diff`)));
+  if (details.left) body.append(el("p", {}, `${details.left} changes are left out, as the page has no room for them. To see them: `, command("history", name, "--diff")));
   details.versions.forEach((version, index) => {
     const when = version.t === null ? "undated" : clock(version.t - data.t0);
     const error = version.e ? ` ± ${version.e < 1 ? `${Math.round(version.e * 1000)} ms` : `${version.e.toFixed(1)} s`}` : "";
@@ -269,7 +276,7 @@ function scheduling(body) {
     body.append(el("h3", {}, `${when}  ${attempt.node ? `→ ${attempt.node}` : attempt.outcome}`));
     if (!decision.profile) {
       const { row } = view.open;
-      body.append(decision.message ? el("p", { class: "warn" }, decision.message) : "", el("p", { class: "sub" }, `recorded at r${attempt.revision}, not evaluated here. To evaluate it: `, command(`explain pod/${row.ns}/${row.n}`)));
+      body.append(decision.message ? el("p", { class: "warn" }, decision.message) : "", el("p", { class: "sub" }, `recorded at r${attempt.revision}, not evaluated here. To evaluate it: `, command("explain", `pod/${row.ns}/${row.n}`)));
       continue;
     }
     body.append(el("p", {}, `by ${decision.profile.schedulerName} ${decision.profile.version}, evaluated on r${attempt.evaluatedRevision}: ${decision.verdict}`));

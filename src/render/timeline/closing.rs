@@ -6,8 +6,8 @@ use super::axis::wrapped;
 use super::detail::{detail, template_change};
 use super::{WIDTH, name};
 use crate::render::change_text::clock_time;
+use crate::render::command_line::CommandLine;
 use crate::render::duration;
-use crate::render::program;
 use crate::render::style::{self, paint};
 use crate::render::value::{columns, padded};
 use crate::render::visible::visible;
@@ -96,7 +96,8 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
         writeln!(out, "    finalizer {} {how}", visible(&finalizer.name))?;
     }
     if deletion.gone.is_some() || deletion.vanished {
-        let manifest = format!("last manifest: {} get {object} --rev {} -o yaml", program::name(), deletion.last_manifest);
+        let command = CommandLine::ketcd("get").word(object).and("--rev").word(&deletion.last_manifest.to_string()).and("-o yaml");
+        let manifest = format!("last manifest: {command}");
         writeln!(out, "{}", paint(style::FAINT, manifest))?;
     }
     Ok(())

@@ -5,6 +5,7 @@ use super::config::EtcdConfig;
 use super::errors::{Class, Trouble, user_name};
 use super::range::range_end;
 use super::tls;
+use crate::shell::quoted;
 use crate::{Error, KeyRange};
 
 impl Cluster {
@@ -59,13 +60,6 @@ pub fn grant_command(keys: &KeyRange) -> String {
 
 fn is_everything(keys: &KeyRange) -> bool {
     keys.end.is_none() && matches!(&keys.start[..], [] | [0])
-}
-
-/// A key as a shell takes it.
-fn quoted(key: &[u8]) -> String {
-    let text = String::from_utf8_lossy(key);
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use crate::render::command_line::CommandLine;
 use crate::render::explanation::{SinceRefusal, json, text};
 use ketcd_history::clock::Clock;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, Replay};
@@ -21,15 +22,15 @@ pub(super) struct Writer<'a> {
     clock: Arc<Clock>,
     /// Whether the list has begun.
     in_list: bool,
-    /// Whether pods are addressed by their kind.
-    listed: bool,
+    /// Whether more than one pod is addressed.
+    many: bool,
     written: usize,
     differ: usize,
     summary: text::Summary,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) async fn new(session: &'a Session, args: &'a ExplainArgs, listed: bool, out: &'a mut Output) -> Result<Self> {
+    pub(super) async fn new(session: &'a Session, args: &'a ExplainArgs, many: bool, out: &'a mut Output) -> Result<Self> {
         let format = match &session.format {
             format @ (Format::Table | Format::Wide | Format::Json | Format::Ndjson) => format.clone(),
             other => return Err(other.unsupported("explain", "table, wide, json, ndjson")),
@@ -40,7 +41,7 @@ impl<'a> Writer<'a> {
             out,
             clock: session.clock_around(&[], &[]).await?,
             in_list: false,
-            listed,
+            many,
             written: 0,
             differ: 0,
             summary: text::Summary::default(),
@@ -65,7 +66,8 @@ impl<'a> Writer<'a> {
         let wanted = self.args.node.as_deref().filter(|_| !self.args.all);
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
-            return Err(Error::new(format!("node {wanted} does not exist at revision {revision}")).hint("ketcd ls nodes lists them"));
+            return Err(Error::new(format!("node {wanted} does not exist at revision {revision}"))
+                .hint(format!("the nodes that there are: {}", CommandLine::ketcd("ls nodes"))));
         }
         if self.is_text() {
             if self.written > 0 {
@@ -141,7 +143,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn many(&self) -> bool {
-        self.args.all || self.listed || self.args.addresses.len() > 1
+        self.args.all || self.many
     }
 
     pub(super) fn finish(mut self, unreadable: usize, all: bool) -> Result<Outcome> {
