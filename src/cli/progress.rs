@@ -130,8 +130,10 @@ impl Progress {
 impl Walk {
     /// Where it is after so long, and how long the rest will take.
     fn words(&self, at: Revision, elapsed: Duration) -> String {
-        let (done, all) = ((at.0 - self.from.0).max(0) as f64, (self.to.0 - self.from.0).max(1) as f64);
-        let left = (done > 0.0).then(|| elapsed.mul_f64((all - done).max(0.0) / done)).filter(|_| elapsed >= PATIENCE);
+        let since = |revision: Revision| revision.0.saturating_sub(self.from.0);
+        let (done, all) = (since(at).max(0) as f64, since(self.to).max(1) as f64);
+        let left = Duration::try_from_secs_f64(elapsed.as_secs_f64() * (all - done).max(0.0) / done).ok();
+        let left = left.filter(|_| done > 0.0 && elapsed >= PATIENCE);
         let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
         format!(", at revision {at} of {}{left}", self.to)
     }
@@ -149,5 +151,8 @@ mod tests {
         // Too early to tell.
         assert_eq!(walk.words(Revision(110), Duration::from_millis(10)), ", at revision 110 of 500");
         assert_eq!(walk.words(Revision(50), Duration::from_secs(5)), ", at revision 50 of 500");
+        // Longer than any duration.
+        let walk = Walk { from: Revision(0), to: Revision(i64::MAX), begun: Instant::now() };
+        assert_eq!(walk.words(Revision(1), Duration::from_secs(10)), ", at revision 1 of 9223372036854775807");
     }
 }

@@ -15,6 +15,9 @@ use super::data::Data;
 /// The changes of a watch.
 pub(super) type Changes<'a> = Pin<Box<dyn Stream<Item = StoreResult<WatchItem>> + Send + 'a>>;
 
+/// A time that nobody waits for.
+const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// A replay that began.
 pub(crate) struct Replay {
     data: Arc<dyn Data>,
@@ -76,9 +79,8 @@ impl Replay {
     async fn due(&self, revision: Revision) -> Instant {
         let Some(date) = self.data.date(revision).await else { return self.begun.0 };
         let passed = date.duration_since(self.begun.1).as_secs_f64() / self.speed;
-        // A time without end is one that nobody waits for.
-        let passed = Duration::try_from_secs_f64(passed.max(0.0)).unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
-        self.begun.0 + passed
+        let passed = Duration::try_from_secs_f64(passed.max(0.0)).unwrap_or(NEVER);
+        self.begun.0.checked_add(passed).unwrap_or_else(|| self.begun.0 + NEVER)
     }
 
     /// Holds each change back until it is written.

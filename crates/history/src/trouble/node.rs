@@ -53,7 +53,7 @@ impl LeaseFacts {
     pub fn has_expired(&self, now: Timestamp) -> bool {
         // The clocks of who renews and of who looks differ by some seconds.
         const DOUBT: SignedDuration = SignedDuration::from_secs(5);
-        now.duration_since(self.renewed) > self.duration + DOUBT
+        now.duration_since(self.renewed) > self.duration.saturating_add(DOUBT)
     }
 }
 

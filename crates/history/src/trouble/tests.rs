@@ -196,6 +196,15 @@ fn pods_wait_for_claims_and_for_the_scheduler() {
     assert_eq!(text(&triaged(&[lease, unseen])), "ComponentSilent kube-scheduler(NotScheduled a)");
 }
 
+/// No time in the data is too long to be reckoned with.
+#[test]
+fn a_lease_without_end_is_not_over() {
+    for seconds in [i64::MAX, i64::MAX - 1] {
+        let lease = json!({"spec": {"renewTime": "2026-11-20T22:20:00Z", "leaseDurationSeconds": seconds}});
+        assert!(!LeaseFacts::of(&lease).unwrap().has_expired(NOW.parse().unwrap()));
+    }
+}
+
 #[test]
 fn many_alike_are_one_and_what_affects_most_comes_first() {
     let crash = |name: &str| {

@@ -10,6 +10,9 @@ const PACE: f64 = 1000.0;
 /// So many requests may follow at once when there were fewer before: most commands need no more.
 const BURST: u32 = 32;
 
+/// The longest time between two requests.
+const SLOWEST: Duration = Duration::from_secs(24 * 3600);
+
 /// Lets requests begin one after the other, no faster than allowed.
 #[derive(Debug)]
 pub(super) struct Pacer(Mutex<Turns>);
@@ -17,7 +20,7 @@ pub(super) struct Pacer(Mutex<Turns>);
 impl Pacer {
     /// At most `qps` requests a second (`--qps`), or as many as do not disturb.
     pub(super) fn new(qps: Option<f64>) -> Self {
-        let interval = Duration::from_secs_f64(1.0 / qps.unwrap_or(PACE));
+        let interval = Duration::try_from_secs_f64(1.0 / qps.unwrap_or(PACE)).unwrap_or(SLOWEST).min(SLOWEST);
         let allowance = if qps.is_some() { Duration::ZERO } else { interval * BURST };
         Self(Mutex::new(Turns { interval, allowance, next: None }))
     }
@@ -66,6 +69,7 @@ mod tests {
     #[test]
     fn many_requests_are_spaced_out() {
         assert_eq!(took(Some(10.0), 11), Duration::from_secs(1));
+        assert_eq!(took(Some(f64::MIN_POSITIVE), 2), SLOWEST);
         assert_eq!(took(None, BURST), Duration::ZERO);
         let many = took(None, 1001 + BURST);
         assert!((Duration::from_millis(999)..=Duration::from_millis(1001)).contains(&many), "{many:?}");
