@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::address::Address;
 use super::status::{Result, Status};
+use super::websocket;
 
 /// What a request must show.
 pub(super) struct Access {
@@ -30,21 +31,25 @@ impl Access {
 
     /// Checks that the request was meant for this server, which a page of the web that had its name point here did not, and that it shows the token.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<()> {
-        let header = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default());
-        let named: Vec<&str> = uri.authority().map(|authority| authority.as_str()).into_iter().chain(header).collect();
-        if named.is_empty() || !named.iter().all(|host| self.address.is_own(host)) {
+        let given = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
+        let named: Vec<&str> = uri.authority().map(|authority| authority.as_str()).into_iter().chain(given).collect();
+        if named.is_empty() || !named.iter().all(|host| self.address.is_host(host)) {
             let named = named.join(", ");
             return Err(Status::forbidden(format!("the host {named:?} is not this server: it answers to {}", self.address.told)));
         }
-        if let Some(origin) = headers.get(header::ORIGIN) {
+        for origin in headers.get_all(header::ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
-            if !origin.strip_prefix("https://").is_some_and(|host| self.address.is_own(host)) {
+            if !origin.strip_prefix("https://").is_some_and(|host| self.address.is_origin(host)) {
                 return Err(Status::forbidden(format!("requests of pages of {origin:?} are refused")));
             }
         }
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
         let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-        if shown.is_some_and(|token| self.is_token(token)) { Ok(()) } else { Err(Status::unauthorized()) }
+        let is_shown = match shown {
+            Some(token) => self.is_token(token),
+            None => websocket::token(headers).is_some_and(|token| self.is_token(&token)),
+        };
+        if is_shown { Ok(()) } else { Err(Status::unauthorized()) }
     }
 
     /// The server's own address.
@@ -58,6 +63,11 @@ impl Access {
     }
 }
 
+/// Whether a text has the form of a token of some run.
+pub(super) fn is_token(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,7 +76,7 @@ mod tests {
         let (access, token) = Access::new(Address::new("127.0.0.1:4321".parse().unwrap())).unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.insert(name, value.replace("TOKEN", &token).parse().unwrap());
+            map.append(name, value.replace("TOKEN", &token).parse().unwrap());
         }
         assert_eq!(access.check(&Uri::from_static("/api"), &map).is_ok(), wanted, "{headers:?}");
     }
@@ -76,6 +86,10 @@ mod tests {
         let (host, token) = ((header::HOST, "127.0.0.1:4321"), (header::AUTHORIZATION, "Bearer TOKEN"));
         check(&[host.clone(), token.clone()], true);
         check(&[(header::HOST, "LOCALHOST:4321"), token.clone()], true);
+        check(&[(header::HOST, "127.0.0.1"), token.clone()], true);
+        check(&[(header::HOST, "evil.example"), token.clone()], false);
+        check(&[host.clone(), (header::HOST, "evil.example"), token.clone()], false);
+        check(&[host.clone(), token.clone(), (header::ORIGIN, "https://127.0.0.1")], false);
         check(&[host.clone(), token.clone(), (header::ORIGIN, "https://127.0.0.1:4321")], true);
         check(&[host.clone(), token.clone(), (header::ORIGIN, "https://evil.example")], false);
         check(&[(header::HOST, "evil.example:4321"), token.clone()], false);

@@ -46,16 +46,35 @@ impl Address {
         self.names.iter().find(|name| matches!(ServerName::try_from(name.as_str()), Ok(ServerName::DnsName(_)))).map(String::as_str)
     }
 
-    /// Whether a `Host` is this server's. What no page of the web can have its own name point to is: an address itself.
-    pub(super) fn is_own(&self, host: &str) -> bool {
-        let (name, port) = match host.rsplit_once(':') {
-            Some((name, port)) if !port.ends_with(']') => (name, port),
-            _ => (host, "443"),
-        };
+    /// Whether a `Host` is this server's. Its port may be left out, as some clients do: a page of the web can choose a name of its own to point here, but
+    /// no name or address that is the server's.
+    pub(super) fn is_host(&self, host: &str) -> bool {
+        let (name, port) = split(host);
+        port.is_none_or(|port| self.is_port(port)) && self.is_name(name)
+    }
+
+    /// Whether this is what follows `https://` in the `Origin` of the server's own pages. Without a port it is another server's.
+    pub(super) fn is_origin(&self, host: &str) -> bool {
+        let (name, port) = split(host);
+        self.is_port(port.unwrap_or("443")) && self.is_name(name)
+    }
+
+    fn is_port(&self, port: &str) -> bool {
+        port == self.told.port().to_string()
+    }
+
+    fn is_name(&self, name: &str) -> bool {
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let is_address = name.parse::<IpAddr>().is_ok_and(|ip| ip == self.told.ip() || self.is_any);
-        let is_name = || name.eq_ignore_ascii_case("localhost") || self.names.iter().any(|own| own.eq_ignore_ascii_case(name));
-        port == self.told.port().to_string() && (is_address || is_name())
+        is_address || name.eq_ignore_ascii_case("localhost") || self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The name and the port of a host, which is IPv6 in brackets or has one colon at most.
+fn split(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port).filter(|port| !port.is_empty())),
+        _ => (host, None),
     }
 }
 
@@ -81,7 +100,7 @@ mod tests {
     fn check(bound: &str, names: &[&str], host: &str, wanted: bool) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let address = Address::new(bound.parse().unwrap()).with_names(&names);
-        assert_eq!(address.is_own(host), wanted, "{bound} {host}");
+        assert_eq!(address.is_host(host), wanted, "{bound} {host}");
     }
 
     #[test]
@@ -89,14 +108,28 @@ mod tests {
         check("127.0.0.1:4321", &[], "127.0.0.1:4321", true);
         check("127.0.0.1:4321", &[], "LOCALHOST:4321", true);
         check("127.0.0.1:4321", &[], "127.0.0.1:80", false);
-        check("127.0.0.1:4321", &[], "127.0.0.1", false);
+        check("127.0.0.1:4321", &[], "127.0.0.1", true);
+        check("127.0.0.1:4321", &[], "127.0.0.1:", true);
+        check("127.0.0.1:4321", &[], "localhost", true);
+        check("127.0.0.1:4321", &[], "evil.example", false);
+        check("127.0.0.1:4321", &[], "evil.example:", false);
+        check("127.0.0.1:4321", &[], "", false);
+        check("127.0.0.1:4321", &[], ":4321", false);
         check("127.0.0.1:4321", &[], "10.0.0.1:4321", false);
         check("127.0.0.1:4321", &[], "evil.example:4321", false);
         check("[::1]:4321", &[], "[::1]:4321", true);
-        check("[::1]:443", &[], "[::1]", true);
+        check("[::1]:4321", &[], "[::1]", true);
+        check("[::1]:4321", &[], "[::2]", false);
         check("0.0.0.0:4321", &[], "10.0.0.1:4321", true);
         check("0.0.0.0:4321", &["etcd-1.example"], "etcd-1.example:4321", true);
         check("0.0.0.0:4321", &["etcd-1.example"], "etcd-2.example:4321", false);
+    }
+
+    #[test]
+    fn origins_name_the_port() {
+        let (address, usual) = (Address::new("127.0.0.1:4321".parse().unwrap()), Address::new("127.0.0.1:443".parse().unwrap()));
+        assert!(address.is_origin("127.0.0.1:4321") && !address.is_origin("127.0.0.1") && !address.is_origin("127.0.0.1:443"));
+        assert!(usual.is_origin("127.0.0.1") && usual.is_origin("localhost:443") && !usual.is_origin("evil.example"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use ketcd_kube::Body;
 use ketcd_store::{At, KeyRange, Revision, Want};
+use sha2::{Digest, Sha256};
 
 use super::access::Access;
 use super::data::Data;
@@ -33,11 +34,19 @@ pub(super) struct App {
     pub limits: Limits,
     /// What is replayed; else the moment asked for stays.
     pub replay: Option<Arc<Replay>>,
-    catalogs: Mutex<BTreeMap<Revision, Arc<Catalog>>>,
-    newest: Mutex<Option<(Instant, Arc<Catalog>)>>,
+    catalogs: Mutex<BTreeMap<Revision, Known>>,
+    newest: Mutex<Option<(Instant, Known)>>,
     times: Mutex<BTreeMap<Revision, Timestamp>>,
     /// How many keys of a range are left from a start key on, at a revision.
     counts: Mutex<HashMap<(Revision, Vec<u8>), u64>>,
+}
+
+/// A catalog, which moments with the same definitions share.
+#[derive(Clone)]
+struct Known {
+    /// A hash of the definitions' keys and revisions.
+    definitions: [u8; 32],
+    catalog: Arc<Catalog>,
 }
 
 /// A moment that is looked at.
@@ -64,9 +73,9 @@ pub(super) enum After {
 
 impl App {
     /// The state of a server that has answered nothing yet.
-    pub(super) fn new(data: Arc<dyn Data>, access: Access, replay: Option<Arc<Replay>>) -> Self {
+    pub(super) fn new(data: Arc<dyn Data>, access: Access, limits: Limits, replay: Option<Arc<Replay>>) -> Self {
         let (catalogs, newest, times, counts) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
-        Self { data, access, limits: Limits::default(), replay, catalogs, newest, times, counts }
+        Self { data, access, limits, replay, catalogs, newest, times, counts }
     }
 
     /// Returns the moment that a path asks for.
@@ -125,38 +134,55 @@ impl App {
     pub(super) async fn catalog(&self, moment: Moment) -> Result<Arc<Catalog>> {
         if moment.after != After::Nothing {
             let newest = lock(&self.newest).clone();
-            if let Some((_, catalog)) = newest.filter(|(read, _)| read.elapsed() < FRESH) {
-                return Ok(catalog);
+            if let Some((_, known)) = newest.filter(|(read, _)| read.elapsed() < FRESH) {
+                return Ok(known.catalog);
             }
-        } else if let Some(catalog) = lock(&self.catalogs).get(&moment.revision) {
-            return Ok(Arc::clone(catalog));
+        } else if let Some(known) = lock(&self.catalogs).get(&moment.revision) {
+            return Ok(Arc::clone(&known.catalog));
         }
-        let catalog = Arc::new(self.read_catalog(moment.revision).await?);
+        let known = self.read_catalog(moment.revision).await?;
+        let catalog = Arc::clone(&known.catalog);
         if moment.after != After::Nothing {
-            *lock(&self.newest) = Some((Instant::now(), Arc::clone(&catalog)));
+            *lock(&self.newest) = Some((Instant::now(), known));
         } else {
-            keep(&mut lock(&self.catalogs), moment.revision, Arc::clone(&catalog));
+            keep(&mut lock(&self.catalogs), moment.revision, known);
         }
         Ok(catalog)
     }
 
-    async fn read_catalog(&self, revision: Revision) -> Result<Catalog> {
+    async fn read_catalog(&self, revision: Revision) -> Result<Known> {
         let keys = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.data.prefix()));
         let unreadable = |error: &ketcd_store::Error| Status::of_store(error, "the revision was compacted away");
         let found = match self.data.source().range(keys, At::Revision(revision), Want::Values).await {
             // Kubernetes' own resources can be read all the same.
-            Err(error) if error.is_denied() => return Ok(Catalog::new(self.data.release(), &[])),
+            Err(error) if error.is_denied() => return Ok(self.known([0; 32], || Catalog::new(self.data.release(), &[]))),
             found => found.map_err(|error| unreadable(&error))?,
         };
         let entries: Vec<_> = found.entries.try_collect().await.map_err(|error| unreadable(&error))?;
-        let decoded = entries.iter().map(|entry| self.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0).body);
-        let definitions: Vec<_> = decoded
-            .filter_map(|body| match body {
-                Body::Object(object) => Some(object.into_value()),
-                Body::Opaque(_) => None,
-            })
-            .collect();
-        Ok(Catalog::new(self.data.release(), &definitions))
+        let mut hash = Sha256::new();
+        for entry in &entries {
+            hash.update(entry.key.len().to_le_bytes());
+            hash.update(&entry.key);
+            hash.update(entry.mod_revision.0.to_le_bytes());
+        }
+        Ok(self.known(hash.finalize().into(), || {
+            let decoded = entries.iter().map(|entry| self.data.decoder().decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+            let definitions: Vec<_> = decoded
+                .filter_map(|body| match body {
+                    Body::Object(object) => Some(object.into_value()),
+                    Body::Opaque(_) => None,
+                })
+                .collect();
+            Catalog::new(self.data.release(), &definitions)
+        }))
+    }
+
+    /// The catalog of these definitions, made only if no other moment's is the same.
+    fn known(&self, definitions: [u8; 32], make: impl FnOnce() -> Catalog) -> Known {
+        let newest = lock(&self.newest).as_ref().map(|(_, known)| known.clone());
+        let is_same = |known: &Known| known.definitions == definitions;
+        let found = newest.filter(is_same).or_else(|| lock(&self.catalogs).values().find(|known| is_same(known)).cloned());
+        found.unwrap_or_else(|| Known { definitions, catalog: Arc::new(make()) })
     }
 
     /// Returns how many keys there are in a range, of which a list reads some: counted once for all its pages.

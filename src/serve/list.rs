@@ -10,10 +10,11 @@ use futures_util::{Stream, StreamExt};
 use ketcd_kube::FieldSet;
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Map, Value, json};
+use tokio::task::coop::consume_budget;
 
 use super::accept::{Encoding, Shape};
 use super::app::{After, Moment};
-use super::call::{Call, Filter, respond};
+use super::call::{Call, Filter};
 use super::continuation::{Continuation, EXPIRED_LIST};
 use super::objects::{Objects, Stored, partial};
 use super::params::Match;
@@ -25,6 +26,18 @@ use crate::render::yaml;
 
 /// The text that is gathered before it is sent.
 const CHUNK: usize = 1 << 18;
+
+/// Rows that are sorted are written when there is so much text of them: a longer table is sorted in runs, as one that is read in pages is.
+const RUN: usize = 4 << 20;
+
+/// What is written of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// What stands before its last chunk.
+    Items,
+}
 
 /// A list on its way.
 struct List {
@@ -68,19 +81,13 @@ pub(super) async fn list(call: Call) -> Result<Response> {
     let encoding = call.accepted.encoding;
     let list = Arc::new(List::new(call).await?);
     if let Some(encoder) = &list.protobuf {
-        return encoder.respond(Arc::clone(&list).chunks()).await;
+        let limits = &list.call.app.limits;
+        return encoder.respond(limits, |part| limits.in_turn(Arc::clone(&list).chunks(part))).await;
     }
-    // Its metadata stands before its rows, and is known after them.
-    let is_whole = encoding == Encoding::Yaml && !list.is_yaml();
-    let mut chunks = Box::pin(list.chunks());
+    let mut chunks = Box::pin(list.call.app.limits.in_turn(Arc::clone(&list).chunks(Part::Whole)));
     // What fails before the first text can still be said.
     let first = chunks.next().await.unwrap_or_else(|| Err(Status::internal("an empty answer")))?;
     let all = futures_util::stream::once(std::future::ready(Ok(first))).chain(chunks);
-    if is_whole {
-        let text: Vec<Bytes> = futures_util::TryStreamExt::try_collect(all).await?;
-        let value: Value = serde_json::from_slice(&text.concat()).map_err(Status::internal)?;
-        return respond(encoding, &value);
-    }
     let body = Body::from_stream(all.map(|chunk| chunk.map_err(|status| std::io::Error::other(status.to_json().to_string()))));
     Ok(([(header::CONTENT_TYPE, encoding.media_type())], body).into_response())
 }
@@ -126,7 +133,7 @@ impl List {
     }
 
     /// The text of the list. It is an error only before the first text, or where the source fails amid the list.
-    fn chunks(self: Arc<Self>) -> impl Stream<Item = Result<Bytes>> + Send {
+    fn chunks(self: Arc<Self>, part: Part) -> impl Stream<Item = Result<Bytes>> + Send + 'static {
         stream! {
             let limit = self.call.params.limit;
             let source = self.call.app.data.source();
@@ -137,6 +144,8 @@ impl List {
             let mut page = Page::default();
             let mut out = self.head();
             while let Some(entry) = entries.next().await {
+                // A file never lets others wait, and what a selector passes over fills no chunk.
+                consume_budget().await;
                 let entry = match entry {
                     Ok(entry) => entry,
                     Err(error) => return yield Err(self.unreadable(&error)),
@@ -158,7 +167,10 @@ impl List {
                     yield Ok(std::mem::replace(&mut out, Vec::with_capacity(CHUNK + CHUNK / 4)).into());
                 }
             }
-            page.write_sorted(&mut out, self.is_yaml());
+            page.write_sorted(self.is_yaml(), &mut out);
+            if part == Part::Items {
+                return yield Ok(out.into());
+            }
             let tail = match self.tail(&page).await {
                 Ok(tail) => tail,
                 Err(status) => return yield Err(status),
@@ -221,15 +233,22 @@ impl List {
             yaml::write_item(&item, out).map_err(Status::internal)?;
         }
         if self.is_sorted() {
-            page.sorted.push((precedence.unwrap_or(0), named.name.to_owned(), out.split_off(start)));
+            page.sort_in(precedence.unwrap_or(0), named.name, out.split_off(start));
+            if page.sorted_bytes >= RUN {
+                page.write_sorted(self.is_yaml(), out);
+            }
         }
         Ok(true)
     }
 
-    /// Whether it is written in YAML item by item. Members are sorted, so that the metadata of a table stands before its rows; it is known before them
-    /// where no limit cuts them.
     fn is_yaml(&self) -> bool {
-        self.call.accepted.encoding == Encoding::Yaml && !(matches!(self.form, Form::Table(_)) && self.call.params.limit > 0)
+        self.call.accepted.encoding == Encoding::Yaml
+    }
+
+    /// Whether its metadata comes after its items: what a page of a list says of the next one is known only then. In YAML, whose members are sorted, that
+    /// is its place in a list of objects.
+    fn ends_with_metadata(&self) -> bool {
+        self.call.params.limit > 0 || self.is_yaml() && !matches!(self.form, Form::Table(_))
     }
 
     /// How much of each object must be decoded before it can be written.
@@ -251,26 +270,25 @@ impl List {
         matches!(self.form, Form::Table(_)) && self.call.resource.kind.kind == "FlowSchema"
     }
 
-    /// The text before the items. What a page of a list says of the next one is known only after its items, so its metadata comes last.
+    /// The text before the items.
     fn head(&self) -> Vec<u8> {
         if self.protobuf.is_some() {
             return Vec::new();
         }
         let (kind, api_version) = self.type_meta();
         if self.is_yaml() {
-            return match &self.form {
-                Form::Table(table) => yaml_before(
-                    "rows",
-                    &json!({
-                        "apiVersion": api_version, "columnDefinitions": table.definitions(), "kind": kind, "metadata": self.metadata(),
-                    }),
-                ),
-                _ => yaml_before("items", &json!({"apiVersion": api_version})),
-            };
+            let mut members = json!({"apiVersion": api_version});
+            let Form::Table(table) = &self.form else { return yaml_before("items", &members) };
+            members["columnDefinitions"] = table.definitions();
+            members["kind"] = kind.into();
+            if !self.ends_with_metadata() {
+                members["metadata"] = self.metadata().into();
+            }
+            return yaml_before("rows", &members);
         }
         let items = if matches!(self.form, Form::Table(_)) { "rows" } else { "items" };
         let mut head = format!("{{\"kind\":{},\"apiVersion\":{}", json!(kind), json!(api_version)).into_bytes();
-        if self.call.params.limit == 0 {
+        if !self.ends_with_metadata() {
             head.extend(format!(",\"metadata\":{}", Value::from(self.metadata())).bytes());
         }
         if let Form::Table(table) = &self.form {
@@ -318,13 +336,17 @@ impl List {
             return encoder.metadata(&metadata.into());
         }
         if self.is_yaml() {
-            let mut tail = if page.items == 0 { b" []\n".to_vec() } else { Vec::new() };
-            if !matches!(self.form, Form::Table(_)) {
-                yaml::write(&json!({"kind": self.type_meta().0, "metadata": metadata}), &mut tail).map_err(Status::internal)?;
+            let mut tail = if page.written == 0 { b" []\n".to_vec() } else { Vec::new() };
+            if self.ends_with_metadata() {
+                let mut members = json!({"metadata": metadata});
+                if !matches!(self.form, Form::Table(_)) {
+                    members["kind"] = self.type_meta().0.into();
+                }
+                yaml::write(&members, &mut tail).map_err(Status::internal)?;
             }
             return Ok(tail);
         }
-        if self.call.params.limit > 0 {
+        if self.ends_with_metadata() {
             tail.extend(format!(",\"metadata\":{}", Value::from(metadata)).bytes());
         }
         tail.push(b'}');
@@ -339,38 +361,45 @@ impl List {
     }
 }
 
-/// What was written of a list so far.
+/// What was read and written of a list so far.
 #[derive(Default)]
 struct Page {
     items: u64,
+    /// Items whose text is out; those that are to be sorted are not yet.
+    written: u64,
     /// Keys read, those that were not wanted included.
     keys: u64,
     last_key: Bytes,
     has_more: bool,
-    /// Rows that are written when all are there, with what they are sorted by.
+    /// Rows that wait to be sorted, with what they are sorted by.
     sorted: Vec<(i64, String, Vec<u8>)>,
+    sorted_bytes: usize,
 }
 
 impl Page {
     /// Writes what stands before the next item.
-    fn separate(&self, is_yaml: bool, out: &mut Vec<u8>) {
-        match (is_yaml, self.items) {
+    fn separate(&mut self, is_yaml: bool, out: &mut Vec<u8>) {
+        match (is_yaml, self.written) {
             (true, 0) => out.push(b'\n'),
             (true, _) | (false, 0) => {}
             (false, _) => out.push(b','),
         }
+        self.written += 1;
     }
 
-    fn write_sorted(&mut self, out: &mut Vec<u8>, is_yaml: bool) {
-        if self.sorted.is_empty() {
-            return;
-        }
-        self.sorted.sort();
-        self.items = 0;
-        for (_, _, row) in std::mem::take(&mut self.sorted) {
+    fn sort_in(&mut self, precedence: i64, name: &str, row: Vec<u8>) {
+        self.sorted_bytes += row.len();
+        self.sorted.push((precedence, name.to_owned(), row));
+    }
+
+    /// Writes the rows that wait.
+    fn write_sorted(&mut self, is_yaml: bool, out: &mut Vec<u8>) {
+        self.sorted_bytes = 0;
+        let mut rows = std::mem::take(&mut self.sorted);
+        rows.sort();
+        for (_, _, row) in rows {
             self.separate(is_yaml, out);
             out.extend(row);
-            self.items += 1;
         }
     }
 }

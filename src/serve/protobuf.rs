@@ -2,16 +2,18 @@
 //!
 //! Sources: apimachinery v0.36 `pkg/runtime/serializer/protobuf/protobuf.go` for envelopes and `pkg/util/framer/framer.go` for frames.
 
-use std::io::{self, Read, Seek, Write};
+use std::future::ready;
+use std::io;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use ketcd_kube::{ENVELOPE_TAIL, Encoder, Release, append_watch_event, envelope_head};
 use serde_json::Value;
-use tempfile::SpooledTempFile;
 
+use super::limits::Limits;
+use super::list::Part;
 use super::status::{Result, Status};
 
 /// Its media type.
@@ -19,12 +21,6 @@ pub(super) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 /// Its media type where it is a watch.
 pub(super) const WATCH_MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf;stream=watch";
-
-/// A list longer than this waits in a file without a name.
-const IN_MEMORY: usize = 32 << 20;
-
-/// The bytes that are read at once of a list.
-const CHUNK: usize = 1 << 16;
 
 /// Returns an object in protobuf.
 ///
@@ -61,7 +57,7 @@ pub(super) fn frame(kind: &str, object: &Value, release: Release, out: &mut Vec<
     Ok(())
 }
 
-/// Writes a list. Its length stands before it, so it is sent when all of it is there.
+/// Writes a list. Its length stands before it.
 #[derive(Debug)]
 pub(super) struct ListEncoder {
     encoder: Encoder,
@@ -99,41 +95,51 @@ impl ListEncoder {
         Ok(out)
     }
 
-    /// Returns the response of a list, whose last chunk is its metadata.
+    /// Returns the response of a list. `chunks` encodes it; the last chunk of the whole list is its metadata. A short list is held until its length is
+    /// known. A longer one is encoded twice: once to learn its length, then to be sent.
     ///
     /// # Errors
-    /// That of the chunks; the list does not fit in temporary space.
-    pub(super) async fn respond(&self, chunks: impl Stream<Item = Result<Bytes>>) -> Result<Response> {
-        let mut items = SpooledTempFile::new(IN_MEMORY);
+    /// That of the chunks.
+    pub(super) async fn respond<S>(&self, limits: &Limits, chunks: impl Fn(Part) -> S) -> Result<Response>
+    where
+        S: Stream<Item = Result<Bytes>> + Send + 'static,
+    {
+        let mut held = Some(limits.hold());
         let (mut length, mut last) = (0, Bytes::new());
-        let mut chunks = std::pin::pin!(chunks);
-        while let Some(chunk) = chunks.next().await {
+        let mut first = Box::pin(chunks(Part::Whole));
+        while let Some(chunk) = first.next().await {
             let earlier = std::mem::replace(&mut last, chunk?);
-            length += earlier.len();
-            items.write_all(&earlier).map_err(|error| no_room(&error))?;
+            length += earlier.len() as u64;
+            held = held.and_then(|held| held.and(earlier));
         }
-        items.rewind().map_err(|error| no_room(&error))?;
+        drop(first);
         let mut head = Vec::new();
-        envelope_head(&self.api_version, &self.kind, (last.len() + length) as u64, &mut head);
+        envelope_head(&self.api_version, &self.kind, last.len() as u64 + length, &mut head);
         head.extend(last);
-        let body = async_stream::stream! {
-            yield Ok(Bytes::from(head));
-            let mut left = length;
-            while left > 0 {
-                let mut chunk = vec![0; CHUNK.min(left)];
-                let read = items.read_exact(&mut chunk);
-                if let Err(error) = read {
-                    return yield Err(error);
-                }
-                left -= chunk.len();
-                yield Ok(chunk.into());
-            }
-            yield Ok::<_, io::Error>(ENVELOPE_TAIL.into());
+        let items = match held {
+            Some(held) => held.into_stream().map(Ok).boxed(),
+            None => of_length(length, chunks(Part::Items)).boxed(),
         };
+        let body = stream::once(ready(Ok(head.into()))).chain(items).chain(stream::once(ready(Ok(ENVELOPE_TAIL.into()))));
         Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], Body::from_stream(body)).into_response())
     }
 }
 
-fn no_room(error: &io::Error) -> Box<Status> {
-    Status::internal(format!("the list cannot be kept until all of it is there: {error}"))
+/// The chunks of a list whose length was said already; an error where they are not so long.
+fn of_length(length: u64, chunks: impl Stream<Item = Result<Bytes>> + Send + 'static) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    async_stream::stream! {
+        let mut left = Some(length);
+        let mut chunks = Box::pin(chunks);
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|status| io::Error::other(status.to_json().to_string()));
+            left = left.and_then(|left| left.checked_sub(chunk.as_ref().map_or(0, |chunk| chunk.len() as u64)));
+            if left.is_none() {
+                break;
+            }
+            yield chunk;
+        }
+        if left != Some(0) {
+            yield Err(io::Error::other("the list is not as long as it was when it was read first"));
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! From a request to what answers it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::Extension;
 use axum::body::Body;
@@ -14,28 +13,34 @@ use serde_json::{Value, json};
 use super::accept::{Accepted, Encoding, Endpoint, Shape, negotiate};
 use super::app::{App, Moment};
 use super::call::{Call, respond};
+use super::newcomers::Client;
 use super::outflow::pumped;
 use super::params::Params;
 use super::path::{ApiPath, ResourcePath};
 use super::resources::{Catalog, Resource};
-use super::server::Known;
 use super::status::{Result, Status};
+use super::websocket::Handshake;
 use super::{discovery, get, list, openapi, protobuf, reviews, version, watch};
 
 /// Answers a request.
-pub(super) async fn handle(State(app): State<Arc<App>>, Extension(known): Extension<Known>, request: Request<Body>) -> Response {
+pub(super) async fn handle(State(app): State<Arc<App>>, Extension(client): Extension<Arc<Client>>, request: Request<Body>) -> Response {
     let encoding = negotiate(request.headers(), Endpoint::Failure).map_or(Encoding::Json, |accepted| accepted.encoding);
-    let answered = answer(app, &known, request).await;
+    let answered = answer(app, &client, request).await;
     answered.unwrap_or_else(|status| status.written(encoding))
 }
 
 /// Answers a request in its turn, if it may be asked.
-async fn answer(app: Arc<App>, known: &Known, request: Request<Body>) -> Result<Response> {
-    let (head, body) = request.into_parts();
+async fn answer(app: Arc<App>, client: &Arc<Client>, request: Request<Body>) -> Result<Response> {
+    let (mut head, body) = request.into_parts();
     app.access.check(&head.uri, &head.headers)?;
-    known.store(true, Ordering::Relaxed);
+    client.welcome(&app.limits).await?;
     let place = app.limits.place(Params::ask_watch(&head.uri)).await?;
-    Ok(pumped(route(app, head, body).await?, place))
+    let handshake = Handshake::of(&mut head);
+    let response = pumped(route(app, head, body).await?, place);
+    match handshake {
+        Some(handshake) => handshake.answered(response, client),
+        None => Ok(response),
+    }
 }
 
 async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {

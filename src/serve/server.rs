@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::{Extension, Router};
@@ -11,7 +10,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -21,12 +19,13 @@ use super::address::Address;
 use super::app::App;
 use super::data::Data;
 use super::kubeconfig::Kubeconfig;
-use super::limits::CONNECTIONS;
+use super::limits::Limits;
+use super::newcomers::{Client, Newcomers, Step};
 use super::replay::Replay;
 use super::router;
 use super::tls::{Certificate, CertificateFiles};
 
-/// So long a client may take for its handshake, for the head of a request, and until it shows the token.
+/// So long a client may take for the head of a request, and to answer whether it is still there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So long is the head of a request at most, its URL and its headers.
@@ -40,6 +39,8 @@ pub(crate) struct Options {
     pub certificate: Option<CertificateFiles>,
     /// Where to write the kubeconfig; else a private file that goes away with the server.
     pub kubeconfig: Option<PathBuf>,
+    /// How many files the process may open, connections among them.
+    pub files: usize,
     /// How many times as fast as it did time passes, from the moment asked for on; else it stands still.
     pub speed: Option<f64>,
 }
@@ -72,9 +73,9 @@ impl Server {
             Some(speed) => Some(Arc::new(Replay::begin(Arc::clone(&data), speed).await?)),
             None => None,
         };
-        let app = Arc::new(App::new(data, access, replay.clone()));
+        let app = Arc::new(App::new(data, access, Limits::new(options.files), replay.clone()));
         let routes = Router::new().fallback(router::handle).with_state(app).layer(CatchPanicLayer::new());
-        let task = tokio::spawn(accept(listener, certificate.acceptor, routes));
+        let task = tokio::spawn(accept(listener, certificate.acceptor, routes, Newcomers::new(options.files)));
         let kubeconfig = Kubeconfig::write(options.kubeconfig.as_deref(), &address, &token, &certificate.pem).map_err(|error| {
             let path = options.kubeconfig.as_deref().unwrap_or(Path::new("a temporary file"));
             format!("cannot write the kubeconfig to {}: {error}", path.display())
@@ -105,50 +106,66 @@ impl Drop for Server {
     }
 }
 
-/// Whether the token was shown on a connection.
-pub(super) type Known = Arc<AtomicBool>;
-
 /// Accepts connections. They end with it.
-async fn accept(listener: TcpListener, tls: TlsAcceptor, routes: Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+async fn accept(listener: TcpListener, tls: TlsAcceptor, routes: Router, newcomers: Arc<Newcomers>) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let connection = connection(stream, tls.clone(), routes.clone());
-                connections.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
+        match next(&listener).await {
+            Ok((stream, from)) => {
+                let client = Arc::new(newcomers.arrive(from.ip()));
+                connections.spawn(connection(stream, tls.clone(), routes.clone(), client));
             }
-            // Too many open files, mostly: others may close theirs.
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            // Too many open files, mostly.
+            Err(_) => {
+                newcomers.close_one();
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
         }
     }
 }
 
-/// Serves one connection. What goes wrong with it concerns its client alone, who sees it end.
-async fn connection(stream: TcpStream, tls: TlsAcceptor, routes: Router) {
-    let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
-    let known = Known::default();
+/// Accepts a connection.
+async fn next(listener: &TcpListener) -> std::io::Result<(TcpStream, SocketAddr)> {
+    let (stream, from) = listener.accept().await?;
+    // An answer is written in pieces, and the last of them is not to wait until the client has acknowledged those before.
+    stream.set_nodelay(true)?;
+    Ok((stream, from))
+}
+
+/// Serves one connection until it ends or must make room. What goes wrong with it concerns its client alone, who sees it end.
+async fn connection(stream: TcpStream, tls: TlsAcceptor, routes: Router, client: Arc<Client>) {
+    tokio::select! {
+        () = serve(stream, tls, routes, &client) => {}
+        () = client.closed() => {}
+    }
+}
+
+async fn serve(stream: TcpStream, tls: TlsAcceptor, routes: Router, client: &Arc<Client>) {
+    if stream.readable().await.is_err() {
+        return;
+    }
+    client.reach(Step::Handshake);
+    let Ok(stream) = tls.accept(stream).await else { return };
+    client.reach(Step::Asking);
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
     // Clients that vanished are noticed.
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(PATIENCE).max_header_list_size(HEAD as u32);
-    let routes = routes.layer(Extension(Arc::clone(&known)));
-    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    tokio::select! {
-        _ = served => {}
-        () = stranger(&known) => {}
-    }
+    let routes = routes.layer(Extension(Arc::clone(client)));
+    let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
 }
 
-/// Ends when a client had long enough to show the token.
-async fn stranger(known: &AtomicBool) {
-    tokio::time::sleep(PATIENCE).await;
-    if known.load(Ordering::Relaxed) {
-        std::future::pending::<()>().await;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_written_goes_out_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (stream, from) = next(&listener).await.unwrap();
+        assert_eq!(from, client.local_addr().unwrap());
+        assert!(stream.nodelay().unwrap());
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::stream;
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::{FutureExt, Stream, StreamExt};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
 use super::accept::{Encoding, Shape};
@@ -19,6 +21,7 @@ use super::frames::Frames;
 use super::protobuf;
 use super::replay::Changes;
 use super::status::{Result, Status};
+use super::websocket;
 
 /// The text that is gathered before it is sent.
 const CHUNK: usize = 1 << 16;
@@ -26,6 +29,8 @@ const CHUNK: usize = 1 << 16;
 const BOOKMARKS: Duration = Duration::from_secs(60);
 /// How long a watch lasts that asks for no time: as long again at most, as an API server has it.
 const LASTS: Duration = Duration::from_secs(1800);
+/// How long a watch lasts at most, whatever it asks for.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A watch on its way.
 struct Watch {
@@ -61,12 +66,14 @@ pub(super) async fn watch(call: Call) -> Result<Response> {
         }
         _ => None,
     };
-    let deadline = Instant::now() + call.params.timeout_seconds.filter(|seconds| *seconds > 0).map_or_else(usual_time, Duration::from_secs);
+    let asked = call.params.timeout_seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    let deadline = Instant::now() + asked.map_or_else(usual_time, |asked| asked.min(LONGEST));
     let media_type = if call.accepted.encoding == Encoding::Protobuf { protobuf::WATCH_MEDIA_TYPE } else { "application/json" };
     let frames = Frames::new(&call, filter, now);
-    let body = Watch { call, keys, begin, deadline }.chunks(frames);
+    let app = Arc::clone(&call.app);
+    let body = app.limits.in_turn(Watch { call, keys, begin, deadline }.chunks(frames));
     let body = Body::from_stream(body.map(Ok::<_, std::io::Error>));
-    Ok(([(header::CONTENT_TYPE, media_type)], body).into_response())
+    Ok(([(header::CONTENT_TYPE, media_type)], Extension(websocket::Frames), body).into_response())
 }
 
 /// Between the usual time and twice that, so that watches begun together do not all end together.
@@ -99,7 +106,7 @@ const EXPIRED: &str = "The resourceVersion for the provided watch is too old.";
 
 impl Watch {
     /// The frames. The last is an error, if something fails.
-    fn chunks(self, mut frames: Frames) -> impl Stream<Item = Bytes> + Send {
+    fn chunks(self, mut frames: Frames) -> impl Stream<Item = Bytes> + Send + 'static {
         stream! {
             let Self { call, keys, begin, deadline } = self;
             let end = call.moment.revision;
@@ -110,6 +117,7 @@ impl Watch {
                 Begin::Objects { is_marked } => {
                     let mut entries = Box::pin(entries(&call, keys.clone()));
                     while let Some(entry) = entries.next().await {
+                        consume_budget().await;
                         if let Err(status) = entry.and_then(|entry| frames.added(&entry, &mut out)) {
                             return yield frames.last(&status, out);
                         }
@@ -128,6 +136,8 @@ impl Watch {
             let mut items = changes(&call, keys, from);
             let mut reached = Reached { revision: from, is_over: false };
             while Instant::now() < deadline {
+                // A file never lets others wait.
+                consume_budget().await;
                 let next = if reached.is_over { None } else { items.next().now_or_never() };
                 let done = match next {
                     Some(item) => reached.with(item, &call, &mut frames, &mut out).await,

@@ -15,12 +15,6 @@ use crate::server::Server;
 
 const STORY: &str = "k136-story/snapshot.db.zst";
 
-fn connect(server: &Server) -> TcpStream {
-    let stream = TcpStream::connect(server.address().strip_prefix("https://").unwrap()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream
-}
-
 #[test]
 fn heads_have_an_end() {
     let server = Server::start(STORY, &[]);
@@ -42,7 +36,7 @@ fn heads_have_an_end() {
 #[test]
 fn half_open_connections_end_and_hinder_nobody() {
     let server = Server::start(STORY, &[]);
-    let mut silent: Vec<TcpStream> = (0..300).map(|_| connect(&server)).collect();
+    let mut silent: Vec<TcpStream> = (0..300).map(|_| server.connect()).collect();
     silent.iter_mut().skip(100).for_each(|stream| stream.write_all(b"\x16\x03\x01").unwrap());
     let begun = Instant::now();
     assert_eq!(server.get("/version").0, 200);
@@ -54,13 +48,48 @@ fn half_open_connections_end_and_hinder_nobody() {
     assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
 }
 
+fn open_many() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+/// Connections that never show the token take no room from those that do, however many there are and however far they go.
+#[test]
+fn strangers_do_not_crowd_out_clients() {
+    const CROWD: usize = 6_000;
+    open_many();
+    let server = Server::start(STORY, &[]);
+    let crowd = |many: usize, each: &dyn Fn() -> TcpStream| -> Vec<TcpStream> {
+        let crowd: Vec<TcpStream> = (0..many).map(|_| each()).collect();
+        let begun = Instant::now();
+        assert_eq!(server.get("/version").0, 200);
+        // They may stay for 10 s, and it did not have to wait for that.
+        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+        crowd
+    };
+    let silent = crowd(CROWD, &|| server.connect());
+    // The first of them made room.
+    assert!(matches!((&silent[0]).read(&mut [0; 64]), Ok(0) | Err(_)));
+    let begun = |text: &'static [u8]| {
+        let mut stream = server.connect();
+        let _ = stream.write_all(text);
+        stream
+    };
+    let begun = crowd(1_500, &|| begun(b"\x16\x03\x01"));
+    let asking = crowd(1_100, &|| {
+        let mut stream = server.connect_tls();
+        let _ = stream.write_all(b"GET /version HTTP/1.1\r\nHost: a\r\n");
+        stream.sock
+    });
+    drop((silent, begun, asking));
+}
+
 /// 1,000 watches stay open beside each other, and a read is answered meanwhile.
 #[test]
 fn a_thousand_watches_are_open_at_once() {
     const WATCHES: usize = 1_000;
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).unwrap();
+    open_many();
     let mut server = Server::start(STORY, &[]);
     let (open, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     thread::scope(|scope| {

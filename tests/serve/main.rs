@@ -12,6 +12,7 @@ mod hostile;
 #[path = "../support/ketcd.rs"]
 mod ketcd;
 mod kubectl;
+mod memory;
 mod moments;
 mod objects;
 mod openapi;
@@ -20,3 +21,4 @@ mod replay;
 mod server;
 mod tables;
 mod watches;
+mod websockets;

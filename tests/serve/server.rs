@@ -1,11 +1,15 @@
 //! A server on a recorded cluster, and a client of it.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use serde_json::Value;
 use tempfile::TempDir;
 use ureq::Agent;
@@ -26,6 +30,7 @@ pub(crate) struct Server {
     agent: Agent,
     address: String,
     token: String,
+    tls: Arc<ClientConfig>,
 }
 
 impl Server {
@@ -53,7 +58,40 @@ impl Server {
         let certificate = Certificate::from_pem(&pem).unwrap().to_owned();
         let tls = TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(vec![certificate]))).build();
         let agent = Agent::config_builder().tls_config(tls).http_status_as_error(false).build().into();
-        Self { process, folder, agent, address: text(&cluster["server"]), token: text(&config["users"][0]["user"]["token"]) }
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(&pem).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let tls = Arc::new(tls.with_root_certificates(roots).with_no_client_auth());
+        Self { process, folder, agent, address: text(&cluster["server"]), token: text(&config["users"][0]["user"]["token"]), tls }
+    }
+
+    /// `HOST:PORT`.
+    pub(crate) fn host(&self) -> &str {
+        self.address.strip_prefix("https://").unwrap()
+    }
+
+    /// The token.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// A TCP connection that says nothing yet.
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.host()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// A connection by TLS.
+    pub(crate) fn connect_tls(&self) -> StreamOwned<ClientConnection, TcpStream> {
+        let name = self.host().rsplit_once(':').unwrap().0.to_owned();
+        StreamOwned::new(ClientConnection::new(Arc::clone(&self.tls), name.try_into().unwrap()).unwrap(), self.connect())
     }
 
     /// The kubeconfig.

@@ -84,6 +84,18 @@ fn a_watch_ends_with_the_moment_looked_at_and_stays_open() {
     assert!(changes.iter().all(|frame| frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap() <= 1700));
 }
 
+/// However long a watch is asked for, it begins.
+#[test]
+fn a_watch_may_be_asked_for_without_end() {
+    let server = Server::start(STORY, &[]);
+    for seconds in ["9223372036854775807", "18446744073709551615", "9223372036", "315576000000"] {
+        let path = format!("/api/v1/pods?watch=true&resourceVersion=1000&timeoutSeconds={seconds}");
+        assert_eq!(server.watch(&path).next().unwrap().1["object"]["kind"], "Pod", "{seconds}");
+    }
+    let (code, status) = server.get("/api/v1/pods?watch=true&timeoutSeconds=18446744073709551616");
+    assert_eq!((code, &status["reason"]), (400, &json!("BadRequest")));
+}
+
 #[test]
 fn initial_events_are_the_list_and_end_with_a_bookmark() {
     let server = Server::start(STORY, &[]);

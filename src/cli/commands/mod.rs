@@ -144,7 +144,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Schema(args) => schema::run(args, &mut out),
         Command::Extract(args) if args.lists_rules() => extract::rules(&mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
-        Command::Serve(args) => block_on(serve::run(global, args)),
+        Command::Serve(args) => block_on_threads(crate::serve::threads(), serve::run(global, args)),
         _ => block_on(run_on_source(global, command, &mut out)),
     }?;
     out.flush()?;
@@ -239,8 +239,12 @@ fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Res
 
 /// Waits for `work` on a small runtime; commands without a source never start one.
 pub(super) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    block_on_threads(2, work)
+}
+
+fn block_on_threads<T>(threads: usize, work: impl Future<Output = Result<T>>) -> Result<T> {
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(threads)
         .enable_all()
         .build()
         .map_err(|error| Error::new(format!("cannot start: {error}")))?

@@ -79,8 +79,8 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         Arc::new(Served { decoder: session.reporting_decoder.clone().keeping_order(), session: Arc::clone(&session), prefix, release });
     args.tls_key.iter().for_each(|key| cautions::of_key("--tls-key", key));
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
-    let options = Options { listen: args.listen, certificate, kubeconfig: args.kubeconfig.clone(), speed: args.replay };
-    open_many();
+    let (kubeconfig, files) = (args.kubeconfig.clone(), open_many());
+    let options = Options { listen: args.listen, certificate, kubeconfig, files, speed: args.replay };
     let server = Server::start(served, &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
@@ -131,8 +131,8 @@ fn speed(text: &str) -> std::result::Result<f64, String> {
     number.filter(is_speed).ok_or_else(|| "give how many times as fast time passes, from 0.001x to 1000000x".to_owned())
 }
 
-/// Lets the process open as many files as it may: each connection is one.
-fn open_many() {
+/// Lets the process open as many files as it may, each connection being one, and returns how many those are.
+fn open_many() -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
@@ -140,7 +140,10 @@ fn open_many() {
         limit.current = limit.maximum;
         // With fewer, more clients wait.
         let _ = setrlimit(Resource::Nofile, limit);
+        getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
     }
+    #[cfg(not(unix))]
+    usize::MAX
 }
 
 /// Asks a command to end.
