@@ -35,8 +35,28 @@ pub(super) struct Replacing<'a> {
     pub is_older: &'a dyn Fn(&[u8]) -> bool,
     /// What such a file is called.
     pub what: &'a str,
-    /// Any other file as well (`--force`).
-    pub any: bool,
+    /// Any other file as well (`--force`); `None` where a command has no such flag.
+    pub any: Option<bool>,
+}
+
+/// So much of a file's beginning is looked at.
+const HEAD: u64 = 1 << 16;
+
+/// Checks a file that something else writes, by a rename: it is new or may be replaced, and is nothing that the command reads.
+///
+/// # Errors
+/// As [`Destination::open`]; the name is of a symbolic link, or of what is no ordinary file.
+pub(super) fn check_file(flag: &'static str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<()> {
+    let name = path.display().to_string();
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(Error::new(format!("{flag} {name} is a symbolic link")).hint("name the file that it leads to, or another one"));
+    }
+    match place(flag, path, args, replacing)? {
+        Target::File { .. } => Ok(()),
+        Target::StandardOutput | Target::Stream => {
+            Err(Error::new(format!("{flag} {name} is not an ordinary file")).hint("choose another file"))
+        }
+    }
 }
 
 impl Destination {
@@ -46,7 +66,8 @@ impl Destination {
     /// The name is of a file that the command reads, of a directory, of a file that is not to be replaced, or cannot be written to.
     pub(super) fn open(name: &str, args: &GlobalArgs, has_secrets: bool, replacing: &Replacing<'_>) -> Result<Self> {
         let mode = if has_secrets { 0o600 } else { 0o666 };
-        let place = if name == "-" || name == "/dev/stdout" { Target::StandardOutput } else { place(name, args, replacing)? };
+        let place =
+            if name == "-" || name == "/dev/stdout" { Target::StandardOutput } else { place("--out", Path::new(name), args, replacing)? };
         Ok(Self { name: name.to_owned(), place, mode })
     }
 
@@ -108,8 +129,8 @@ pub(super) fn directory(name: &str, args: &GlobalArgs) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Target> {
-    let path = Path::new(name);
+fn place(flag: &str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Target> {
+    let name = &*path.to_string_lossy();
     let failed = |error: io::Error| cannot_write(name, &error);
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
@@ -122,14 +143,14 @@ fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Tar
         None => PathBuf::from("/"),
     };
     if name.is_empty() || name.ends_with('/') || found.as_ref().is_some_and(Metadata::is_dir) {
-        return Err(Error::new(format!("--out {name:?} is a directory")).hint("name a file in it"));
+        return Err(Error::new(format!("{flag} {name:?} is a directory")).hint("name a file in it"));
     }
     if !folder.is_dir() {
         return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("make it first"));
     }
     if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder, found.as_ref())) {
-        let Input { flag, path } = input;
-        return Err(Error::new(format!("--out {name} belongs to what {flag} {} reads, and ketcd writes nothing there", path.display()))
+        let Input { flag: source, path } = input;
+        return Err(Error::new(format!("{flag} {name} belongs to what {source} {} reads, and ketcd writes nothing there", path.display()))
             .hint("choose another file"));
     }
     let Some(found) = found else { return writable(name, folder) };
@@ -138,17 +159,17 @@ fn place(name: &str, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Tar
         return Ok(Target::Stream);
     }
     if !kind.is_file() || is_kernels(&folder) {
-        return Err(Error::new(format!("--out {name} is not an ordinary file")).hint("choose another file, or --out - for standard output"));
+        let hint = if flag == "--out" { "choose another file, or --out - for standard output" } else { "choose another file" };
+        return Err(Error::new(format!("{flag} {name} is not an ordinary file")).hint(hint));
     }
-    if !replacing.any {
+    if replacing.any != Some(true) {
         // A file that its owner made read-only is not replaced, though the folder's mode would allow it.
         OpenOptions::new().write(true).open(path).map_err(failed)?;
         let mut head = Vec::new();
-        File::open(path).and_then(|file| file.take(1024).read_to_end(&mut head)).map_err(failed)?;
+        File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).map_err(failed)?;
         if !head.is_empty() && !(replacing.is_older)(&head) {
-            return Err(
-                Error::new(format!("{name} exists and is not {}", replacing.what)).hint("choose another file, or replace it with --force")
-            );
+            let hint = if replacing.any.is_some() { "choose another file, or replace it with --force" } else { "choose another file" };
+            return Err(Error::new(format!("{name} exists and is not {}", replacing.what)).hint(hint));
         }
     }
     writable(name, folder)

@@ -13,6 +13,7 @@ mod commands;
 mod complete;
 mod connection;
 mod cores;
+mod credentials;
 mod cut_short;
 mod dating;
 mod destination;

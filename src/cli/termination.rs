@@ -7,22 +7,87 @@ use super::Result;
 pub(super) enum Interrupted {
     /// Ctrl-C.
     Keyboard,
-    /// A request to terminate.
+    /// A request to terminate, or a terminal that was closed.
     Terminate,
 }
 
-/// Waits for Ctrl-C or a request to terminate.
-pub(super) async fn interrupted() -> Result<Interrupted> {
+/// The requests to end, from when it was made on: none is missed, and none ends the process by itself.
+pub(super) struct Interruptions {
     #[cfg(unix)]
-    {
+    signals: [(tokio::signal::unix::Signal, Interrupted); 2],
+    /// `None` where the process was started to outlive its terminal (nohup).
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Interruptions {
+    /// Begins to wait. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn begin() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
+        let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+        let keyboard = (signal(SignalKind::interrupt())?, Interrupted::Keyboard);
+        Ok(Self { signals: [keyboard, (signal(SignalKind::terminate())?, Interrupted::Terminate)], hangup })
+    }
+
+    /// Waits for the next request.
+    pub(super) async fn next(&mut self) -> Interrupted {
+        let [(keyboard, pressed), (terminate, asked)] = &mut self.signals;
+        let hung_up = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
-            pressed = tokio::signal::ctrl_c() => pressed?,
-            _ = terminate.recv() => return Ok(Interrupted::Terminate),
+            _ = keyboard.recv() => *pressed,
+            _ = terminate.recv() => *asked,
+            _ = hung_up => Interrupted::Terminate,
         }
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(Interrupted::Keyboard)
+}
+
+#[cfg(not(unix))]
+impl Interruptions {
+    /// Begins to wait.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn begin() -> Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Waits for the next request.
+    pub(super) async fn next(&mut self) -> Interrupted {
+        let _ = tokio::signal::ctrl_c().await;
+        Interrupted::Keyboard
+    }
+}
+
+/// Whether the process was started with SIGHUP ignored, as nohup does it.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, 1))
+}
+
+/// Whether a signal is among those that `/proc/PID/status` has as ignored.
+#[cfg(unix)]
+fn ignores(status: &str, signal: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(|mask| u64::from_str_radix(mask.trim(), 16));
+    matches!(mask, Some(Ok(mask)) if mask & (1 << (signal - 1)) != 0)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        let status = |mask: &str| format!("Name:\tketcd\nSigBlk:\tffffffffffffffff\nSigIgn:\t{mask}\nSigCgt:\tffffffffffffffff\n");
+        assert!(ignores(&status("0000000000001001"), 1) && ignores(&status("0000000000001001"), 13));
+        assert!(!ignores(&status("0000000000001000"), 1) && !ignores("", 1) && !ignores(&status("x"), 1));
+    }
 }

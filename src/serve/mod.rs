@@ -42,6 +42,7 @@ mod websocket;
 
 pub(crate) use data::Data;
 pub use door::read_request;
+pub(crate) use kubeconfig::is_own as is_own_kubeconfig;
 pub(crate) use limits::threads;
 pub(crate) use server::{Options, Server};
 pub(crate) use tls::CertificateFiles;

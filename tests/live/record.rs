@@ -11,6 +11,7 @@ use etcd_client::{Client, Compare, CompareOp, DeleteOptions, PutOptions, Txn, Tx
 use futures_util::{StreamExt, TryStreamExt};
 use ketcd_store::etcd::EtcdConfig;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem, load};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
@@ -362,4 +363,26 @@ async fn keys_that_were_not_asked_for_are_not_recorded() {
         "{}",
         stderr(&other)
     );
+}
+
+/// A recorder ends as it should when it is asked to, and when its terminal is closed: all is in place, and another can go on at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorder_that_is_told_to_end_leaves_nothing_undone() {
+    let etcd = Etcd::start(Transport::Plain).await;
+    let folder = TempDir::new().unwrap();
+    let directory = folder.path().join("recording");
+    for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
+        etcd.writer().await.put("/registry/configmaps/lab/c", config_map("c", 1), None).await.unwrap();
+        let newest = newest(&live(&etcd)).await;
+        let mut child = recorder(&etcd, &directory).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        reaches(&directory, newest).await;
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = tokio::task::spawn_blocking(move || {
+            let status = child.wait().unwrap();
+            (status.code(), std::io::read_to_string(child.stderr.take().unwrap()).unwrap())
+        });
+        let (code, told) = output.await.unwrap();
+        assert_eq!(code, Some(0), "{signal:?}: {told}");
+        assert!(told.contains(&format!("recorded up to revision {newest}")), "{signal:?}: {told}");
+    }
 }

@@ -25,7 +25,23 @@ fn every_path_needs_the_token_and_the_servers_own_name() {
     let own = server.address().to_owned();
     assert_eq!(server.send("GET", "/version", &[("origin", &own)], "").0, 200);
     let port = own.rsplit(':').next().unwrap();
-    assert_eq!(server.send("GET", "/version", &[("host", &format!("localhost:{port}"))], "").0, 200);
+    for (host, code) in [
+        (&*format!("localhost:{port}"), 200),
+        // Some clients leave the port out.
+        ("localhost", 200),
+        ("127.0.0.1", 200),
+        ("127.0.0.1:1", 403),
+        ("evil.example", 403),
+        (&format!("evil.example:{port}"), 403),
+        ("127.0.0.1.evil.example", 403),
+        ("127.0.0.2", 403),
+    ] {
+        assert_eq!(server.send("GET", "/version", &[("host", host)], "").0, code, "{host}");
+    }
+    // A page of another server on this machine is a page of another server.
+    for origin in ["https://127.0.0.1", "https://localhost", "http://localhost", "null"] {
+        assert_eq!(server.send("GET", "/version", &[("origin", origin)], "").0, 403, "{origin}");
+    }
 }
 
 #[test]
@@ -127,23 +143,109 @@ fn certificates_and_addresses_that_cannot_be_used_are_refused() {
     }
 }
 
+/// Serves a source for a command that ends at once, with this kubeconfig.
+fn written(source: &Path, kubeconfig: &Path) -> (Option<i32>, String) {
+    let mut command = ketcd();
+    command.arg("-f").arg(source).arg("serve").arg("--kubeconfig").arg(kubeconfig).args(["--", "true"]);
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
 #[test]
 fn a_kubeconfig_of_the_users_own_is_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config");
-    let run = || {
-        let mut command = ketcd();
-        command.arg("-f").arg(capture(STORY)).arg("serve").arg("--kubeconfig").arg(&path).args(["--", "true"]);
-        command.output().unwrap()
-    };
-    std::fs::write(&path, "current-context: production\n").unwrap();
-    let output = run();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("another file is there already"), "{output:?}");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "current-context: production\n");
-    std::fs::remove_file(&path).unwrap();
-    // What an earlier run left is.
-    assert_eq!((run().status.code(), run().status.code()), (Some(0), Some(0)));
+    let story = capture(STORY);
+    assert_eq!(written(&story, &path).0, Some(0));
+    let own = std::fs::read_to_string(&path).unwrap();
+    // What an earlier run left is, also when kubectl wrote it again, and so is an empty file.
+    std::fs::write(&path, own.replace("current-context: ketcd", "current-context: newest").replace("preferences: {}\n", "")).unwrap();
+    assert_eq!(written(&story, &path).0, Some(0));
+    std::fs::write(&path, "").unwrap();
+    assert_eq!(written(&story, &path).0, Some(0));
+    let user = "- name: prod\n  user:\n    token: PRODUCTION\n";
+    let merged = own.replace("users:\n", &format!("users:\n{user}"));
+    for (what, text) in [
+        ("another context is the current one", "current-context: production\n".to_owned()),
+        ("the name alone", "current-context: ketcd\n".to_owned()),
+        ("a user beside ours", merged.clone()),
+        ("the user's own at the end", format!("{own}{user}")),
+        ("a context by our name", own.replace("user: ketcd", "user: prod")),
+        ("a comment", format!("# mine\n{own}")),
+        ("no YAML", "current-context: ketcd\n\t{".to_owned()),
+        ("too much", format!("{own}{}", "\n".repeat(1 << 17))),
+    ] {
+        assert_ne!(text, own, "{what}");
+        std::fs::write(&path, &text).unwrap();
+        let (code, told) = written(&story, &path);
+        assert_eq!(code, Some(2), "{what}: {told}");
+        assert!(told.contains("exists and is not a kubeconfig of ketcd's alone"), "{what}: {told}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{what}");
+    }
+    // Nor by a link, though what it leads to may be.
+    std::fs::write(&path, &own).unwrap();
+    let link = folder.path().join("link");
+    for to in [path.as_path(), Path::new("nowhere")] {
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink(to, &link).unwrap();
+        let (code, told) = written(&story, &link);
+        assert!(code == Some(2) && told.contains("is a symbolic link"), "{told}");
+        assert_eq!(std::fs::read_link(&link).unwrap(), to);
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), own);
+}
+
+#[test]
+fn a_kubeconfig_is_no_source_and_no_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let story = capture(STORY);
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(path("member/snap")).unwrap();
+    ketcd_synthetic::write(10, 1, &path("member/snap/db")).unwrap();
+    std::fs::create_dir(path("directory")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+    std::fs::hard_link(path("member/snap/db"), path("hard")).unwrap();
+    for (source, kubeconfig, wanted) in [
+        (&story, path("pipe"), "is not an ordinary file"),
+        (&story, path("directory"), "is a directory"),
+        (&story, path("none/config"), "there is no directory"),
+        (&story, "/dev/null".into(), "is not an ordinary file"),
+        (&path("member/snap/db"), path("member/snap/db"), "belongs to what -f"),
+        (&path("member/snap/db"), path("hard"), "belongs to what -f"),
+        (&path("member"), path("member/snap/new"), "belongs to what -f"),
+        (&path("member"), path("member/config"), "belongs to what -f"),
+        (&path("member"), path("directory/../member/config"), "belongs to what -f"),
+    ] {
+        let (code, told) = written(source, &kubeconfig);
+        assert_eq!(code, Some(2), "{}: {told}", kubeconfig.display());
+        assert!(told.contains(wanted), "{}: {told}", kubeconfig.display());
+    }
+    assert!(!path("member/config").exists() && !path("member/snap/new").exists());
+}
+
+/// A command has the user's environment but for the credentials of ketcd's own sources.
+#[test]
+fn a_command_gets_no_credentials() {
+    let secrets = [
+        "ETCDCTL_PASSWORD",
+        "ETCDCTL_USER",
+        "ETCDCTL_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_PROFILE",
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_CLIENT_SECRET",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_SERVICE_ACCOUNT_KEY",
+        "SERVICE_ACCOUNT",
+        "IDENTITY_HEADER",
+    ];
+    let mut command = ketcd();
+    command.envs(secrets.iter().map(|name| (name, "kept-secret"))).env("OF_THE_USER", "seen");
+    let output = command.arg("-f").arg(capture(STORY)).args(["serve", "--", "env"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("OF_THE_USER=seen") && text.contains("KUBECONFIG="), "{text}");
+    assert!(!text.contains("kept-secret"), "{text}");
 }
 
 /// The kubeconfig of a command is its own, and its exit code is ketcd's.

@@ -19,6 +19,7 @@ mod openapi;
 mod protobuf;
 mod replay;
 mod server;
+mod signals;
 mod tables;
 mod watches;
 mod websockets;

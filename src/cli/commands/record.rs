@@ -15,7 +15,7 @@ use ketcd_store::{KeyRange, Source};
 use crate::cli::args::{GlobalArgs, size};
 use crate::cli::output::note;
 use crate::cli::recorder::{Following, Metrics, Progress, Shared};
-use crate::cli::termination::interrupted;
+use crate::cli::termination::Interruptions;
 use crate::cli::{Error, Outcome, Result, connection, output};
 
 /// Record what a live etcd goes through
@@ -66,6 +66,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
     let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
     let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: args.prefixes.clone(), left_out };
     let options = RecorderOptions { file_bytes: args.file_size, file_age: args.file_age, keep: args.keep };
+    let mut interruptions = Interruptions::begin()?;
     let mut recorder = Recorder::open(&args.directory, &scope, options)?;
     recorder.problems().iter().for_each(|problem| note(&format!("{}: {problem}", args.directory.display())));
     match recorder.reached() {
@@ -91,7 +92,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
     let ended = tokio::select! {
         ended = following.run(from) => ended,
         failed = progress.run(&source, &ranges) => match failed {},
-        signal = interrupted() => signal.map(drop),
+        _ = interruptions.next() => Ok(()),
     };
     progress.end();
     // What was taken before an error of etcd's is kept; a disk that is full refuses it again.

@@ -56,7 +56,7 @@ impl ReportArgs {
 
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) -> Result<Outcome> {
-    let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: args.force };
+    let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(args.force) };
     let destination = Destination::open(&args.out, &session.args, session.args.show_secrets, &replacing)?;
     let span = session.source.span().await?;
     let newest = match session.at {

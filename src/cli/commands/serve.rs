@@ -13,13 +13,14 @@ use jiff::Timestamp;
 use tokio::process::{Child, Command};
 
 use crate::cli::args::GlobalArgs;
+use crate::cli::destination::{self, Replacing};
 use crate::cli::output::note;
 use crate::cli::rights::Reads;
 use crate::cli::session::Session;
-use crate::cli::termination::{Interrupted, interrupted};
+use crate::cli::termination::{Interrupted, Interruptions};
 use crate::cli::triage::note_absence;
-use crate::cli::{Error, Outcome, Result, cautions, progress};
-use crate::serve::{CertificateFiles, Data, Options, Server};
+use crate::cli::{Error, Outcome, Result, cautions, credentials, progress};
+use crate::serve::{CertificateFiles, Data, Options, Server, is_own_kubeconfig};
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
 use ketcd_store::shell::quoted;
@@ -64,6 +65,10 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         let what = "--replay plays what a file holds; a live etcd is followed as it goes";
         return Err(Error::new(what).hint("replay a snapshot of it: etcdctl snapshot save FILE, then ketcd -f FILE serve --replay"));
     }
+    if let Some(path) = &args.kubeconfig {
+        let replacing = Replacing { is_older: &is_own_kubeconfig, what: "a kubeconfig of ketcd's alone", any: None };
+        destination::check_file("--kubeconfig", path, global, &replacing)?;
+    }
     let mut session = Session::new(global)?;
     let reads = Reads::of(&[]);
     session.announce(&reads);
@@ -81,6 +86,8 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
     let (kubeconfig, files) = (args.kubeconfig.clone(), open_many());
     let options = Options { listen: args.listen, certificate, kubeconfig, files, speed: args.replay };
+    // Before there is anything to remove.
+    let mut interruptions = Interruptions::begin()?;
     let server = Server::start(served, &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
@@ -94,21 +101,38 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         }
         tokio::select! {
             ended = replayed(&server) => match ended {},
-            signal = interrupted() => drop(signal?),
+            _ = interruptions.next() => {}
         }
         return Ok(session.end(Outcome::Found));
     };
-    let command = Command::new(program).args(rest).env("KUBECONFIG", server.kubeconfig()).spawn();
-    let mut command = command.map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
-    let ended = loop {
-        tokio::select! {
-            ended = command.wait() => break ended?,
-            // Ctrl-C is the command's own to take: the terminal sends it to both. Other requests come to this process alone.
-            signal = interrupted() => if signal? == Interrupted::Terminate { terminate(&command) },
-        }
-    };
+    let mut command = Command::new(program);
+    command.args(rest).env("KUBECONFIG", server.kubeconfig());
+    for (name, _) in std::env::vars_os().filter(|(name, _)| credentials::is_variable(name)) {
+        command.env_remove(name);
+    }
+    let command = command.spawn().map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
+    let ended = until_ended(command, &mut interruptions).await?;
     session.end(Outcome::Found);
     Ok(Outcome::Ended(exit_code(ended)))
+}
+
+/// Waits for a command. Ctrl-C is its own to take: the terminal sends it to both. Other requests come to this process alone: the first asks the command to
+/// end, the next ends it.
+async fn until_ended(mut command: Child, interruptions: &mut Interruptions) -> Result<ExitStatus> {
+    let mut is_asked = false;
+    loop {
+        tokio::select! {
+            ended = command.wait() => return Ok(ended?),
+            signal = interruptions.next() => match signal {
+                Interrupted::Keyboard => {}
+                Interrupted::Terminate if is_asked => command.start_kill()?,
+                Interrupted::Terminate => {
+                    terminate(&command);
+                    is_asked = true;
+                }
+            }
+        }
+    }
 }
 
 /// Says when a replay has come to its end; the server goes on.
