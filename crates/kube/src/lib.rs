@@ -25,6 +25,7 @@ mod object;
 mod observer;
 pub mod proto;
 mod quantity;
+pub mod rbac;
 mod read_fields;
 mod registry_key;
 mod release;
