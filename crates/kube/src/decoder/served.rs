@@ -1,7 +1,7 @@
 //! What the API server changes between storage and response, where stored objects show it: conversions that add members always, and defaults of
 //! members that a strategy clears after defaulting or that older releases did not write.
 //!
-//! Sources: Kubernetes 1.20 to 1.36, `pkg/apis/{apps,batch,core}/v1/{conversion,defaults}.go`, `pkg/registry/core/service/storage/storage.go`.
+//! Sources: Kubernetes 1.20 to 1.37, `pkg/apis/{apps,batch,certificates,core}/v1/{conversion,defaults}.go`, `pkg/registry/core/service/storage/storage.go`.
 
 use serde_json::{Map, Value, json};
 
@@ -38,8 +38,21 @@ fn rule(api_version: &str, kind: &str) -> Option<Rule> {
         ("v1", "ReplicationController") => replication_controller,
         ("v1", "Service") => service,
         ("batch/v1", "Job") => job,
+        ("certificates.k8s.io/v1beta1", "PodCertificateRequest") => pod_certificate_request,
         _ => return None,
     })
+}
+
+/// Since 1.37 it is served as v1, which has no public key and proof beside the request: the conversion drops them.
+fn pod_certificate_request(object: &mut Map<String, Value>, minor: u8) {
+    if minor < 37 {
+        return;
+    }
+    object.insert("apiVersion".to_owned(), "certificates.k8s.io/v1".into());
+    if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+        spec.remove("pkixPublicKey");
+        spec.remove("proofOfPossession");
+    }
 }
 
 /// The conversion from the internal type writes the TypeMeta of the templates.

@@ -1,6 +1,7 @@
 //! Versions that objects are stored in but no longer served in: the API server returns them in the version that replaced it.
 //!
-//! Only versions whose messages have the same fields are here; the others are shown as they are stored. Sources: Kubernetes' deprecation guide for
+//! Only versions whose messages have the same fields are here; PodCertificateRequest, whose v1 has fewer, is in `served`, and the others are shown as
+//! they are stored. Sources: Kubernetes' deprecation guide for
 //! the removals, `pkg/controlplane/instance.go` for the betas that are off by default (those introduced since 1.24).
 
 /// Group, the version stored, the kinds, the first release in which a server by default serves only v1.
