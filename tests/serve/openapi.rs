@@ -97,6 +97,24 @@ fn schemas_have_every_field_of_1_20() {
     assert!(check("k120-story") > 900);
 }
 
+/// Clients look at patches for whether a server validates fields itself, and need the old documents otherwise.
+#[test]
+fn patches_name_field_validation() {
+    let server = Server::start("k136-story/snapshot.db.zst", &[]);
+    for (path, entry) in server.found("/openapi/v3")["paths"].as_object().unwrap() {
+        let document = server.found(entry["serverRelativeURL"].as_str().unwrap());
+        let patches: Vec<&Value> = document["paths"].as_object().unwrap().values().filter_map(|item| item.get("patch")).collect();
+        let is_named = |patch: &&Value| {
+            patch["parameters"].as_array().unwrap().iter().any(|own| own["name"] == "fieldValidation" && own["in"] == "query")
+        };
+        assert!(!patches.is_empty() && patches.iter().all(is_named), "{path}");
+        for resource in server.found(&format!("/{path}"))["resources"].as_array().unwrap() {
+            let is_own = patches.iter().any(|patch| patch["x-kubernetes-group-version-kind"]["kind"] == resource["kind"]);
+            assert!(is_own || resource["name"].as_str().unwrap().contains('/'), "{path} {}", resource["name"]);
+        }
+    }
+}
+
 /// The index of another moment names its own documents.
 #[test]
 fn documents_belong_to_their_moment() {

@@ -4,6 +4,7 @@
 
 mod custom;
 mod descriptions;
+mod enums;
 mod operations;
 mod schemas;
 

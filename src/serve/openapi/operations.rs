@@ -1,4 +1,7 @@
 //! The paths of a document: what can be asked of each resource.
+//!
+//! Patches are among them, though they are refused: kubectl and Helm look there whether the server validates fields itself (`fieldValidation`), and read
+//! the old documents otherwise, before they do anything, dry runs on the client included.
 
 use serde_json::{Map, Value, json};
 
@@ -15,16 +18,16 @@ pub(super) fn of(resource: &Resource, schema: &str, schemas: &Schemas) -> Map<St
     let collection = if resource.kind.namespaced { &namespaced } else { &format!("{root}/{plural}") };
     let list = format!("{schema}List");
     let list = if schemas.has(&list) { list } else { schema.to_owned() };
-    let mut paths = Map::new();
+    let mut paths = Map::<String, Value>::new();
     let mut add = |path: &str, method: &str, action: &str, schema: &str| {
         let operation = operation(resource, action, schema);
         let parameters: Vec<Value> =
             ["name", "namespace"].into_iter().filter(|name| path.contains(&format!("{{{name}}}"))).map(parameter).collect();
-        let mut item = json!({method: operation});
+        let item = paths.entry(path).or_insert_with(|| json!({}));
+        item[method] = operation;
         if !parameters.is_empty() {
             item["parameters"] = parameters.into();
         }
-        paths.insert(path.to_owned(), item);
     };
     if verbs.contains(&"list") {
         add(collection, "get", "list", &list);
@@ -33,24 +36,34 @@ pub(super) fn of(resource: &Resource, schema: &str, schemas: &Schemas) -> Map<St
         }
     }
     if verbs.contains(&"get") {
-        add(&format!("{collection}/{{name}}"), "get", "get", schema);
-        for subresource in resource.subresources.iter().filter(|name| *name == "status") {
-            add(&format!("{collection}/{{name}}/{subresource}"), "get", "get", schema);
+        let status = resource.subresources.iter().filter(|name| *name == "status").map(|name| format!("/{name}"));
+        for rest in std::iter::once(String::new()).chain(status) {
+            let path = format!("{collection}/{{name}}{rest}");
+            add(&path, "get", "get", schema);
+            add(&path, "patch", "patch", schema);
         }
     }
     if verbs.contains(&"create") {
         add(collection, "post", "post", schema);
+        add(collection, "patch", "patch", schema);
     }
     paths
 }
 
 fn operation(resource: &Resource, action: &str, schema: &str) -> Value {
     let content = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
-    json!({
+    let mut operation = json!({
         "responses": {"200": {"description": "OK", "content": {"application/json": content, "application/yaml": content}}},
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": identity(resource, &resource.kind.kind),
-    })
+    });
+    if action == "patch" {
+        operation["parameters"] = json!([
+            {"name": "dryRun", "in": "query", "schema": {"type": "string", "uniqueItems": true}},
+            {"name": "fieldValidation", "in": "query", "schema": {"type": "string", "uniqueItems": true}},
+        ]);
+    }
+    operation
 }
 
 fn parameter(name: &str) -> Value {

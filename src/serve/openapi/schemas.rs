@@ -7,7 +7,7 @@ use ketcd_kube::proto::kubernetes::{MESSAGES, ROOTS};
 use ketcd_kube::proto::table::{Card, Message, Render, Row, Type};
 use serde_json::{Map, Value, json};
 
-use super::descriptions;
+use super::{descriptions, enums};
 
 /// The schemas of a document.
 pub(super) struct Schemas {
@@ -93,10 +93,12 @@ impl Schemas {
         let mut properties = Map::new();
         let mut names = BTreeSet::new();
         let minor = self.minor.min(message.last);
+        let own = schema_name(message);
         for row in message.rows.iter().filter(|row| row.holds_in(minor)) {
             if names.insert(row.name) {
                 let description = known.and_then(|known| known["properties"][row.name].get("description")).cloned();
-                let schema = self.property(row, description);
+                let values = enums::of(&own, row.name, minor).filter(|_| matches!(row.ty, Type::String));
+                let schema = self.property(row, description, values);
                 properties.insert(row.name.to_owned(), schema);
             }
         }
@@ -115,8 +117,15 @@ impl Schemas {
         schema
     }
 
-    fn property(&mut self, row: &'static Row, description: Option<Value>) -> Value {
-        let one = self.one(row.ty);
+    /// The schema of a property; `values` are those that it may have, where they are known.
+    fn property(&mut self, row: &'static Row, mut description: Option<Value>, values: Option<Vec<&'static str>>) -> Value {
+        let mut one = self.one(row.ty);
+        if let Some(values) = values {
+            if let (Card::One, Some(Value::String(text))) = (row.card, &mut description) {
+                text.push_str(&enums::described(&values));
+            }
+            one["enum"] = json!(values);
+        }
         let mut schema = match row.card {
             Card::List => json!({"type": "array", "items": one}),
             Card::Map => json!({"type": "object", "additionalProperties": one}),
