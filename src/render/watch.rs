@@ -11,7 +11,7 @@ use super::style::{FAINT, STRONG, WARNING, paint};
 use super::table::{Labels, Table, View};
 use super::visible::visible;
 use ketcd_history::diff::ManagedFields;
-use ketcd_kube::{Body, Kind};
+use ketcd_kube::{Body, Kind, Release};
 use ketcd_store::Revision;
 
 /// An address before the changes.
@@ -26,6 +26,8 @@ pub struct Beginning<'a> {
     pub name: &'a str,
     /// What is there.
     pub state: State<'a>,
+    /// The release whose API server prints.
+    pub release: Release,
 }
 
 /// What an address names before the changes.
@@ -50,7 +52,7 @@ impl Beginning<'_> {
             State::Many => "is watched".to_owned(),
             State::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
             State::Present(Body::Object(object), kind) => {
-                let mut table = Table::new(*kind, View { now: Some(now), is_wide: false }, Labels::default());
+                let mut table = Table::new(*kind, View { now: Some(now), is_wide: false, release: self.release }, Labels::default());
                 table.push(object);
                 visible(&table.summary()).into_owned()
             }

@@ -1,7 +1,7 @@
 //! Field selectors as the API server of the data's release reads them: only the fields it knows for a kind, with its words for others.
 //!
 //! Sources: the `AddFieldLabelConversionFunc`s of `pkg/apis/*/*/conversion.go` for the fields and `ToSelectableFields` of
-//! `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.9 to 1.36); `DefaultMetaV1FieldSelectorConversion` of apimachinery
+//! `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.9 to 1.37); `DefaultMetaV1FieldSelectorConversion` of apimachinery
 //! `pkg/runtime/conversion.go` for kinds without any, which reads the same in all of them; `ConvertFieldLabel` of apiextensions-apiserver
 //! `pkg/apiserver/conversion/converter.go` for custom resources.
 
@@ -158,11 +158,13 @@ const ROWS: &[Row] = &[
     Row { group: "certificates.k8s.io", version: "", kind: "CertificateSigningRequest", first: 18, last: ON, refusal: Refusal::Label,
         labels: &[NAME, SIGNER] },
     Row { group: "certificates.k8s.io", version: "", kind: "ClusterTrustBundle", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, SIGNER] },
+    Row { group: "certificates.k8s.io", version: "", kind: "PodCertificateRequest", first: 0, last: ON, refusal: Refusal::Label,
+        labels: &[NAME, SIGNER, ("spec.podName", 0), ("spec.nodeName", 0)] },
     Row { group: "events.k8s.io", version: "", kind: "Event", first: 19, last: ON, refusal: Refusal::Label, labels: &[
         NAME, NAMESPACE, ("regarding.kind", 0), ("regarding.namespace", 0), ("regarding.name", 0), ("regarding.uid", 0), ("regarding.apiVersion", 0),
         ("regarding.resourceVersion", 0), ("regarding.fieldPath", 0), ("reason", 0), ("reportingController", 0), ("type", 0)] },
     Row { group: "resource.k8s.io", version: "", kind: "ResourceSlice", first: 0, last: ON, refusal: Refusal::OfKind,
-        labels: &[NAME, ("spec.nodeName", 0), ("spec.driver", 0)] },
+        labels: &[NAME, ("spec.nodeName", 0), ("spec.driver", 0), ("spec.pool.name", 37)] },
 ];
 
 impl Row {
@@ -304,6 +306,17 @@ mod tests {
         let event = json!({"source": {}, "reportingComponent": "kubelet"});
         check_in(18, ("", "v1", "events"), "source=kubelet", &event, Ok(false));
         check_in(19, ("", "v1", "events"), "source=kubelet", &event, Ok(true));
+    }
+
+    #[test]
+    fn fields_of_1_37() {
+        let slices = ("resource.k8s.io", "v1", "resourceslices");
+        since(37, slices, "spec.pool.name=a", "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.pool.name");
+        check_in(37, slices, "spec.pool.name=a", &json!({"spec": {"pool": {"name": "a"}}}), Ok(true));
+        let requests = ("certificates.k8s.io", "v1", "podcertificaterequests");
+        let request = json!({"spec": {"signerName": "s", "podName": "p", "nodeName": "n"}});
+        check_in(37, requests, "spec.signerName=s,spec.podName=p,spec.nodeName=n", &request, Ok(true));
+        check_in(37, requests, "spec.podUID=1", &request, Err("field label not supported: spec.podUID"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Frames {
     pub(super) fn new(call: &Call, filter: Filter, now: Option<Timestamp>) -> Self {
         let form = match call.accepted.shape {
             Shape::Table(version) => {
-                let table = Box::new(Table::new(&call.resource, call.params.include, version, now));
+                let table = Box::new(Table::new(&call.resource, call.app.data.release(), call.params.include, version, now));
                 Form::Table { table, is_headed: false, now }
             }
             Shape::Metadata(version) => Form::Metadata(version),

@@ -41,7 +41,7 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
         }
         Shape::Table(version) => {
             let now = call.app.time_of(call.moment).await?;
-            let table = Table::new(&call.resource, call.params.include, version, now);
+            let table = Table::new(&call.resource, call.app.data.release(), call.params.include, version, now);
             let mut row = Vec::new();
             table.append_row(&objects, &entry, table.cells(&stored), &[], &mut row)?;
             let row: Value = serde_json::from_slice(&row).map_err(Status::internal)?;

@@ -21,7 +21,7 @@ use super::params::Match;
 use super::protobuf::ListEncoder;
 use super::status::{Result, Status};
 use super::table::{RowCells, Table};
-use crate::render::table::RowFields;
+use crate::render::table::{DefaultClass, RowFields};
 use crate::render::yaml;
 
 /// The text that is gathered before it is sent.
@@ -119,7 +119,8 @@ impl List {
             Shape::Object => Form::Objects,
             Shape::Metadata(version) => Form::Metadata(version),
             Shape::Table(version) => {
-                Form::Table(Box::new(Table::new(&call.resource, params.include, version, call.app.time_of(moment).await?)))
+                let (release, now) = (call.app.data.release(), call.app.time_of(moment).await?);
+                Form::Table(Box::new(Table::new(&call.resource, release, params.include, version, now)))
             }
             Shape::Discovery(_) => return Err(Status::not_acceptable("a list of objects is no list of groups")),
         };
@@ -141,7 +142,7 @@ impl List {
                 Ok(listing) => listing.entries,
                 Err(error) => return yield Err(self.unreadable(&error)),
             };
-            let mut page = Page::default();
+            let mut page = Page { held: self.held(), ..Page::default() };
             let mut out = self.head();
             while let Some(entry) = entries.next().await {
                 // A file never lets others wait, and what a selector passes over fills no chunk.
@@ -168,6 +169,9 @@ impl List {
                 }
             }
             page.write_sorted(self.is_yaml(), &mut out);
+            if let Err(status) = self.write_held(&mut page, &mut out) {
+                return yield Err(status);
+            }
             if part == Part::Items {
                 return yield Ok(out.into());
             }
@@ -208,6 +212,11 @@ impl List {
             }
             (_, read) => read,
         };
+        if let (Some(held), Form::Table(table), Read::Object(stored)) = (&mut page.held, &self.form, &read) {
+            stored.iter().for_each(|object| held.default.see(object));
+            held.rows.push((entry.clone(), table.cells(stored)));
+            return Ok(true);
+        }
         let with_type = self.call.resource.custom.is_some();
         if !self.is_sorted() {
             page.separate(self.is_yaml(), out);
@@ -227,11 +236,7 @@ impl List {
             (_, Read::Object(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
             (_, _) => self.objects.append(entry, with_type, out)?,
         }
-        if self.is_yaml() {
-            let item: Value = serde_json::from_slice(&out[start..]).map_err(Status::internal)?;
-            out.truncate(start);
-            yaml::write_item(&item, out).map_err(Status::internal)?;
-        }
+        self.end_item(start, out)?;
         if self.is_sorted() {
             page.sort_in(precedence.unwrap_or(0), named.name, out.split_off(start));
             if page.sorted_bytes >= RUN {
@@ -239,6 +244,42 @@ impl List {
             }
         }
         Ok(true)
+    }
+
+    /// Makes what was written from `start` on, an item in JSON, what the list is written in.
+    fn end_item(&self, start: usize, out: &mut Vec<u8>) -> Result<()> {
+        if self.is_yaml() {
+            let item: Value = serde_json::from_slice(&out[start..]).map_err(Status::internal)?;
+            out.truncate(start);
+            yaml::write_item(&item, out).map_err(Status::internal)?;
+        }
+        Ok(())
+    }
+
+    /// The place for rows of which one is marked by the others.
+    fn held(&self) -> Option<Held> {
+        let default = match &self.form {
+            Form::Table(_) => DefaultClass::of(&self.call.resource.kind, self.call.app.data.release())?,
+            _ => return None,
+        };
+        Some(Held { default, rows: Vec::new() })
+    }
+
+    /// Writes the rows that were held back.
+    fn write_held(&self, page: &mut Page, out: &mut Vec<u8>) -> Result<()> {
+        let (Some(held), Form::Table(table)) = (page.held.take(), &self.form) else { return Ok(()) };
+        page.items = 0;
+        for (entry, mut cells) in held.rows {
+            if let Some(name) = cells.as_mut().ok().and_then(|cells| cells.first_mut()).filter(|name| held.default.is(name)) {
+                name.push_str(DefaultClass::MARK);
+            }
+            page.separate(self.is_yaml(), out);
+            let start = out.len();
+            table.append_row(&self.objects, &entry, cells, &[], out)?;
+            self.end_item(start, out)?;
+            page.items += 1;
+        }
+        Ok(())
     }
 
     fn is_yaml(&self) -> bool {
@@ -374,6 +415,13 @@ struct Page {
     /// Rows that wait to be sorted, with what they are sorted by.
     sorted: Vec<(i64, String, Vec<u8>)>,
     sorted_bytes: usize,
+    held: Option<Held>,
+}
+
+/// Rows that are written when all are there: which StorageClass is marked as the default depends on the others.
+struct Held {
+    default: DefaultClass,
+    rows: Vec<(KeyValue, RowCells)>,
 }
 
 impl Page {

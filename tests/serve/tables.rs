@@ -45,6 +45,24 @@ fn columns_of_custom_resources_are_their_definitions() {
     assert_eq!(found, wanted);
 }
 
+/// The release decides which columns there are.
+#[test]
+fn definitions_and_classes_are_printed_as_the_release_prints_them() {
+    let (definitions, classes) = ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/storage.k8s.io/v1/storageclasses");
+    let columns = |table: &Value| -> Vec<String> {
+        table["columnDefinitions"].as_array().unwrap().iter().map(|column| column["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let server = Server::start("k136-story/snapshot.db.zst", &[]);
+    assert_eq!(columns(&server.get_as(definitions, TABLE).1), ["Name", "Created At"]);
+    let server = Server::start("k136-story/snapshot.db.zst", &["--release", "1.37"]);
+    let (_, table) = server.get_as(definitions, TABLE);
+    assert_eq!(columns(&table), ["Name", "Scope", "Versions", "Created At", "Group", "Kind", "ShortNames", "Established"]);
+    assert_eq!((&cells(&table)[0][1], &cells(&table)[0][7]), (&json!("Namespaced"), &json!(true)));
+    let (code, table) = server.get_as(classes, TABLE);
+    assert_eq!((code, &cells(&table)[0][0]), (200, &json!("slow")));
+    assert_eq!(server.get("/apis/certificates.k8s.io/v1/podcertificaterequests?fieldSelector=spec.podName=a").0, 200);
+}
+
 #[test]
 fn ages_are_those_of_the_moment() {
     let server = Server::start("k136-story/snapshot.db.zst", &[]);

@@ -57,7 +57,12 @@ pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output
         }
         return Ok(Outcome::Nothing);
     }
-    let look = Look { now: session.moment().await?, width: out.width(), is_one_moment: session.source.is_one_moment() };
+    let look = Look {
+        now: session.moment().await?,
+        release: session.release(),
+        width: out.width(),
+        is_one_moment: session.source.is_one_moment(),
+    };
     let closely = asked.objects.len() <= CLOSELY;
     let mut pods = node_pods::read(session, &asked.objects, asked.at).await?;
     for (place, object) in asked.objects.into_iter().enumerate() {

@@ -54,7 +54,7 @@ pub(super) async fn run(session: &Session, args: &TreeArgs, out: &mut Output) ->
     let now = session.moment().await?;
     let family = Family::of(session, asked.objects, at).await?;
     session.note_missed().await?;
-    let view = View { now, is_wide: false };
+    let view = View { now, is_wide: false, release: session.release() };
     let items: Vec<TreeNode> = family.subjects.iter().map(|(subject, owners)| tree(&family, subject, owners, view)).collect();
     match session.format {
         Format::Ndjson => {

@@ -139,7 +139,7 @@ async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut 
             (Some(body), true) => State::Present(body, path.as_ref().and_then(|path| path.kind())),
         };
         let name = if is_whole { session.name_of(key.as_bytes()).await? } else { key.clone() };
-        let beginning = Beginning { revision, member: session.source.member(), key: &key, name: &name, state };
+        let beginning = Beginning { revision, member: session.source.member(), key: &key, name: &name, state, release: session.release() };
         writer.begin(&beginning, out)?;
     }
     Ok(true)

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::fetch::own_key;
 use super::tables::Tables;
-use super::{Body, Item, ListArgs, Sink, documents, names, templates};
+use super::{Body, Item, ListArgs, Sink, documents, is_single, names, templates};
 use crate::cli::absence::{Missing, Question};
 use crate::cli::changes::{Keys, Read, changes_from};
 use crate::cli::output::{Format, Output, note};
@@ -100,7 +100,10 @@ impl<'a> Printer<'a> {
             let labels = Labels { columns: args.label_columns.clone(), all: args.show_labels };
             let first = keys.addresses.first().and_then(|address| address.kind());
             let several = keys.addresses.iter().any(|address| address.kind() != first);
-            Tables::new(session, View { now, is_wide }, labels, args.no_headers, false).with_kinds(several)
+            let of_list = !keys.addresses.iter().all(is_single);
+            Tables::new(session, View { now, is_wide, release: session.release() }, labels, args.no_headers, false)
+                .with_kinds(several)
+                .of_list(of_list)
         });
         let (is_terminal, shows_managed_fields) = (out.is_terminal(), session.args.show_managed_fields);
         Ok(Self { format: &session.format, args, tables, is_terminal, shows_managed_fields, now, printed: 0 })

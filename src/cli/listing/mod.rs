@@ -168,9 +168,11 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
         Format::Table | Format::Wide => {
             let now = session.moment().await?;
-            let view = View { now, is_wide: *format == Format::Wide };
+            let view = View { now, is_wide: *format == Format::Wide, release: session.release() };
             let labels = Labels { columns: args.label_columns.clone(), all: args.show_labels };
-            Box::new(tables::Tables::new(session, view, labels, args.no_headers, matches!(wanted, Wanted::Everything)))
+            let is_everything = matches!(wanted, Wanted::Everything);
+            let of_list = is_everything || matches!(wanted, Wanted::Addresses(addresses) if !addresses.iter().all(is_single));
+            Box::new(tables::Tables::new(session, view, labels, args.no_headers, is_everything).of_list(of_list))
         }
     })
 }

@@ -67,7 +67,7 @@ fn named(object: Object, path: Option<ObjectPath<'_>>, key: &[u8]) -> Object {
 impl Tables {
     pub(super) fn new(session: &Session, view: View, labels: Labels, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
-        let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings };
+        let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings, of_list: false };
         Self { view, labels, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }
     }
 
@@ -81,7 +81,7 @@ impl Tables {
         let table = &mut self.tables[place].1;
         table.set_now(now);
         push(table, item);
-        Ok(table.write_below(self.decoration, out)?)
+        Ok(table.write_below(Decoration { of_list: false, ..self.decoration }, out)?)
     }
 
     /// Writes the rows added so far, so that others can come below them.
@@ -90,6 +90,12 @@ impl Tables {
             table.write_below(self.decoration, out)?;
         }
         Ok(())
+    }
+
+    /// Says whether the rows are a list's, and not those of objects that were asked for by name.
+    pub(super) fn of_list(mut self, of_list: bool) -> Self {
+        self.decoration.of_list = of_list;
+        self
     }
 
     /// Says whether rows of several kinds will come, which then name them.

@@ -24,7 +24,7 @@ use super::style::{FAINT, STRONG, paint};
 use super::table::{View, cells, fields};
 use super::value::{broken, columns};
 use ketcd_history::AttributedChange;
-use ketcd_kube::{Kind, Object};
+use ketcd_kube::{Kind, Object, Release};
 
 pub use json::document;
 use page::Page;
@@ -64,6 +64,8 @@ pub struct Owner {
 pub struct Look {
     /// The moment ages are counted to; unknown where nothing dates it.
     pub now: Option<Timestamp>,
+    /// The release whose API server prints.
+    pub release: Release,
     /// Columns of the terminal.
     pub width: Option<usize>,
     /// Whether the source holds the state of one moment, which has no changes.
@@ -72,7 +74,7 @@ pub struct Look {
 
 impl Look {
     fn view(self) -> View {
-        View { now: self.now, is_wide: false }
+        View { now: self.now, is_wide: false, release: self.release }
     }
 
     /// How long ago a time of an object was, as kubectl writes it; empty where there is none.

@@ -1,11 +1,15 @@
-//! Tables as kubectl prints them: the columns of k8s.io/kubernetes pkg/printers/internalversion (1.36), one file per family of kinds.
+//! Tables as kubectl prints them: the columns of k8s.io/kubernetes pkg/printers/internalversion (1.36, and 1.37 where it prints others), one file per family
+//! of kinds.
 
 mod access;
 mod admission;
 mod cluster;
 mod custom;
+mod default_class;
+mod definition;
 mod duration;
 pub(super) mod fields;
+mod lifecycle;
 mod network;
 mod pod;
 mod pod_row;
@@ -25,8 +29,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use ketcd_kube::Kind;
+use ketcd_kube::{Kind, Release};
 
+pub use default_class::DefaultClass;
 pub use duration::{age, human_duration};
 pub use pod_row::PodRow;
 pub use row_fields::{RowFields, row_fields};
@@ -42,6 +47,8 @@ pub struct View {
     pub now: Option<Timestamp>,
     /// Whether `-o wide` asked for every column.
     pub is_wide: bool,
+    /// The release whose API server prints.
+    pub release: Release,
 }
 
 /// Columns for labels, after all others.
@@ -93,6 +100,8 @@ pub struct Table {
     labels: Labels,
     /// Namespace, the columns shown, labels.
     rows: Rows,
+    /// Where one of its rows may be marked as that of the default StorageClass.
+    default_class: Option<DefaultClass>,
     /// Of the rows that were written already; `None` before the first.
     widths: Option<ColumnWidths>,
 }
@@ -106,12 +115,14 @@ pub struct Decoration {
     pub with_namespace: bool,
     /// No headings.
     pub without_headings: bool,
+    /// Whether the rows are a list's, and not objects that were asked for by name.
+    pub of_list: bool,
 }
 
 impl Table {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
     pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: Labels) -> Self {
-        let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind));
+        let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind, view.release));
         let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::PrinterColumns::new);
         let headings: Vec<(String, bool)> = match (&printer, &custom) {
             (Some(printer), _) => {
@@ -122,13 +133,15 @@ impl Table {
         };
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
         let rows = Rows::of(1 + shown + labels.len());
-        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, widths: None }
+        let default_class = kind.and_then(|kind| DefaultClass::of(kind, view.release));
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None }
     }
 
     /// Adds the row of an object.
     pub fn push(&mut self, object: &Value) {
         let cells = self.cells(object);
         let labels: Vec<String> = self.labels.cells(object).collect();
+        self.default_class.iter_mut().for_each(|default| default.see(object));
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
@@ -213,6 +226,7 @@ impl Table {
         let without_headings = decoration.without_headings || self.widths.is_some();
         let lines = self.lines(Decoration { without_headings, ..decoration });
         self.rows.clear();
+        self.default_class.iter_mut().for_each(|default| *default = DefaultClass::default());
         lines.write_below(self.widths.get_or_insert_default(), out)
     }
 
@@ -230,17 +244,20 @@ impl Table {
         }
         let with_namespace = decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced);
         let hidden = usize::from(!with_namespace);
-        let name = headings.iter().position(|heading| heading == "NAME").filter(|_| decoration.with_kind);
-        let kind = self.kind.as_ref().map_or(String::new(), |kind| prefix(kind));
+        let name = headings.iter().position(|heading| heading == "NAME");
+        let kind = self.kind.as_ref().filter(|_| decoration.with_kind).map_or(String::new(), |kind| prefix(kind));
+        let default = self.default_class.as_ref().filter(|_| decoration.of_list);
         let mut lines = TabbedLines::default();
         if !decoration.without_headings {
             lines.push(&headings[hidden..]);
         }
         for row in order {
             let cells = self.rows.row(row).enumerate().skip(hidden);
-            lines.push(
-                cells.map(|(index, cell)| if Some(index) == name { Cow::Owned(format!("{kind}{cell}")) } else { Cow::Borrowed(cell) }),
-            );
+            lines.push(cells.map(|(index, cell)| {
+                let mark = default.filter(|default| Some(index) == name && default.is(cell)).map_or("", |_| DefaultClass::MARK);
+                let is_plain = Some(index) != name || kind.is_empty() && mark.is_empty();
+                if is_plain { Cow::Borrowed(cell) } else { Cow::Owned(format!("{kind}{cell}{mark}")) }
+            }));
         }
         lines
     }
@@ -282,7 +299,7 @@ const DEFAULT: Printer = Printer {
     cells: |object, _| vec![fields::name(object), fields::text(object, "metadata.creationTimestamp").to_owned()],
 };
 
-fn printer(group: &str, kind: &str) -> Printer {
+fn printer(group: &str, kind: &str, release: Release) -> Printer {
     let families = [
         pod::printer,
         workloads::printer,
@@ -292,6 +309,8 @@ fn printer(group: &str, kind: &str) -> Printer {
         access::printer,
         admission::printer,
         resource::printer,
+        lifecycle::printer,
     ];
-    families.iter().find_map(|family| family(group, kind)).unwrap_or(DEFAULT)
+    let found = families.iter().find_map(|family| family(group, kind));
+    found.or_else(|| definition::printer(group, kind, release)).unwrap_or(DEFAULT)
 }

@@ -1,12 +1,15 @@
 //! Dynamic resource allocation and gang scheduling.
 
-use ketcd_kube::condition;
+use ketcd_kube::{Release, condition};
 use serde_json::Value;
 
 use super::fields::{at, int, list, name, text, text_or};
 use super::{Cells, Printer, View};
 
 const NAME_AND_AGE: Printer = Printer { columns: "NAME|AGE", cells: |object, view| vec![name(object), view.age(object)] };
+
+/// Where a group names its Workload since 1.37.
+const WORKLOAD: &str = "spec.workloadRef.workloadName";
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -22,6 +25,7 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
         ("resource.k8s.io", "ResourcePoolStatusRequest") => {
             ("NAME|DRIVER|TOTAL|AVAILABLE|ALLOCATED|UNAVAILABLE|ERRORS|POOLS|STATUS|COMPLETED", pool_status)
         }
+        ("scheduling.k8s.io", "CompositePodGroup") => ("NAME|POLICY|WORKLOAD|AGE", composite_pod_group),
         ("scheduling.k8s.io", "PodGroup") => ("NAME|POLICY|WORKLOAD|STATUS|AGE", pod_group),
         _ => return None,
     };
@@ -74,12 +78,22 @@ fn pool_status(object: &Value, view: View) -> Vec<String> {
     ]
 }
 
+/// Up to 1.36 a group names its template in a Workload, and another condition says whether it was scheduled.
 fn pod_group(object: &Value, view: View) -> Vec<String> {
-    let policy = if at(object, "spec.schedulingPolicy.gang").is_some() { "Gang" } else { "Basic" };
-    let scheduled =
-        condition(object, "PodGroupScheduled").map(|own| if text(own, "status") == "True" { "Scheduled" } else { "Unschedulable" });
+    let (condition_type, workload) = match view.release {
+        Release(..=36) => ("PodGroupScheduled", "spec.podGroupTemplateRef.workload.workloadName"),
+        _ => ("PodGroupInitiallyScheduled", WORKLOAD),
+    };
+    let scheduled = condition(object, condition_type).map(|own| if text(own, "status") == "True" { "Scheduled" } else { "Unschedulable" });
     let disrupted = condition(object, "DisruptionTarget").map(|own| text(own, "reason"));
     let status = disrupted.or(scheduled).unwrap_or("Pending").to_owned();
-    let workload = text_or(object, "spec.podGroupTemplateRef.workload.workloadName", "<none>");
-    vec![name(object), policy.to_owned(), workload, status, view.age(object)]
+    vec![name(object), policy(object), text_or(object, workload, "<none>"), status, view.age(object)]
+}
+
+fn composite_pod_group(object: &Value, view: View) -> Vec<String> {
+    vec![name(object), policy(object), text_or(object, WORKLOAD, "<none>"), view.age(object)]
+}
+
+fn policy(object: &Value) -> String {
+    if at(object, "spec.schedulingPolicy.gang").is_some() { "Gang" } else { "Basic" }.to_owned()
 }

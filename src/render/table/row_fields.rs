@@ -55,6 +55,7 @@ fn of_kind(group: &str, kind: &str) -> Option<&'static RowFields> {
 
 #[cfg(test)]
 mod tests {
+    use ketcd_kube::Release;
     use serde_json::Value;
 
     use super::super::{View, printer};
@@ -62,7 +63,7 @@ mod tests {
 
     #[test]
     fn rows_show_no_more() {
-        let view = View { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true };
+        let view = View { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true, release: Release::NEWEST };
         let objects = include_str!("../../../testdata/tables/objects.ndjson");
         let mut seen = 0;
         for object in objects.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
@@ -70,7 +71,7 @@ mod tests {
             let Some(fields) = of_kind("", kind).filter(|_| object["apiVersion"] == "v1") else { continue };
             let mut part = object.clone();
             fields.cells.keep(&mut part);
-            let cells = printer("", kind).cells;
+            let cells = printer("", kind, view.release).cells;
             assert_eq!(cells(&part, view), cells(&object, view), "{object}");
             seen += 1;
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fields::{at, count, flag, joined, list, name, quantity, scalar, text, text_or};
-use super::{Cells, Printer, View};
+use super::{Cells, DefaultClass, Printer, View};
 
 pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     let (columns, cells): (&str, Cells) = match (group, kind) {
@@ -82,11 +82,8 @@ fn access_modes(object: &Value, path: &str) -> String {
 }
 
 fn storage_class(object: &Value, view: View) -> Vec<String> {
-    let annotations = &object["metadata"]["annotations"];
-    let marks = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
-    let is_default = marks.iter().any(|mark| annotations.get(mark).and_then(Value::as_str) == Some("true"));
     vec![
-        if is_default { name(object) + " (default)" } else { name(object) },
+        if DefaultClass::is_marked_alone(object, view.release) { name(object) + DefaultClass::MARK } else { name(object) },
         text(object, "provisioner").to_owned(),
         text_or(object, "reclaimPolicy", "Delete"),
         text_or(object, "volumeBindingMode", "Immediate"),

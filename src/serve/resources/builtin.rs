@@ -1,7 +1,7 @@
 //! Which of Kubernetes' own resources an API server serves by default, release by release.
 //!
 //! Sources: the `prerelease-lifecycle-gen` marks of k8s.io/api, `pkg/controlplane/instance.go` (betas introduced since 1.24 are off by default),
-//! the deprecation guide, and the `pkg/registry/*/rest` storages of 1.16 to 1.36 for subresources.
+//! the deprecation guide, and the `pkg/registry/*/rest` storages of 1.16 to 1.37 for subresources.
 
 /// The last release that is not known to remove a version.
 const ON: u16 = u16::MAX;
@@ -37,7 +37,7 @@ pub(super) const SERVED: &[ServedRow] = &[
     ("batch", "v1", 21, ON, "cronjobs"),
     ("batch", "v1beta1", 8, 24, "cronjobs"),
     ("certificates.k8s.io", "v1", 19, ON, "certificatesigningrequests"),
-    ("certificates.k8s.io", "v1", 37, ON, "clustertrustbundles"),
+    ("certificates.k8s.io", "v1", 37, ON, "clustertrustbundles podcertificaterequests"),
     ("certificates.k8s.io", "v1beta1", 0, 21, "certificatesigningrequests"),
     ("coordination.k8s.io", "v1", 14, ON, "leases"),
     ("coordination.k8s.io", "v1beta1", 12, 21, "leases"),
@@ -136,6 +136,7 @@ pub(super) const SUBRESOURCES: &[(&str, &str, &str, u16)] = &[
     ("batch", "jobs", "status", 0),
     ("certificates.k8s.io", "certificatesigningrequests", "approval", 19),
     ("certificates.k8s.io", "certificatesigningrequests", "status", 0),
+    ("certificates.k8s.io", "podcertificaterequests", "status", 37),
     ("extensions", "daemonsets", "status", 0),
     ("extensions", "deployments", "scale", 0),
     ("extensions", "deployments", "status", 0),
@@ -149,6 +150,7 @@ pub(super) const SUBRESOURCES: &[(&str, &str, &str, u16)] = &[
     ("policy", "poddisruptionbudgets", "status", 0),
     ("resource.k8s.io", "devicetaintrules", "status", 0),
     ("resource.k8s.io", "resourceclaims", "status", 0),
+    ("storage.k8s.io", "csinodes", "status", 37),
     ("storage.k8s.io", "volumeattachments", "status", 0),
     ("storagemigration.k8s.io", "storageversionmigrations", "status", 0),
 ];

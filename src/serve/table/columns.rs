@@ -1,11 +1,13 @@
 //! The columns of Kubernetes' own kinds as the API server heads them.
 //!
-//! Source: Kubernetes 1.36 `pkg/printers/internalversion/printers.go`, kube-aggregator `pkg/registry/apiservice/etcd`.
+//! Source: Kubernetes 1.37 `pkg/printers/internalversion/printers.go`, kube-aggregator `pkg/registry/apiservice/etcd`.
+
+use ketcd_kube::Release;
 
 /// Group, kind, columns with `|` between them. After the name of a column stand `=` where it has the format `name`, `:i`, `:b` or `:d` where its type
 /// is integer, boolean or date and not string, `#` where its cells are numbers all the same, and `+` where only `-o wide` shows it.
 #[rustfmt::skip]
-pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
+const COLUMNS: &[(&str, &str, &str)] = &[
     ("", "ComponentStatus", "Name=|Status|Message|Error"),
     ("", "ConfigMap", "Name=|Data#|Age"),
     ("", "Endpoints", "Name=|Endpoints|Age"),
@@ -45,6 +47,8 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("flowcontrol.apiserver.k8s.io", "FlowSchema", "Name=|PriorityLevel|MatchingPrecedence#|DistinguisherMethod|Age|MissingPL"),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "Name=|Type|NominalConcurrencyShares#|Queues#|HandSize#|QueueLengthLimit#|Age"),
     ("internal.apiserver.k8s.io", "StorageVersion", "Name=|CommonEncodingVersion|StorageVersions|Age"),
+    ("lifecycle.k8s.io", "Eviction", "Name=|Target|Target Type|Status|Active Responder|Responder Status|Responder Expected Finish|Requesters|Age|Responder Heartbeat+|Responder Status Message+"),
+    ("lifecycle.k8s.io", "EvictionRequest", "Name=|Target|Target Type|Status|Requester|Intent|Age"),
     ("networking.k8s.io", "IPAddress", "Name=|ParentRef"),
     ("networking.k8s.io", "Ingress", "Name=|Class|Hosts|Address|Ports|Age"),
     ("networking.k8s.io", "IngressClass", "Name=|Controller|Parameters|Age"),
@@ -61,6 +65,7 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("resource.k8s.io", "ResourceClaimTemplate", "Name=|Age"),
     ("resource.k8s.io", "ResourcePoolStatusRequest", "Name=|Driver|Total|Available|Allocated|Unavailable|Errors|Pools:i|Status|Completed"),
     ("resource.k8s.io", "ResourceSlice", "Name=|Node|Driver|Pool|Age"),
+    ("scheduling.k8s.io", "CompositePodGroup", "Name=|Policy|Workload|Age"),
     ("scheduling.k8s.io", "PodGroup", "Name=|Policy|Workload|Status|Age"),
     ("scheduling.k8s.io", "PriorityClass", "Name=|Value:i|Global-Default:b|Age|PreemptionPolicy"),
     ("scheduling.k8s.io", "Workload", "Name=|Age"),
@@ -73,4 +78,15 @@ pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
 ];
 
 /// Kinds without columns of their own (apiserver `pkg/registry/rest/table.go`).
-pub(super) const DEFAULT: &str = "Name=|Created At:d";
+const DEFAULT: &str = "Name=|Created At:d";
+
+/// CustomResourceDefinitions since 1.37 (apiextensions-apiserver v0.37 `pkg/registry/customresourcedefinition/tableconvertor`).
+const DEFINITION: &str = "Name=|Scope|Versions|Created At:d|Group+|Kind+|ShortNames+|Established:b+";
+
+/// Returns the columns of a kind in a release.
+pub(super) fn of(group: &str, kind: &str, release: Release) -> &'static str {
+    if (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition") && release >= Release(37) {
+        return DEFINITION;
+    }
+    COLUMNS.iter().find(|row| (row.0, row.1) == (group, kind)).map_or(DEFAULT, |row| row.2)
+}

@@ -5,6 +5,7 @@ mod columns;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use ketcd_kube::Release;
 use ketcd_store::KeyValue;
 use serde_json::{Value, json};
 
@@ -40,15 +41,12 @@ pub(super) struct Table {
 
 impl Table {
     /// A table in this version of meta.k8s.io, whose ages are counted to `now`.
-    pub(super) fn new(resource: &Arc<Resource>, include: Include, version: &'static str, now: Option<Timestamp>) -> Self {
+    pub(super) fn new(resource: &Arc<Resource>, release: Release, include: Include, version: &'static str, now: Option<Timestamp>) -> Self {
         let definitions = match &resource.custom {
             Some(custom) => std::iter::once(read("Name=")).chain(custom.columns.iter().map(of_custom)).collect(),
-            None => {
-                let own = columns::COLUMNS.iter().find(|row| (row.0, row.1) == (&*resource.kind.group, &*resource.kind.kind));
-                own.map_or(columns::DEFAULT, |row| row.2).split('|').map(read).collect()
-            }
+            None => columns::of(&resource.kind.group, &resource.kind.kind, release).split('|').map(read).collect(),
         };
-        let cells = Cells::new(Some(&resource.kind), View { now, is_wide: true }, Labels::default());
+        let cells = Cells::new(Some(&resource.kind), View { now, is_wide: true, release }, Labels::default());
         Self { definitions, cells, is_custom: resource.custom.is_some(), include, version, fields: row_fields(&resource.kind) }
     }
 
@@ -173,8 +171,6 @@ fn of_custom(column: &Column) -> Definition {
 
 #[cfg(test)]
 mod tests {
-    use ketcd_kube::Release;
-
     use super::*;
     use crate::serve::resources::Catalog;
 
@@ -184,7 +180,7 @@ mod tests {
             let catalog = Catalog::new(Release(release), &[]);
             let all = catalog.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources);
             for resource in all.filter(|resource| resource.kind.is_stored()) {
-                let table = Table::new(resource, Include::None, "v1", None);
+                let table = Table::new(resource, Release(release), Include::None, "v1", None);
                 let own: Vec<String> = table.definitions.iter().map(|column| column.name.to_uppercase()).collect();
                 assert_eq!(own, table.cells.headings().collect::<Vec<_>>(), "{}", resource.qualified());
             }
