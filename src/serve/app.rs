@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use ketcd_kube::Body;
+use ketcd_kube::rbac::Policy;
 use ketcd_store::{At, KeyRange, Revision, Want};
 use sha2::{Digest, Sha256};
 
 use super::access::Access;
+use super::authorization;
 use super::data::Data;
 use super::limits::Limits;
 use super::path::MomentPath;
@@ -20,6 +22,9 @@ use super::status::{Result, Status};
 
 /// So many catalogs, times and counts are kept.
 const KEPT: usize = 64;
+
+/// So many policies are kept: those of large clusters are some megabytes.
+const KEPT_POLICIES: usize = 4;
 
 /// So long the newest catalog of a source that goes on is used before its definitions are read again.
 const FRESH: Duration = Duration::from_secs(2);
@@ -36,6 +41,7 @@ pub(super) struct App {
     pub replay: Option<Arc<Replay>>,
     catalogs: Mutex<BTreeMap<Revision, Known>>,
     newest: Mutex<Option<(Instant, Known)>>,
+    policies: Mutex<BTreeMap<Revision, Arc<Policy>>>,
     times: Mutex<BTreeMap<Revision, Timestamp>>,
     /// How many keys of a range are left from a start key on, at a revision.
     counts: Mutex<HashMap<(Revision, Vec<u8>), u64>>,
@@ -74,8 +80,9 @@ pub(super) enum After {
 impl App {
     /// The state of a server that has answered nothing yet.
     pub(super) fn new(data: Arc<dyn Data>, access: Access, limits: Limits, replay: Option<Arc<Replay>>) -> Self {
-        let (catalogs, newest, times, counts) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
-        Self { data, access, limits, replay, catalogs, newest, times, counts }
+        let (catalogs, newest, policies, times, counts) =
+            (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        Self { data, access, limits, replay, catalogs, newest, policies, times, counts }
     }
 
     /// Returns the moment that a path asks for.
@@ -126,7 +133,7 @@ impl App {
         let is_asked = self.data.at() == At::Newest && moment.revision == newest;
         let at = if is_asked { At::Newest } else { At::Revision(moment.revision) };
         let time = self.data.time_of(at).await.map_err(Status::internal)?;
-        time.into_iter().for_each(|time| keep(&mut lock(&self.times), moment.revision, time));
+        time.into_iter().for_each(|time| keep(&mut lock(&self.times), KEPT, moment.revision, time));
         Ok(time)
     }
 
@@ -145,7 +152,7 @@ impl App {
         if moment.after != After::Nothing {
             *lock(&self.newest) = Some((Instant::now(), known));
         } else {
-            keep(&mut lock(&self.catalogs), moment.revision, known);
+            keep(&mut lock(&self.catalogs), KEPT, moment.revision, known);
         }
         Ok(catalog)
     }
@@ -185,6 +192,16 @@ impl App {
         found.unwrap_or_else(|| Known { definitions, catalog: Arc::new(make()) })
     }
 
+    /// Returns the roles and bindings of a moment.
+    pub(super) async fn policy(&self, moment: Moment) -> Result<Arc<Policy>> {
+        if let Some(policy) = lock(&self.policies).get(&moment.revision) {
+            return Ok(Arc::clone(policy));
+        }
+        let policy = Arc::new(authorization::read(self, moment).await?);
+        keep(&mut lock(&self.policies), KEPT_POLICIES, moment.revision, Arc::clone(&policy));
+        Ok(policy)
+    }
+
     /// Returns how many keys there are in a range, of which a list reads some: counted once for all its pages.
     pub(super) async fn count(&self, keys: KeyRange, revision: Revision) -> Result<u64> {
         if let Some(count) = lock(&self.counts).remove(&(revision, keys.start.clone())) {
@@ -209,8 +226,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Adds an entry; the oldest revision makes room for it.
-fn keep<T>(kept: &mut BTreeMap<Revision, T>, revision: Revision, value: T) {
-    if kept.len() >= KEPT {
+fn keep<T>(kept: &mut BTreeMap<Revision, T>, most: usize, revision: Revision, value: T) {
+    if kept.len() >= most {
         kept.pop_first();
     }
     kept.insert(revision, value);

@@ -1,12 +1,15 @@
 //! `ketcd serve`: the data as a read-only Kubernetes API, so that kubectl, k9s and other clients work on it.
 //!
-//! It knows a [`Data`] and the table renderer, and is known by `cli::commands::serve` alone, but for [`Versions`], which `cli::extraction` asks too. A request goes through [`access`], [`path`] and
-//! [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
+//! It knows a [`Data`] and the table renderer, and is known by `cli::commands::serve` alone, but for [`Versions`], which `cli::extraction` asks too. A request goes through [`access`], [`path`],
+//! [`authorization`] where it impersonates a user, and [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
 
 mod accept;
 mod access;
+mod action;
 mod address;
 mod app;
+mod asker;
+mod authorization;
 mod call;
 mod continuation;
 mod convert;

@@ -54,9 +54,9 @@ impl Params {
             match name.as_ref() {
                 "labelSelector" => params.label_selector = value.into_owned(),
                 "fieldSelector" => params.field_selector = value.into_owned(),
-                "watch" => params.watch = flag(&name, &value)?,
-                "allowWatchBookmarks" => params.allow_bookmarks = flag(&name, &value)?,
-                "sendInitialEvents" => params.send_initial_events = Some(flag(&name, &value)?),
+                "watch" => params.watch = flag(&value),
+                "allowWatchBookmarks" => params.allow_bookmarks = flag(&value),
+                "sendInitialEvents" => params.send_initial_events = Some(flag(&value)),
                 "resourceVersion" if value.is_empty() => params.revision = None,
                 "resourceVersion" => {
                     let invalid = || Status::bad_request(format!("invalid resource version: {value:?} is not a number"));
@@ -82,7 +82,7 @@ impl Params {
     /// Whether a request asks for a watch, as far as its URL shows at once.
     pub(super) fn ask_watch(uri: &Uri) -> bool {
         let mut asked = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
-        asked.any(|(name, value)| name == "watch" && flag(&name, &value).unwrap_or(false)) || uri.path().contains("/watch/")
+        asked.any(|(name, value)| name == "watch" && flag(&value)) || uri.path().contains("/watch/")
     }
 
     fn check(&self, revision_match: &str) -> Result<()> {
@@ -116,13 +116,13 @@ impl Params {
         if !self.watch && self.send_initial_events.is_some() {
             errors.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
         }
-        if errors.is_empty() { Ok(()) } else { Err(Status::invalid_options("ListOptions", &errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(Status::invalid("meta.k8s.io", "ListOptions", &errors)) }
     }
 }
 
 /// A flag as apimachinery reads it: everything but these words is true.
-fn flag(_name: &str, value: &str) -> Result<bool> {
-    Ok(!matches!(value, "0" | "false" | "False" | "FALSE"))
+pub(super) fn flag(value: &str) -> bool {
+    !matches!(value, "0" | "false" | "False" | "FALSE")
 }
 
 fn number(name: &str, value: &str) -> Result<u64> {

@@ -12,15 +12,17 @@ use serde_json::{Value, json};
 
 use super::accept::{Accepted, Encoding, Endpoint, Shape, negotiate};
 use super::app::{App, Moment};
+use super::asker::Asker;
 use super::call::{Call, respond};
 use super::newcomers::Client;
 use super::outflow::pumped;
 use super::params::Params;
 use super::path::{ApiPath, ResourcePath};
 use super::resources::{Catalog, Resource};
+use super::reviews::Review;
 use super::status::{Result, Status};
 use super::websocket::Handshake;
-use super::{discovery, get, list, openapi, protobuf, reviews, version, watch};
+use super::{action, authorization, discovery, get, list, openapi, protobuf, reviews, version, watch};
 
 /// Answers a request.
 pub(super) async fn handle(State(app): State<Arc<App>>, Extension(client): Extension<Arc<Client>>, request: Request<Body>) -> Response {
@@ -48,6 +50,12 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
     let parts: Vec<&str> = path.parts.iter().map(String::as_str).collect();
     let (method, headers) = (&head.method, &head.headers);
     let is_read = matches!(*method, Method::GET | Method::HEAD);
+    let query = head.uri.query().unwrap_or_default();
+    let asker = Asker::of(headers)?;
+    if let Some(asker) = &asker {
+        let moment = app.moment(&path.moment).await?;
+        authorization::check(&app, moment, asker, &action::of(method, &path.parts, query)).await?;
+    }
     if let (["healthz" | "livez" | "readyz", ..], true) = (&parts[..], is_read) {
         return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "ok").into_response());
     }
@@ -75,9 +83,9 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
     }
     if !is_read {
         let is_review = *method == Method::POST && reviews::answers(resource) && asked.name.is_none();
-        return if is_review { reviews::review(&app.access, resource, headers, body).await } else { Err(read_only(moment)) };
+        let review = Review { app: &app, moment, resource, namespace: asked.namespace, asker: asker.as_ref() };
+        return if is_review { review.answer(headers, body).await } else { Err(refusal(moment, query)) };
     }
-    let query = head.uri.query().unwrap_or_default();
     read(app, moment, resource, &asked, query, headers).await
 }
 
@@ -103,12 +111,12 @@ async fn read(
     } else {
         "list"
     };
+    // What the API server finds out by asking others is not in etcd.
+    if !resource.kind.is_stored() && resource.verbs().contains(&"get") {
+        return Err(Status::not_allowed(format!("{} are not stored: etcd holds none", resource.qualified())));
+    }
     if !resource.verbs().contains(&verb) {
         return Err(Status::method_not_supported(resource, verb));
-    }
-    // What the API server finds out by asking others is not in etcd.
-    if !resource.kind.is_stored() {
-        return Err(Status::not_allowed(format!("{} are not stored: etcd holds none", resource.qualified())));
     }
     if asked.name.is_some() && asked.namespace.is_none() && resource.kind.namespaced {
         return Err(Status::no_such_path());
@@ -139,6 +147,18 @@ fn read_only(moment: Moment) -> Box<Status> {
         "ketcd serves a recording, the cluster as it was at revision {}: it can be read, and nothing in it can be changed or connected to",
         moment.revision
     ))
+}
+
+/// Refuses a write, and says what dry runs can be done instead.
+fn refusal(moment: Moment, query: &str) -> Box<Status> {
+    if form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "dryRun") {
+        return Status::not_allowed(format!(
+            "ketcd serves a recording, the cluster as it was at revision {}: no API server is there to run admission and defaulting, so a dry run \
+             on the server cannot be answered; use --dry-run=client",
+            moment.revision
+        ));
+    }
+    read_only(moment)
 }
 
 /// Answers a read of what is no resource.

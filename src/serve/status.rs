@@ -6,12 +6,13 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ketcd_kube::Release;
+use ketcd_kube::rbac::Action;
 use ketcd_store::Error as StoreError;
 use serde_json::{Map, Value, json};
 
 use super::accept::Encoding;
 use super::protobuf;
-use super::resources::Resource;
+use super::resources::{Resource, qualified};
 
 /// The result of answering a request.
 pub(super) type Result<T, E = Box<Status>> = std::result::Result<T, E>;
@@ -49,10 +50,34 @@ impl Status {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
 
+    /// What an impersonated user may not do, and why where there is a reason.
+    ///
+    /// Source: apiserver v0.37 `pkg/endpoints/handlers/responsewriters/errors.go`.
+    pub(super) fn forbidden_action(user: &str, action: &Action, reason: &str) -> Box<Self> {
+        let (object, cannot, details) = match action {
+            Action::Path { verb, path } => (String::new(), format!("User {user:?} cannot {verb} path {path:?}"), json!({})),
+            Action::Resource(action) => {
+                let (verb, group) = (&action.verb, &action.group);
+                let place = match action.namespace.as_str() {
+                    "" => "at the cluster scope".to_owned(),
+                    namespace => format!("in the namespace {namespace:?}"),
+                };
+                let cannot = format!("User {user:?} cannot {verb} resource {:?} in API group {group:?} {place}", action.combined());
+                let qualified = qualified(&action.resource, group);
+                let object = if action.name.is_empty() { format!("{qualified} is ") } else { format!("{qualified} {:?} is ", action.name) };
+                (object, cannot, details(&action.resource, group, &action.name))
+            }
+        };
+        // As upstream writes it, no text that looks like HTML.
+        let cannot = cannot.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        Self::forbidden(format!("{object}forbidden: {cannot}{reason}")).with_details(details)
+    }
+
     /// No object of that name.
     pub(super) fn not_found(resource: &Resource, name: &str) -> Box<Self> {
         let message = format!("{} {name:?} not found", resource.qualified());
-        Self::new(StatusCode::NOT_FOUND, "NotFound", message).with_details(details(resource, name))
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).with_details(details(&resource.kind.plural, &resource.group, name))
     }
 
     /// No such path.
@@ -63,7 +88,11 @@ impl Status {
     /// The resource has no such verb.
     pub(super) fn method_not_supported(resource: &Resource, verb: &str) -> Box<Self> {
         let message = format!("{verb} is not supported on resources of kind {:?}", resource.qualified());
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(details(resource, ""))
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with_details(details(
+            &resource.kind.plural,
+            &resource.group,
+            "",
+        ))
     }
 
     /// Something that a recording cannot do.
@@ -79,14 +108,14 @@ impl Status {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
     }
 
-    /// Query parameters that contradict each other, each with its field and what is wrong with it.
-    pub(super) fn invalid_options(kind: &str, errors: &[(&str, &str, String)]) -> Box<Self> {
+    /// Fields or parameters that contradict each other, each with its reason and what is wrong with it.
+    pub(super) fn invalid(group: &str, kind: &str, errors: &[(&str, &str, String)]) -> Box<Self> {
         let words: Vec<String> = errors.iter().map(|(field, _, body)| format!("{field}: {body}")).collect();
         let all = if words.len() == 1 { words[0].clone() } else { format!("[{}]", words.join(", ")) };
         let causes: Vec<Value> =
             errors.iter().map(|(field, reason, body)| json!({"reason": reason, "message": body, "field": field})).collect();
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", format!("{kind}.meta.k8s.io \"\" is invalid: {all}"))
-            .with_details(json!({"group": "meta.k8s.io", "kind": kind, "causes": causes}))
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", format!("{kind}.{group} \"\" is invalid: {all}"))
+            .with_details(json!({"group": group, "kind": kind, "causes": causes}))
     }
 
     /// The revision was compacted.
@@ -156,9 +185,9 @@ impl Status {
     }
 }
 
-fn details(resource: &Resource, name: &str) -> Value {
+fn details(plural: &str, group: &str, name: &str) -> Value {
     let mut details = Map::new();
-    for (field, text) in [("name", name), ("group", &resource.group), ("kind", &resource.kind.plural)] {
+    for (field, text) in [("name", name), ("group", group), ("kind", plural)] {
         if !text.is_empty() {
             details.insert(field.to_owned(), text.into());
         }

@@ -81,10 +81,8 @@ fn reviews_allow_reading_alone() {
         serde_json::from_str(&text).unwrap()
     };
     for (verb, allowed) in [("get", true), ("list", true), ("watch", true), ("delete", false), ("create", false), ("*", false)] {
-        for kind in ["SelfSubjectAccessReview", "SubjectAccessReview"] {
-            let answer = review(kind, json!({"resourceAttributes": {"verb": verb, "resource": "pods"}}));
-            assert_eq!((&answer["kind"], &answer["status"]["allowed"]), (&json!(kind), &json!(allowed)), "{verb}");
-        }
+        let answer = review("SelfSubjectAccessReview", json!({"resourceAttributes": {"verb": verb, "resource": "pods"}}));
+        assert_eq!(answer["status"]["allowed"], allowed, "{verb}");
     }
     let rules = review("SelfSubjectRulesReview", json!({"namespace": "web"}));
     assert_eq!(rules["status"]["resourceRules"][0]["verbs"], json!(["get", "list", "watch"]));

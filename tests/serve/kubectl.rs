@@ -66,7 +66,13 @@ fn kubectl_explains() {
     for (arguments, wanted) in [
         (
             &["explain", "pod.spec.containers"][..],
-            &["KIND:       Pod\n", "FIELD: containers <[]Container>", "  imagePullPolicy\t<string>", "  name\t<string> -required-"][..],
+            &[
+                "KIND:       Pod\n",
+                "FIELD: containers <[]Container>",
+                "  imagePullPolicy\t<string>\n  enum: Always, IfNotPresent, Never\n",
+                "    Possible enum values:\n     - `\"Always\"`",
+                "  name\t<string> -required-",
+            ][..],
         ),
         (&["explain", "gadgets.spec"], &["GROUP:      example.com\n", "FIELD: spec <Object>", "  replicas\t<integer>"]),
         (&["explain", "events", "--api-version=events.k8s.io/v1"], &["GROUP:      events.k8s.io", "  note\t<string>"]),
@@ -78,6 +84,29 @@ fn kubectl_explains() {
             assert!(text.contains(wanted), "{arguments:?}: no {wanted:?} in {text}{}", String::from_utf8_lossy(&output.stderr));
         }
     }
+}
+
+/// What `extract` prints can be held against the server: a dry run on the client sends nothing but reads.
+#[test]
+fn dry_runs_on_the_client_work_and_on_the_server_are_refused() {
+    let server = Server::start(STORY, &[]);
+    let manifests = tempfile::tempdir().unwrap();
+    let file = manifests.path().join("web.yaml");
+    let extracted = ketcd().arg("-f").arg(capture(STORY)).args(["extract", "-n", "web", "--all"]).output().unwrap();
+    std::fs::write(&file, extracted.stdout).unwrap();
+    let file = file.to_str().unwrap();
+    for arguments in [&["apply", "--dry-run=client", "-f", file][..], &["create", "configmap", "made", "--dry-run=client", "-n", "web"]] {
+        let output = run(&server, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let review = manifests.path().join("review.yaml");
+    let text = "apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview\nspec:\n  user: nobody\n  resourceAttributes: {verb: get, resource: pods}\n";
+    std::fs::write(&review, text).unwrap();
+    let output = run(&server, &["create", "-f", review.to_str().unwrap(), "-o", "jsonpath={.status.allowed}"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "false", "{}", String::from_utf8_lossy(&output.stderr));
+    let output = run(&server, &["apply", "--server-side", "--dry-run=server", "-f", file]);
+    let refusal = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && refusal.contains("--dry-run=client"), "{refusal}");
 }
 
 #[test]

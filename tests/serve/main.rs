@@ -8,6 +8,7 @@ mod discovery;
 mod examples;
 mod help;
 mod hostile;
+mod impersonation;
 #[expect(dead_code, reason = "other tests look at what it prints")]
 #[path = "../support/ketcd.rs"]
 mod ketcd;

@@ -36,7 +36,7 @@ impl Resource {
 
     /// Returns the resource as error messages name it: `pods`, `deployments.apps`.
     pub(super) fn qualified(&self) -> String {
-        if self.group.is_empty() { self.kind.plural.to_string() } else { format!("{}.{}", self.kind.plural, self.group) }
+        qualified(&self.kind.plural, &self.group)
     }
 
     /// What its objects can be written as by an API server of this release.
@@ -62,11 +62,17 @@ impl Resource {
     /// What can be done with it. Resources that are never stored are there to be created; of those, ketcd answers reviews.
     pub(super) fn verbs(&self) -> &'static [&'static str] {
         match &*self.kind.plural {
-            "componentstatuses" if self.group.is_empty() => &["get", "list"],
+            // None is stored, so a client that lists all there is need not ask.
+            "componentstatuses" if self.group.is_empty() => &["get"],
             _ if self.kind.is_stored() => &["get", "list", "watch"],
             _ => &["create"],
         }
     }
+}
+
+/// Returns a resource as error messages name it: `pods`, `deployments.apps`.
+pub(super) fn qualified(plural: &str, group: &str) -> String {
+    if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
 /// Returns `group/version`, or the version alone in the core group.
