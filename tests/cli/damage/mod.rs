@@ -2,6 +2,7 @@
 //! original at that revision, or the damage is reported.
 
 mod mutants;
+mod pointers;
 #[path = "../../support/random.rs"]
 mod random;
 mod reported;

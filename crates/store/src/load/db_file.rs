@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::bolt::{Bolt, Bucket, Damage, Live, Visited, Walk, freelist};
+use super::bolt::{Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
 use super::key_bucket::{Copies, Reader};
@@ -61,15 +61,14 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     let copies = bolt.live.is_some().then(|| Copies::new(builder).ok_or(TOO_MANY)).transpose()?;
     let mapping = builder.image_bytes(image).clone();
     let mut reader = Reader::new(mapping, image, layer, builder, copies);
-    let Passes { tree, mut facts, visited, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
+    let Passes { tree, mut facts, mut visited, disputed, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
+    freelist::claim(bolt, &mut visited);
     facts.file_bytes = bolt.image.len() as u64;
     facts.damage.splice(0..0, bolt.problems.iter().cloned());
     let (newest, bad, copies) = reader.finish();
-    if !tree.has_keys && facts.damage.is_empty() && damage.is_empty() {
-        return Err("a bbolt database without etcd's bucket `key`: it is not etcd's".to_owned());
-    }
-    if tree.meta.is_none() {
-        facts.damage.push("the bucket `meta` is missing, so up to which revision the history was compacted is not known".to_owned());
+    let looks_foreign = !tree.has_keys && facts.damage.is_empty() && damage.is_empty();
+    if let Some(problem) = tree.compaction_unknown() {
+        facts.damage.push(problem.to_owned());
         builder.set_compaction_unknown(layer);
     }
     let meta = tree.meta.unwrap_or_default();
@@ -90,9 +89,12 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     let has_lost_its_end = (tree.has_lost_its_end || (has_gaps && damage.is_empty())) && bolt.live.is_none();
     let last = if has_lost_its_end { i64::MAX } else { newest };
     let rescue = Rescue { layer, after: compacted.map_or(0, |compacted| compacted.0), last: is_damaged.then_some(last) };
-    let unreached = rescue.read(bolt, image, &visited, builder, copies, &mut facts);
+    let unreached = rescue.read(bolt, image, &visited.without(&disputed), builder, copies, &mut facts);
     if let Some(newest_rescued) = unreached.newest_rescued {
         builder.set_span(layer, span(newest.max(newest_rescued)));
+    }
+    if looks_foreign && builder.changes_of(layer).next().is_none() && !unreached.has_past {
+        return Err("a bbolt database without etcd's bucket `key`: it is not etcd's".to_owned());
     }
     facts.damage.extend(bad);
     if !facts.damage.is_empty() {
@@ -198,6 +200,8 @@ struct Passes {
     tree: Tree,
     facts: Facts,
     visited: Visited,
+    /// The pages of `visited` whose content was not read.
+    disputed: Visited,
     damage: Vec<Damage>,
     /// Whether changes may have been removed between the first pass and the last.
     is_compacted_meanwhile: bool,
@@ -234,10 +238,11 @@ impl Passes {
             let newest = walk.check().then(|| reader.copy_newest());
             let newest = newest.filter(|_| walk.check());
             let sound_key = walk.take_sound_key();
+            let disputed = walk.disputed;
             (visited, damage) = (walk.visited, walk.damage);
             if let Some(newest) = newest {
                 reader.use_copies(newest);
-                return Ok(Self { tree, facts, visited, damage, is_compacted_meanwhile: false });
+                return Ok(Self { tree, facts, visited, disputed, damage, is_compacted_meanwhile: false });
             }
             reader.forget_after_pass(sound_key);
             bolt.catch_up()?;
@@ -267,12 +272,25 @@ fn compaction(bolt: &mut Bolt) -> Result<(Option<Revision>, bool), String> {
 /// What was met on the way through the trees.
 struct Tree {
     meta: Option<MetaBucket>,
+    /// Whether damage may have taken what `meta` says of the last compaction.
+    is_compaction_lost: bool,
     has_keys: bool,
     /// Whether the newest revisions may be missing.
     has_lost_its_end: bool,
 }
 
 impl Tree {
+    /// Why it is not known up to where the history is compacted, where it is not.
+    fn compaction_unknown(&self) -> Option<&'static str> {
+        match &self.meta {
+            None => Some("the bucket `meta` is missing, so up to which revision the history was compacted is not known"),
+            Some(_) if self.is_compaction_lost => {
+                Some("the bucket `meta` is damaged, so up to which revision the history was compacted is not known")
+            }
+            Some(_) => None,
+        }
+    }
+
     /// Up to where the history is compacted, and whether the compaction is finished.
     fn compaction(&self) -> (Option<Revision>, bool) {
         self.meta.as_ref().map_or((None, true), |meta| (meta.compacted(), meta.is_compaction_finished()))
@@ -280,11 +298,18 @@ impl Tree {
 
     /// Walks through all buckets.
     fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut Facts) -> Self {
-        let mut tree = Self { meta: None, has_keys: false, has_lost_its_end: true };
+        let mut tree = Self { meta: None, is_compaction_lost: false, has_keys: false, has_lost_its_end: true };
         let mut buckets = Vec::new();
         if let Some(root) = bolt.root() {
             walk.bucket(&root, &mut |pair| buckets.push(pair));
         }
+        let is_of_keys = |pair: &&Pair| bolt.image[pair.key.clone()] == *b"key";
+        if !buckets.iter().filter(|pair| pair.is_bucket).any(|pair| is_of_keys(&pair)) {
+            // The root leads elsewhere, perhaps into the very pages that hold the keys.
+            walk.dispute_all();
+        }
+        // The keys first: where two buckets lead to one page, it is most likely theirs.
+        buckets.sort_by_key(|pair| !is_of_keys(&pair));
         for pair in buckets.iter().filter(|pair| pair.is_bucket) {
             let name = &bolt.image[pair.key.clone()];
             let bucket = match bolt.bucket_of(pair) {
@@ -303,7 +328,12 @@ impl Tree {
                     tree.has_lost_its_end = walk.damage.iter().skip(damage_before).any(|damage| damage.to.is_none());
                     walk.end_of_keys();
                 }
-                b"meta" => tree.meta = Some(MetaBucket::read(bolt, walk, &bucket)),
+                b"meta" => {
+                    let damage_before = walk.damage.len();
+                    let meta = MetaBucket::read(bolt, walk, &bucket);
+                    tree.is_compaction_lost = walk.damage.len() > damage_before && meta.compacted().is_none();
+                    tree.meta = Some(meta);
+                }
                 b"members" => walk.bucket(&bucket, &mut |pair| facts.members.extend(member(&bolt.image[pair.value]))),
                 b"alarm" => walk.bucket(&bucket, &mut |pair| facts.around.alarms.extend(alarm(&bolt.image[pair.key]))),
                 b"lease" | b"auth" | b"authUsers" | b"authRoles" => read_around(bolt, walk, name, &bucket, &mut facts.around),

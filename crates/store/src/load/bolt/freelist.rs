@@ -8,10 +8,23 @@ use super::{Bolt, Visited};
 /// Where a list is longer than a page header can count, its first entry is its length.
 const LONG: usize = 0xffff;
 
-/// Holds the list of free pages against the pages that trees reach; each problem is a sentence.
+/// Adds the pages of the list itself to those that trees reach. A page that is not of the list, whatever the meta page says, is left to the trees.
+pub(crate) fn claim(bolt: &Bolt, reached: &mut Visited) {
+    let Some(header) = bolt.meta.freelist.and_then(|page| header(bolt, page)) else { return };
+    let last = (header.id + PageId::from(header.overflow)).min(bolt.pages_held());
+    for page in header.id..=last {
+        reached.insert(page);
+    }
+}
+
+/// Compares the list of free pages with the pages that trees reach; each problem is a sentence.
 pub(crate) fn problems(bolt: &Bolt, reached: &Visited) -> Vec<String> {
     let Some(page) = bolt.meta.freelist else { return Vec::new() };
-    let Some(listed) = read(bolt, page) else { return vec![format!("page {page} is damaged: it is not the list of free pages")] };
+    let Some(listed) = read(bolt, page) else {
+        return vec![format!(
+            "page {page} is not the list of free pages, though the meta page says so; nothing that the trees hold depends on it"
+        )];
+    };
     let mut free = Visited::new(bolt.pages_held());
     // Of a file that is cut short the list names pages that are no longer there.
     let mut is_known = |page: PageId| (2..bolt.meta.high_water).contains(&page) && (page >= bolt.pages_held() || free.insert(page));
@@ -39,10 +52,15 @@ fn sentence(mut pages: impl Iterator<Item = PageId>, what: &str) -> Option<Strin
     })
 }
 
-fn read(bolt: &Bolt, page: PageId) -> Option<Vec<PageId>> {
+/// The header of the page, if it is that of a list.
+fn header(bolt: &Bolt, page: PageId) -> Option<Header> {
     let start = usize::try_from(page).ok()?.checked_mul(bolt.meta.page_size)?;
-    let bytes = bolt.image.get(start..)?;
-    let header = Header::read(bytes).filter(|header| header.flags == FLAG_FREELIST && header.id == page)?;
+    bolt.image.get(start..).and_then(Header::read).filter(|header| header.flags == FLAG_FREELIST && header.id == page)
+}
+
+fn read(bolt: &Bolt, page: PageId) -> Option<Vec<PageId>> {
+    let header = header(bolt, page)?;
+    let bytes = bolt.image.get(page as usize * bolt.meta.page_size..)?;
     let (count, first) = match header.count {
         LONG => (usize::try_from(read_u64(bytes, HEADER)?).ok()?, HEADER + 8),
         count => (count, HEADER),

@@ -1,6 +1,6 @@
 //! A walk through a bucket's tree in key order, that trusts no page.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::layout::{self, Layout};
 use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
@@ -56,6 +56,14 @@ impl Visited {
         self.count += u64::from(new);
         new
     }
+
+    /// These pages, without `others`.
+    pub(crate) fn without(&self, others: &Self) -> Self {
+        let other = |index: usize| others.bits.get(index).copied().unwrap_or_default();
+        let bits: Vec<u64> = self.bits.iter().enumerate().map(|(index, word)| word & !other(index)).collect();
+        let count = bits.iter().map(|word| u64::from(word.count_ones())).sum();
+        Self { bits, count }
+    }
 }
 
 /// Walks buckets of one file, remembering which pages it has seen.
@@ -63,6 +71,8 @@ pub(crate) struct Walk<'a> {
     bolt: &'a Bolt,
     /// Every page reached so far.
     pub visited: Visited,
+    /// Those of them whose content was not read, or only in part, because of what led to them: a search for lost changes looks into these too.
+    pub disputed: Visited,
     /// What could not be read so far.
     pub damage: Vec<Damage>,
     /// Pairs up to this key are passed over: they were visited before.
@@ -95,26 +105,25 @@ struct Bounds {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that has seen nothing but the meta pages and the freelist.
+    /// A walk that has seen nothing but the meta pages.
     #[cfg(test)]
     pub(crate) fn new(bolt: &'a Bolt) -> Self {
         Self::going_on(bolt, Visited::new(bolt.pages_held()), Vec::new())
     }
 
-    /// A walk that has seen what others saw before, the meta pages and the freelist.
+    /// A walk that has seen what others saw before, and the meta pages.
     pub(crate) fn going_on(bolt: &'a Bolt, visited: Visited, damage: Vec<Damage>) -> Self {
         let sound = Sound { damage: damage.len(), ..Sound::default() };
-        let mut walk = Self { bolt, visited, damage, after: None, sound };
+        let disputed = Visited::new(bolt.pages_held());
+        let mut walk = Self { bolt, visited, disputed, damage, after: None, sound };
         walk.visited.insert(0);
         walk.visited.insert(1);
-        if let Some(freelist) = bolt.meta.freelist
-            && let Ok((header, _)) = walk.page(freelist)
-        {
-            (0..=u64::from(header.overflow)).for_each(|n| {
-                walk.visited.insert(freelist + n);
-            });
-        }
         walk
+    }
+
+    /// Marks every page that was visited as one whose content was not read.
+    pub(crate) fn dispute_all(&mut self) {
+        self.disputed = self.visited.without(&Visited::new(0));
     }
 
     /// Calls `visit` with each pair of the bucket, in key order.
@@ -180,11 +189,15 @@ impl<'a> Walk<'a> {
             Ok(found) => found,
             Err(problem) => return self.broken(id, problem, bounds),
         };
-        for page in id..=id + u64::from(header.overflow) {
-            // A file that is being written is walked through several times.
-            if !self.visited.insert(page) && self.bolt.live.is_none() {
-                return self.broken(id, "two places of the trees lead to it", bounds);
-            }
+        let pages = id..=id + u64::from(header.overflow);
+        // A file that is being written is walked through several times.
+        let is_claimed = self.bolt.live.is_none() && pages.clone().any(|page| self.visited.contains(page));
+        for page in pages.clone() {
+            self.visited.insert(page);
+        }
+        if is_claimed {
+            self.dispute(pages);
+            return self.broken(id, "two places of the trees lead to it", bounds);
         }
         match header.flags {
             // Only a bucket without pairs has a leaf without elements: its root.
@@ -193,6 +206,13 @@ impl<'a> Walk<'a> {
             FLAG_BRANCH if header.count == 0 => self.broken(id, "it is a branch without children", bounds),
             FLAG_BRANCH => self.branch(&header, place, bounds, depth, visit),
             _ => self.broken(id, "it is neither branch nor leaf", bounds),
+        }
+    }
+
+    /// Marks pages whose content was not read because of what led to them.
+    fn dispute(&mut self, pages: RangeInclusive<PageId>) {
+        for page in pages {
+            self.disputed.insert(page);
         }
     }
 
@@ -254,7 +274,11 @@ impl<'a> Walk<'a> {
             let pair = Pair { key: absolute(element.key), value: absolute(element.value), is_bucket: element.is_bucket };
             Ok((pair.key.clone(), pair))
         });
-        for (key, pair) in self.believed(header.id, &layout, pairs.collect(), bounds) {
+        let believed = self.believed(header.id, &layout, pairs.collect(), bounds);
+        if believed.is_empty() {
+            self.dispute(header.id..=header.id + u64::from(header.overflow));
+        }
+        for (key, pair) in believed {
             if self.after.as_ref().is_none_or(|after| self.bolt.image[key.clone()] > after[..]) {
                 if self.sound.is_of_keys {
                     self.sound.last = Some(key);
