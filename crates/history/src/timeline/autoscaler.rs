@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CreatedAs, Step, StepDetail, StepKind, Utilization, generic, why};
+use super::{ByField, CreatedAs, Step, StepDetail, StepKind, Utilization, generic, why};
 
 /// Where autoscaling/v1 keeps the conditions (k8s.io/kubernetes pkg/apis/autoscaling/annotations.go).
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
@@ -26,8 +26,9 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
         steps.push(Step::new(phase, StepDetail::Scaled { before: desired(before), after: desired(after), usage: usage(after) }));
     }
     let (old, new) = (conditions(before), conditions(after));
+    let known = ByField::new(&old, "type");
     for now in &new {
-        let then = old.iter().find(|then| then["type"] == now["type"]);
+        let then = known.find(&now["type"]);
         let same = then.is_some_and(|then| then["status"] == now["status"] && then["reason"] == now["reason"]);
         let text = |field: &str| now[field].as_str().unwrap_or_default();
         let Some(phase) = phase(text("type"), text("status")) else { continue };

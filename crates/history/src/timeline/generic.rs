@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{CreatedAs, Edit, FieldEdit, Step, StepDetail, StepKind, condition_detail, controller, items};
+use super::{ByField, CreatedAs, Edit, FieldEdit, Step, StepDetail, StepKind, condition_detail, controller, items};
 use crate::diff::{Detail, Field, FieldChange, fields};
 use crate::noise;
 
@@ -103,8 +103,9 @@ fn is_lifecycle(path: &str) -> bool {
 
 /// Conditions whose status turned.
 pub(super) fn conditions(before: &Value, after: &Value, steps: &mut Vec<Step>) {
+    let known = ByField::new(items(Some(before), ["status", "conditions"]), "type");
     for condition in items(Some(after), ["status", "conditions"]) {
-        let old = items(Some(before), ["status", "conditions"]).iter().find(|old| old["type"] == condition["type"]);
+        let old = known.find(&condition["type"]);
         // A namespace's conditions say what could go wrong in its deletion.
         let idle = old.is_none() && condition["status"] == "False" && after["kind"] == "Namespace";
         if !idle && old.is_none_or(|old| old["status"] != condition["status"]) {

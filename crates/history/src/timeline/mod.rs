@@ -24,6 +24,7 @@ mod storage;
 mod story;
 mod workload;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -255,9 +256,25 @@ fn items<'a>(object: Option<&'a Value>, field: [&str; 2]) -> &'a [Value] {
     object.and_then(|object| object[field[0]][field[1]].as_array()).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The item of a list with this name.
-fn named<'a>(list: &'a [Value], name: &Value) -> Option<&'a Value> {
-    list.iter().find(|item| item["name"] == *name)
+/// The items of a list by one of their fields: of a long list each is found without a look at all others. Of items that share a value the first counts.
+struct ByField<'a>(HashMap<&'a Value, &'a Value>);
+
+impl<'a> ByField<'a> {
+    fn new(list: &'a [Value], field: &str) -> Self {
+        let mut items = HashMap::with_capacity(list.len());
+        for item in list {
+            items.entry(&item[field]).or_insert(item);
+        }
+        Self(items)
+    }
+
+    fn named(list: &'a [Value]) -> Self {
+        Self::new(list, "name")
+    }
+
+    fn find(&self, value: &Value) -> Option<&'a Value> {
+        self.0.get(value).copied()
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ResourceChange, Step, StepDetail, StepKind, Taint, condition_detail, generic, items, why};
+use super::{ByField, ResourceChange, Step, StepDetail, StepKind, Taint, condition_detail, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
 const READY: &str = "Ready";
@@ -32,8 +32,9 @@ pub(super) fn steps(before: Option<&Value>, after: &Value) -> Vec<Step> {
 }
 
 fn conditions(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
+    let known = ByField::new(items(before, ["status", "conditions"]), "type");
     for now in items(Some(after), ["status", "conditions"]) {
-        let then = items(before, ["status", "conditions"]).iter().find(|then| then["type"] == now["type"]);
+        let then = known.find(&now["type"]);
         let (old, new) = (then.map_or("", |then| then["status"].as_str().unwrap_or_default()), now["status"].as_str().unwrap_or_default());
         if old == new {
             continue;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ContainerExit, Step, StepDetail, StepKind, condition, generic, items, named, resize, turned, why};
+use super::{ByField, ContainerExit, Step, StepDetail, StepKind, condition, generic, items, resize, turned, why};
 
 /// Whether somebody may change this of a pod, and no other step shows it; other changes in spec are defaults that were added later.
 fn is_news(path: &str) -> bool {
@@ -52,7 +52,8 @@ fn created(pod: &Value, steps: &mut Vec<Step>) {
 /// Ephemeral containers that somebody asked for: `kubectl debug`.
 fn debugging(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (items(Some(before), ["spec", "ephemeralContainers"]), items(Some(after), ["spec", "ephemeralContainers"]));
-    for container in new.iter().filter(|container| named(old, &container["name"]).is_none()) {
+    let old = ByField::named(old);
+    for container in new.iter().filter(|container| old.find(&container["name"]).is_none()) {
         let detail = StepDetail::ContainerImage { container: text(&container["name"]), image: text(&container["image"]) };
         steps.push(Step::new(StepKind::DebugRequested, detail));
     }
@@ -61,7 +62,8 @@ fn debugging(before: &Value, after: &Value, steps: &mut Vec<Step>) {
 fn scheduling(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let (old, new) = (items(Some(before), ["spec", "schedulingGates"]), items(Some(after), ["spec", "schedulingGates"]));
     if new.len() < old.len() {
-        let gone: Vec<Value> = old.iter().filter(|gate| named(new, &gate["name"]).is_none()).cloned().collect();
+        let left = ByField::named(new);
+        let gone: Vec<Value> = old.iter().filter(|gate| left.find(&gate["name"]).is_none()).cloned().collect();
         let kind = if new.is_empty() { StepKind::Ungated } else { StepKind::GateRemoved };
         steps.push(Step::new(kind, StepDetail::GatesRemoved { removed: names(&gone), left: names(new) }));
     }
@@ -85,9 +87,11 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     if turned(before, after, "PodReadyToStartContainers").is_some_and(|(_, now, _)| now == "True") {
         steps.push(Step::new(StepKind::SandboxReady, StepDetail::None));
     }
+    let init_containers = ByField::named(items(Some(after), ["spec", "initContainers"]));
     for (list, init) in [("initContainerStatuses", true), ("ephemeralContainerStatuses", false)] {
+        let old = ByField::named(items(before, ["status", list]));
         for status in items(Some(after), ["status", list]) {
-            aside(named(items(before, ["status", list]), &status["name"]), status, init && !is_sidecar(after, status), init, steps);
+            aside(old.find(&status["name"]), status, init && !is_sidecar(&init_containers, status), init, steps);
         }
     }
     if turned(before, after, "Initialized").is_some_and(|(_, now, _)| now == "True") {
@@ -95,9 +99,9 @@ fn containers(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     }
     let mut started = Vec::new();
     let mut creating = Vec::new();
+    let old = ByField::named(items(before, ["status", "containerStatuses"]));
     for status in items(Some(after), ["status", "containerStatuses"]) {
-        let old = named(items(before, ["status", "containerStatuses"]), &status["name"]);
-        container(old, status, &mut started, &mut creating, steps);
+        container(old.find(&status["name"]), status, &mut started, &mut creating, steps);
     }
     if !creating.is_empty() {
         steps.push(Step::new(StepKind::ContainersCreating, StepDetail::Containers(creating)));
@@ -177,8 +181,9 @@ fn ending(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-pub(super) fn is_sidecar(pod: &Value, status: &Value) -> bool {
-    named(items(Some(pod), ["spec", "initContainers"]), &status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
+/// Whether a status is that of a sidecar, given the pod's init containers.
+pub(super) fn is_sidecar(init_containers: &ByField<'_>, status: &Value) -> bool {
+    init_containers.find(&status["name"]).is_some_and(|container| container["restartPolicy"] == "Always")
 }
 
 /// How a container ended.

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{ResourceChange, Step, StepDetail, StepKind, condition, items, named, turned, why};
+use super::{ByField, ResourceChange, Step, StepDetail, StepKind, condition, items, turned, why};
 
 /// The steps in which somebody asks for other resources.
 pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
@@ -12,8 +12,9 @@ pub(super) fn requested(before: &Value, after: &Value) -> Vec<Step> {
     if !before["spec"]["nodeName"].is_string() {
         return steps;
     }
+    let containers = ByField::named(items(Some(before), ["spec", "containers"]));
     for container in items(Some(after), ["spec", "containers"]) {
-        let Some(old) = named(items(Some(before), ["spec", "containers"]), &container["name"]) else { continue };
+        let Some(old) = containers.find(&container["name"]) else { continue };
         let changes = resources(&old["resources"], &container["resources"]);
         steps.extend(changed(StepKind::ResizeRequested, Some(container["name"].as_str().unwrap_or_default()), changes));
     }
@@ -40,8 +41,9 @@ pub(super) fn answered(before: &Value, after: &Value) -> Vec<Step> {
     if let Some((_, "True", now)) = turned(Some(before), after, "PodResizeInProgress") {
         steps.push(Step::new(StepKind::ResizeStarted, why(now)));
     }
+    let statuses = ByField::named(items(Some(before), ["status", "containerStatuses"]));
     for status in items(Some(after), ["status", "containerStatuses"]) {
-        let Some(old) = named(items(Some(before), ["status", "containerStatuses"]), &status["name"]) else { continue };
+        let Some(old) = statuses.find(&status["name"]) else { continue };
         let changes = if old["resources"].is_object() { resources(&old["resources"], &status["resources"]) } else { Vec::new() };
         steps.extend(changed(StepKind::Resized, Some(status["name"].as_str().unwrap_or_default()), changes));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Step, StepDetail, StepKind, pod, rollout, workload};
+use super::{ByField, Step, StepDetail, StepKind, generic, pod, rollout, workload};
 
 /// An object with other values at some pointers.
 fn with(object: &Value, changes: &[(&str, Value)]) -> Value {
@@ -47,4 +47,32 @@ fn a_pod_under_node_pressure_is_evicted_in_every_release() {
     let target = json!([{"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": message}]);
     let new = with(&old, &[("/status/conditions", target)]);
     assert_eq!(pod::steps(Some(&running), &new).iter().filter(|step| step.phase == StepKind::Evicted).count(), 1);
+}
+
+/// Each status of a pod of many containers was looked for among all others, which took a minute for each version.
+#[test]
+fn a_pod_of_many_containers_is_followed_by_their_names() {
+    const COUNT: usize = 20_000;
+    let pod = |state: Value| {
+        let statuses: Vec<Value> = (0..COUNT).map(|n| json!({"name": format!("c{n}"), "state": state, "resources": {}})).collect();
+        let conditions: Vec<Value> = (0..COUNT).map(|n| json!({"type": format!("t{n}"), "status": "True"})).collect();
+        let containers: Vec<Value> = (0..COUNT).map(|n| json!({"name": format!("c{n}"), "resources": {}})).collect();
+        json!({"kind": "Pod", "metadata": {}, "spec": {"nodeName": "n1", "containers": containers},
+            "status": {"containerStatuses": statuses, "conditions": conditions}})
+    };
+    let (waiting, running) = (pod(json!({"waiting": {"reason": "ContainerCreating"}})), pod(json!({"running": {}})));
+    let steps = pod::steps(Some(&waiting), &running);
+    assert!(matches!(&steps[..], [Step { detail: StepDetail::Containers(started), .. }] if started.len() == COUNT));
+    let (mut old, mut changed) = (Vec::new(), Vec::new());
+    generic::conditions(&waiting, &running, &mut old);
+    generic::conditions(&json!({}), &running, &mut changed);
+    assert_eq!((old.len(), changed.len()), (0, COUNT));
+}
+
+#[test]
+fn of_items_with_one_name_the_first_counts() {
+    let list = [json!({"name": "a", "n": 1}), json!({"name": "a", "n": 2}), json!({"n": 3})];
+    let by_name = ByField::named(&list);
+    assert_eq!((by_name.find(&json!("a")).unwrap()["n"].clone(), by_name.find(&Value::Null).unwrap()["n"].clone()), (json!(1), json!(3)));
+    assert!(by_name.find(&json!("b")).is_none());
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::managed::Field;
 use super::{StepCollector, StepDetail, StepKind, time, why};
 use crate::timeline::pod::{exit, is_sidecar, names};
-use crate::timeline::{condition, items};
+use crate::timeline::{ByField, condition, items};
 
 /// The annotation of pods that a kubelet reads from a file: no scheduler sees them.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -38,8 +38,9 @@ fn containers(collector: &mut StepCollector<'_>) {
     const INIT: [StepKind; 3] = [StepKind::InitStarted, StepKind::InitFinished, StepKind::InitFailed];
     const SIDECAR: [StepKind; 3] = [StepKind::SidecarStarted, StepKind::SidecarEnded, StepKind::SidecarFailed];
     const DEBUG: [StepKind; 3] = [StepKind::DebugStarted, StepKind::DebugEnded, StepKind::DebugEnded];
+    let init_containers = ByField::named(items(Some(pod), ["spec", "initContainers"]));
     for status in items(Some(pod), ["status", "initContainerStatuses"]) {
-        aside(collector, status, if is_sidecar(pod, status) { SIDECAR } else { INIT }, "initContainerStatuses");
+        aside(collector, status, if is_sidecar(&init_containers, status) { SIDECAR } else { INIT }, "initContainerStatuses");
     }
     for status in items(Some(pod), ["status", "ephemeralContainerStatuses"]) {
         aside(collector, status, DEBUG, "ephemeralContainerStatuses");
