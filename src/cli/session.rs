@@ -100,7 +100,7 @@ impl Session {
             format,
             at,
             release_evidence: ReleaseEvidence::default(),
-            decoder: Decoder::new().with_key_ring(encryption.keys.clone()).showing_secrets(args.show_secrets),
+            decoder: below(Decoder::new(), args).with_key_ring(encryption.keys.clone()).showing_secrets(args.show_secrets),
             reporting_decoder: Decoder::new(),
             problems: Arc::new(Problems::new(args.unknown)),
             encryption,
@@ -274,6 +274,14 @@ impl Session {
     /// The namespace of namespaced kinds: `-n`, or `default`.
     pub(super) fn namespace(&self) -> &str {
         self.args.namespace.as_deref().unwrap_or("default")
+    }
+}
+
+/// A decoder of values below `--prefix`.
+fn below(decoder: Decoder, args: &GlobalArgs) -> Decoder {
+    match &args.prefix {
+        Some(prefix) => decoder.with_prefix(&ketcd_kube::normalize_prefix(prefix)),
+        None => decoder,
     }
 }
 

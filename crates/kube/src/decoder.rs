@@ -14,6 +14,7 @@ mod go_text;
 mod go_time;
 mod managers;
 mod masking;
+mod placed;
 mod raw_json;
 mod served;
 mod sorted;
@@ -56,6 +57,7 @@ pub struct Decoder {
     shows_secrets: bool,
     keys: KeyRing,
     schemas: Option<Arc<CustomSchemas>>,
+    prefix: Option<Arc<str>>,
     observer: Option<Arc<dyn Observer>>,
 }
 
@@ -130,6 +132,11 @@ impl Decoder {
         Self { schemas: Some(schemas), ..self }
     }
 
+    /// Keys lie below this prefix, and not below a usual one: they say which kind a value must be of.
+    pub fn with_prefix(self, prefix: &str) -> Self {
+        Self { prefix: Some(prefix.into()), ..self }
+    }
+
     /// Opens values sealed by encryption at rest with these keys.
     pub fn with_key_ring(self, keys: KeyRing) -> Self {
         Self { keys, ..self }
@@ -167,7 +174,7 @@ impl Decoder {
     ) -> Result<(T, Vec<UnknownField>), Opaque> {
         let start = out.len();
         if !Seal::is_on(value)
-            && let Ok(Stored::Protobuf(wire)) = self.recognise(value)
+            && let Ok(Stored::Protobuf(wire)) = self.recognise(key, value)
             && !self.changes(&wire)
             && !self.masks(key, value)
         {
@@ -209,7 +216,7 @@ impl Decoder {
         make: impl FnOnce(Stored, &[u8]) -> fault::Result<(Object, Vec<UnknownField>)>,
     ) -> Decoded {
         let decoded =
-            self.unsealed(key, value).and_then(|value| make(self.recognise(&value)?, &value).map_err(|fault| broken(&fault, &value)));
+            self.unsealed(key, value).and_then(|value| make(self.recognise(key, &value)?, &value).map_err(|fault| broken(&fault, &value)));
         match decoded {
             Ok((object, unknown_fields)) => {
                 self.report_unknown(key, &unknown_fields);
@@ -269,7 +276,7 @@ impl Decoder {
     pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();
-        let result = match self.recognise(&value)? {
+        let result = match self.recognise(key, &value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
                 text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out)
@@ -285,7 +292,7 @@ impl Decoder {
     fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();
-        let result = match self.recognise(&value)? {
+        let result = match self.recognise(key, &value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
                 let identity = wire.identity(mod_revision);
@@ -310,7 +317,7 @@ impl Decoder {
     /// The value is opaque, or an object the type does not fit.
     pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Result<T, Opaque> {
         let value = self.unsealed(key, value)?;
-        let result = match self.recognise(&value)? {
+        let result = match self.recognise(key, &value)? {
             Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
                 let mut context = wire.context(self, &value);
                 let result = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0);
@@ -332,7 +339,7 @@ impl Decoder {
     /// The value is opaque, or an object the type does not fit.
     pub fn decode_borrowed<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
         if !Seal::is_on(value)
-            && let Stored::Protobuf(wire) = self.recognise(value)?
+            && let Stored::Protobuf(wire) = self.recognise(key, value)?
             && !self.changes(&wire)
             && !self.masks(key, value)
         {

@@ -76,7 +76,7 @@ impl Decoder {
         if value.len() > super::MAX_LENGTH || Seal::is_on(value) || self.masks(key, value) {
             return None;
         }
-        match self.recognise(value) {
+        match self.recognise(key, value) {
             Ok(Stored::Protobuf(wire)) if !self.changes(&wire) => Some(wire),
             _ => None,
         }

@@ -9,7 +9,7 @@ use super::fault::{Fault, Result};
 use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, raw_json, served, typed, versions};
+use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, raw_json, served, typed, versions};
 use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -26,8 +26,12 @@ fn unknown_kind(api_version: &str, kind: &str) -> String {
 
 impl Decoder {
     /// Recognises what a value holds.
-    pub(super) fn recognise(&self, value: &[u8]) -> std::result::Result<Stored, Opaque> {
-        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
+    pub(super) fn recognise(&self, key: &[u8], value: &[u8]) -> std::result::Result<Stored, Opaque> {
+        let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
+        if let Some(reason) = self.misplaced(key, value, &envelope) {
+            return Err(opaque(reason, false, value));
+        }
+        match envelope {
             Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
             Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
             Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
@@ -37,6 +41,16 @@ impl Decoder {
                     Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
                 }
             },
+        }
+    }
+
+    /// Why a value cannot be an object of the kind that its key says.
+    fn misplaced(&self, key: &[u8], value: &[u8], envelope: &Envelope) -> Option<String> {
+        let expected = placed::kind_at(self.prefix.as_deref(), key)?;
+        match envelope {
+            Envelope::Foreign => None,
+            Envelope::Json | Envelope::Cbor => placed::misplaced(expected, &placed::dynamic_kind(value)?),
+            Envelope::Protobuf { kind, .. } => placed::misplaced(expected, kind),
         }
     }
 
