@@ -28,7 +28,7 @@ async fn write(etcd: &Etcd, numbers: std::ops::Range<usize>) {
 }
 
 /// Takes a snapshot as `etcdctl snapshot save` does.
-async fn snapshot(etcd: &Etcd, path: &Path) {
+pub(crate) async fn snapshot(etcd: &Etcd, path: &Path) {
     let mut stream = etcd.writer().await.maintenance_client().snapshot().await.unwrap();
     let mut file = fs::File::create(path).unwrap();
     while let Some(piece) = stream.message().await.unwrap() {

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use etcd_client::{Client, ConnectOptions, Permission};
 
 use crate::etcd::{Etcd, Release, Transport};
+use crate::fusion::snapshot;
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, write};
@@ -150,22 +151,24 @@ async fn granted_what_is_refused_every_command_works_on_3_7() {
     every_command_says_what_to_grant(Release::V37).await;
 }
 
+/// Of one pod.
+const OF_ONE: &[&str] = &[
+    "get pod/lab/ubuntu -o yaml",
+    "ls pod/lab/ubuntu",
+    "describe pod/lab/ubuntu",
+    "tree pod/lab/ubuntu",
+    "get pod/lab/ubuntu -o yaml --rev 480",
+    "get pod/lab/ubuntu --rev 480",
+    "status",
+    "history pod/lab/ubuntu",
+    "history pod/lab/ubuntu --diff",
+    "blame pod/lab/ubuntu",
+    "diff pod/lab/ubuntu --rev 400..500",
+    "timeline pod/lab/ubuntu",
+];
+
 /// What is asked of pods needs no right but theirs, of a namespace no right but its own, of a pod no right but its own.
 async fn what_is_asked_is_enough(release: Release) {
-    const OF_ONE: &[&str] = &[
-        "get pod/lab/ubuntu -o yaml",
-        "ls pod/lab/ubuntu",
-        "describe pod/lab/ubuntu",
-        "tree pod/lab/ubuntu",
-        "get pod/lab/ubuntu -o yaml --rev 480",
-        "get pod/lab/ubuntu --rev 480",
-        "status",
-        "history pod/lab/ubuntu",
-        "history pod/lab/ubuntu --diff",
-        "blame pod/lab/ubuntu",
-        "diff pod/lab/ubuntu --rev 400..500",
-        "timeline pod/lab/ubuntu",
-    ];
     const OF_NAMESPACE: &[&str] =
         &["ls pods -n lab", "get pods -n lab -o yaml", "diff pods -n lab --rev 400..500", "get pods -n lab -o name"];
     const OF_ALL: &[&str] = &["ls pods -A", "ls pods -A --rev 480", "get pods -A -o json", "diff pods -A --rev 400..500"];
@@ -265,4 +268,54 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     assert!(notes.contains("pod \"none\" not found in namespace \"lab\""), "{notes}");
     let released = certified("get pod/lab/ubuntu -o yaml --release 1.20");
     assert_eq!((released.status.code(), stderr(&released).as_str()), (Some(0), ""));
+}
+
+/// A file beside it asks nothing more of a live etcd: the right that suffices for it alone suffices.
+async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: Release) {
+    const KEY: &str = "/registry/pods/lab/ubuntu";
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("night.db");
+    let mut guarded = Guarded::start(release, Transport::Plain).await;
+    snapshot(&guarded.etcd, &file).await;
+    let pod = guarded.root.get(KEY, None).await.unwrap();
+    let value = pod.kvs()[0].value().to_vec();
+    guarded.root.put(KEY, value, None).await.unwrap();
+    let beside = |guarded: &Guarded, words: &str| run(guarded.command(words).arg("-f").arg(&file));
+    let words_of = |words: &&'static str| !words.starts_with("status");
+    let of_one: Vec<&str> = OF_ONE.iter().copied().filter(words_of).chain(["explain pod/lab/ubuntu", "events pod/lab/ubuntu"]).collect();
+    let before: Vec<Output> = of_one.iter().map(|words| beside(&guarded, words)).collect();
+    guarded.enable().await;
+    for (words, before) in of_one.into_iter().zip(before) {
+        guarded.grant_only(vec![Permission::read(KEY)]).await;
+        let refused = guarded.run(words);
+        if refused.status.code() == Some(2) {
+            guarded.grant_only(granted(&stderr(&refused))).await;
+        }
+        let (alone, output) = (guarded.run(words), beside(&guarded, words));
+        let notes = stderr(&output);
+        assert_eq!(
+            (alone.status.code(), output.status.code()),
+            (before.status.code(), before.status.code()),
+            "{release:?} {words}: {notes}"
+        );
+        assert!(!output.stdout.is_empty() && !notes.contains("error:"), "{release:?} {words}: {notes}");
+        let mut lines: Vec<&str> = notes.lines().collect();
+        lines.sort_unstable();
+        assert!(lines.windows(2).all(|pair| pair[0] != pair[1]), "{release:?} {words} says something twice: {notes}");
+        // The change that only etcd has is there too.
+        if words == "history pod/lab/ubuntu" {
+            let last = |output: &Output| String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.contains(" r")).count();
+            assert_eq!(last(&output), last(&before), "{release:?}: {}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_3_5() {
+    what_is_enough_for_etcd_is_enough_beside_a_file(Release::V35).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_the_default_release() {
+    what_is_enough_for_etcd_is_enough_beside_a_file(Release::Default).await;
 }

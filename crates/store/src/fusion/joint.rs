@@ -2,16 +2,17 @@
 //!
 //! A live etcd is asked for what is shown only, and not for a long history that files have whole: it would read all of it for one question.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use async_stream::try_stream;
+use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::live::Live;
+use super::live::{Live, are_keys};
 use super::merge::with_live;
 use super::reading::missing;
 use super::{Fused, gaps};
-use crate::{Event, EventKind, KeyRange, Result, Revision, Until, WatchItem};
+use crate::{Error, Event, EventKind, KeyRange, Result, Revision, Until, WatchItem};
 
 /// A live etcd is watched over so many revisions for the sake of a few keys; over more each key is searched.
 const SHORT: i64 = 5_000;
@@ -39,16 +40,29 @@ impl Fused {
                 Until::Forever => i64::MAX,
             };
             let of_files = newest.min(end);
+            // Revisions at which single keys were alive.
+            let mut alive_at: HashMap<Bytes, Vec<Revision>> = HashMap::new();
+            let is_searchable = matches!(until, Until::Revision(_)) && ranges.len() <= KEYS && are_keys(&ranges);
             if from <= of_files {
                 let mut items = self.read_files(&ranges, from, of_files, are_shown).await?;
                 while let Some(item) = items.next().await.transpose()? {
+                    if let WatchItem::Event(event) = &item && is_searchable && event.kind == EventKind::Put {
+                        alive_at.entry(event.key_value.key.clone()).or_default().push(event.revision);
+                    }
                     yield self.passing(item);
                 }
             }
             match &self.live {
                 Some(live) if end > newest => {
                     live.checked(self).await?;
-                    let mut items = live.watch(ranges, from.max(newest + 1), until);
+                    let from = from.max(newest + 1);
+                    let mut items = if !is_searchable || live.may_watch(&ranges).await? {
+                        live.watch(ranges, from, until)
+                    } else {
+                        let alive_at = |key: &[u8]| alive_at.get(key).cloned().unwrap_or_default();
+                        let found = live.search(&ranges, from, end, alive_at).await?;
+                        stream::iter(found.into_iter().chain([WatchItem::Progress(Revision(end))]).map(Ok)).boxed()
+                    };
                     while let Some(item) = items.next().await.transpose()? {
                         yield self.passing(item);
                     }
@@ -63,21 +77,44 @@ impl Fused {
     async fn read_files(&self, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<BoxStream<'_, Result<WatchItem>>> {
         let files = self.watch_files(KeyRange::hull(ranges), from, to);
         let Some(live) = &self.live else { return Ok(files) };
-        let beside = match self.asked(live, ranges, from, to, are_shown).await? {
-            Asked::Not => return Ok(files),
-            Asked::Watched => live.watch(ranges.to_vec(), from, Until::Revision(Revision(to))),
-            Asked::Searched => {
-                let told: Vec<WatchItem> = files.try_collect().await?;
-                let found = live.search(ranges, from, to, |key| alive_at(&told, key)).await?;
-                let told = stream::iter(told.into_iter().map(Ok)).boxed();
-                return Ok(self.joined(told, stream::iter(found.into_iter().map(Ok)).boxed()));
+        let asked = self.asked(live, ranges, from, to, are_shown).await?;
+        let is_denied = matches!(asked, Asked::Watched) && !live.may_watch(ranges).await?;
+        match asked {
+            Asked::Not => Ok(files),
+            Asked::Watched if !is_denied => self.beside_watched(live, files, ranges, from, to).await,
+            Asked::Watched if !(ranges.len() <= KEYS && are_keys(ranges)) => {
+                live.tell(&format!("{} is not compared with the files: its history of these keys may not be read by this user", live.name));
+                Ok(files)
             }
-        };
-        let mut beside = beside.peekable();
+            Asked::Watched | Asked::Searched => {
+                let told: Vec<WatchItem> = files.try_collect().await?;
+                let found = live.search(ranges, from, to, |key| alive_at(&told, key)).await;
+                let told = stream::iter(told.into_iter().map(Ok)).boxed();
+                match found {
+                    Err(error) if error.is_denied() => {
+                        live.tell(&not_compared(live, &error));
+                        Ok(told)
+                    }
+                    found => Ok(self.joined(told, stream::iter(found?.into_iter().map(Ok)).boxed())),
+                }
+            }
+        }
+    }
+
+    /// What files have, joined with a watch of the live etcd, if that may be read.
+    async fn beside_watched<'a>(
+        &'a self,
+        live: &'a Live,
+        files: BoxStream<'a, Result<WatchItem>>,
+        ranges: &[KeyRange],
+        from: i64,
+        to: i64,
+    ) -> Result<BoxStream<'a, Result<WatchItem>>> {
+        let mut beside = live.watch(ranges.to_vec(), from, Until::Revision(Revision(to))).peekable();
         if let Some(Err(error)) = std::pin::Pin::new(&mut beside).peek().await
             && error.is_denied()
         {
-            live.tell(&format!("{} is not compared with the files: {error}", live.name));
+            live.tell(&not_compared(live, error));
             return Ok(files);
         }
         Ok(self.joined(files, beside.boxed()))
@@ -92,7 +129,7 @@ impl Fused {
         if !self.have_all(from, first, to) {
             return Ok(Asked::Watched);
         }
-        let are_keys = ranges.len() <= KEYS && ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]));
+        let are_keys = ranges.len() <= KEYS && are_keys(ranges);
         let length = to - first;
         if !are_shown {
             return Ok(Asked::Not);
@@ -153,6 +190,10 @@ impl Fused {
         }
         .boxed()
     }
+}
+
+fn not_compared(live: &Live, error: &Error) -> String {
+    format!("{} is not compared with the files: {error}", live.name)
 }
 
 /// The revisions at which a key was alive.

@@ -1,6 +1,7 @@
 //! A live etcd beside files: it gives the present and what the files lack, and follows.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_stream::try_stream;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -28,6 +29,8 @@ pub(super) struct Live {
     pub name: Arc<str>,
     pub source: Box<dyn Source>,
     tell: Tell,
+    /// What was said already.
+    told: Mutex<BTreeSet<String>>,
     checked: OnceCell<()>,
     /// What neither it nor the files have, once it was asked.
     gaps: OnceLock<Vec<PartGap>>,
@@ -35,7 +38,7 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(Beside { name, source, tell }: Beside) -> Self {
-        Self { name: name.into(), source, tell, checked: OnceCell::new(), gaps: OnceLock::new() }
+        Self { name: name.into(), source, tell, told: Mutex::default(), checked: OnceCell::new(), gaps: OnceLock::new() }
     }
 
     /// The source, once it was compared with the files.
@@ -58,12 +61,12 @@ impl Live {
         }
         match self.compare(fused).await {
             Err(error) if error.is_denied() => {
-                (self.tell)(&format!("whether {} is of the cluster of the files may not be read by this user", self.name))
+                self.tell(&format!("whether {} is of the cluster of the files may not be read by this user", self.name))
             }
             Err(error) => return Err(error),
             Ok(Verdict::Agree) => {}
             Ok(Verdict::Unknown) => {
-                (self.tell)(&format!("nothing shows that {} is of the cluster of the files: they have no change in common", self.name));
+                self.tell(&format!("nothing shows that {} is of the cluster of the files: they have no change in common", self.name));
             }
             Ok(Verdict::Conflict(conflict)) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
         }
@@ -102,8 +105,28 @@ impl Live {
         self.gaps.get().map(Vec::as_slice)
     }
 
+    /// Says something once, however many questions come upon it.
     pub(super) fn tell(&self, sentence: &str) {
-        (self.tell)(sentence);
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(sentence.to_owned()) {
+            (self.tell)(sentence);
+        }
+    }
+
+    /// Whether the user may read what a watch of these keys reads up to some revision. Of single keys, only what it reads beyond them is asked about.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read for another reason.
+    pub(super) async fn may_watch(&self, ranges: &[KeyRange]) -> Result<bool> {
+        let hull = KeyRange::hull(ranges);
+        let reads = self.source.bounded_watch_reads(hull.clone()).await?;
+        if reads == hull && are_keys(ranges) {
+            return Ok(true);
+        }
+        match self.source.first(reads, At::Newest, Want::Keys, 1).await {
+            Err(error) if error.is_denied() => Ok(false),
+            found => found.map(|_| true),
+        }
     }
 
     fn sources(&self) -> Sources {
@@ -206,6 +229,11 @@ impl Live {
         }
         Ok(found)
     }
+}
+
+/// Whether each range is a single key.
+pub(super) fn are_keys(ranges: &[KeyRange]) -> bool {
+    ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]))
 }
 
 /// Versions in the order of their revisions. A listing does not say in which order a transaction wrote its keys.

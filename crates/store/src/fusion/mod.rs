@@ -31,8 +31,8 @@ use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, KeyHistory, KeyRange, KeyValue, Listing, Lives, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Until,
-    Want, WatchItem,
+    At, Error, Event, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, PartGap, Result, Revision, RevisionSpan, Source,
+    SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
 use live::Live;
@@ -132,10 +132,15 @@ impl Fused {
 }
 
 fn names(parts: &[Part], live: Option<&Live>) -> String {
+    let names: Vec<&str> = parts.iter().map(|part| &*part.name).chain(live.map(|live| &*live.name)).collect();
+    joined_name(&names)
+}
+
+/// The names of several sources as one.
+pub(crate) fn joined_name(names: &[&str]) -> String {
     /// More are counted.
     const NAMED: usize = 8;
-    let names: Vec<&str> = parts.iter().map(|part| &*part.name).chain(live.map(|live| &*live.name)).collect();
-    match &names[..] {
+    match names {
         [first, .., last] if names.len() > NAMED => format!("{first} … {last} ({} sources)", names.len()),
         _ => names.join(", "),
     }
@@ -280,6 +285,32 @@ impl Source for Fused {
 
     fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
         Box::pin(self.count_of_state(keys, at))
+    }
+
+    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        match &self.live {
+            // Its members are the first of all.
+            Some(live) => live.source.hashes(status),
+            None => Box::pin(std::future::ready(None)),
+        }
+    }
+
+    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
+        match &self.live {
+            Some(live) => live.source.bounded_watch_reads(keys),
+            None => Box::pin(std::future::ready(Ok(keys))),
+        }
+    }
+
+    fn serves_watches(&self) -> BoxFuture<'_, bool> {
+        match &self.live {
+            Some(live) => live.source.serves_watches(),
+            None => Box::pin(std::future::ready(true)),
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        self.live.is_some()
     }
 
     fn will_read(&self, keys: &KeyRange) {
