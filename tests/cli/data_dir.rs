@@ -99,7 +99,9 @@ fn a_log_and_its_database_show_each_change_once() {
     fs::remove_dir_all(directory.path().join("member/wal")).unwrap();
     let source = open(&[directory.path()]).unwrap();
     assert_eq!(events(&*source), events(&*snapshot));
-    assert_eq!(status(&*source).problems, ["member/wal holds no entries, so only the database is shown"]);
+    // What the database holds is sound, so nothing is damaged.
+    assert_eq!(status(&*source).problems, ["there is no member/wal beside the database, so changes that only the log has are missing"]);
+    assert_eq!(source.damage(), &[] as &[String]);
 }
 
 /// Old files of a log are removed in time: then it only continues the database.
@@ -273,6 +275,56 @@ fn parts_of_a_data_dir_and_archives_are_read() {
         assert_eq!(numbers(&events(&*source)), numbers(&truth), "{}", path.display());
         assert_eq!(status(&*source).kind, SourceKind::DataDir);
     }
+}
+
+/// etcd keeps unused space behind a log's last record, so the end of a file without it is not certainly the log's.
+#[test]
+fn a_log_that_may_have_been_cut_says_so() {
+    let directory = data_dir("k120-story/member.tar.zst");
+    let log = fs::read(directory.path().join(WAL)).unwrap();
+    let file = directory.path().join("a-log");
+    let told = |bytes: &[u8]| {
+        replace(&file, bytes);
+        let source = open(&[&file]).unwrap();
+        (source.damage().join("\n"), source.left_out().join("\n"), wait(source.span()).unwrap().newest)
+    };
+    let (damage, notes, newest) = told(&log);
+    assert_eq!((&*damage, notes.contains("may have been cut short"), newest), ("", false, Revision(1787)));
+    // Where each record begins, and where the last one ends.
+    let mut ends = vec![0];
+    while let Some(frame) =
+        log.get(ends[ends.len() - 1]..).and_then(|rest| rest.get(..8)).map(|frame| u64::from_le_bytes(frame.try_into().unwrap()))
+    {
+        if frame == 0 {
+            break;
+        }
+        let padding = if frame >> 63 == 1 { frame >> 56 & 7 } else { 0 };
+        ends.push(ends[ends.len() - 1] + 8 + ((frame & ((1 << 56) - 1)) + padding) as usize);
+    }
+    for at in [ends.len() / 2, ends.len() - 20, ends.len() - 1] {
+        let (damage, notes, newest) = told(&log[..ends[at]]);
+        assert!(damage.is_empty() || damage.contains("were committed; the later ones are missing"), "{damage}");
+        assert!(notes.contains("it may have been cut short there or go on in another file"), "{notes}");
+        assert!(at + 1 == ends.len() || newest < Revision(1787), "{newest}");
+        for within in [1, 7, 9, 40] {
+            if at + 1 < ends.len() && ends[at] + within < ends[at + 1] {
+                let (damage, ..) = told(&log[..ends[at] + within]);
+                let wanted = format!("ends within a record, at byte {}: it was cut short", ends[at]);
+                assert!(damage.contains(&wanted), "{within} bytes behind record {at}: {damage}");
+            }
+        }
+    }
+    // Records of a log in which nothing was written yet.
+    let Err(error) = open_bytes(&log[..ends[2]]) else { panic!("a log without entries was read") };
+    assert!(
+        error.contains("is a write-ahead log without entries, and there is no member/snap/db beside it, so there is nothing to read")
+            && error.lines().count() == 1,
+        "{error}"
+    );
+}
+
+fn open_bytes(bytes: &[u8]) -> Result<Box<dyn Source>, String> {
+    load::open_bytes("log", bytes.to_vec().into(), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
 }
 
 /// A raft snapshot, as etcd writes it: a checksum, then data and metadata.

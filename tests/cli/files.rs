@@ -257,6 +257,26 @@ fn what_is_no_database_is_refused() {
     assert!(matches!(open("/no/such/file").err().unwrap(), Error::File { .. }));
 }
 
+/// What nothing is known of is not unpacked to its end, which may be very far.
+#[test]
+fn a_compressed_file_of_nothing_known_is_refused_by_its_beginning() {
+    let limits = load::Limits { unpacked: 64 << 20, ..load::Limits::default() };
+    for filling in [0, 1] {
+        let much = vec![filling; 65 << 20];
+        let packed = zstd::encode_all(&[&[0; 5000], &much[..]].concat()[..], 1).unwrap();
+        let error = load::open_bytes("bomb", packed.into(), &limits, &|_| None).err().unwrap().to_string();
+        assert!(error.ends_with("is neither an etcd database nor API objects, plain or compressed"), "{error}");
+    }
+    // A text may be objects, as far as the limit goes; a database that has lost its beginning is found behind it.
+    let spaces = zstd::encode_all(&vec![b' '; 65 << 20][..], 1).unwrap();
+    let error = load::open_bytes("spaces", spaces.into(), &limits, &|_| None).err().unwrap().to_string();
+    assert!(error.contains("--max-unpacked-size"), "{error}");
+    let mut db = decompressed("k136-story/snapshot.db.zst");
+    db[..2 << 20].fill(0);
+    let source = open_bytes(&zstd::encode_all(&db[..], 1).unwrap()).unwrap();
+    assert!(source.damage()[0].contains("both meta pages are broken"), "{:?}", source.damage());
+}
+
 /// Damage in the middle of a file costs what it hit and never more, and is reported.
 #[test]
 fn damage_is_reported_and_the_rest_is_read() {

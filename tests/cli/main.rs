@@ -1,6 +1,7 @@
 //! The command line on files: what each command prints, where it goes, and the errors on bad input.
 
 mod absence;
+mod archives;
 mod complete;
 mod credentials;
 mod damage;
@@ -26,6 +27,7 @@ mod kms_plugin;
 mod kubectl;
 mod leaks;
 mod listing;
+mod misplaced;
 mod namespace;
 #[path = "../support/object_key.rs"]
 mod object_key;

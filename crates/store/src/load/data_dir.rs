@@ -3,12 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
-
 use super::db_file::{self, Facts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
-use super::wal::{self, Log, LogChange};
+use super::wal::{Log, LogChange};
 use super::{Limits, Problem};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Origin, Revision, RevisionSpan};
@@ -40,15 +38,26 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
     let (layer, mut facts) = match db {
         Some(db) => read_db(db, builder)?,
         None => {
+            if log.runs.is_empty() {
+                return Err(Problem::Format(nothing_in(&log)));
+            }
             let layer = builder.layer(Layer::default()).ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
             let file_bytes: u64 = log.files.iter().map(|file| file.len() as u64).sum();
-            let left_out = vec!["there is no member/snap/db beside the log, so only the log is shown".to_owned()];
+            let mut left_out = vec!["there is no member/snap/db beside the log, so only the log is shown".to_owned()];
+            left_out.extend(log.has_no_room.then(|| {
+                "the log ends right after a record, without the unused space that etcd keeps behind it: it may have been cut short there or go on in \
+                 another file, and later changes may be missing"
+                    .to_owned()
+            }));
             let facts = Facts { file_bytes, in_use_bytes: file_bytes, voters: log.voters(), left_out, ..Facts::default() };
             (layer, Facts { layer: Some(layer), ..facts })
         }
     };
     facts.damage.extend(log.problems.iter().cloned());
-    if log.runs.is_empty() {
+    if log.files.is_empty() {
+        let sentence = "there is no member/wal beside the database, so changes that only the log has are missing";
+        facts.left_out.push(sentence.to_owned());
+    } else if log.runs.is_empty() {
         facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
     }
     let images: Option<Vec<u16>> = log.files.iter().map(|file| builder.image(file.clone())).collect();
@@ -67,6 +76,12 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
         add(builder, layer, replayed, &mut facts);
     }
     Ok((facts, log.cluster_id))
+}
+
+/// Why there is nothing to read of a log alone.
+fn nothing_in(log: &Log) -> String {
+    let why = if log.problems.is_empty() { String::new() } else { format!(" ({})", log.problems.join("; ")) };
+    format!("is a write-ahead log without entries, and there is no member/snap/db beside it, so there is nothing to read{why}")
 }
 
 /// Where k3s keeps the data dir of its embedded etcd, from the directories that people name.
@@ -92,40 +107,6 @@ fn member(path: &Path) -> Result<PathBuf, Problem> {
     let of_k3s = OF_K3S.iter().map(|place| path.join(place).join("member"));
     [path.join("member"), path.to_owned()].into_iter().chain(of_k3s).find(holds_a_member).ok_or_else(|| {
         Problem::Format("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot".to_owned())
-    })
-}
-
-/// Finds the parts of a data dir in a tar archive: the database of the first member in it, and the log files beside it.
-pub(super) fn of_tar(archive: &Bytes) -> Result<Parts, String> {
-    let mut parts: Vec<(PathBuf, Bytes)> = Vec::new();
-    let mut tar = tar::Archive::new(&archive[..]);
-    let damaged = |cause: std::io::Error| format!("its tar archive is damaged: {cause}");
-    for entry in tar.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
-        let path = entry.path().map_err(damaged)?.into_owned();
-        if !path.ends_with("snap/db") && path.extension().is_none_or(|extension| extension != "wal") {
-            continue;
-        }
-        let (start, length) = (entry.raw_file_position() as usize, entry.size() as usize);
-        let bytes = match archive.get(start..start.saturating_add(length)) {
-            Some(part) if !entry.header().entry_type().is_gnu_sparse() => archive.slice_ref(part),
-            _ => {
-                let mut bytes = Vec::new();
-                std::io::Read::read_to_end(&mut entry, &mut bytes).map_err(damaged)?;
-                bytes.into()
-            }
-        };
-        parts.push((path, bytes));
-    }
-    let folder = |path: &Path| path.parent().and_then(Path::parent).map(Path::to_owned);
-    let member = parts.iter().find(|part| part.0.ends_with("snap/db")).or(parts.first()).and_then(|part| folder(&part.0));
-    let member = member.ok_or("is a tar archive without member/snap/db or a log's files; unpack it and name what is in it")?;
-    parts.retain(|part| folder(&part.0).as_ref() == Some(&member));
-    let (db, log): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.0.ends_with("snap/db"));
-    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Parts {
-        db: db.into_iter().next().map(|(_, bytes)| Image::plain(bytes)),
-        log: wal::Log::of_files(log.into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()),
     })
 }
 

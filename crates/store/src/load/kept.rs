@@ -2,10 +2,11 @@
 //!
 //! It counts for the very file it was made of, as long as device, inode, size, both times of change and the meta pages (of a compressed file its beginning)
 //! are the same; and it is written only after the whole file was read and found sound, a snapshot's checksum included. It holds keys and revisions, no values.
+//! Whoever can write an index decides what is shown of its file, so it counts only where it and its directory are this user's own ([`OwnDirectory`]).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -18,6 +19,7 @@ use super::db_file::Facts;
 use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
+use super::own::{NotOpened, OwnDirectory};
 use super::spool::looks_compressed;
 use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
@@ -84,7 +86,19 @@ pub(super) struct Place {
     is_compressed: bool,
     smallest: u64,
     identity: Vec<u8>,
-    index: PathBuf,
+    directory: PathBuf,
+    /// The name of the index in it.
+    name: String,
+}
+
+/// What is kept of a file, as far as it counts.
+pub(super) enum Found {
+    /// The index.
+    Index(Versions, Facts),
+    /// None, or one that is not of the file.
+    Nothing,
+    /// One that does not count: a sentence.
+    Foreign(String),
 }
 
 impl Place {
@@ -104,14 +118,22 @@ impl Place {
         }
         let identity = identity(&file, &beginning).ok()?;
         let name: String = Sha256::digest(&identity[..INODE]).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        let index = cache.directory.join(name).with_extension(EXTENSION);
-        Some(Self { file: path.into(), is_compressed, smallest: cache.smallest, identity, index })
+        let (directory, name) = (cache.directory.clone(), format!("{name}.{EXTENSION}"));
+        Some(Self { file: path.into(), is_compressed, smallest: cache.smallest, identity, directory, name })
     }
 
     /// What is kept of the file, if it still is that file, and may be unpacked within `limits`.
-    pub(super) fn read(&self, limits: &Limits) -> Option<(Versions, Facts)> {
+    pub(super) fn read(&self, limits: &Limits) -> Found {
+        match OwnDirectory::open(&self.directory).and_then(|directory| directory.file(&self.name)) {
+            Ok(index) => self.read_index(&index, limits).map_or(Found::Nothing, |(versions, facts)| Found::Index(versions, facts)),
+            Err(NotOpened::Absent) => Found::Nothing,
+            Err(NotOpened::Foreign(why)) => Found::Foreign(format!("no index is kept of it, and none is used: {why}")),
+        }
+    }
+
+    fn read_index(&self, index: &File, limits: &Limits) -> Option<(Versions, Facts)> {
         // Mapped, its keys take no memory of their own; a newer index never changes the file, it takes its place.
-        let mut bytes = map_lazily(&self.index.to_string_lossy(), &File::open(&self.index).ok()?).ok()?;
+        let mut bytes = map_lazily(&self.directory.join(&self.name).to_string_lossy(), index).ok()?;
         let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);
         if crc32c::crc32c(&bytes).to_le_bytes() != *checksum {
             return None;
@@ -146,8 +168,7 @@ impl Place {
         if identity(&file, &beginning(&file)?)? != self.identity {
             return Ok(());
         }
-        let Some(directory) = self.index.parent() else { return Ok(()) };
-        make_private(directory)?;
+        let Some(directory) = OwnDirectory::make(&self.directory)? else { return Ok(()) };
         let member = |Member { endpoint, id, version, .. }: &Member| KeptMember {
             endpoint: endpoint.clone(),
             id: id.clone(),
@@ -161,19 +182,11 @@ impl Place {
         let kept = Kept { format: FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
         let mut bytes = kept.encode_to_vec();
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
-        let mut new = tempfile::NamedTempFile::new_in(directory)?;
+        let mut new = tempfile::NamedTempFile::new_in(directory.path())?;
         new.write_all(&bytes)?;
-        new.persist(&self.index)?;
-        remove_oldest(directory)
+        new.persist(directory.path().join(&self.name))?;
+        remove_oldest(&directory)
     }
-}
-
-/// Makes a directory for its user alone.
-fn make_private(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
 }
 
 /// The bytes of an identity that say which file it is, whatever is in it.
@@ -207,13 +220,14 @@ fn numbers(_: &fs::Metadata) -> io::Result<[i128; 5]> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Keeps the newest indexes only.
-fn remove_oldest(directory: &Path) -> io::Result<()> {
+/// Keeps the newest indexes only; what is not this user's own is left as it is.
+fn remove_oldest(directory: &OwnDirectory) -> io::Result<()> {
     let mut indexes: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    for entry in fs::read_dir(directory.path())? {
         let entry = entry?;
-        if entry.path().extension().is_some_and(|extension| extension == EXTENSION) {
-            indexes.push((entry.metadata()?.modified()?, entry.path()));
+        let is_index = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
+        if let (true, Ok(index)) = (is_index, directory.file(&entry.file_name().to_string_lossy())) {
+            indexes.push((index.metadata()?.modified()?, entry.path()));
         }
     }
     indexes.sort_unstable();

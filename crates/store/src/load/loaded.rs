@@ -46,9 +46,16 @@ pub(super) struct Loaded {
     pub facts: db_file::Facts,
     pub cluster_id: Option<u64>,
     pub checksum: Option<Check>,
+    /// Whether it lay in an archive, so that its places are not those in the file.
+    pub is_archived: bool,
 }
 
 impl Loaded {
+    /// A file of which nothing else is known.
+    pub(super) fn new(kind: SourceKind, path: String, facts: db_file::Facts) -> Self {
+        Self { kind, path, facts, cluster_id: None, checksum: None, is_archived: false }
+    }
+
     /// Waits until the checksum is known; what is wrong if it does not hold.
     fn checksum_problem(&self) -> Option<&'static str> {
         let holds = self.checksum.as_ref().is_none_or(Check::holds);

@@ -1,11 +1,13 @@
 //! Opens files as a [`Source`]; their content decides what they are.
 
+mod archive;
 mod bolt;
 mod buckets;
 mod checksum;
 mod data_dir;
 mod db_file;
 mod filling;
+mod format;
 mod free_pages;
 mod image;
 mod kept;
@@ -16,6 +18,7 @@ mod log_replay;
 mod mapped;
 mod mvcc;
 mod objects;
+mod own;
 mod peek;
 mod pump;
 mod raft_snapshot;
@@ -29,13 +32,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use checksum::Check;
+use format::Format;
 use image::Image;
 use kept::Place;
 use loaded::{Loaded, finish, source};
 use objects::Objects;
 use several::{found_at, parts};
 
-use super::fusion::{Beside, Fused};
+use super::fusion::{Beside, Fused, joined_name};
 use super::recording::{self, RecordingSource};
 use super::versions::VersionsBuilder;
 use super::{Error, Result, RevisionSpan, Source, SourceKind};
@@ -136,10 +140,7 @@ impl Found {
 
     /// Whether it is nothing that etcd or kine wrote.
     fn is_objects(&self) -> bool {
-        let Self::File(Image { bytes, .. }) = self else { return false };
-        let is_of_etcd = bolt::looks_like_bolt(bytes) || kine::looks_like_sqlite(bytes) || kine::form(bytes).is_some();
-        let is_archive = bytes.get(257..262) == Some(b"ustar");
-        !bytes.is_empty() && !is_of_etcd && !is_archive && wal::Log::of_file(bytes.clone()).is_none() && !raft_snapshot::is_one(bytes)
+        matches!(self, Self::File(Image { bytes, .. }) if !bytes.is_empty() && Format::of(bytes) == Format::Objects)
     }
 }
 
@@ -147,18 +148,24 @@ impl Found {
 fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     // A pipe can be opened once.
     let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
-    if let Some((versions, facts)) = place.as_ref().and_then(|place| place.read(limits)) {
-        let file = Loaded { kind: SourceKind::Db, path: path.to_owned(), facts, cluster_id: None, checksum: None };
-        return Ok(Box::new(source(path.to_owned(), versions, vec![file])));
+    let mut foreign = None;
+    match place.as_ref().map(|place| place.read(limits)) {
+        Some(kept::Found::Index(versions, facts)) => {
+            return Ok(Box::new(source(path.to_owned(), versions, vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)])));
+        }
+        Some(kept::Found::Foreign(why)) => foreign = Some(why),
+        Some(kept::Found::Nothing) | None => {}
     }
     let found = Found::at(path, limits, image::open)?;
     if matches!(found, Found::Recording) {
         return Ok(Box::new(RecordingSource::open(path)?));
     }
     let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
-    let loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
-    let keeps = place.filter(|place| loaded.kind == SourceKind::Db && place.keeps(&loaded.facts));
+    let mut loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
+    let keeps = place.filter(|place| loaded.kind == SourceKind::Db && !loaded.is_archived && place.keeps(&loaded.facts));
     let keeps = keeps.map(|place| (place, loaded.facts.clone()));
+    // Whether the index would have been of the file is not looked at.
+    loaded.facts.left_out.extend(foreign.filter(|_| keeps.is_some()));
     let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
     Ok(Box::new(match keeps {
         // An index that cannot be kept is made again.
@@ -173,7 +180,8 @@ fn open_objects(paths: &[String], found: Vec<(String, Found)>, limits: &Limits, 
     for (path, found) in found {
         loaded.push(load(&path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(&path))?);
     }
-    Ok(Box::new(finish(paths.join(", "), builder, objects, loaded)?))
+    let names: Vec<&str> = paths.iter().map(String::as_str).collect();
+    Ok(Box::new(finish(joined_name(&names), builder, objects, loaded)?))
 }
 
 /// Opens the bytes of one file, as if it were called `name`.
@@ -200,7 +208,7 @@ pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<B
     let parts = data_dir::Parts { db: Some(db), log: wal::Log::of_files(log) };
     let read = data_dir::read_files(parts, &mut builder);
     let (facts, cluster_id) = read.map_err(|problem| problem.of(name))?;
-    let loaded = Loaded { kind: SourceKind::DataDir, path: name.to_owned(), facts, cluster_id, checksum: None };
+    let loaded = Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, name.to_owned(), facts) };
     Ok(Box::new(finish(name.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?))
 }
 
@@ -257,10 +265,10 @@ fn load(path: &str, found: Found, limits: &Limits, builder: &mut VersionsBuilder
                 return load_kine(&database.to_string_lossy(), limits, builder);
             }
             let (facts, cluster_id) = data_dir::read(Path::new(path), limits, builder)?;
-            return Ok(Loaded { kind: SourceKind::DataDir, path: path.to_owned(), facts, cluster_id, checksum: None });
+            return Ok(Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path.to_owned(), facts) });
         }
     };
-    if !bolt::looks_like_bolt(&image.bytes) && kine::looks_like_sqlite(&image.bytes) {
+    if Format::of(&image.bytes) == Format::Sqlite {
         let files = kine::Files::with_log(path, image, limits)?;
         return load_database(path, files, builder);
     }
@@ -275,7 +283,7 @@ fn load_kine(path: &str, limits: &Limits, builder: &mut VersionsBuilder) -> Resu
 
 fn load_database(path: &str, files: kine::Files, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
     let facts = kine::read(files, builder)?;
-    Ok(Loaded { kind: SourceKind::Kine, path: path.to_owned(), facts, cluster_id: None, checksum: None })
+    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
 }
 
 fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
@@ -283,33 +291,25 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
     if image.bytes.is_empty() {
         return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
     }
-    if bolt::looks_like_bolt(&image.bytes) {
-        let mut bolt = image.database()?;
-        let (_, mut facts) = db_file::read(&mut bolt, builder)?;
-        facts.damage.extend(image.cut);
-        facts.damage.extend(facts.newest_unreached.map(newer_unreached));
-        let checksum = bolt.checksum.map(|expected| match image.digest {
-            Some(digest) => Check::done(digest == expected),
-            None => Check::new(bolt.image.clone(), expected),
-        });
-        return Ok(Loaded { kind: SourceKind::Db, path, facts, cluster_id: None, checksum });
+    match Format::of(&image.bytes) {
+        Format::Tar => load_archive(path, image, builder),
+        Format::Bolt => load_bolt(path, image, builder),
+        Format::Sqlite => load_database(&path, kine::Files::of_bytes(image.bytes, image.cut), builder),
+        Format::KineExport(form) => {
+            let facts = kine::read_export(&image.bytes, image.cut, form, builder)?;
+            Ok(Loaded::new(SourceKind::Kine, path, facts))
+        }
+        Format::Log => load_parts(path, data_dir::Parts { db: None, log: wal::Log::of_file(image.bytes) }, image.cut, builder),
+        Format::RaftSnapshot => {
+            let facts = raft_snapshot::read(&image.bytes, builder).ok_or_else(|| "is a raft snapshot that cannot be read".to_owned())?;
+            Ok(Loaded::new(SourceKind::DataDir, path, facts))
+        }
+        Format::Objects => load_objects(path, image, objects),
     }
-    if kine::looks_like_sqlite(&image.bytes) {
-        return load_database(&path, kine::Files::of_bytes(image.bytes, image.cut), builder);
-    }
-    if let Some(form) = kine::form(&image.bytes) {
-        let facts = kine::read_export(&image.bytes, image.cut, form, builder)?;
-        return Ok(Loaded { kind: SourceKind::Kine, path, facts, cluster_id: None, checksum: None });
-    }
-    if image.bytes.get(257..262) == Some(b"ustar") {
-        return load_parts(path, data_dir::of_tar(&image.bytes)?, image.cut, builder);
-    }
-    if let Some(log) = wal::Log::of_file(image.bytes.clone()) {
-        return load_parts(path, data_dir::Parts { db: None, log }, image.cut, builder);
-    }
-    if let Some(facts) = raft_snapshot::read(&image.bytes, builder) {
-        return Ok(Loaded { kind: SourceKind::DataDir, path, facts, cluster_id: None, checksum: None });
-    }
+}
+
+/// Loads API objects.
+fn load_objects(path: String, image: Image, objects: &mut Objects<'_>) -> Result<Loaded, Problem> {
     if let Some(problem) = sql_dump::recognised(&path, &image.bytes) {
         return Err(Problem::Format(problem));
     }
@@ -320,14 +320,40 @@ fn load_image(path: &str, image: Image, builder: &mut VersionsBuilder, objects: 
     let length = image.bytes.len() as u64;
     let damage = damage.into_iter().chain(image.cut).collect();
     let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
-    Ok(Loaded { kind: SourceKind::Objects, path, facts, cluster_id: None, checksum: None })
+    Ok(Loaded::new(SourceKind::Objects, path, facts))
+}
+
+/// Loads etcd's database.
+fn load_bolt(path: String, image: Image, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
+    let mut bolt = image.database()?;
+    let (_, mut facts) = db_file::read(&mut bolt, builder)?;
+    facts.damage.extend(image.cut);
+    facts.damage.extend(facts.newest_unreached.map(newer_unreached));
+    let checksum = bolt.checksum.map(|expected| match image.digest {
+        Some(digest) => Check::done(digest == expected),
+        None => Check::new(bolt.image.clone(), expected),
+    });
+    Ok(Loaded { checksum, ..Loaded::new(SourceKind::Db, path, facts) })
+}
+
+/// Loads what is in a tar archive.
+fn load_archive(path: String, image: Image, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
+    let archive = archive::read(&image.bytes)?;
+    let mut loaded = match archive.content {
+        archive::Content::Member(parts) => load_parts(path, parts, None, builder)?,
+        archive::Content::Kine(files) => load_database(&path, files, builder)?,
+        archive::Content::Database(image) => load_bolt(path, image, builder)?,
+    };
+    loaded.facts.damage.extend(archive.cut.into_iter().chain(image.cut));
+    loaded.facts.left_out.extend(archive.left_out);
+    Ok(Loaded { is_archived: true, ..loaded })
 }
 
 /// Loads the files of a member that came in one.
 fn load_parts(path: String, parts: data_dir::Parts, cut: Option<String>, builder: &mut VersionsBuilder) -> Result<Loaded, Problem> {
     let (mut facts, cluster_id) = data_dir::read_files(parts, builder)?;
     facts.damage.extend(cut);
-    Ok(Loaded { kind: SourceKind::DataDir, path, facts, cluster_id, checksum: None })
+    Ok(Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path, facts) })
 }
 
 /// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.

@@ -16,6 +16,13 @@ pub(super) fn is_one(file: &Bytes) -> bool {
     outer(file).is_some()
 }
 
+/// Whether a file may be one by its beginning: a checksum, and then the data.
+pub(super) fn begins_so(beginning: &[u8]) -> bool {
+    let Some((&[0x08], rest)) = beginning.split_at_checked(1) else { return false };
+    let end = rest.iter().take(5).position(|byte| byte & 0x80 == 0);
+    end.is_some_and(|end| rest.get(end + 1) == Some(&0x12))
+}
+
 fn outer(file: &Bytes) -> Option<snappb::Snapshot> {
     let outer = snappb::Snapshot::decode(file.clone()).ok().filter(|outer| !outer.data.is_empty())?;
     (crc32c::crc32c(&outer.data) == outer.crc).then_some(outer)

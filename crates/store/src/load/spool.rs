@@ -8,14 +8,14 @@ use bytes::{Buf, Bytes};
 
 use super::Limits;
 use super::bolt::looks_like_bolt;
+use super::format::{may_be_known, may_be_known_or_packed};
 use super::mapped::map;
 use super::pump::{GivenUp, Piece, Pump, Pumped};
-use super::wal::looks_like_log;
 use crate::{Error, Result};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// What kine's databases begin with.
-const SQLITE: &[u8] = b"SQLite format 3\0";
+/// The bytes of a stream that are looked at before it is refused.
+const LOOKED_AT: usize = 4 << 20;
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A stream's bytes.
@@ -34,7 +34,7 @@ pub(super) struct Spooled {
 ///
 /// It cannot be read, does not end within `limits`, or begins with nothing that ketcd reads.
 pub(super) fn stream(path: &str, from: &mut File, limits: &Limits) -> Result<Bytes> {
-    match copy(path, from, limits, recognise)? {
+    match copy(path, from, limits, may_be_known_or_packed)? {
         (spooled, Pumped { ended: None, .. }) => map(path, &spooled).map_err(|cause| no_room(path, &cause)),
         (_, Pumped { ended: Some(cause), .. }) => Err(Error::File { path: path.to_owned(), cause }),
     }
@@ -49,7 +49,7 @@ pub(super) fn decompress(path: &str, bytes: Bytes, limits: &Limits) -> Result<Sp
     let Some((what, mut decoder)) = decoder(bytes.clone()).map_err(|cause| Error::File { path: path.to_owned(), cause })? else {
         return Ok(Spooled { bytes, cut: None, digest: None });
     };
-    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, limits, |_| true)?;
+    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, limits, may_be_known)?;
     let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
@@ -82,13 +82,19 @@ pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Box<dyn 
     Ok(None)
 }
 
-/// Copies a stream into a file without a name. `is_known` is asked once about the beginning of the stream.
+/// Copies a stream into a file without a name, if it may be anything that ketcd reads, by what `is_known` says of its beginning: nothing else is
+/// waited for or unpacked.
 fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Pumped)> {
-    // The beginning is enough to find the second meta page of a database whose first one is damaged.
-    let first = Piece::read(from);
-    if first.end.is_none() && !is_known(&first.bytes) {
-        let problem = "is neither an etcd database nor API objects, plain or compressed".to_owned();
-        return Err(Error::Format { path: path.to_owned(), problem });
+    let mut first = Piece::read(from);
+    // A database may have lost its beginning.
+    while first.end.is_none() && !is_known(&first.bytes) {
+        if first.bytes.len() >= LOOKED_AT {
+            let problem = "is neither an etcd database nor API objects, plain or compressed".to_owned();
+            return Err(Error::Format { path: path.to_owned(), problem });
+        }
+        let Piece { bytes, end } = Piece::read(from);
+        first.bytes.extend(bytes);
+        first.end = end;
     }
     let file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
     let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: limits.unpacked, written: &|_| {} };
@@ -110,17 +116,6 @@ fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u
         })?,
     };
     Ok((file, pumped))
-}
-
-/// Whether a stream that begins so can be anything ketcd reads; an endless stream of anything else is not waited for.
-fn recognise(beginning: &[u8]) -> bool {
-    beginning.starts_with(GZIP)
-        || beginning.starts_with(ZSTD)
-        || looks_like_bolt(beginning)
-        || beginning.starts_with(SQLITE)
-        || beginning.get(257..262) == Some(b"ustar")
-        || looks_like_log(beginning)
-        || !beginning.contains(&0)
 }
 
 /// The error of a file that has no room for what is unpacked.

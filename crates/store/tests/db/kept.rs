@@ -123,3 +123,87 @@ fn a_compressed_snapshot_is_held_against_its_checksum() {
     whole[last] ^= 1;
     assert!(damage(&whole)[0].contains("SHA-256"), "{:?}", damage(&whole));
 }
+
+/// What is said of a file whose index does not count, and whether all of it is read all the same.
+#[cfg(unix)]
+#[track_caller]
+fn assert_not_used(file: &Path, cache: &Path, wanted: &[ketcd_store::Event], why: &str) {
+    let (source, events) = read(file, cache);
+    assert!(events == wanted);
+    let [note] = source.left_out() else { panic!("{why}: {:?}", source.left_out()) };
+    assert!(note.contains("no index is kept of it, and none is used: ") && note.ends_with(why), "{note}");
+    assert_eq!(source.damage(), &[] as &[String]);
+}
+
+/// Whoever may write an index decides what is shown: as with a `sudo` that keeps the home of another user.
+#[cfg(unix)]
+#[test]
+fn an_index_counts_only_where_nobody_else_can_have_written_it() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    let mode = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (file, cache) = (folder.path().join("db"), cache.path());
+    fs::write(&file, decompressed("k120-story/compacted.db.zst")).unwrap();
+    let (source, events) = read(&file, cache);
+    assert!(source.left_out().is_empty());
+    let index = kept(cache).pop().unwrap();
+    let (sound, name) = (fs::read(&index).unwrap(), index.file_name().unwrap().to_owned());
+    assert_eq!((fs::metadata(&index).unwrap().mode() & 0o777, read(&file, cache).0.left_out().len()), (0o600, 0));
+
+    for of_others in [0o620, 0o602, 0o666] {
+        mode(&index, of_others);
+        assert_not_used(&file, cache, &events, &format!("other users may write {}", index.display()));
+    }
+    mode(&index, 0o600);
+    for of_others in [0o770, 0o777, 0o1777] {
+        mode(cache, of_others);
+        assert_not_used(&file, cache, &events, &format!("other users may write {}", cache.display()));
+    }
+    mode(cache, 0o700);
+    // Only root may give a file away.
+    if fs::metadata(&index).unwrap().uid() == 0 {
+        for given in [&index, cache] {
+            chown(given, Some(1), None).unwrap();
+            assert_not_used(&file, cache, &events, &format!("{} belongs to another user", given.display()));
+            chown(given, Some(0), None).unwrap();
+        }
+    }
+    assert!(fs::read(&index).unwrap() == sound, "what does not count is left as it is");
+
+    // What is no file of this name alone.
+    let other = folder.path().join("other");
+    fs::rename(&index, &other).unwrap();
+    symlink(&other, &index).unwrap();
+    assert_not_used(&file, cache, &events, &format!("{} is a symbolic link", index.display()));
+    fs::remove_file(&index).unwrap();
+    fs::hard_link(&other, &index).unwrap();
+    assert_not_used(&file, cache, &events, &format!("{} is not a plain file", index.display()));
+    fs::remove_file(&index).unwrap();
+    // A pipe that nobody writes to would be waited for.
+    assert!(std::process::Command::new("mkfifo").arg(&index).status().unwrap().success());
+    assert_not_used(&file, cache, &events, &format!("{} is not a plain file", index.display()));
+    fs::remove_file(&index).unwrap();
+
+    // A link to a directory whose files are another's.
+    let linked = folder.path().join("linked");
+    symlink(cache, &linked).unwrap();
+    (0..12).for_each(|n| fs::write(cache.join(format!("{n}.index")), b"another's").unwrap());
+    fs::rename(&other, cache.join(&name)).unwrap();
+    assert_not_used(&file, &linked, &events, &format!("{} is a symbolic link", linked.display()));
+    assert_eq!(kept(cache).len(), 13);
+}
+
+/// Of many indexes the newest are kept; what is called like one and is none of this user's files stays.
+#[cfg(unix)]
+#[test]
+fn what_is_no_index_of_this_user_is_not_removed() {
+    let (folder, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (file, cache) = (folder.path().join("db"), cache.path());
+    fs::write(&file, decompressed("k120-story/compacted.db.zst")).unwrap();
+    let target = folder.path().join("target");
+    fs::write(&target, b"kept").unwrap();
+    (0..10).for_each(|n| std::os::unix::fs::symlink(&target, cache.join(format!("{n}.index"))).unwrap());
+    fs::create_dir(cache.join("folder.index")).unwrap();
+    read(&file, cache);
+    assert_eq!((kept(cache).len(), fs::read(&target).unwrap()), (12, b"kept".to_vec()));
+}

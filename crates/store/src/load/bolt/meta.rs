@@ -123,6 +123,11 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
+/// Whether a file begins with a meta page.
+pub(crate) fn begins_with_meta_page(file: &[u8]) -> bool {
+    read_u32(file, HEADER) == Some(MAGIC)
+}
+
 /// Whether a file is bbolt's, even if damaged or cut: a meta page's magic number, or pages that bear their own number.
 pub(crate) fn looks_like_bolt(file: &[u8]) -> bool {
     let magic = |at: usize| read_u32(file, at + HEADER) == Some(MAGIC);

@@ -23,7 +23,7 @@ use bytes::Bytes;
 
 pub(super) use cursor::Order;
 pub(super) use live::Live;
-pub(super) use meta::{Meta, looks_like_bolt};
+pub(super) use meta::{Meta, begins_with_meta_page, looks_like_bolt};
 pub(super) use page::PageId;
 pub(super) use stale::Stale;
 pub(super) use walk::{Damage, Visited, Walk};

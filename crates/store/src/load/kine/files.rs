@@ -19,6 +19,8 @@ pub(in super::super) struct Files {
     pub(super) file: Bytes,
     /// The log; empty where there is none.
     pub(super) log: Bytes,
+    /// SQLite's index of the log; empty where there is none.
+    pub(super) index: Bytes,
     /// Whether a running k3s has them open, so that the log's end is being written.
     pub(super) is_open: bool,
     /// What is wrong with them, each a sentence.
@@ -38,16 +40,46 @@ fn beside(path: &str, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{path}{suffix}"))
 }
 
+/// The bytes that say whether a journal is to be rolled back.
+const JOURNAL_MAGIC: usize = 8;
+
+/// What is wrong with a database beside a journal that begins so.
+fn hot_journal(beginning: &[u8]) -> Option<String> {
+    let is_hot = beginning.get(..JOURNAL_MAGIC).is_some_and(|magic| magic.iter().any(|&byte| byte != 0));
+    is_hot.then(|| {
+        "a rollback journal lies beside it, so its last transaction is unfinished and what is shown of it may never have been; kine keeps none"
+            .to_owned()
+    })
+}
+
+/// The first bytes of a plain file; none where there is no such file.
+fn beginning(path: &Path, length: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(length as u64).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
 impl Files {
     /// The bytes of a database and of its log.
     pub(in super::super) fn of_pair(file: Bytes, log: Bytes) -> Self {
-        Self { file, log, is_open: false, problems: Vec::new() }
+        Self { file, log, index: Bytes::new(), is_open: false, problems: Vec::new() }
     }
 
     /// The bytes of one file: a database, or a log alone.
     pub(in super::super) fn of_bytes(bytes: Bytes, cut: Option<String>) -> Self {
         let (file, log) = if super::is_log(&bytes) { (Bytes::new(), bytes) } else { (bytes, Bytes::new()) };
-        Self { file, log, is_open: false, problems: cut.into_iter().collect() }
+        Self { problems: cut.into_iter().collect(), ..Self::of_pair(file, log) }
+    }
+
+    /// The bytes of a database, and those of its log, of the index of that and of a rollback journal, as far as they are there.
+    pub(in super::super) fn of_archive(file: Bytes, [log, index, journal]: [Option<Bytes>; 3]) -> Self {
+        let files = if super::is_log(&file) { Self::of_bytes(file, None) } else { Self::of_pair(file, log.unwrap_or_default()) };
+        let problems = journal.as_deref().and_then(hot_journal).into_iter().collect();
+        Self { index: index.unwrap_or_default(), problems, ..files }
     }
 
     /// The file at `path`, which was opened as `image`, and what lies beside it.
@@ -59,19 +91,15 @@ impl Files {
         let mut files = match File::open(path) {
             Ok(file) if is_in_use(&file) => Self::copied(path, &file, &log)?,
             _ => {
+                // Before the log, which may still grow: the index must not be ahead of it.
+                let index = beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER).into();
                 let has_log = fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0);
-                let log = if has_log { image::open(&log.to_string_lossy(), limits)?.bytes } else { Bytes::new() };
-                Self { file: image.bytes, log, is_open: false, problems: image.cut.into_iter().collect() }
+                let log = if has_log { image::open(&log.to_string_lossy(), limits)? } else { image::none() };
+                let problems = image.cut.into_iter().chain(log.cut).collect();
+                Self { index, problems, ..Self::of_pair(image.bytes, log.bytes) }
             }
         };
-        let mut journal = [0; 8];
-        let is_hot = File::open(beside(path, "-journal")).and_then(|mut file| file.read_exact(&mut journal)).is_ok();
-        if is_hot && journal.iter().any(|&byte| byte != 0) {
-            files.problems.push(
-                "a rollback journal lies beside it, so its last transaction is unfinished and what is shown of it may never have been; kine keeps none"
-                    .to_owned(),
-            );
-        }
+        files.problems.extend(hot_journal(&beginning(&beside(path, "-journal"), JOURNAL_MAGIC)));
         Ok(files)
     }
 
@@ -84,7 +112,7 @@ impl Files {
             let before = state(file, log).map_err(failed)?;
             let copied = (copy(path, file).map_err(failed)?, File::open(log).and_then(|log| copy(path, &log)).unwrap_or_default());
             if state(file, log).map_err(failed)? == before {
-                return Ok(Self { file: copied.0, log: copied.1, is_open: true, problems: Vec::new() });
+                return Ok(Self { is_open: true, ..Self::of_pair(copied.0, copied.1) });
             }
         }
         Err(Problem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))

@@ -24,7 +24,7 @@ use arena::Images;
 use history::History;
 use row::{Columns, Role};
 use rows::{Row, RowReader};
-use sqlite::{Log, MAGIC, Moment, Pages, Trees};
+use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees};
 use stale::Used;
 use table::Table;
 
@@ -34,6 +34,11 @@ pub(super) use files::{Files, in_directory};
 /// Whether bytes are an SQLite database or its log, or pages with rows of kine whose first page is lost.
 pub(super) fn looks_like_sqlite(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || is_log(bytes) || has_rows(bytes)
+}
+
+/// Whether bytes begin with the header of an SQLite database: its magic number, and the fractions of pages that never change.
+pub(super) fn has_sound_header(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) && bytes.get(21..24) == Some(&[64, 32, 32])
 }
 
 /// Whether bytes are SQLite's write-ahead log.
@@ -62,9 +67,8 @@ fn has_rows(bytes: &[u8]) -> bool {
 ///
 /// A fragment, where it is SQLite's but not kine's, or nothing of it can be read.
 pub(super) fn read(files: Files, builder: &mut VersionsBuilder) -> Result<Facts, String> {
-    let Files { file, log, is_open, problems } = files;
-    let mut facts = Facts { file_bytes: (file.len() + log.len()) as u64, damage: problems, ..Facts::default() };
-    let pages = pages(file, log, is_open, &mut facts.damage);
+    let mut facts = Facts { file_bytes: (files.file.len() + files.log.len()) as u64, ..Facts::default() };
+    let pages = pages(files, &mut facts);
     let mut reader = RowReader::new().map_err(no_room)?;
     let mut trees = Trees::new(&pages);
     let table = Table::read(&pages, &mut trees, &mut reader, &mut facts)?;
@@ -128,27 +132,35 @@ fn no_room(cause: std::io::Error) -> String {
     format!("its values cannot be gathered in {}: {cause}; set TMPDIR to a directory with more space", std::env::temp_dir().display())
 }
 
-/// The pages of the files; what is wrong with their headers goes into `problems`.
-fn pages(file: Bytes, log: Bytes, is_open: bool, problems: &mut Vec<String>) -> Pages {
+/// The pages of the files; what is wrong with them or may be missing from them goes into `facts`.
+fn pages(Files { file, log, index, is_open, problems }: Files, facts: &mut Facts) -> Pages {
+    facts.damage.extend(problems);
     let of_header = sqlite::u16_at(&file, 16).and_then(|size| sqlite::page_size(size.into()));
     let mut log = Log::read(log, of_header.unwrap_or(sqlite::DEFAULT_PAGE));
     if is_open {
         // Behind its end the log was written while it was read.
         log.runs.truncate(1);
         log.problems.clear();
+        log.unfinished = None;
+    } else if let Some(problem) = LogIndex::read(&index).and_then(|index| log.missing_by(index)) {
+        log.problems.push(problem);
+        log.unfinished = None;
     }
-    problems.append(&mut log.problems);
     if let (Some(of_log), Some(own)) = (log.page_size, of_header)
         && of_log != own
         && is_of_size(&file, own)
     {
-        problems
+        facts.damage.append(&mut log.problems);
+        facts
+            .damage
             .push(format!("the log beside it has pages of {of_log} bytes, and the database of {own}: it is another's log and is left out"));
         log = Log::none();
     }
+    facts.damage.append(&mut log.problems);
+    facts.left_out.extend(log.unfinished.take());
     let size = log.page_size.or(of_header).unwrap_or(sqlite::DEFAULT_PAGE);
     let pages = Pages { file, log, size };
-    problems.extend(header_problems(&pages));
+    facts.damage.extend(header_problems(&pages));
     pages
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Log {
     first_snapshot: Option<u64>,
     /// The cluster's id.
     pub cluster_id: Option<u64>,
+    /// Whether its last file ends right after a record, without the zeros that etcd keeps ready for more.
+    pub has_no_room: bool,
     /// Each a sentence.
     pub problems: Vec<String>,
 }
@@ -80,11 +82,11 @@ impl Log {
         names.into_iter().any(|name| sequence(&name.to_string_lossy()).is_some())
     }
 
-    /// Reads one file of a log, whatever it is called; `None` where it is none.
-    pub(crate) fn of_file(bytes: Bytes) -> Option<Self> {
+    /// Reads one file of a log, whatever it is called.
+    pub(crate) fn of_file(bytes: Bytes) -> Self {
         /// A name as etcd gives it.
         const NAME: &str = "0000000000000000-0000000000000000.wal";
-        looks_like_log(&bytes).then(|| Self::of_files(vec![(NAME.to_owned(), bytes)]))
+        Self::of_files(vec![(NAME.to_owned(), bytes)])
     }
 
     /// Counts the members that vote, by the changes that a log from the cluster's beginning holds. One that is removed by an entry of which it is not known
@@ -147,6 +149,15 @@ impl Log {
         loop {
             match records.next() {
                 Next::End | Next::Torn => return records.crc,
+                Next::EndOfFile => {
+                    self.has_no_room = is_last;
+                    return records.crc;
+                }
+                Next::Cut { at } => {
+                    self.problems
+                        .push(format!("wal/{name} ends within a record, at byte {at}: it was cut short, and what followed is missing"));
+                    return if is_last { records.crc } else { 0 };
+                }
                 Next::Damaged { at, goes_on } => {
                     self.problems.push(format!("wal/{name} is damaged at byte {at}; changes of the record there are missing"));
                     self.runs.push(Run::default());
@@ -221,6 +232,11 @@ pub(crate) fn looks_like_log(beginning: &[u8]) -> bool {
     let mut records = Records::new(&beginning, 0, false);
     let mut is_next = |kind: i64| matches!(records.next(), Next::Record(record) if record.r#type == kind);
     is_next(CRC) && is_next(METADATA)
+}
+
+/// Whether a log's files are called so.
+pub(crate) fn is_name(name: &str) -> bool {
+    sequence(name).is_some()
 }
 
 /// The sequence number in `<sequence>-<index>.wal`; `None` for the files prepared for later.

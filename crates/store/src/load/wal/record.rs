@@ -21,8 +21,12 @@ const SECTOR: usize = 512;
 pub(super) enum Next {
     /// A record whose checksum holds; its data are a slice of the file.
     Record(Record),
-    /// The end of what was written.
+    /// The end of what was written: zeros follow, which etcd keeps ready for more.
     End,
+    /// The end of the file, right after a record.
+    EndOfFile,
+    /// The file ends within a record, at this byte.
+    Cut { at: usize },
     /// A record that was being written when the process died; nothing follows.
     Torn,
     /// A record that is damaged, at this byte. What follows can be read where `goes_on`.
@@ -46,13 +50,14 @@ impl<'a> Records<'a> {
     pub(super) fn next(&mut self) -> Next {
         let at = self.at;
         let Some(frame) = self.file.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
-            return Next::End;
+            let rest = self.file.get(at..).unwrap_or_default();
+            return if rest.iter().any(|&byte| byte != 0) { Next::Cut { at } } else { Next::EndOfFile };
         };
         if frame == 0 {
             return self.resume(at).unwrap_or(Next::End);
         }
         let Some((place, next)) = frame_at(self.file, at) else {
-            let ends = if self.is_last_file { Next::Torn } else { Next::Damaged { at, goes_on: false } };
+            let ends = if self.is_last_file { Next::Cut { at } } else { Next::Damaged { at, goes_on: false } };
             return self.resume(at).unwrap_or(ends);
         };
         self.at = next;

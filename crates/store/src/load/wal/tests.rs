@@ -25,7 +25,7 @@ fn records(file: &[u8], is_last_file: bool) -> usize {
                 held += 1;
             }
             Next::Damaged { goes_on: true, .. } => {}
-            Next::Damaged { goes_on: false, .. } | Next::End | Next::Torn => return held,
+            Next::Damaged { goes_on: false, .. } | Next::End | Next::EndOfFile | Next::Cut { .. } | Next::Torn => return held,
         }
     }
     panic!("more records than fit");

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::index::LogIndex;
 use super::pages::PageNumber;
 use super::{page_size, u32_at};
 
@@ -30,6 +31,8 @@ pub(in super::super) struct Log {
     pub(in super::super) end: usize,
     /// What is wrong with it, each a sentence.
     pub(in super::super) problems: Vec<String>,
+    /// What may be missing from its end, a sentence.
+    pub(in super::super) unfinished: Option<String>,
 }
 
 /// Frames that follow each other, up to a commit.
@@ -81,7 +84,15 @@ struct Frame {
 impl Log {
     /// No log.
     pub(in super::super) fn none() -> Self {
-        Self { bytes: Bytes::new(), page_size: None, runs: vec![Run::default()], pages: None, end: 0, problems: Vec::new() }
+        Self {
+            bytes: Bytes::new(),
+            page_size: None,
+            runs: vec![Run::default()],
+            pages: None,
+            end: 0,
+            problems: Vec::new(),
+            unfinished: None,
+        }
     }
 
     /// Reads a log; where its header is damaged, its frames are pages of `size` bytes.
@@ -121,8 +132,46 @@ impl Log {
                 "state.db-wal cannot be verified from byte {} on, though {later} frames behind it can; SQLite itself would not read these",
                 log.end.max(HEADER)
             ));
+        } else {
+            log.unfinished = header.and_then(|header| log.unfinished_behind(header.salts));
         }
         log
+    }
+
+    /// What follows the committed frames, if that is of the same generation: nothing shows whether its end was never written, or is lost.
+    fn unfinished_behind(&self, salts: (u32, u32)) -> Option<String> {
+        let end = self.end.max(HEADER);
+        let rest = &self.bytes[end.min(self.bytes.len())..];
+        // Behind the end lie the frames of earlier generations, which have other salts.
+        let is_older = rest.len() >= 16 && (u32_at(rest, 8), u32_at(rest, 12)) != (Some(salts.0), Some(salts.1));
+        if is_older || (rest.is_empty() && end > HEADER) {
+            return None;
+        }
+        Some(if rest.is_empty() {
+            "state.db-wal holds no transaction: its first one was never finished, or the file was cut short".to_owned()
+        } else {
+            format!(
+                "state.db-wal has {} bytes behind its last whole transaction: one that was never finished, or the file was cut short or damaged \
+                 there; like SQLite itself, ketcd leaves them out",
+                rest.len()
+            )
+        })
+    }
+
+    /// What an index of the log proves to be missing from it, a sentence.
+    pub(in super::super) fn missing_by(&self, index: LogIndex) -> Option<String> {
+        let is_of_it = self.bytes.is_empty() || self.bytes.get(16..24) == Some(&index.salts[..]);
+        let there = self.committed_frames();
+        (is_of_it && there < index.frames as usize && index.written_back < index.frames).then(|| {
+            format!(
+                "state.db-wal is cut short or damaged: state.db-shm says that {} frames were committed to it, and {there} of them are there",
+                index.frames
+            )
+        })
+    }
+
+    fn committed_frames(&self) -> usize {
+        self.runs.first().map_or(0, |run| run.frames.len())
     }
 }
 
@@ -179,7 +228,7 @@ fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogH
 }
 
 /// The checksum of words, going on from another one.
-fn checksummed(bytes: &[u8], is_big_endian: bool, from: (u32, u32)) -> (u32, u32) {
+pub(super) fn checksummed(bytes: &[u8], is_big_endian: bool, from: (u32, u32)) -> (u32, u32) {
     let word = |bytes: &[u8]| {
         let bytes = bytes.try_into().unwrap_or_default();
         if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }

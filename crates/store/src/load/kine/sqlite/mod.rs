@@ -4,12 +4,14 @@
 //! reported while the rest is read. Source of the format: sqlite.org, `fileformat2.html`, as of SQLite 3.51.
 
 mod cell;
+mod index;
 mod log;
 mod pages;
 mod record;
 mod tree;
 
 pub(super) use cell::{Cell, Payload, table_cells};
+pub(super) use index::{INDEX_HEADER, LogIndex};
 pub(super) use log::Log;
 pub(super) use pages::{Moment, Page, PageNumber, Pages, Place};
 pub(super) use record::{Field, record};

@@ -1,0 +1,38 @@
+//! SQLite's index of its log (`-shm`): how many frames were committed to the log, as the last process that wrote it knew.
+//!
+//! Source of the format: sqlite.org, `walformat.html`, section 2, as of SQLite 3.51.
+
+use super::log::checksummed;
+
+/// The bytes that are looked at: the header, and up to which frame the log was written back.
+pub(in super::super) const INDEX_HEADER: usize = 100;
+
+const VERSION: u32 = 3_007_000;
+
+/// What an index says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct LogIndex {
+    /// How many frames of the log were committed.
+    pub(in super::super) frames: u32,
+    /// How many of them were written back into the database.
+    pub(in super::super) written_back: u32,
+    /// The salts of the log that it is of, as they are in that log's header.
+    pub(in super::super) salts: [u8; 8],
+}
+
+impl LogIndex {
+    /// Reads an index; `None` where its checksum does not hold, as when it was never written. It has the byte order of the machine that wrote it.
+    pub(in super::super) fn read(bytes: &[u8]) -> Option<Self> {
+        const CHECKED: usize = 40;
+        [false, true].into_iter().find_map(|is_big_endian| {
+            let word = |at: usize| {
+                let bytes = bytes.get(at..at + 4)?.try_into().ok()?;
+                Some(if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+            };
+            let holds = checksummed(bytes.get(..CHECKED)?, is_big_endian, (0, 0)) == (word(CHECKED)?, word(CHECKED + 4)?);
+            let is_written = word(0)? == VERSION && *bytes.get(12)? == 1;
+            let index = || Some(Self { frames: word(16)?, written_back: word(96)?, salts: bytes.get(32..40)?.try_into().ok()? });
+            if holds && is_written { index() } else { None }
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! Tar archives: what lies in one is not taken for the file itself, whatever its first bytes look like.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use ketcd_store::{KeyRange, Revision, Source, SourceKind, Until, load};
+
+/// A header of an archive.
+fn header(name: &str, kind: u8, size: usize, is_of_1979: bool) -> Vec<u8> {
+    let mut header = vec![0; 512];
+    header[..name.len()].copy_from_slice(name.as_bytes());
+    header[100..108].copy_from_slice(b"0000644\0");
+    header[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
+    header[136..148].copy_from_slice(b"00000000000\0");
+    header[148..156].fill(b' ');
+    header[156] = kind;
+    if !is_of_1979 {
+        header[257..265].copy_from_slice(b"ustar\x0000");
+    }
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    header
+}
+
+/// An archive of folders (names that end with a slash) and files.
+fn archive(entries: &[(&str, &[u8])], is_of_1979: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, bytes) in entries {
+        let kind = if name.ends_with('/') { b'5' } else { b'0' };
+        archive.extend(header(name, kind, bytes.len(), is_of_1979));
+        archive.extend_from_slice(bytes);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+fn decompressed(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name);
+    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
+}
+
+fn open(bytes: &[u8]) -> Result<Box<dyn Source>, String> {
+    load::open_bytes("backup", Bytes::copy_from_slice(bytes), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
+}
+
+/// How many changes a source has.
+fn changes(source: &dyn Source) -> usize {
+    let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).collect::<Vec<_>>();
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(items).len()
+}
+
+#[track_caller]
+fn assert_whole(bytes: &[u8], kind: SourceKind, wanted: usize) {
+    let source = open(bytes).unwrap();
+    assert_eq!((source.damage(), source.late_damage()), (&[][..], vec![]));
+    let status = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(source.status()).unwrap();
+    assert_eq!((status.kind, changes(&*source)), (kind, wanted));
+}
+
+/// A folder and a file before it put a database where one of small pages would have its second meta page; more folders put it where one of the usual pages
+/// has it.
+#[test]
+fn a_database_in_an_archive_is_read_at_any_depth() {
+    let db = decompressed("k120-story/snapshot.db.zst");
+    let wanted = changes(&*open(&db).unwrap());
+    let folders = ["a/", "a/b/", "a/b/c/", "a/b/c/d/", "a/b/c/d/e/", "a/b/c/d/e/f/", "a/b/c/d/e/f/g/"];
+    for depth in [0, 1, 3, 7] {
+        let path = format!("{}night.db", if depth == 0 { "" } else { folders[depth - 1] });
+        let mut entries: Vec<(&str, &[u8])> = folders[..depth].iter().map(|name| (*name, &b""[..])).collect();
+        entries.extend([(&*path, &db[..]), ("notes.txt", b"nothing")]);
+        for is_of_1979 in [false, true] {
+            assert_whole(&archive(&entries, is_of_1979), SourceKind::Db, wanted);
+        }
+        let packed = zstd::encode_all(&archive(&entries, false)[..], 1).unwrap();
+        assert_whole(&packed, SourceKind::Db, wanted);
+    }
+}
+
+#[test]
+fn an_archive_of_several_databases_names_them() {
+    let db = decompressed("k120-story/snapshot.db.zst");
+    let state = [b"SQLite format 3\0", &[0; 4080][..]].concat();
+    for (first, second) in [(&db, &db), (&db, &state), (&state, &db)] {
+        let entries = [("snapshots/", &b""[..]), ("snapshots/monday.db", &first[..]), ("snapshots/tuesday.db", &second[..])];
+        let error = open(&archive(&entries, false)).err().unwrap();
+        let wanted = "is a tar archive of 2 databases (snapshots/monday.db, snapshots/tuesday.db); unpack it and name each with -f";
+        assert!(error.ends_with(wanted), "{error}");
+    }
+    let error = open(&archive(&[("a/", b""), ("a/b.txt", b"text")], false)).err().unwrap();
+    assert!(error.ends_with("is a tar archive without a database or log of etcd or kine; unpack it and name what is in it"), "{error}");
+}
+
+/// It is read as the directory that it was made of.
+#[test]
+fn an_archive_of_k3s_database_is_read_with_its_log() {
+    let flat = decompressed("k136-kine/killed.tar.zst");
+    assert_whole(&flat, SourceKind::Kine, 3035 + 1);
+    // Its three files, from a directory that was named.
+    let mut at = 0;
+    let mut moved = header("./db/", b'5', 0, false);
+    while flat[at] != 0 {
+        let text =
+            |range: std::ops::Range<usize>| String::from_utf8(flat[range].split(|&byte| byte == 0).next().unwrap().to_vec()).unwrap();
+        let (name, size) = (text(at..at + 100), usize::from_str_radix(text(at + 124..at + 136).trim(), 8).unwrap());
+        let end = at + 512 + size.next_multiple_of(512);
+        if let Some(file) = name.rsplit('/').next().filter(|file| file.starts_with("state.db")) {
+            moved.extend(header(&format!("./db/{file}"), b'0', size, false));
+            moved.extend_from_slice(&flat[at + 512..end]);
+        }
+        at = end;
+    }
+    moved.resize(moved.len() + 1024, 0);
+    assert_whole(&moved, SourceKind::Kine, 3035 + 1);
+    let source = open(&moved[..moved.len() - 1024 - 8192]).unwrap();
+    assert!(source.damage().iter().any(|damage| damage.contains("tar archive is damaged or cut short")), "{:?}", source.damage());
+}
+
+/// Nothing of a database's first page can be an archive's: its number is 0, and an entry has a name.
+#[test]
+fn a_database_is_not_taken_for_an_archive() {
+    let mut db = decompressed("k120-story/snapshot.db.zst");
+    let wanted = changes(&*open(&db).unwrap());
+    let pages = db.len() / 4096 * 4096;
+    db.truncate(pages);
+    // Behind a meta page, where nothing is looked at.
+    db[257..262].copy_from_slice(b"ustar");
+    db[148..156].fill(b' ');
+    let sum: u32 = db[..512].iter().map(|&byte| u32::from(byte)).sum();
+    db[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    assert_whole(&db, SourceKind::Db, wanted);
+}
+
+/// The name of an entry is not the beginning of a database.
+#[test]
+fn an_archive_is_recognised_whatever_its_first_entry_is_called() {
+    let error = open(&archive(&[("SQLite format 3", b"text")], false)).err().unwrap();
+    assert!(error.contains("is a tar archive without a database"), "{error}");
+    let mut broken = archive(&[("tt/", b""), ("tt/a.db", &decompressed("k120-story/snapshot.db.zst"))], false);
+    broken[150] ^= 1;
+    let error = open(&broken).err().unwrap();
+    assert!(error.contains("its tar archive is damaged"), "{error}");
+}
