@@ -337,6 +337,19 @@ fn watches_that_lead_nowhere() {
 }
 
 #[test]
+fn a_watch_that_is_never_confirmed() {
+    let store = honest();
+    let server = FakeEtcd::start(move |Call { method, request, .. }| match method.as_str() {
+        "Range" => one(&store.range(&RangeRequest::decode(&request[..]).unwrap())),
+        "Status" => one(&store.status()),
+        _ => stream::pending().boxed(),
+    });
+    let (status, _, err, _) = run(&server.endpoint, &["watch", "pods", "-A", "--command-timeout", "1s"]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(err.contains(&format!("error: {} did not answer within 1s", server.endpoint)), "{err}");
+}
+
+#[test]
 fn a_status_that_no_etcd_has() {
     let version = "names a version that no etcd has";
     check(Lie::Status(|status| status.version = "\x1b]0;evil\x07\n3.5".to_owned()), &[&["status"], HISTORY[0]], version);

@@ -62,6 +62,9 @@ pub(super) async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: 
     Ok((at, entries))
 }
 
+/// So often is a listing begun again that a compaction overtook.
+const MOST_OVERTAKEN: usize = 100;
+
 /// What `take` makes of the entries alive at a revision; where compactions come between, at the oldest that is left.
 async fn listed<T>(
     source: &dyn Source,
@@ -71,11 +74,14 @@ async fn listed<T>(
     take: impl Fn(KeyValue) -> Option<T>,
 ) -> Result<(Revision, Vec<T>)> {
     let ranges = keys.apart();
+    let mut tries = 0..MOST_OVERTAKEN;
     'again: loop {
         let mut taken = Vec::new();
         for range in &ranges {
             match list(source, range.clone(), at, want, &take, &mut taken).await {
-                Err(StoreError::Compacted { oldest, .. } | StoreError::Between { after: oldest, .. }) if oldest > at => {
+                Err(StoreError::Compacted { oldest, .. } | StoreError::Between { after: oldest, .. })
+                    if oldest > at && tries.next().is_some() =>
+                {
                     at = oldest;
                     continue 'again;
                 }

@@ -44,10 +44,14 @@ pub(super) async fn versions(session: &Session, gathered: &mut Gathered, may_mov
 
 /// The keys at the beginning of the span.
 async fn begin(session: &Session, gathered: &mut Gathered, may_move: bool) -> Result<Known> {
+    // So often may a compaction overtake it.
+    let mut tries = 0..100;
     loop {
         let from = gathered.span.0;
         match keys_at(session, gathered, from).await {
-            Err(StoreError::Compacted { oldest, .. }) if may_move && oldest > from => gathered.span.0 = oldest.min(gathered.span.1),
+            Err(StoreError::Compacted { oldest, .. }) if may_move && oldest > from && tries.next().is_some() => {
+                gathered.span.0 = oldest.min(gathered.span.1);
+            }
             known => return Ok(known?),
         }
     }

@@ -30,6 +30,8 @@ pub(super) enum Class {
     Endpoint,
     /// The member can be reached but no leader confirms its answer: what it holds itself can be read all the same.
     NoLeader,
+    /// The member did not answer in time, perhaps for want of a leader.
+    Silent,
     /// The member is a learner, which answers for itself only.
     Learner,
     /// The requested revision was compacted.
@@ -51,12 +53,12 @@ pub(super) enum Class {
 impl Class {
     /// Whether another member may do better.
     pub(super) fn is_of_one_member(self) -> bool {
-        matches!(self, Self::Endpoint | Self::NoLeader | Self::Learner)
+        matches!(self, Self::Endpoint | Self::NoLeader | Self::Silent | Self::Learner)
     }
 
     /// Whether the member may answer for itself.
     pub(super) fn may_be_read_serializably(self) -> bool {
-        matches!(self, Self::NoLeader | Self::Learner)
+        matches!(self, Self::NoLeader | Self::Silent | Self::Learner)
     }
 }
 
@@ -68,7 +70,7 @@ impl Trouble {
     /// What a call that took longer than `--command-timeout` means.
     pub(super) fn timeout(endpoint: &Endpoint, config: &EtcdConfig) -> Self {
         Self::new(
-            Class::NoLeader,
+            Class::Silent,
             format!("{} did not answer within {:?}", endpoint.url(), config.command_timeout),
             "raise --command-timeout, or check that the cluster has a leader",
         )

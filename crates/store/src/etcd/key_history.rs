@@ -24,6 +24,8 @@ use crate::{
 const SHORT: i64 = 5_000;
 /// At so many revisions of a long time in which the key was not there an earlier life is looked for.
 const SAMPLES: i64 = 512;
+/// So often may a compaction overtake a search.
+const MOST_OVERTAKEN: usize = 1_000;
 /// Values of so many bytes are kept while the history is read backwards; the others are read again on the way forward.
 const KEPT: usize = 16 << 20;
 
@@ -136,9 +138,10 @@ struct Search<'a> {
 impl Search<'_> {
     /// A compaction during the search shortens the history; the search goes on in what is left.
     async fn run(&mut self, lives: &Lives) -> Result<()> {
+        let mut tries = 0..MOST_OVERTAKEN;
         loop {
             match self.lives(lives).await {
-                Err(Error::Compacted { oldest, .. }) if oldest > self.oldest => self.oldest = oldest,
+                Err(Error::Compacted { oldest, .. }) if oldest > self.oldest && tries.next().is_some() => self.oldest = oldest,
                 Err(error) => return Err(error),
                 Ok(()) => break,
             }

@@ -77,6 +77,8 @@ struct Watch {
     /// How often these happened since something came.
     ends: u32,
     compactions: u32,
+    /// Whether any member ever confirmed it.
+    confirmed: bool,
     ended: bool,
 }
 
@@ -110,6 +112,7 @@ impl Watch {
             ends: 0,
             compactions: 0,
             last: None,
+            confirmed: false,
             ended: false,
         }))
     }

@@ -71,8 +71,13 @@ impl Watch {
             Err(troubles) => troubles,
         };
         let now = Instant::now();
-        // A learner serves no watch however long one waits.
-        let may_come_back = troubles.iter().any(|trouble| trouble.class != Class::Learner);
+        // A learner serves no watch however long one waits, nor does what answers reads and has never confirmed a watch.
+        let is_hopeless = |trouble: &Trouble| match trouble.class {
+            Class::Learner => true,
+            Class::Silent => !self.confirmed,
+            _ => false,
+        };
+        let may_come_back = !troubles.iter().all(is_hopeless);
         if !self.is_bounded() && self.cluster.has_answered() && may_come_back {
             self.outages.begin(now);
         }
@@ -92,6 +97,7 @@ impl Watch {
 
     /// Notes a new connection, how late its changes are, and tells the user after an outage that was told.
     async fn connected(&mut self, connection: MemberWatch) -> Result<()> {
+        self.confirmed = true;
         let (member, next) = (connection.member, self.assembler.next());
         let lost = self.outages.since();
         if lost.is_some() && !connection.leaderless && !self.goes_on().await? {
