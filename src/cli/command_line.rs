@@ -1,13 +1,17 @@
 //! The whole command line: the flags of every command, and the commands.
 
 use std::ffi::OsString;
+use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use super::args::GlobalArgs;
 use super::called;
 use super::commands::Command;
 use super::complete;
+use super::output::note;
+use crate::render::command_line::CommandLine;
 
 /// Read Kubernetes out of etcd: objects, their history, and why each pod runs where it runs
 #[derive(Parser, Debug)]
@@ -36,7 +40,25 @@ pub fn command() -> clap::Command {
 /// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
 pub(super) fn parse() -> Cli {
     let parsed = with_help().try_get_matches_from(against_file(std::env::args_os())).and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.unwrap_or_else(|error| error.exit())
+    parsed.unwrap_or_else(|error| match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
+        Some(line) => {
+            let _ = error.print();
+            note(&format!("a file is read with -f: {line}"));
+            std::process::exit(error.exit_code())
+        }
+        None => error.exit(),
+    })
+}
+
+/// The command line with `-f` in front of a word that is out of place and names a file.
+fn with_flag(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<CommandLine> {
+    let place = error.get(ContextKind::InvalidSubcommand).or_else(|| error.get(ContextKind::InvalidArg))?;
+    let ContextValue::String(file) = place else { return None };
+    if file.starts_with('-') || !Path::new(file).exists() {
+        return None;
+    }
+    let line = CommandLine::ketcd("-f").word(file);
+    Some(arguments.filter(|argument| argument != file).fold(line, |line, argument| line.word(&argument)))
 }
 
 /// Leaves out the `-f` of `--against -f newer.db`: what follows `--against` may be a file in any case.

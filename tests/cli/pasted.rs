@@ -177,3 +177,17 @@ fn all_shells_read_the_same_words() {
     }
     assert!(!folder.path().join("RAN").exists());
 }
+
+/// A file in the place of a command or behind one is told how to be read.
+#[test]
+fn a_file_without_its_flag_is_told_the_flag() {
+    let folder = cluster();
+    let path = format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    for arguments in [[FILE, "triage"], ["triage", FILE], [FILE, "status"]] {
+        let output = ketcd().args(arguments).current_dir(folder.path()).output().unwrap();
+        let said = all(&output);
+        let (_, line) = said.trim_end().rsplit_once("with -f: ").unwrap_or_else(|| panic!("{arguments:?}: {said}"));
+        let ran = Command::new("sh").args(["-c", line]).env("PATH", &path).current_dir(folder.path()).output().unwrap();
+        assert_eq!((output.status.code(), ran.status.code()), (Some(2), Some(0)), "{line}: {}", all(&ran));
+    }
+}

@@ -32,12 +32,13 @@ pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value
         manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest["apiVersion"].as_str().unwrap_or_default())).collect();
     let mut lists: BTreeSet<(List, bool)> = BTreeSet::new();
     let mut refused = BTreeSet::new();
-    let mut ask = |namespace: &Option<String>, resource: Option<String>, is_manifests: bool| match resource {
-        Some(resource) => match List::new(namespace.as_deref(), &resource) {
-            Some(list) => drop(lists.insert((list, is_manifests))),
-            None => drop(refused.insert(not_asked(namespace.as_deref(), &resource))),
-        },
-        None => {}
+    let mut ask = |namespace: &Option<String>, resource: Option<String>, is_manifests: bool| {
+        if let Some(resource) = resource {
+            match List::new(namespace.as_deref(), &resource) {
+                Some(list) => drop(lists.insert((list, is_manifests))),
+                None => drop(refused.insert(not_asked(namespace.as_deref(), &resource))),
+            }
+        }
     };
     for id in &needed.objects {
         let api_version = api_versions.get(id);
