@@ -102,7 +102,9 @@ fn documents() -> Vec<(&'static str, String)> {
         ),
         (
             "kine's CSV, broken",
-            format!("id,name,created,deleted,create_revision,prev_revision,lease,value,old_value\n{c},{c},{c},0,0,0,0,{c},{c}\n1,{c}\n"),
+            format!(
+                "id,name,created,deleted,create_revision,prev_revision,lease,value,old_value\n{c},{c},{c},0,0,0,0,{c},{c}\n1,{c}\n{c},/a,1,0,{c},0,0,6b,6b\n"
+            ),
         ),
         ("CSV", format!("user,password\nadmin,{c}\n")),
         ("TOML", format!("[db]\npassword = \"{c}\"\n")),

@@ -115,7 +115,7 @@ impl Fields {
     fn row(&self) -> Result<(Columns, Vec<u8>), String> {
         let [id, name, created, deleted, create_revision, prev_revision, lease, value, old_value] = &self.0;
         let number = |text: &Option<String>| {
-            text.as_ref().map_or(Ok(0), |text| text.parse::<i64>().map_err(|_| format!("{text:?} is not a number")))
+            text.as_ref().map_or(Ok(0), |text| text.parse::<i64>().map_err(|_| "a column of numbers holds something else".to_owned()))
         };
         let flag = |text: &Option<String>| match number(text)? {
             number @ (0 | 1) => Ok(number == 1),

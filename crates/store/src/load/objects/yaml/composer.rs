@@ -16,6 +16,8 @@ use super::scalar::{self, Refusal, Scalar};
 const ALIASES: usize = 64 << 20;
 /// Levels within one another; serde_json reads no more.
 const DEPTH: usize = 127;
+/// What ends a line of YAML 1.1.
+const BREAKS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 /// Bytes that the parser looks at once.
 const BUFFER: usize = 1 << 14;
 
@@ -60,8 +62,8 @@ impl<'t> Composer<'t> {
         // Asked to find out, it takes some first characters for a broken byte order mark.
         parser.set_encoding(Encoding::Utf8);
         let (text, comma) = without_commas_behind_tags(text);
-        let (unended, length) = ((!text.ends_with('\n')).then_some(text.len() as u64), text.len());
-        let ends_blank = text.rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+        let (unended, length) = ((!text.ends_with(BREAKS)).then_some(text.len() as u64), text.len());
+        let ends_blank = text.rsplit(BREAKS).next().is_some_and(|line| line.trim().is_empty());
         let end: &[u8] = if unended.is_some() { b"\n" } else { b"" };
         let input: Box<dyn BufRead + 't> = match text {
             Cow::Borrowed(text) => Box::new(BufReader::with_capacity(BUFFER, text.as_bytes().chain(end))),
