@@ -142,7 +142,11 @@ impl List {
                 Ok(listing) => listing.entries,
                 Err(error) => return yield Err(self.unreadable(&error)),
             };
-            let mut page = Page { held: self.held(), ..Page::default() };
+            let default = match self.default_class().await {
+                Ok(default) => default,
+                Err(status) => return yield Err(status),
+            };
+            let mut page = Page { default, ..Page::default() };
             let mut out = self.head();
             while let Some(entry) = entries.next().await {
                 // A file never lets others wait, and what a selector passes over fills no chunk.
@@ -169,9 +173,6 @@ impl List {
                 }
             }
             page.write_sorted(self.is_yaml(), &mut out);
-            if let Err(status) = self.write_held(&mut page, &mut out) {
-                return yield Err(status);
-            }
             if part == Part::Items {
                 return yield Ok(out.into());
             }
@@ -212,11 +213,6 @@ impl List {
             }
             (_, read) => read,
         };
-        if let (Some(held), Form::Table(table), Read::Object(stored)) = (&mut page.held, &self.form, &read) {
-            stored.iter().for_each(|object| held.default.see(object));
-            held.rows.push((entry.clone(), table.cells(stored)));
-            return Ok(true);
-        }
         let with_type = self.call.resource.custom.is_some();
         if !self.is_sorted() {
             page.separate(self.is_yaml(), out);
@@ -228,9 +224,9 @@ impl List {
                 let reason = if let Read::Object(Err(reason)) = read { Some(reason) } else { None };
                 self.objects.append_partial(entry, reason.as_ref(), &metadata, version, out);
             }
-            (Form::Table(table), Read::Row(cells)) => table.append_row(&self.objects, entry, cells, &metadata, out)?,
+            (Form::Table(table), Read::Row(cells)) => table.append_row(&self.objects, entry, page.marked(cells), &metadata, out)?,
             (Form::Table(table), Read::Object(stored)) => {
-                table.append_row(&self.objects, entry, table.cells(&stored), &metadata, out)?;
+                table.append_row(&self.objects, entry, page.marked(table.cells(&stored)), &metadata, out)?;
                 precedence = stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64());
             }
             (_, Read::Object(stored)) => self.objects.append_served(self.objects.served(entry, stored)?, with_type, out),
@@ -256,30 +252,27 @@ impl List {
         Ok(())
     }
 
-    /// The place for rows of which one is marked by the others.
-    fn held(&self) -> Option<Held> {
-        let default = match &self.form {
-            Form::Table(_) => DefaultClass::of(&self.call.resource.kind, self.call.app.data.release())?,
-            _ => return None,
-        };
-        Some(Held { default, rows: Vec::new() })
-    }
-
-    /// Writes the rows that were held back.
-    fn write_held(&self, page: &mut Page, out: &mut Vec<u8>) -> Result<()> {
-        let (Some(held), Form::Table(table)) = (page.held.take(), &self.form) else { return Ok(()) };
-        page.items = 0;
-        for (entry, mut cells) in held.rows {
-            if let Some(name) = cells.as_mut().ok().and_then(|cells| cells.first_mut()).filter(|name| held.default.is(name)) {
-                name.push_str(DefaultClass::MARK);
+    /// What marks one row of a page: which StorageClass is the default depends on the others, so the page is looked through once before.
+    async fn default_class(&self) -> Result<Option<DefaultClass>> {
+        let Form::Table(_) = &self.form else { return Ok(None) };
+        let Some(mut default) = DefaultClass::of(&self.call.resource.kind, self.call.app.data.release()) else { return Ok(None) };
+        let (source, limit) = (self.call.app.data.source(), self.call.params.limit);
+        let listing = source.range(self.keys.clone(), At::Revision(self.revision), Want::Values).await;
+        let (mut entries, mut seen) = (listing.map_err(|error| self.unreadable(&error))?.entries, 0);
+        while let Some(entry) = entries.next().await {
+            consume_budget().await;
+            let entry = entry.map_err(|error| self.unreadable(&error))?;
+            let Some(Ok(class)) = self.objects.name(&entry.key).map(|_| self.objects.stored(&entry)) else { continue };
+            if !self.filter.is_empty() && !self.filter.matches(&class) {
+                continue;
             }
-            page.separate(self.is_yaml(), out);
-            let start = out.len();
-            table.append_row(&self.objects, &entry, cells, &[], out)?;
-            self.end_item(start, out)?;
-            page.items += 1;
+            if limit > 0 && seen == limit {
+                break;
+            }
+            seen += 1;
+            default.see(&class);
         }
-        Ok(())
+        Ok(Some(default))
     }
 
     fn is_yaml(&self) -> bool {
@@ -415,13 +408,8 @@ struct Page {
     /// Rows that wait to be sorted, with what they are sorted by.
     sorted: Vec<(i64, String, Vec<u8>)>,
     sorted_bytes: usize,
-    held: Option<Held>,
-}
-
-/// Rows that are written when all are there: which StorageClass is marked as the default depends on the others.
-struct Held {
-    default: DefaultClass,
-    rows: Vec<(KeyValue, RowCells)>,
+    /// Which row is marked.
+    default: Option<DefaultClass>,
 }
 
 impl Page {
@@ -433,6 +421,15 @@ impl Page {
             (false, _) => out.push(b','),
         }
         self.written += 1;
+    }
+
+    /// The cells of a row, with the mark of a default.
+    fn marked(&self, mut cells: RowCells) -> RowCells {
+        let name = cells.as_mut().ok().and_then(|cells| cells.first_mut());
+        if let Some(name) = name.filter(|name| self.default.as_ref().is_some_and(|default| default.is(name))) {
+            name.push_str(DefaultClass::MARK);
+        }
+        cells
     }
 
     fn sort_in(&mut self, precedence: i64, name: &str, row: Vec<u8>) {
