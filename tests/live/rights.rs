@@ -280,10 +280,15 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: Release) {
     let pod = guarded.root.get(KEY, None).await.unwrap();
     let value = pod.kvs()[0].value().to_vec();
     guarded.root.put(KEY, value, None).await.unwrap();
-    let beside = |guarded: &Guarded, words: &str| run(guarded.command(words).arg("-f").arg(&file));
+    let endpoint = guarded.etcd.endpoint();
+    let beside = |words: &str| {
+        let mut command = ketcd();
+        command.arg("-f").arg(&file).args(["-f", &endpoint, "--user", "guest:guestpw"]);
+        run(command.args(words.split(' ')))
+    };
     let words_of = |words: &&'static str| !words.starts_with("status");
     let of_one: Vec<&str> = OF_ONE.iter().copied().filter(words_of).chain(["explain pod/lab/ubuntu", "events pod/lab/ubuntu"]).collect();
-    let before: Vec<Output> = of_one.iter().map(|words| beside(&guarded, words)).collect();
+    let before: Vec<Output> = of_one.iter().map(|words| beside(words)).collect();
     guarded.enable().await;
     for (words, before) in of_one.into_iter().zip(before) {
         guarded.grant_only(vec![Permission::read(KEY)]).await;
@@ -291,7 +296,7 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: Release) {
         if refused.status.code() == Some(2) {
             guarded.grant_only(granted(&stderr(&refused))).await;
         }
-        let (alone, output) = (guarded.run(words), beside(&guarded, words));
+        let (alone, output) = (guarded.run(words), beside(words));
         let notes = stderr(&output);
         assert_eq!(
             (alone.status.code(), output.status.code()),
