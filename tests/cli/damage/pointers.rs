@@ -101,11 +101,11 @@ fn a_wrong_place_of_the_list_of_free_pages_costs_nothing_and_is_reported() {
     }
 }
 
-/// Whatever page a bucket's header or a branch leads to instead: what is left of the tree and its pages is shown, and the damage reported.
+/// Whatever page a branch leads to instead: what is left of the tree and its pages is shown, and the damage reported.
 #[test]
 fn a_wrong_pointer_of_a_tree_hides_no_page_and_is_reported() {
     let (whole, truth) = original();
-    for (place, name) in pointers(&whole) {
+    for (place, name) in pointers(&whole).into_iter().filter(|(_, name)| name.starts_with("a child")) {
         for page in pages(&whole).filter(|&page| page != word(&whole, place)) {
             let what = format!("{name} is page {page}");
             let mut db = whole.clone();

@@ -86,7 +86,8 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     let has_gaps = builder.has_gaps(layer);
     let is_damaged = has_gaps || !bad.is_empty() || !tree.has_keys || !damage.is_empty();
     // Beyond the newest revision there may be pages of transactions that were never finished; they count only where the end is lost.
-    let has_lost_its_end = (tree.has_lost_its_end || (has_gaps && damage.is_empty())) && bolt.live.is_none();
+    let leads_nowhere = is_damaged && newest == 0;
+    let has_lost_its_end = (tree.has_lost_its_end || leads_nowhere || (has_gaps && damage.is_empty())) && bolt.live.is_none();
     let last = if has_lost_its_end { i64::MAX } else { newest };
     let rescue = Rescue { layer, after: compacted.map_or(0, |compacted| compacted.0), last: is_damaged.then_some(last) };
     let unreached = rescue.read(bolt, image, &visited.without(&disputed), builder, copies, &mut facts);
