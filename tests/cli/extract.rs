@@ -372,8 +372,26 @@ fn a_snapshot_chooses_no_flag_and_no_path_of_kubectl() {
     objects.iter().chain(&things).enumerate().for_each(|(place, object)| database.put(&key_of(object, place), object));
     std::fs::write(folder.path().join("hostile.db"), database.finish()).unwrap();
 
-    let kubectl = folder.path().join("kubectl");
-    let served: Vec<Value> = (0..plurals.len())
+    write_kubectl(folder.path(), plurals.len());
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut command = ketcd();
+    command.current_dir(folder.path()).env("PATH", path).env("LOG", folder.path().join("log"));
+    let output = command.args(["-f", "hostile.db", "extract", "-A", "--all", "--against", "config", "-o", "json"]).output().unwrap();
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), "{output:?}");
+
+    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+    let asked = log.lines().filter(|line| asks_for_objects(line)).count();
+    assert!(asked > 3 && log.contains("things.v1.lab.example.com"), "{log}");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    for wanted in ["shutdown?x=", "beacon?", "a,secrets", "--all-namespaces=false"] {
+        assert!(notes.contains(wanted), "{wanted} is not said in {notes}");
+    }
+}
+
+/// Writes a kubectl that notes its arguments in `$LOG`, and a kubeconfig.
+fn write_kubectl(folder: &std::path::Path, evil: usize) {
+    let kubectl = folder.join("kubectl");
+    let served: Vec<Value> = (0..evil)
         .map(|place| json!({"name": "things", "kind": format!("Evil{place}")}))
         .chain([
             json!({"name": "things", "kind": "Thing"}),
@@ -390,45 +408,33 @@ fn a_snapshot_chooses_no_flag_and_no_path_of_kubectl() {
     )
     .unwrap();
     std::fs::set_permissions(&kubectl, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    std::fs::write(folder.path().join("config"), r#"{"apiVersion":"v1","kind":"Config","clusters":[]}"#).unwrap();
-    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
-    let mut command = ketcd();
-    command.current_dir(folder.path()).env("PATH", path).env("LOG", folder.path().join("log"));
-    let output = command.args(["-f", "hostile.db", "extract", "-A", "--all", "--against", "config", "-o", "json"]).output().unwrap();
-    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok(), "{output:?}");
+    std::fs::write(folder.join("config"), r#"{"apiVersion":"v1","kind":"Config","clusters":[]}"#).unwrap();
+}
 
-    let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
-    let is_dns = |text: &str| {
-        !text.is_empty()
-            && text.split('.').all(|label| {
-                label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-                    && !label.is_empty()
-                    && !label.starts_with('-')
-                    && !label.ends_with('-')
-            })
-    };
-    let mut asked = 0;
-    for line in log.lines() {
-        let words: Vec<&str> = line.split_terminator('\u{1f}').collect();
-        assert_eq!(&words[..2], ["--kubeconfig=config", "get"], "{line:?}");
-        match &words[2..] {
-            [raw] => {
-                let parts = raw.strip_prefix("--raw=/").unwrap_or_else(|| panic!("{line:?}")).split('/');
-                assert!(parts.clone().all(is_dns) && (2..=3).contains(&parts.count()), "{line:?}");
-            }
-            [place, "--output=json", "--chunk-size=500", "--", resource] => {
-                assert!(*place == "--all-namespaces" || place.strip_prefix("--namespace=").is_some_and(is_dns), "{line:?}");
-                assert!(is_dns(resource), "{line:?}");
-                asked += 1;
-            }
-            _ => panic!("{line:?}"),
+/// Checks the arguments of one call of kubectl, and returns whether it asks for objects.
+fn asks_for_objects(line: &str) -> bool {
+    let words: Vec<&str> = line.split_terminator('\u{1f}').collect();
+    assert_eq!(&words[..2], ["--kubeconfig=config", "get"], "{line:?}");
+    match &words[2..] {
+        [raw] => {
+            let parts = raw.strip_prefix("--raw=/").unwrap_or_else(|| panic!("{line:?}")).split('/');
+            assert!(parts.clone().all(is_dns) && (2..=3).contains(&parts.count()), "{line:?}");
+            false
         }
+        [place, "--output=json", "--chunk-size=500", "--", resource] => {
+            assert!(*place == "--all-namespaces" || place.strip_prefix("--namespace=").is_some_and(is_dns), "{line:?}");
+            assert!(is_dns(resource), "{line:?}");
+            true
+        }
+        _ => panic!("{line:?}"),
     }
-    assert!(asked > 3 && log.contains("things.v1.lab.example.com"), "{log}");
-    let notes = String::from_utf8(output.stderr).unwrap();
-    for wanted in ["shutdown?x=", "beacon?", "a,secrets", "--all-namespaces=false"] {
-        assert!(notes.contains(wanted), "{wanted} is not said in {notes}");
-    }
+}
+
+fn is_dns(text: &str) -> bool {
+    text.split('.').all(|label| {
+        let is_plain = label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        is_plain && !label.is_empty() && !label.starts_with('-') && !label.ends_with('-')
+    })
 }
 
 /// The key of an object as a database may have it, whatever the object says of itself.

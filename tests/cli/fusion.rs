@@ -1,8 +1,5 @@
 //! Several sources as one history: each change once with all its sources, gaps reported, other clusters refused, many files opened when needed.
 
-#[path = "../support/snapshot.rs"]
-pub(crate) mod snapshot;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -13,7 +10,7 @@ use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revis
 use serde_json::Value;
 use tempfile::TempDir;
 
-use snapshot::database;
+use crate::snapshot::database;
 
 fn capture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name)

@@ -37,6 +37,8 @@ mod pasted;
 mod pty;
 mod report_file;
 mod shells;
+#[path = "../support/snapshot.rs"]
+mod snapshot;
 mod streams;
 mod tables;
 mod terminal;

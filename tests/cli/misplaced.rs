@@ -1,8 +1,5 @@
 //! A value of another kind than its key says is told as that, and not shown as an object of the key's kind.
 
-#[path = "../support/snapshot.rs"]
-mod snapshot;
-
 use std::fs;
 use std::path::Path;
 
@@ -10,6 +7,7 @@ use futures_util::StreamExt;
 use ketcd_store::{Event, EventKind, KeyRange, Origin, Revision, Source, Sources, Until, WatchItem, load};
 
 use crate::ketcd::{all, ketcd};
+use crate::snapshot;
 
 fn events(source: &dyn Source) -> Vec<Event> {
     let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect::<Vec<_>>();

@@ -67,8 +67,8 @@ fn sent(newest: i64, events: Vec<PbEvent>) -> Option<PbWatchResponse> {
 }
 
 /// One answer after the other until there is none, after which the stream ends.
-fn until_none(mut answer: impl FnMut(usize) -> Option<PbWatchResponse> + Send + 'static) -> Messages {
-    stream::iter((0..).map_while(move |place| answer(place)).map(|answer| Ok(answer.encode_to_vec()))).boxed()
+fn until_none(answer: impl FnMut(usize) -> Option<PbWatchResponse> + Send + 'static) -> Messages {
+    stream::iter((0..).map_while(answer).map(|answer| Ok(answer.encode_to_vec()))).boxed()
 }
 
 fn server(lie: Lie) -> FakeEtcd {

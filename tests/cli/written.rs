@@ -1,10 +1,9 @@
 //! Databases of a few changes, one a revision, in which keys and objects are what a test wants them to be.
 
-#[path = "../support/snapshot.rs"]
-mod snapshot;
-
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 use serde_json::Value;
+
+use crate::snapshot;
 
 /// A history that is being written.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use crate::record::reaches;
 use crate::replay::{changes, changes_in, snapshot, write};
 use crate::watcher::Watching;
 
-/// Commands for any capture. Ages are those of the revision shown, so tables name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
+/// Commands for any capture. Ages and silences are those of the revision shown, so tables and timelines name it: without `--rev` a live cluster's run on to now. `REV` stands for its middle revision, `NEWEST` for its newest, `TIME` for the time of that.
 const COMMANDS: &[&str] = &[
     "ls",
     "ls --all --rev NEWEST",
@@ -38,7 +38,7 @@ const COMMANDS: &[&str] = &[
     "history pod/nowhere/nobody",
     "timeline pods -A",
     "timeline pods -A -o json",
-    "timeline nodes",
+    "timeline nodes --rev NEWEST",
     "diff --rev REV..NEWEST",
     "diff nodes --rev REV..NEWEST -o json",
     "blame deployments -A",

@@ -1,5 +1,7 @@
 //! Verdicts of role-based access control equal those of upstream's authorizer, which made `testdata/rbac`; and what they say where something is missing.
 
+#![allow(clippy::disallowed_methods, reason = "the test reads recorded answers")]
+
 use std::fs::File;
 use std::path::Path;
 

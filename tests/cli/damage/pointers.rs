@@ -1,12 +1,10 @@
 //! A pointer that leads to a wrong page costs nothing that other pages hold: every page is tried in the place of each pointer.
 
-#[path = "../../support/snapshot.rs"]
-mod snapshot;
-
 use ketcd_store::{Event, Revision};
 
 use super::mutants::PAGE;
 use super::{Met, Shown, Truth, decompressed, open, shown};
+use crate::snapshot;
 
 /// The last revision of the small database whose pointers are changed.
 const NEWEST: i64 = 260;

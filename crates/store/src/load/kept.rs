@@ -94,7 +94,7 @@ pub(super) struct Place {
 /// What is kept of a file, as far as it counts.
 pub(super) enum Found {
     /// The index.
-    Index(Versions, Facts),
+    Index(Box<(Versions, Facts)>),
     /// None, or one that is not of the file.
     Nothing,
     /// One that does not count: a sentence.
@@ -125,7 +125,7 @@ impl Place {
     /// What is kept of the file, if it still is that file, and may be unpacked within `limits`.
     pub(super) fn read(&self, limits: &Limits) -> Found {
         match OwnDirectory::open(&self.directory).and_then(|directory| directory.file(&self.name)) {
-            Ok(index) => self.read_index(&index, limits).map_or(Found::Nothing, |(versions, facts)| Found::Index(versions, facts)),
+            Ok(index) => self.read_index(&index, limits).map_or(Found::Nothing, |found| Found::Index(Box::new(found))),
             Err(NotOpened::Absent) => Found::Nothing,
             Err(NotOpened::Foreign(why)) => Found::Foreign(format!("no index is kept of it, and none is used: {why}")),
         }

@@ -150,7 +150,8 @@ fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn S
     let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
     let mut foreign = None;
     match place.as_ref().map(|place| place.read(limits)) {
-        Some(kept::Found::Index(versions, facts)) => {
+        Some(kept::Found::Index(found)) => {
+            let (versions, facts) = *found;
             return Ok(Box::new(source(path.to_owned(), versions, vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)])));
         }
         Some(kept::Found::Foreign(why)) => foreign = Some(why),
