@@ -449,6 +449,31 @@ fn key_of(object: &Value, place: usize) -> String {
     }
 }
 
+/// Of a whole cluster what the control plane makes itself stays there, and claims and volumes find each other again without a flag.
+#[test]
+fn a_whole_cluster_has_its_volumes_and_no_accounts_of_controllers() {
+    for name in ["k120-story", "k136-story"] {
+        let (manifests, said) = extract(name, &["-A", "--all"]);
+        let is_account = |manifest: &&Value| manifest["kind"] == "ServiceAccount" && manifest["metadata"]["namespace"] == "kube-system";
+        let accounts: Vec<String> = manifests.iter().filter(is_account).map(name_of).collect();
+        assert!(accounts.is_empty() && said.contains("(controller-accounts)"), "{name}: {accounts:?} {said}");
+        let nodes: Vec<&Value> = manifests.iter().filter(|manifest| manifest["kind"] == "Node").collect();
+        let marks = ["node.alpha.kubernetes.io/ttl", "volumes.kubernetes.io/controller-managed-attach-detach"];
+        for node in &nodes {
+            assert!(node["spec"]["podCIDR"].is_null() && node["spec"]["podCIDRs"].is_null(), "{name}: {node}");
+            assert!(marks.iter().all(|mark| node["metadata"]["annotations"][mark].is_null()), "{name}: {node}");
+        }
+        assert!(!nodes.is_empty(), "{name}");
+        let (with_storage, _) = extract(name, &["-A", "--all", "--with", "storage"]);
+        assert_eq!(manifests, with_storage, "{name}");
+        let claims: Vec<&Value> = manifests.iter().filter(|manifest| manifest["kind"] == "PersistentVolumeClaim").collect();
+        assert!(claims.iter().any(|claim| claim["spec"]["volumeName"].is_string()), "{name}: {claims:?}");
+    }
+    // A namespace alone may come back elsewhere: its claims look for volumes anew.
+    let (of_namespace, _) = extract("k120-story", &["-n", "lab", "--all"]);
+    assert!(of_namespace.iter().all(|manifest| manifest["spec"]["volumeName"].is_null()), "{of_namespace:?}");
+}
+
 /// API servers of 1.20 mark their own flow control by no annotation; what somebody changed or added is somebody's.
 #[test]
 fn flow_control_of_api_servers_stays_there() {

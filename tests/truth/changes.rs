@@ -51,7 +51,9 @@ fn compare(step: &Step, decoder: &Decoder, managed_fields: ManagedFields, which:
 #[test]
 fn a_change_told_from_bytes_is_that_of_whole_objects() {
     let (mut all, mut told) = (0, 0);
-    for capture in ["k120-random", "k120-story", "k136-random", "k136-story", "k136-cbor", "k136-clock", "matrix-1.24", "matrix-1.31"] {
+    for capture in
+        ["k120-random", "k120-story", "k136-random", "k136-story", "k137-story", "k136-cbor", "k136-clock", "matrix-1.24", "matrix-1.31"]
+    {
         let release = Release(if capture.starts_with("k120") { 20 } else { 36 });
         for step in steps(capture) {
             let which = format!("{capture}, revision {}", step.event.revision);

@@ -107,6 +107,11 @@ fn objects_of_1_36_equal_the_api_servers() {
 }
 
 #[test]
+fn objects_of_1_37_equal_the_api_servers() {
+    equals_the_api_server("k137-story", 37);
+}
+
+#[test]
 fn custom_resources_in_cbor_equal_the_api_servers() {
     equals_the_api_server("k136-cbor", 36);
 }

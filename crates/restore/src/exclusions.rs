@@ -109,6 +109,12 @@ pub const EXCLUSIONS: &[Exclusion] = &[
         applies: is_plain_default_account,
     },
     Exclusion {
+        name: "controller-accounts",
+        leaves_out: "ServiceAccounts of kube-system that belong to controllers of Kubernetes, with nothing of their own in them",
+        reason: "kube-controller-manager makes them",
+        applies: is_plain_controller_account,
+    },
+    Exclusion {
         name: "generated-tokens",
         leaves_out: "Secrets of ServiceAccounts that a controller generated (ACCOUNT-token-xxxxx)",
         reason: "the tokens were for accounts with other uids; later releases do without",
@@ -180,16 +186,22 @@ pub fn is_finished(object: &Value) -> bool {
 }
 
 fn is_plain_default_account(object: &Value, _: &Surroundings) -> bool {
+    object["metadata"]["name"] == "default" && is_plain_account(object, "default")
+}
+
+fn is_plain_controller_account(object: &Value, _: &Surroundings) -> bool {
+    let (namespace, name) = place(object);
+    namespace == "kube-system" && CONTROLLER_ACCOUNTS.contains(&&*name) && is_plain_account(object, &name)
+}
+
+/// Whether an object is a ServiceAccount that somebody only named: it has nothing but what controllers add.
+fn is_plain_account(object: &Value, account: &str) -> bool {
     let is_empty = |value: &Value| value.as_object().is_none_or(|map| map.is_empty());
     let metadata = &object["metadata"];
     let are_generated = |list: &Value| {
-        list.as_array()
-            .into_iter()
-            .flatten()
-            .all(|reference| reference["name"].as_str().is_some_and(|name| is_token_secret(name, "default")))
+        list.as_array().into_iter().flatten().all(|reference| reference["name"].as_str().is_some_and(|name| is_token_secret(name, account)))
     };
     is(object, "", "ServiceAccount")
-        && metadata["name"] == "default"
         && is_empty(&metadata["labels"])
         && is_empty(&metadata["annotations"])
         && are_generated(&object["imagePullSecrets"])
@@ -207,6 +219,54 @@ fn is_generated_token(object: &Value, _: &Surroundings) -> bool {
         && object["type"].as_str().is_some_and(|of| TYPES.contains(&of))
         && account.zip(metadata["name"].as_str()).is_some_and(|(account, name)| is_token_secret(name, account))
 }
+
+/// The accounts that kube-controller-manager makes for its controllers, which use them with `--use-service-account-credentials`: the subjects of the
+/// default bindings (plugin/pkg/auth/authorizer/rbac/bootstrappolicy, v1.20 to v1.37) and those that it was seen to make without one.
+const CONTROLLER_ACCOUNTS: &[&str] = &[
+    "attachdetach-controller",
+    "bootstrap-signer",
+    "certificate-controller",
+    "clusterrole-aggregation-controller",
+    "cronjob-controller",
+    "daemon-set-controller",
+    "deployment-controller",
+    "device-taint-eviction-controller",
+    "disruption-controller",
+    "endpoint-controller",
+    "endpointslice-controller",
+    "endpointslicemirroring-controller",
+    "ephemeral-volume-controller",
+    "expand-controller",
+    "generic-garbage-collector",
+    "horizontal-pod-autoscaler",
+    "job-controller",
+    "kube-apiserver-serving-clustertrustbundle-publisher",
+    "legacy-service-account-token-cleaner",
+    "namespace-controller",
+    "node-controller",
+    "persistent-volume-binder",
+    "pod-garbage-collector",
+    "podcertificaterequestcleaner",
+    "pv-protection-controller",
+    "pvc-protection-controller",
+    "replicaset-controller",
+    "replication-controller",
+    "resource-claim-controller",
+    "resourcequota-controller",
+    "root-ca-cert-publisher",
+    "route-controller",
+    "selinux-warning-controller",
+    "service-account-controller",
+    "service-cidrs-controller",
+    "service-controller",
+    "statefulset-controller",
+    "storage-version-migrator-controller",
+    "token-cleaner",
+    "ttl-after-finished-controller",
+    "ttl-controller",
+    "validatingadmissionpolicy-status-controller",
+    "volumeattributesclass-protection-controller",
+];
 
 fn is_of_api_server(object: &Value) -> bool {
     let metadata = &object["metadata"];

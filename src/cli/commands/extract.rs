@@ -34,7 +34,7 @@ pub(crate) struct ExtractArgs {
     /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with all that is in it, or a raw key.
     #[arg(value_name = "ADDRESS", required_unless_present_any = ["all", "rules"])]
     addresses: Vec<String>,
-    /// Extract the namespace of -n with all that is in it; with -A, everything.
+    /// Extract the namespace of -n with all that is in it; with -A, everything, claims and volumes so that they find each other again.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
     /// Add what belongs to the objects: `owned` (what their controllers made), `config` (ConfigMaps, Secrets, ServiceAccounts, classes that their
@@ -100,8 +100,9 @@ impl ExtractArgs {
         self.rules
     }
 
-    fn with(&self) -> With {
-        let has = |added| self.with.contains(&added);
+    /// What is added. A whole cluster has the volumes of its claims.
+    fn with(&self, of_all_namespaces: bool) -> With {
+        let has = |added| self.with.contains(&added) || added == Added::Storage && self.all && of_all_namespaces;
         With {
             owned: has(Added::Owned),
             config: has(Added::Config),
@@ -112,7 +113,7 @@ impl ExtractArgs {
     }
 
     /// Which rules are switched off.
-    fn switches(&self) -> Result<Switches> {
+    fn switches(&self, with: With) -> Result<Switches> {
         let mut switches = Switches::default();
         for name in &self.keep {
             if !switches.keep(name) {
@@ -121,10 +122,10 @@ impl ExtractArgs {
                     .hint(format!("the rules are {}; ketcd extract --rules explains them", known.collect::<Vec<_>>().join(", "))));
             }
         }
-        if self.with().owned {
+        if with.owned {
             switches.keep(OWNED);
         }
-        if self.with().storage {
+        if with.storage {
             switches.keep_volumes_bound();
         }
         Ok(switches)
@@ -143,9 +144,10 @@ pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output)
         return Err(session.format.unsupported("extract", "yaml, json, ndjson, name"));
     }
     let folder = args.out.as_deref().map(Folder::open).transpose()?;
-    let switches = args.switches()?;
+    let with = args.with(session.args.all_namespaces);
+    let switches = args.switches(with)?;
     let asked = if args.all { Asked::Everything } else { Asked::Words(&args.addresses) };
-    let gathered = extraction::gather(session, &asked, args.with(), &switches).await?;
+    let gathered = extraction::gather(session, &asked, with, &switches).await?;
     let preferred = (args.api_version == ApiVersion::Preferred).then(|| session.release());
     let extraction = extraction::manifests(gathered, &switches, preferred);
     if let Some(name) = &args.against {

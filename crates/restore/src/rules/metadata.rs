@@ -26,6 +26,8 @@ const CONTROLLER_ANNOTATIONS: &[&str] = &[
     "batch.kubernetes.io/cronjob-scheduled-timestamp",
     "control-plane.alpha.kubernetes.io/leader",
     "kubernetes.io/limit-ranger",
+    "node.alpha.kubernetes.io/ttl",
+    "volumes.kubernetes.io/controller-managed-attach-detach",
     "kubernetes.io/psp",
 ];
 

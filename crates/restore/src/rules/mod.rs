@@ -106,6 +106,12 @@ pub const RULES: &[Rule] = &[
         strip: metadata::owner_references,
     },
     Rule {
+        name: "pod-cidr",
+        strips: "a Node's spec.podCIDR and podCIDRs",
+        reason: "the cluster's allocator assigns them, and they cannot be changed afterwards",
+        strip: network::pod_cidr,
+    },
+    Rule {
         name: "node-name",
         strips: "a Pod's spec.nodeName",
         reason: "the node may be full or gone; the scheduler chooses again",

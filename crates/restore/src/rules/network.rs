@@ -1,4 +1,4 @@
-//! Rules for Services.
+//! Rules for Services and for the addresses of Nodes' pods.
 
 use serde_json::Value;
 
@@ -20,4 +20,8 @@ pub(super) fn node_port(object: &mut Value) -> bool {
         is_changed |= port.remove("nodePort").is_some();
     }
     is_changed
+}
+
+pub(super) fn pod_cidr(object: &mut Value) -> bool {
+    is(object, "", "Node") && remove(object, "/spec", &["podCIDR", "podCIDRs"])
 }
