@@ -14,7 +14,10 @@ fn read(bytes: Vec<u8>) -> Result<(Buckets, Vec<Damage>), String> {
     let bolt = Bolt::open(bytes.into())?;
     let mut walk = Walk::new(&bolt);
     let mut named = Vec::new();
-    walk.bucket(&bolt.root().unwrap(), &mut |pair| named.push(pair));
+    // Damage of both meta pages may leave nothing that leads to the data.
+    if let Some(root) = bolt.root() {
+        walk.bucket(&root, &mut |pair| named.push(pair));
+    }
     let mut buckets = Vec::new();
     for pair in named.iter().filter(|pair| pair.is_bucket) {
         let mut pairs = Vec::new();
