@@ -199,7 +199,7 @@ fn inferred_deletion(object: &Value, earlier: Option<&Object>) -> [Option<Actor>
     match object["kind"].as_str().unwrap_or_default() {
         "Pod" => ending::removed(earlier, object),
         "Event" => [Some(Actor::inferred("etcd lease")), None],
-        // Whoever takes off the last finalizer ends it; without any in metadata, that is who emptied it.
+        // The writer who removes the last finalizer deletes the namespace. With none in metadata, that is the namespace controller.
         "Namespace" if !ending::has_finalizers(object) => [Some(Actor::inferred(CONTROLLERS)), None],
         _ => [None, None],
     }

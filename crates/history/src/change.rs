@@ -97,7 +97,7 @@ pub struct Change {
     pub before: ObjectVersion,
     /// The version of this revision; [`ObjectVersion::Absent`] for a deletion.
     pub after: ObjectVersion,
-    /// Of a pod's deletion the version that `before` replaced, if it can be read: beside it `before` shows who ended the pod's grace.
+    /// For a deleted pod, the version before `before`, if it can be read. The two together show who ended the grace period.
     pub earlier: Option<Arc<Object>>,
 }
 

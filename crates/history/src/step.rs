@@ -15,7 +15,7 @@ pub struct Step {
     pub event: Event,
     /// The version before it.
     pub before: Before,
-    /// Of a pod's deletion the version that `before` replaced, if it can be read.
+    /// For a deleted pod, the version before `before`, if it can be read.
     pub earlier: Option<KeyValue>,
 }
 

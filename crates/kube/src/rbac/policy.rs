@@ -36,7 +36,7 @@ impl PolicyKind {
     }
 }
 
-/// So many objects that could not be read are named.
+/// The number of unreadable objects that are named.
 const NAMED: usize = 3;
 
 /// Every role and binding.

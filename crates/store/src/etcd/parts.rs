@@ -94,7 +94,7 @@ enum Place {
         /// Whether its content counts by itself.
         is_message: bool,
     },
-    /// So many bytes before the next field.
+    /// The number of bytes before the next field.
     Content(u64),
 }
 
