@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use etcd_client::Client;
@@ -252,8 +253,19 @@ fn binary(release: Release) -> PathBuf {
     })
 }
 
-/// Three ports that were free a moment ago.
+/// Three ports that nobody else takes, also while etcd is stopped: below those that the kernel hands out to connections and to
+/// listeners of port 0, and each of them once in a run.
 fn free_ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+    const PORTS: u16 = 20_000;
+    static USED: AtomicU16 = AtomicU16::new(0);
+    // Runs side by side begin at different places.
+    let first = u16::try_from(std::process::id() % u32::from(PORTS)).unwrap();
+    [(); 3].map(|()| {
+        let candidates = (0..PORTS).map(|_| {
+            let offset = u32::from(first) + u32::from(USED.fetch_add(1, Ordering::Relaxed));
+            12_000 + u16::try_from(offset % u32::from(PORTS)).unwrap()
+        });
+        let mut free = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+        free.next().expect("a free port")
+    })
 }
