@@ -1,8 +1,8 @@
 //! Configuration files: of encryption at rest, and of the scheduler.
 
-use ketcd::render::yaml;
 use ketcd_kube::Decoder;
 use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
+use ketcd_render::yaml;
 use ketcd_scheduler::{Gates, Release, SchedulerConfiguration};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
-use ketcd::render::yaml as writer;
+use ketcd_render::yaml as writer;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Until, Want, WatchItem, load};
 use serde_json::{Number, Value};
 use tempfile::TempDir;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use ketcd::render::custom_columns::CustomColumns;
-use ketcd::render::json_path::{ItemByItem, JsonPath};
-use ketcd::render::sort_key::SortKey;
 use ketcd_kube::{FieldSelector, LabelSelector};
+use ketcd_render::custom_columns::CustomColumns;
+use ketcd_render::json_path::{ItemByItem, JsonPath};
+use ketcd_render::sort_key::SortKey;
 use ketcd_scheduler::door;
 use serde_json::{Value, json};
 
@@ -96,8 +96,8 @@ pub fn selectors(data: &[u8]) {
 pub fn request(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (url, accept) = text.split_once('\n').unwrap_or((text, ""));
-    let answer = ketcd::read_request(url, accept);
-    assert_eq!(answer, ketcd::read_request(url, accept));
+    let answer = ketcd_serve::read_request(url, accept);
+    assert_eq!(answer, ketcd_serve::read_request(url, accept));
     if let Some(Err(status)) = answer {
         let status: Value = serde_json::from_str(&status).unwrap();
         assert!((400..500).contains(&status["code"].as_u64().unwrap()), "{url}: {status}");

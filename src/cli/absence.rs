@@ -7,8 +7,8 @@ use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::session::Session;
 use super::{Error, Result};
-use crate::render::command_line::CommandLine;
 use ketcd_kube::{Address, Scope};
+use ketcd_render::command_line::CommandLine;
 use ketcd_store::{At, Revision};
 
 /// What owns pods, as addresses name it.

@@ -3,8 +3,8 @@
 use super::rights::unless_denied;
 use super::session::Session;
 use super::{Error, Result};
-use crate::render::command_line::CommandLine;
 use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
+use ketcd_render::command_line::CommandLine;
 use ketcd_store::{KeyRange, Want};
 
 impl Session {

@@ -7,7 +7,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
 
 use super::command_line::Cli;
-use crate::render::program::{self, PLUGIN};
+use ketcd_render::program::{self, PLUGIN};
 
 /// The commands, for the places where a text names one of them.
 static COMMANDS: LazyLock<Vec<String>> =

@@ -11,7 +11,7 @@ use super::called;
 use super::commands::Command;
 use super::complete;
 use super::output::note;
-use crate::render::command_line::CommandLine;
+use ketcd_render::command_line::CommandLine;
 
 /// Read Kubernetes out of etcd: objects, their history, and why each pod runs where it runs
 #[derive(Parser, Debug)]

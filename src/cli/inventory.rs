@@ -9,11 +9,11 @@ use super::absence::Question;
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
-use crate::render::contract::listing::KindCount;
-use crate::render::table::write_aligned;
-use crate::render::visible::visible;
-use crate::render::{json, yaml};
 use ketcd_kube::{Address, Kinds, RegistryKey, Resource};
+use ketcd_render::contract::listing::KindCount;
+use ketcd_render::table::write_aligned;
+use ketcd_render::visible::visible;
+use ketcd_render::{json, yaml};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Objects of one resource.

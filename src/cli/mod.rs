@@ -64,7 +64,7 @@ use clap::error::ErrorKind;
 pub use command_line::command;
 pub(crate) use error::{Error, Result};
 
-use crate::render::command_line::remember_source;
+use ketcd_render::command_line::remember_source;
 
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error,
 /// 130 broken off.

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::session::Session;
 use super::stored::StoredObject;
 use super::{Error, Result};
-use crate::render::contract::describe::NodePods;
 use ketcd_kube::{Body, FieldSet, Kinds, Quantity};
+use ketcd_render::contract::describe::NodePods;
 use ketcd_store::{At, KeyRange, Want};
 
 /// Up to so many nodes, values are searched for their names before they are decoded.

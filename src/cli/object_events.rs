@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::Result;
 use super::listing::decoder;
 use super::session::Session;
-use crate::render::event::{about, last_time};
 use ketcd_kube::{Address, Body, Decoder, Kinds, Object};
+use ketcd_render::event::{about, last_time};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// Where client-go's recorders put the Events of objects without a namespace.

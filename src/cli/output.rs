@@ -9,9 +9,9 @@ use clap::ValueEnum;
 
 use super::screen::{Content, Screen};
 use super::{Error, Result, called, progress};
-use crate::render::fit;
-use crate::render::program;
-use crate::render::visible::visible;
+use ketcd_render::fit;
+use ketcd_render::program;
+use ketcd_render::visible::visible;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ketcd_store::Revision;
 
-use crate::render::visible::visible;
+use ketcd_render::visible::visible;
 
 /// A reading is not mentioned before.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::render::style::{MARK, Mark};
-use crate::render::visible::{is_unsafe, write_escaped, write_json_escaped};
+use ketcd_render::style::{MARK, Mark};
+use ketcd_render::visible::{is_unsafe, write_escaped, write_json_escaped};
 
 /// What is written, which decides how unsafe characters are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl<W: Write> Write for Screen<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::style::{STRONG, paint};
+    use ketcd_render::style::{STRONG, paint};
 
     fn written(content: Content, is_terminal: bool, colors: bool, pieces: &[&[u8]]) -> String {
         let mut screen = Screen::new(Vec::new(), is_terminal, colors);

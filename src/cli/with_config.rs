@@ -11,9 +11,9 @@ use super::changes::{Keys, Read, changes};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use crate::render::with_config::{self, Config, Started};
 use ketcd_history::config;
 use ketcd_kube::{Body, Object};
+use ketcd_render::with_config::{self, Config, Started};
 use ketcd_store::{At, KeyRange, Revision, Until, Want};
 
 /// Reads the pod's history up to the revision looked at, and its configuration as it was at the last start and is now.

@@ -191,3 +191,34 @@ fn a_file_without_its_flag_is_told_the_flag() {
         assert_eq!((output.status.code(), ran.status.code()), (Some(2), Some(0)), "{line}: {}", all(&ran));
     }
 }
+
+/// The files below a folder that make command lines in another way: of ketcd's name, or of a text with a command and something of data behind it.
+fn others(folder: &Path, found: &mut Vec<String>) {
+    let with_data = regex::Regex::new(
+        r#"format!\([^"]*"[^"]*\b(ketcd|kubectl|etcdctl) (get|ls|explain|history|timeline|describe|tree|extract|diff|watch|role|label|taint|patch|delete) [^"]*\{[a-z:?}]"#,
+    )
+    .unwrap();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            others(&path, found);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_own = ["command_line.rs", "program.rs", "called.rs", "output.rs"].iter().any(|own| path.ends_with(own));
+        found.extend((text.contains("program::name()") && !is_own).then(|| format!("{} takes ketcd's name itself", path.display())));
+        found.extend(with_data.find_iter(text).map(|place| format!("{}: {}", path.display(), place.as_str())));
+    }
+}
+
+#[test]
+fn command_lines_are_made_in_one_place() {
+    let mut found = Vec::new();
+    for sources in ["src", "crates/render/src", "crates/serve/src", "crates/store/src"] {
+        others(&Path::new(env!("CARGO_MANIFEST_DIR")).join(sources), &mut found);
+    }
+    // A sentence about a command that was run.
+    found.retain(|place| !place.contains("kubectl get {what}"));
+    assert!(found.is_empty(), "make a CommandLine of it, which quotes: {found:#?}");
+}

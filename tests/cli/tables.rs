@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ketcd::render::table::{Decoration, Labels, Table, View};
 use ketcd_kube::{Kinds, Release};
+use ketcd_render::table::{Decoration, Labels, Table, View};
 use serde_json::{Value, json};
 
 #[test]

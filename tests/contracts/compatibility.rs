@@ -144,7 +144,7 @@ fn strings(list: Option<&Value>) -> BTreeSet<&str> {
 }
 
 mod tests {
-    use ketcd::render::contract::find;
+    use ketcd_render::contract::find;
     use serde_json::json;
 
     use super::*;

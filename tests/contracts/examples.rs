@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use jsonschema::Validator;
-use ketcd::render::contract::CONTRACTS;
+use ketcd_render::contract::CONTRACTS;
 use serde_json::{Value, json};
 
 use crate::data_dir::data_dir;

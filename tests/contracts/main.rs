@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ketcd::render::contract::{CONTRACTS, Contract};
+use ketcd_render::contract::{CONTRACTS, Contract};
 use serde_json::Value;
 
 fn root() -> &'static Path {
@@ -43,7 +43,7 @@ fn problem(contract: &Contract, bless: bool) -> Option<String> {
     if !breaks.is_empty() {
         let version = contract.version + 1;
         return Some(format!(
-            "{} no longer holds what it promised: raise its version to {version} in src/render/contract/registry.rs, or take the change back\n  {}",
+            "{} no longer holds what it promised: raise its version to {version} in crates/render/src/contract/registry.rs, or take the change back\n  {}",
             contract.name(),
             breaks.join("\n  ")
         ));

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use clap::{Arg, Command as CommandLine};
 use clap_mangen::roff::{Roff, roman};
-use ketcd::render::columns::columns;
-use ketcd::render::contract;
+use ketcd_render::columns::columns;
+use ketcd_render::contract;
 
 use super::root;
 
@@ -79,7 +79,7 @@ fn examples_of_the_readme_print_what_it_shows() {
 #[test]
 fn columns_of_the_exported_tables_are_documented() {
     let mut page = String::from(
-        "# Tables of `ketcd export`\n\n<!-- Written by `KETCD_BLESS=1 cargo test --test contracts` from the rows' types in src/render/contract/export. -->\n\nColumns may be added; a column that is there keeps its name, its type and its meaning. Lines of JSON have the same fields: a time is RFC 3339 there, and a document is itself.\nFiles lie in `table=TABLE/cluster=NAME/day=DAY/`; the day is that of `time`, and where that is null the day of the row before (`__HIVE_DEFAULT_PARTITION__` where nothing is dated).\n\n`cluster` and `day` are the folders', as Hive has it: what reads a table's folder has them as columns, and the files themselves have neither.\nA table is `pandas.read_parquet('DIR/table=objects')`, `pyarrow.parquet.read_table('DIR/table=objects')`, `polars.scan_parquet('DIR/table=objects')` or, in DuckDB,\n`read_parquet('DIR/table=objects/*/*/*.parquet', hive_partitioning = true)`. Documents are of Parquet's type JSON, which pandas, pyarrow, Spark and DuckDB read as text or JSON; Polars has them\nas Binary: `pl.col('object').cast(pl.String)` makes text of them.\n",
+        "# Tables of `ketcd export`\n\n<!-- Written by `KETCD_BLESS=1 cargo test --test contracts` from the rows' types in crates/render/src/contract/export. -->\n\nColumns may be added; a column that is there keeps its name, its type and its meaning. Lines of JSON have the same fields: a time is RFC 3339 there, and a document is itself.\nFiles lie in `table=TABLE/cluster=NAME/day=DAY/`; the day is that of `time`, and where that is null the day of the row before (`__HIVE_DEFAULT_PARTITION__` where nothing is dated).\n\n`cluster` and `day` are the folders', as Hive has it: what reads a table's folder has them as columns, and the files themselves have neither.\nA table is `pandas.read_parquet('DIR/table=objects')`, `pyarrow.parquet.read_table('DIR/table=objects')`, `polars.scan_parquet('DIR/table=objects')` or, in DuckDB,\n`read_parquet('DIR/table=objects/*/*/*.parquet', hive_partitioning = true)`. Documents are of Parquet's type JSON, which pandas, pyarrow, Spark and DuckDB read as text or JSON; Polars has them\nas Binary: `pl.col('object').cast(pl.String)` makes text of them.\n",
     );
     for table in contract::export::Table::ALL {
         writeln!(page, "\n## {}\n\n{}\n\n| column | type | null | holds |\n|---|---|---|---|", table.name(), table.description()).unwrap();

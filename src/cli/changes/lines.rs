@@ -13,7 +13,7 @@ use ketcd_store::KeyValue;
 use super::Read;
 use crate::cli::cores::in_order_beside;
 use crate::cli::session::Session;
-use crate::render::change;
+use ketcd_render::change;
 
 /// So many changes are made at once,
 const MOST: usize = 512;

@@ -3,9 +3,9 @@
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::blame as render;
 use ketcd_history::AttributedChange;
 use ketcd_history::blame::Blame;
+use ketcd_render::blame as render;
 use ketcd_store::At;
 
 use crate::cli::absence::{Missing, Question};

@@ -12,8 +12,8 @@ use crate::cli::output::Output;
 use crate::cli::problems::Problems;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
-use crate::render::contract::decode::Failed;
 use ketcd_kube::{Decoder, Observer, Opaque, Release, UnknownField};
+use ketcd_render::contract::decode::Failed;
 
 /// Print the JSON of a raw value from etcd
 ///

@@ -11,9 +11,9 @@ use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::stored::StoredObject;
 use crate::cli::{Outcome, Result, last_changes, node_pods, stored, subjects};
-use crate::render::contract::describe::NodePods;
-use crate::render::describe::{self as render, Description, Look, Owner};
-use crate::render::json;
+use ketcd_render::contract::describe::NodePods;
+use ketcd_render::describe::{self as render, Description, Look, Owner};
+use ketcd_render::json;
 use ketcd_store::At;
 
 /// So many of the last changes are shown.

@@ -8,11 +8,11 @@ use std::path::Path;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::command_line::CommandLine;
-use crate::render::comparison::{self, Named, Showing};
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
 use ketcd_kube::{RegistryKey, Resource};
+use ketcd_render::command_line::CommandLine;
+use ketcd_render::comparison::{self, Named, Showing};
 use ketcd_store::{At, KeyValue, Revision, Want};
 
 use crate::cli::absence::{Looked, Missing, Question};

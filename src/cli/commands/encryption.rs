@@ -8,10 +8,10 @@ use futures_util::StreamExt;
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::render::contract::encryption::Encryption;
-use crate::render::{encryption, json};
 use ketcd_kube::encryption::{Audit, Seal};
 use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_render::contract::encryption::Encryption;
+use ketcd_render::{encryption, json};
 use ketcd_store::{KeyRange, Want};
 
 /// Audit encryption at rest

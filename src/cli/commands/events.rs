@@ -13,8 +13,8 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use crate::render::event::{EventTable, View};
 use ketcd_kube::Address;
+use ketcd_render::event::{EventTable, View};
 use ketcd_store::{At, KeyRange, Revision, Until};
 
 /// List Kubernetes Events, oldest first

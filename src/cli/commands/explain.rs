@@ -17,9 +17,9 @@ use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, absence};
-use crate::render::command_line::CommandLine;
+use ketcd_render::command_line::CommandLine;
 
-use crate::render::explanation::SinceRefusal;
+use ketcd_render::explanation::SinceRefusal;
 
 use pods::Pods;
 use since::since_refusal;

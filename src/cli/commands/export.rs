@@ -1,6 +1,7 @@
 //! `ketcd export`: tables for DuckDB, Spark and their like.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::export::{Dataset, FileFormat, cluster_name, decisions, history, objects};
 use crate::cli::output::{Format, Output, note};
@@ -8,8 +9,8 @@ use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use crate::render::contract::export::{Export, Table};
-use crate::render::{export, json};
+use ketcd_render::contract::export::{Export, Table};
+use ketcd_render::{export, json};
 use ketcd_store::At;
 
 /// Write a cluster's objects, history, Events and scheduling decisions as tables
@@ -32,7 +33,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "parquet")]
     format: FileFormat,
     /// Write only these tables: objects, history, events, decisions, decision_nodes. Default: all of them.
-    #[arg(long, value_name = "TABLE", value_delimiter = ',')]
+    #[arg(long, value_name = "TABLE", value_delimiter = ',', value_parser = table())]
     tables: Vec<Table>,
     /// What the cluster is called in the dataset. Default: the uid of its namespace kube-system.
     #[arg(long, value_name = "NAME")]
@@ -53,14 +54,10 @@ impl ExportArgs {
     }
 }
 
-impl ValueEnum for Table {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(clap::builder::PossibleValue::new(self.name()))
-    }
+/// Reads a table's name.
+fn table() -> impl TypedValueParser<Value = Table> {
+    let named = |name: String| Table::ALL.into_iter().find(|table| table.name() == name).ok_or("no such table");
+    PossibleValuesParser::new(Table::ALL.map(Table::name)).try_map(named)
 }
 
 /// Runs the command on a session whose revision is fixed.

@@ -14,10 +14,10 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use crate::render::comparison::Showing;
-use crate::render::document::ListForm;
-use crate::render::extraction as render;
-use crate::render::{json, plan, yaml};
+use ketcd_render::comparison::Showing;
+use ketcd_render::document::ListForm;
+use ketcd_render::extraction as render;
+use ketcd_render::{json, plan, yaml};
 
 /// Print manifests that bring stored objects back
 ///

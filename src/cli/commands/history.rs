@@ -6,11 +6,11 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use crate::render::change;
-use crate::render::change_text::{ChangeWriter, Options};
-use crate::render::watch::{self, Beginning};
 use ketcd_history::AttributedChange;
 use ketcd_history::diff::ManagedFields;
+use ketcd_render::change;
+use ketcd_render::change_text::{ChangeWriter, Options};
+use ketcd_render::watch::{self, Beginning};
 use ketcd_store::{At, Revision};
 
 use crate::cli::absence::{Missing, Question};

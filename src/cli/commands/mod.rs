@@ -144,7 +144,7 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Schema(args) => schema::run(args, &mut out),
         Command::Extract(args) if args.lists_rules() => extract::rules(&mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
-        Command::Serve(args) => block_on_threads(crate::serve::threads(), serve::run(global, args)),
+        Command::Serve(args) => block_on_threads(ketcd_serve::threads(), serve::run(global, args)),
         _ => block_on(run_on_source(global, command, &mut out)),
     }?;
     out.flush()?;

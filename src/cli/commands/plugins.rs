@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::cli::output::{Format, Output};
 use crate::cli::{Error, Outcome, Result};
-use crate::render::contract::plugins::Plugin;
-use crate::render::{json, plugins as page};
+use ketcd_render::contract::plugins::Plugin;
+use ketcd_render::{json, plugins as page};
 use ketcd_scheduler::{registry, scheduler_release};
 
 /// List the scheduler's plugins, or describe one

@@ -6,8 +6,8 @@ mod selection;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::render::report::{Heading, Report, StillWrong, is_page};
 use ketcd_history::AttributedChange;
+use ketcd_render::report::{Heading, Report, StillWrong, is_page};
 use ketcd_store::{At, KeyRange, Revision, Until};
 
 use crate::cli::changes::{Keys, Read, alive_names, changes_of};

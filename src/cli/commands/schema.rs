@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::output::Output;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
-use crate::render::contract::{self, CONTRACTS, Contract};
+use ketcd_render::contract::{self, CONTRACTS, Contract};
 
 /// Print the JSON Schema of a command's JSON output, or list the commands that have one
 ///

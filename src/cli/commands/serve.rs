@@ -20,9 +20,9 @@ use crate::cli::session::Session;
 use crate::cli::termination::{Interrupted, Interruptions};
 use crate::cli::triage::note_absence;
 use crate::cli::{Error, Outcome, Result, cautions, credentials, progress};
-use crate::serve::{CertificateFiles, Data, Options, Server, is_own_kubeconfig};
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
+use ketcd_serve::{CertificateFiles, Data, Options, Server, is_own_kubeconfig};
 use ketcd_store::shell::quoted;
 use ketcd_store::{At, Revision, Source};
 

@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::render::contract::timeline as contract;
-use crate::render::style::{STRONG, paint};
-use crate::render::timeline::{self as render, EntryKind, TimelineEntry};
 use ketcd_history::clock::{Moment, duration};
 use ketcd_history::timeline::{StepKind, Story, Timeline};
+use ketcd_render::contract::timeline as contract;
+use ketcd_render::style::{STRONG, paint};
+use ketcd_render::timeline::{self as render, EntryKind, TimelineEntry};
 use ketcd_store::Revision;
 
 use crate::cli::absence::{Missing, Question};

@@ -13,10 +13,10 @@ use crate::cli::session::Session;
 use crate::cli::stored::{Owner, StoredObject};
 use crate::cli::subjects;
 use crate::cli::{Outcome, Result};
-use crate::render::contract::common::Time;
-use crate::render::contract::tree::{TreeList, TreeNode};
-use crate::render::table::{View, readiness};
-use crate::render::tree as render;
+use ketcd_render::contract::common::Time;
+use ketcd_render::contract::tree::{TreeList, TreeNode};
+use ketcd_render::table::{View, readiness};
+use ketcd_render::tree as render;
 
 /// Show what owns objects, and what they own
 ///

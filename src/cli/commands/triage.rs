@@ -9,10 +9,10 @@ use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::triage::{absence, changed, date_loops, state, storage};
 use crate::cli::{Outcome, Result};
-use crate::render::contract::triage::Triage;
-use crate::render::json;
-use crate::render::triage::{self as render, TriagePage};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
+use ketcd_render::contract::triage::Triage;
+use ketcd_render::json;
+use ketcd_render::triage::{self as render, TriagePage};
 use ketcd_store::At;
 
 /// Show what is broken, since when, why, and who changed what before

@@ -10,10 +10,10 @@ use crate::cli::session::Session;
 use crate::cli::triage::resource;
 use crate::cli::usage::read;
 use crate::cli::{Outcome, Result};
-use crate::render::contract::usage::{Usage, all_rows};
-use crate::render::json;
-use crate::render::usage::{self as render, UsagePage};
 use ketcd_kube::{Kinds, RegistryKey};
+use ketcd_render::contract::usage::{Usage, all_rows};
+use ketcd_render::json;
+use ketcd_render::usage::{self as render, UsagePage};
 
 /// Show what fills etcd, and who writes so much
 ///

@@ -20,7 +20,7 @@ use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::render::watch::{Beginning, State, gap_words};
+use ketcd_render::watch::{Beginning, State, gap_words};
 
 /// Follow the changes of objects
 ///

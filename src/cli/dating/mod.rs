@@ -11,10 +11,10 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::render::duration::{length, seconds_between};
-use crate::render::watch::gap_words;
 use ketcd_history::Leases;
 use ketcd_history::clock::{Clock, Moment};
+use ketcd_render::duration::{length, seconds_between};
+use ketcd_render::watch::gap_words;
 use ketcd_store::{Event, KeyValue, Revision, RevisionSpan};
 
 use super::output::note;

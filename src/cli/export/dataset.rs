@@ -12,7 +12,7 @@ use super::row_file::FileFormat;
 use crate::cli::args::GlobalArgs;
 use crate::cli::bucket::{self, Bucket};
 use crate::cli::{Error, Result, destination};
-use crate::render::contract::export::Table;
+use ketcd_render::contract::export::Table;
 
 /// Where the rows of one cluster go.
 pub(in crate::cli) struct Dataset {

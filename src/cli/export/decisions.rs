@@ -8,8 +8,8 @@ use crate::cli::output::note;
 use crate::cli::replay::Feed;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
-use crate::render::contract::export::{ExportedTable, Table};
-use crate::render::explanation::json::Decision;
+use ketcd_render::contract::export::{ExportedTable, Table};
+use ketcd_render::explanation::json::Decision;
 use ketcd_scheduler::{Attempt, Depth, Replay};
 use ketcd_store::Revision;
 

@@ -11,11 +11,11 @@ use crate::cli::Result;
 use crate::cli::changes::{Keys, Read, events, follower};
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::render::contract::export::{ExportedTable, Table};
-use crate::render::export::{StoredVersion, event_row, history_row};
 use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, Change};
 use ketcd_kube::{Kinds, RegistryKey};
+use ketcd_render::contract::export::{ExportedTable, Table};
+use ketcd_render::export::{StoredVersion, event_row, history_row};
 use ketcd_store::{Event, EventKind, Revision, Until};
 
 /// Exports every readable change up to `until` to those of the two tables that are asked for.

@@ -12,9 +12,9 @@ use super::table_writer::TableWriter;
 use crate::cli::Result;
 use crate::cli::listing::{self, Body, Item, Need, Sink};
 use crate::cli::session::Session;
-use crate::render::contract::common::Time;
-use crate::render::contract::export::{ExportedTable, ObjectRow, Table};
-use crate::render::export::kind_of;
+use ketcd_render::contract::common::Time;
+use ketcd_render::contract::export::{ExportedTable, ObjectRow, Table};
+use ketcd_render::export::kind_of;
 use ketcd_store::{At, Revision};
 
 /// Exports every object at `revision`, unless the dataset has that state.

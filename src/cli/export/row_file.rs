@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
 use crate::cli::{Error, Result};
-use crate::render::contract::export::Row;
+use ketcd_render::contract::export::Row;
 #[cfg(feature = "parquet")]
-use crate::render::parquet::ParquetWriter;
+use ketcd_render::parquet::ParquetWriter;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

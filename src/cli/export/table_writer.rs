@@ -6,7 +6,7 @@ use super::covered::{Covered, Span};
 use super::dataset::Dataset;
 use super::row_file::RowFile;
 use crate::cli::Result;
-use crate::render::contract::export::{ExportedFile, ExportedTable, Row, Table};
+use ketcd_render::contract::export::{ExportedFile, ExportedTable, Row, Table};
 
 /// What Hive calls the partition of rows without a value. pandas cannot read a table that has it beside others (pyarrow: "Cannot yet unify dictionaries
 /// with nulls"), so it is taken only where nothing at all is dated.

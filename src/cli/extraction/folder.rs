@@ -10,7 +10,7 @@ use ketcd_restore::ObjectId;
 use serde_json::{Value, json};
 
 use crate::cli::{Error, Result};
-use crate::render::yaml;
+use ketcd_render::yaml;
 
 /// A folder that is written whole or not at all.
 pub(in crate::cli) struct Folder {

@@ -17,8 +17,8 @@ use crate::cli::rights::DEFINITIONS;
 use crate::cli::session::Session;
 use crate::cli::stored::StoredObject;
 use crate::cli::{Error, Result};
-use crate::render::command_line::CommandLine;
-use crate::render::extraction::LeftOut;
+use ketcd_render::command_line::CommandLine;
+use ketcd_render::extraction::LeftOut;
 
 /// What is asked for.
 pub(in crate::cli) enum Asked<'a> {

@@ -17,8 +17,8 @@ pub(super) use against::Target;
 pub(super) use folder::Folder;
 pub(super) use gather::{Asked, Gathered, gather};
 
-use crate::render::extraction::{LeftOut, Summary};
-use crate::serve::Versions;
+use ketcd_render::extraction::{LeftOut, Summary};
+use ketcd_serve::Versions;
 
 /// What is added to the objects asked for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
-use crate::render::contract::listing::Undecodable;
-use crate::render::{document, json, yaml};
+use ketcd_render::contract::listing::Undecodable;
+use ketcd_render::{document, json, yaml};
 
 /// One object a line, each flushed.
 pub(super) struct ObjectLines;

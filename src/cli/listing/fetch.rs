@@ -10,11 +10,11 @@ use super::Sink;
 use super::texts::{Picked, Text, texts};
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::render::table::row_fields;
 use ketcd_kube::{
     Address, Body as Decoded, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey,
     Resource,
 };
+use ketcd_render::table::row_fields;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// So many entries that are there are taken at once.

@@ -14,9 +14,9 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use crate::render::table::{Labels, View};
 use ketcd_history::{Change, ObjectVersion};
 use ketcd_kube::{Body as Decoded, ObjectPath, RegistryKey, Resource};
+use ketcd_render::table::{Labels, View};
 use ketcd_store::{At, KeyValue, Revision, Until, Want};
 
 /// What `-w` prints.

@@ -18,8 +18,8 @@ use super::output::{Format, Output};
 use super::overtaken::{self, Overtaken};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use crate::render::table::{Labels, View};
 use ketcd_kube::{Address, FieldSelector, Kinds, LabelSelector, RegistryKey, Resource, SelectorError};
+use ketcd_render::table::{Labels, View};
 use ketcd_store::KeyValue;
 
 use fetch::Fetch;

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::{Item, Need, Sink};
 use crate::cli::Result;
-use crate::render::visible::visible;
 use ketcd_kube::{ObjectPath, Resource};
+use ketcd_render::visible::visible;
 
 pub(super) struct Names;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::fetch::decoder_of;
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
-use crate::render::json_path::JsonPath;
-use crate::render::sort_key::SortKey;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
+use ketcd_render::json_path::JsonPath;
+use ketcd_render::sort_key::SortKey;
 use ketcd_store::KeyValue;
 
 pub(super) struct Sorted {

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::{Body, Item, Need, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::render::table::{Decoration, Labels, Table, View};
 use ketcd_kube::{Kind, Object, ObjectPath};
+use ketcd_render::table::{Decoration, Labels, Table, View};
 use serde_json::json;
 
 pub(super) struct Tables {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
-use crate::render::custom_columns::CustomColumns;
-use crate::render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
-use crate::render::table::{CellText, TabbedLines};
+use ketcd_render::custom_columns::CustomColumns;
+use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
+use ketcd_render::table::{CellText, TabbedLines};
 
 fn template_error(error: &JsonPathError) -> Error {
     Error::new(format!("-o jsonpath: {error}")).hint("write it as kubectl does, for example '{.items[*].metadata.name}'")

@@ -10,7 +10,7 @@ use crate::cli::Result;
 use crate::cli::output::note;
 use crate::cli::rights::unless_denied;
 use crate::cli::session::{BUILT_IN, DEFAULT_PREFIX, Session};
-use crate::render::triage::Absence;
+use ketcd_render::triage::Absence;
 
 /// So many keys are looked at.
 const KEYS: usize = 2_000;

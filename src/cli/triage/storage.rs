@@ -13,7 +13,7 @@ use super::changes::BEFORE;
 use crate::cli::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::render::triage::{Part, StorageFacts, Writes};
+use ketcd_render::triage::{Part, StorageFacts, Writes};
 
 /// Of a live etcd no more than the newest of so many revisions are read.
 const MOST: i64 = 5_000;

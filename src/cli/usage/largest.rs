@@ -11,7 +11,7 @@ use ketcd_store::{KeyRange, KeyValue, Want};
 
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::render::usage::Large;
+use ketcd_render::usage::Large;
 
 /// So many are kept.
 const MOST: usize = 50;

@@ -10,7 +10,7 @@ use ketcd_store::KeyValue;
 use super::owners::Owners;
 use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::render::usage::Left;
+use ketcd_render::usage::Left;
 
 /// What says why an object is left behind, and by whom.
 const FIELDS: &[&str] = &[

@@ -16,7 +16,7 @@ use ketcd_store::{At, KeyRange, Revision, Want};
 use super::output::note;
 use super::session::Session;
 use super::{Error, Result};
-use crate::render::usage::{Large, Left, Managers};
+use ketcd_render::usage::{Large, Left, Managers};
 
 /// All that was read.
 pub(super) struct Gathered {

@@ -13,7 +13,7 @@ use ketcd_store::KeyValue;
 use crate::cli::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::render::usage::Left;
+use ketcd_render::usage::Left;
 
 const FIELDS: &[&str] = &["kind", "metadata.deletionTimestamp", "metadata.namespace", "metadata.ownerReferences", "metadata.uid"];
 

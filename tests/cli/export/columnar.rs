@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ketcd::render::columns::{ColumnType, columns};
-use ketcd::render::contract::export::Table;
+use ketcd_render::columns::{ColumnType, columns};
+use ketcd_render::contract::export::Table;
 use serde_json::{Value, json};
 
 use super::duckdb::{Answer, ask};

@@ -11,8 +11,8 @@ use crate::cli::args::{GlobalArgs, is_url};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::{limits, revision_asked};
 use crate::cli::{Error, Outcome, Result, connection};
-use crate::render::json;
-use crate::render::members::{self, Comparison, DifferingKey, Holders, KeyVersion, MemberSpan};
+use ketcd_render::json;
+use ketcd_render::members::{self, Comparison, DifferingKey, Holders, KeyVersion, MemberSpan};
 use ketcd_store::etcd::{EtcdConfig, EtcdSource, ReadConsistency};
 use ketcd_store::{At, KeyRange, Revision, RevisionSpan, Source, Want};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::render::explanation::table::{self, Line};
-use crate::render::explanation::text::Summary;
+use ketcd_render::explanation::table::{self, Line};
+use ketcd_render::explanation::text::Summary;
 use ketcd_scheduler::cluster::PodInfo;
 use ketcd_scheduler::{Explanation, Replay};
 use ketcd_store::Revision;

@@ -11,7 +11,7 @@ use crate::cli::family::Family;
 use crate::cli::session::Session;
 use crate::cli::stored;
 use crate::cli::{Error, Result};
-use crate::render::command_line::CommandLine;
+use ketcd_render::command_line::CommandLine;
 
 /// The pods addressed.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 use crate::cli::Result;
 use crate::cli::rights::unless_denied;
 use crate::cli::session::Session;
-use crate::render::explanation::{Awaited, SinceRefusal};
+use ketcd_render::explanation::{Awaited, SinceRefusal};
 
 /// Where the scheduler writes the node for a volume to be made, and the controller who is to make it (k8s.io/component-helpers storage/volume).
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::render::command_line::CommandLine;
-use crate::render::explanation::{SinceRefusal, json, text};
 use ketcd_history::clock::Clock;
+use ketcd_render::command_line::CommandLine;
+use ketcd_render::explanation::{SinceRefusal, json, text};
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, Replay};
 use ketcd_store::Revision;
 

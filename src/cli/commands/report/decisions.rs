@@ -3,8 +3,8 @@
 use ketcd_scheduler::{Replay, Scheduler};
 use ketcd_store::{At, KeyRange, Revision};
 
-use crate::render::explanation::version_evidence;
-use crate::render::report::Report;
+use ketcd_render::explanation::version_evidence;
+use ketcd_render::report::Report;
 
 use crate::cli::Result;
 use crate::cli::changes::Keys;

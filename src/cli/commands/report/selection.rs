@@ -9,7 +9,7 @@ use ketcd_kube::FieldSet;
 use ketcd_scheduler::cluster::prefetch;
 use ketcd_store::{At, Event, EventKind, Revision, Until};
 
-use crate::render::report::{ROWS, Selection, Sighting, SightingReader, Survey};
+use ketcd_render::report::{ROWS, Selection, Sighting, SightingReader, Survey};
 
 use crate::cli::Result;
 use crate::cli::changes::{Keys, Read, events};

@@ -14,7 +14,7 @@ use super::{Served, Target};
 use crate::cli::listing;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
-use crate::render::command_line::CommandLine;
+use ketcd_render::command_line::CommandLine;
 
 /// Reads what manifests are about.
 pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {

@@ -21,9 +21,9 @@ use serde_json::Value;
 use crate::cli::Result;
 use crate::cli::args::is_url;
 use crate::cli::session::Session;
-use crate::render::comparison::Named;
-use crate::render::plan::Plan;
-use crate::serve::Versions;
+use ketcd_render::comparison::Named;
+use ketcd_render::plan::Plan;
+use ketcd_serve::Versions;
 
 /// A cluster as far as it was read.
 pub(in crate::cli) struct Target {

@@ -16,7 +16,7 @@ use crate::cli::listing::{self, decoder_of};
 use crate::cli::rights::DEFINITIONS;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use crate::serve::Versions;
+use ketcd_serve::Versions;
 
 /// Reads the newest state of a source.
 pub(super) async fn read(session: &Session, name: &str, manifests: &[Value]) -> Result<Target> {

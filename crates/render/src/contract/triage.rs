@@ -1,0 +1,265 @@
+//! The JSON of `triage`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::common::{ActorFrom, Subject, Time};
+use crate::triage::{TriagePage, command, words};
+use crate::trouble;
+use ketcd_history::trouble::triage;
+use ketcd_history::{AttributedChange, intervention, timeline};
+
+/// What is broken at one moment.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Triage<'a> {
+    /// Why there was nothing to look at; null where there was something. Then that `findings` is empty says nothing.
+    pub absence: Option<Absence>,
+    /// What somebody changed in the windows, oldest first: not status, and not what the control plane writes by itself.
+    pub changes: Vec<Change>,
+    /// What is wrong, the weightiest first; empty where nothing is, as far as `absence` and `notDecoded` let that be said.
+    pub findings: Vec<Finding<'a>>,
+    /// How much was looked at.
+    pub looked_at: LookedAt,
+    /// How many values of what was looked at could not be decoded: sealed ones without their key, and damaged ones.
+    pub not_decoded: usize,
+    /// The revision looked at.
+    pub revision: i64,
+    /// etcd itself.
+    pub storage: Storage<'a>,
+    /// The moment looked at; null where nothing in the data shows it.
+    pub time: Option<Time>,
+    /// The stretches of time whose changes were read, ascending.
+    pub windows: Vec<Window>,
+}
+
+/// Why there was nothing to look at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Absence {
+    /// What there is instead, in words.
+    pub message: String,
+    /// One word: `Empty`, `OtherPrefix`, `Foreign`, `OnlyEvents`, `OtherKinds` or `Namespace`. There may be more in time.
+    pub reason: &'static str,
+}
+
+/// How much was looked at.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LookedAt {
+    /// Nodes.
+    pub nodes: usize,
+    /// Pods that have not ended.
+    pub pods: usize,
+    /// Deployments, StatefulSets, DaemonSets and Jobs.
+    pub workloads: usize,
+}
+
+/// A trouble that some objects have in common, with what followed from it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding<'a> {
+    /// The command that shows more about the first object.
+    pub command: String,
+    /// What else is known, in words; empty where nothing is.
+    pub detail: String,
+    /// What followed from it, as far as the data show it.
+    pub effects: Vec<Finding<'a>>,
+    /// Kubernetes' own message; null where there is none.
+    pub message: Option<&'a str>,
+    /// The objects that have it, those that had it first before the others.
+    pub objects: Vec<Subject<'a>>,
+    /// The controller of all of them; null where they are not pods of one.
+    pub owner: Option<Subject<'a>>,
+    /// How many pods it affects: those that have it, run on the node, or are missing.
+    pub pods: usize,
+    /// Kubernetes' own word for the reason; null where there is none.
+    pub reason: Option<&'a str>,
+    /// Since when; null where the data do not show it.
+    pub since: Option<Time>,
+    /// What is wrong, such as `NodeSilent` or `CrashLooping`. There may be more words in time.
+    pub trouble: &'static str,
+    /// How much it weighs, with its effects. What a number means may change; the order is what counts.
+    pub weight: u64,
+    /// What is wrong, in words.
+    pub what: String,
+}
+
+/// What somebody changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Change {
+    /// Who; null where it is not known.
+    pub by: Option<String>,
+    /// How that is known; null where it is not.
+    pub by_from: Option<ActorFrom>,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// The namespace; empty where the kind has none.
+    pub namespace: String,
+    /// The revision.
+    pub revision: i64,
+    /// When; null where nothing dates the revision.
+    pub time: Option<Time>,
+    /// What was changed, in words.
+    pub what: String,
+}
+
+/// A stretch of time whose changes were read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// Its begin.
+    pub from: Time,
+    /// Whether the readable history begins within it.
+    pub is_cut: bool,
+    /// Its end.
+    pub to: Time,
+}
+
+/// etcd itself.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Storage<'a> {
+    /// Bytes of the database file; 0 where there is none.
+    pub bytes: u64,
+    /// Whether the members hold the same data; null of files, at earlier revisions, and where fewer than two endpoints answer. Where data differ,
+    /// `findings` has `DataDiffers`.
+    pub hashes: Option<Hashes<'a>>,
+    /// How many revisions are kept up to the one looked at.
+    pub kept_revisions: i64,
+    /// The least quota of the members; null where none tells.
+    pub quota: Option<i64>,
+    /// What was written in the 15 minutes before, or since the readable history begins, or by the newest 5,000 revisions of a live etcd; null where
+    /// nothing was, or the data do not show times.
+    pub writes: Option<Writes<'a>>,
+}
+
+/// Hashes of what the members hold.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hashes<'a> {
+    /// The endpoints that were compared.
+    pub compared: Vec<&'a str>,
+    /// Why others, or all, were not.
+    pub not_compared: &'a [String],
+    /// The revision whose data were hashed.
+    pub revision: i64,
+}
+
+/// What was written in a stretch of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Writes<'a> {
+    /// By the field manager that managedFields show, the most changes first; not of writes without any.
+    pub by_manager: Vec<WritesBy<'a>>,
+    /// By resource, the most changes first; empty where only the number of revisions is known: of a learner, and to users who may not read every key.
+    pub by_resource: Vec<WritesOf<'a>>,
+    /// Bytes of the values written; 0 where only the number of revisions is known.
+    pub bytes: u64,
+    /// By how many bytes the values that are there grew; null of a live etcd.
+    pub bytes_grown: Option<i64>,
+    /// Changes of keys, or revisions where only their number is known.
+    pub changes: u64,
+    /// By how many the keys that are there grew; null where only the number of revisions is known.
+    pub keys_grown: Option<i64>,
+    /// How long that was.
+    pub seconds: f64,
+}
+
+/// What was written of one resource.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WritesOf<'a> {
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// Changes of keys.
+    pub changes: u64,
+    /// The resource, such as `leases`.
+    pub resource: &'a str,
+}
+
+/// What one field manager wrote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WritesBy<'a> {
+    /// Bytes of the values written.
+    pub bytes: u64,
+    /// Changes of keys.
+    pub changes: u64,
+    /// The field manager, such as `kubelet`.
+    pub manager: &'a str,
+}
+
+impl<'a> From<&TriagePage<'a>> for Triage<'a> {
+    fn from(page: &TriagePage<'a>) -> Self {
+        let storage = page.storage;
+        let writes = storage.writes.as_ref().map(|writes| Writes {
+            by_resource: writes
+                .by_resource
+                .iter()
+                .map(|(resource, part)| WritesOf { bytes: part.bytes, changes: part.changes, resource })
+                .collect(),
+            by_manager: writes
+                .by_manager
+                .iter()
+                .map(|(manager, part)| WritesBy { bytes: part.bytes, changes: part.changes, manager })
+                .collect(),
+            bytes: writes.bytes,
+            bytes_grown: writes.grown.and_then(|(_, bytes)| bytes),
+            changes: writes.changes,
+            keys_grown: writes.grown.map(|(keys, _)| keys),
+            seconds: writes.seconds,
+        });
+        Self {
+            absence: page.absence.as_ref().map(|absence| Absence { message: absence.words(), reason: absence.as_str() }),
+            changes: page.changes.iter().filter_map(change).collect(),
+            findings: page.findings.iter().map(|of| finding(page, of)).collect(),
+            looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
+            not_decoded: page.not_decoded,
+            revision: page.revision.0,
+            storage: Storage {
+                bytes: storage.status.file_bytes,
+                hashes: storage.hashes.as_ref().map(|hashes| Hashes {
+                    compared: hashes.members.iter().map(|member| &*member.endpoint).collect(),
+                    not_compared: &hashes.left_out,
+                    revision: hashes.revision.0,
+                }),
+                kept_revisions: storage.kept,
+                quota: storage.status.members.iter().filter_map(|member| member.db_size_quota).min(),
+                writes,
+            },
+            time: page.now.map(Time),
+            windows: page.windows.iter().map(|&(from, to, is_cut)| Window { from: Time(from), is_cut, to: Time(to) }).collect(),
+        }
+    }
+}
+
+fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding) -> Finding<'a> {
+    Finding {
+        command: command(page, finding).map_or(String::new(), |command| command.to_string()),
+        detail: trouble::detail(&finding.trouble),
+        effects: finding.effects.iter().map(|effect| self::finding(page, effect)).collect(),
+        message: finding.trouble.message.as_deref(),
+        objects: finding.subjects.iter().map(Subject::from).collect(),
+        owner: finding.owner.as_ref().map(Subject::from),
+        pods: finding.pods,
+        reason: finding.trouble.reason.as_deref(),
+        since: finding.since().map(Time),
+        trouble: finding.trouble.kind.as_str(),
+        weight: finding.weight(),
+        what: trouble::what(&finding.trouble),
+    }
+}
+
+fn change(attributed: &AttributedChange) -> Option<Change> {
+    let subject = timeline::Subject::of(attributed.change.object()?);
+    Some(Change {
+        by: attributed.actor.as_ref().map(ToString::to_string),
+        by_from: ActorFrom::of(attributed.actor.as_ref()),
+        kind: subject.kind,
+        name: subject.name,
+        namespace: subject.namespace,
+        revision: attributed.change.revision.0,
+        time: Time::of(attributed.dated),
+        what: words(&intervention(attributed)?),
+    })
+}

@@ -1,0 +1,114 @@
+//! Fields under headings: labels in one column, values beside them, broken into lines where a terminal ends.
+
+use std::io::{self, Write};
+
+use crate::style::{STRONG, paint};
+use crate::value::{broken, columns, padded};
+use crate::visible::visible;
+
+/// Blanks before what stands under a heading, for each level.
+const INDENT: usize = 2;
+/// Narrower than this, values are not broken into lines.
+const NARROWEST: usize = 20;
+
+/// Lines on their way to being aligned.
+pub(super) struct Page {
+    width: Option<usize>,
+    lines: Vec<Line>,
+    /// What stands below the lines.
+    text: Vec<String>,
+}
+
+struct Line {
+    level: usize,
+    label: String,
+    /// One line each; `None` for a heading.
+    values: Option<Vec<String>>,
+}
+
+impl Page {
+    /// An empty page of so many columns.
+    pub(super) fn new(width: Option<usize>) -> Self {
+        Self { width, lines: Vec::new(), text: Vec::new() }
+    }
+
+    /// Adds a heading; what follows on deeper levels stands under it.
+    pub(super) fn heading(&mut self, level: usize, text: impl Into<String>) {
+        self.lines.push(Line { level, label: text.into(), values: None });
+    }
+
+    /// Adds a field, unless its value is empty.
+    pub(super) fn field(&mut self, level: usize, label: &str, value: impl Into<String>) {
+        self.list(level, label, vec![value.into()]);
+    }
+
+    /// Adds a field with several values, a line each; empty ones are left out.
+    pub(super) fn list(&mut self, level: usize, label: &str, mut values: Vec<String>) {
+        values.retain(|value| !value.is_empty());
+        if !values.is_empty() {
+            self.lines.push(Line { level, label: format!("{label}:"), values: Some(values) });
+        }
+    }
+
+    /// Adds text as it is, after an empty line. Renderers wrote it: it holds nothing that drives a terminal.
+    pub(super) fn text(&mut self, text: String) {
+        self.text.push(text);
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        for (place, line) in self.lines.iter().enumerate() {
+            let Some(values) = &line.values else {
+                let before = if line.level == 0 { "\n" } else { "" };
+                let margin = " ".repeat(line.level * INDENT);
+                writeln!(out, "{before}{margin}{}", paint(STRONG, &line.label))?;
+                continue;
+            };
+            let labels = self.beside(place).map(|line| columns(&line.label)).max().unwrap_or(0);
+            let margin = line.level * INDENT;
+            let indent = margin + labels + 2;
+            let room = self.width.and_then(|width| width.checked_sub(indent)).filter(|&room| room >= NARROWEST);
+            let parts = values.iter().flat_map(|value| {
+                let value = visible(value);
+                room.map_or_else(|| vec![value.clone().into_owned()], |room| broken(&value, room))
+            });
+            for (place, part) in parts.enumerate() {
+                let lead = if place == 0 { format!("{}{}  ", " ".repeat(margin), padded(&line.label, labels)) } else { " ".repeat(indent) };
+                writeln!(out, "{}", format!("{lead}{part}").trim_end())?;
+            }
+        }
+        self.text.iter().try_for_each(|text| write!(out, "\n{text}"))
+    }
+
+    /// The fields of the same block: those of the same level with no heading between.
+    fn beside(&self, place: usize) -> impl Iterator<Item = &Line> {
+        let level = self.lines[place].level;
+        let belongs = move |line: &&Line| line.values.is_some() && line.level == level;
+        let before = self.lines[..place].iter().rev().take_while(belongs);
+        before.chain(self.lines[place..].iter().take_while(belongs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::plain;
+
+    #[test]
+    fn values_stand_in_a_column_and_are_broken_where_the_terminal_ends() {
+        let mut page = Page::new(Some(34));
+        page.field(0, "A", "x");
+        page.list(0, "Long label", vec!["one".to_owned(), "two three four five six seven".to_owned()]);
+        page.field(0, "Empty", "");
+        page.heading(0, "Below\u{1b}");
+        page.field(1, "B", "y\nz");
+        let mut out = Vec::new();
+        page.write(&mut out).unwrap();
+        let wanted =
+            "A:           x\nLong label:  one\n             two three four five\n             six seven\n\nBelow\\x1b\n  B:  y\\nz\n";
+        assert_eq!(plain(&String::from_utf8(out).unwrap()), wanted);
+    }
+}

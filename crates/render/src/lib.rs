@@ -1,0 +1,46 @@
+#![doc = include_str!("../README.md")]
+//!
+//! Renderers write to any `std::io::Write` and always mark styles ([`style`]); who prints makes them a terminal's sequences or drops them.
+//! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
+
+pub mod blame;
+pub mod change;
+pub mod change_text;
+pub mod columns;
+pub mod command_line;
+pub mod comparison;
+pub mod contract;
+pub mod custom_columns;
+pub mod describe;
+pub mod document;
+pub mod duration;
+pub mod encryption;
+pub mod event;
+pub mod explanation;
+pub mod export;
+pub mod extraction;
+pub mod fit;
+pub mod json;
+pub mod json_path;
+pub mod members;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod plan;
+pub mod plugins;
+pub mod program;
+pub mod report;
+mod row;
+pub mod sort_key;
+pub mod status;
+pub mod style;
+pub mod table;
+pub mod timeline;
+pub mod tree;
+pub mod triage;
+pub mod trouble;
+pub mod usage;
+pub mod value;
+pub mod visible;
+pub mod watch;
+pub mod with_config;
+pub mod yaml;

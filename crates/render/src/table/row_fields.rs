@@ -1,0 +1,80 @@
+//! Which members of an object its row shows, for the kinds of which a cluster has many or whose objects are large: of those no more is decoded.
+
+use std::sync::LazyLock;
+
+use ketcd_kube::{FieldSet, Kind};
+
+use super::PodRow;
+
+/// What tables show beside the cells, or select by.
+const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
+
+const NODE: [&str; 9] = [
+    "metadata.name",
+    "metadata.creationTimestamp",
+    "metadata.deletionTimestamp",
+    "metadata.labels",
+    "spec.unschedulable",
+    "status.conditions.type",
+    "status.conditions.status",
+    "status.addresses",
+    "status.nodeInfo",
+];
+
+static POD_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::read_by::<PodRow<'static>>(), true));
+static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::of(NODE), false));
+
+/// The members of an object that its row needs.
+pub struct RowFields {
+    /// Needed for the columns of its kind.
+    pub cells: FieldSet,
+    /// The same, with namespace and labels.
+    pub all: FieldSet,
+    /// Whether they are those of [`PodRow`].
+    pub are_of_pods: bool,
+}
+
+impl RowFields {
+    fn of(cells: FieldSet, are_of_pods: bool) -> Self {
+        Self { are_of_pods, all: AROUND.iter().fold(cells.clone(), |all, path| all.with(path)), cells }
+    }
+}
+
+/// The members that the row of an object of `kind` shows; `None` where it may show any.
+pub fn row_fields(kind: &Kind) -> Option<&'static RowFields> {
+    if kind.is_custom() { None } else { of_kind(&kind.group, &kind.kind) }
+}
+
+fn of_kind(group: &str, kind: &str) -> Option<&'static RowFields> {
+    match (group, kind) {
+        ("", "Pod") => Some(&POD_ROW),
+        ("", "Node") => Some(&NODE_ROW),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ketcd_kube::Release;
+    use serde_json::Value;
+
+    use super::super::{View, printer};
+    use super::*;
+
+    #[test]
+    fn rows_show_no_more() {
+        let view = View { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true, release: Release::NEWEST };
+        let objects = include_str!("../../../../testdata/tables/objects.ndjson");
+        let mut seen = 0;
+        for object in objects.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let kind = object["kind"].as_str().unwrap();
+            let Some(fields) = of_kind("", kind).filter(|_| object["apiVersion"] == "v1") else { continue };
+            let mut part = object.clone();
+            fields.cells.keep(&mut part);
+            let cells = printer("", kind, view.release).cells;
+            assert_eq!(cells(&part, view), cells(&object, view), "{object}");
+            seen += 1;
+        }
+        assert!(seen > 20, "only {seen} objects");
+    }
+}

@@ -1,0 +1,215 @@
+//! The axis: one line a step, at most a few where its words need them.
+
+use std::io::{self, Write};
+
+use super::{EntryKind, TimelineEntry, WIDTH};
+use crate::change_text::clock_time;
+use crate::style::{self, paint};
+use crate::value::columns;
+use crate::visible::visible;
+use crate::{duration, value};
+use ketcd_history::ActorFrom;
+use ketcd_history::clock::Dated;
+use ketcd_history::timeline::StepKind;
+use ketcd_store::Revision;
+
+/// Columns of a phase's name, at most; longer ones take more.
+const PHASE: usize = 18;
+/// The same beside objects' names.
+const PHASE_OF_MANY: usize = 12;
+/// Columns left to a detail, at least.
+const DETAIL: usize = 10;
+/// Columns of an object's name where there are several, at most.
+const OBJECT: usize = 34;
+/// Columns that the rest of a line takes: its head, a phase, and some of who did it.
+const BESIDE: usize = 52;
+/// Columns before the object's name: time, revision, sign.
+const HEAD: usize = 24;
+/// Columns before words that go on below their line.
+const INDENT: usize = 26;
+/// Lines that a detail may take below its own where it does not fit.
+const BELOW: usize = 3;
+
+/// Writes lines along one axis; `many` names each line's object, chapters begin at rollouts.
+///
+/// # Errors
+/// The stream's.
+pub fn write_axis(entries: &[TimelineEntry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
+    let entries = &entries[..];
+    let width = width.unwrap_or(WIDTH).max(80);
+    let namespace = shared_namespace(entries);
+    let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
+    let object =
+        longest(&mut entries.iter().map(|entry| columns(&without(&entry.object, namespace.as_deref()))), OBJECT.min(width - BESIDE));
+    let phase = longest(
+        &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
+        if many { PHASE_OF_MANY } else { PHASE },
+    );
+    let mut axis = Axis { many, width, namespace, object, phase, day: None, previous: None, at: None, inferred: false };
+    for entry in entries {
+        axis.write(entry, out)?;
+    }
+    if axis.inferred {
+        writeln!(out, "{}", paint(style::FAINT, "* inferred from what changed; the write left no trace in managedFields"))?;
+    }
+    Ok(())
+}
+
+/// The namespace that all namespaced lines share: it need not be repeated.
+fn shared_namespace(entries: &[TimelineEntry]) -> Option<String> {
+    let namespace = |entry: &TimelineEntry| {
+        let parts: Vec<&str> = entry.object.split('/').collect();
+        if let [_, namespace, _] = parts[..] { Some(namespace.to_owned()) } else { None }
+    };
+    let mut namespaces: Vec<String> = entries.iter().filter_map(namespace).collect();
+    namespaces.dedup();
+    if let [_] = namespaces[..] { namespaces.pop() } else { None }
+}
+
+fn without(object: &str, namespace: Option<&str>) -> String {
+    namespace.map_or_else(|| object.to_owned(), |namespace| object.replacen(&format!("/{namespace}/"), "/", 1))
+}
+
+struct Axis {
+    many: bool,
+    width: usize,
+    namespace: Option<String>,
+    object: usize,
+    phase: usize,
+    day: Option<String>,
+    previous: Option<Dated>,
+    /// The revision of the line before.
+    at: Option<Revision>,
+    inferred: bool,
+}
+
+impl Axis {
+    fn write(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
+        self.begin(entry, out)?;
+        let tail = self.tail(entry);
+        let revision = if entry.one_moment { String::new() } else { format!("r{}", entry.revision) };
+        let head = format!("{}  {revision:>6}  ", clock_time(entry.dated));
+        let (sign, style) = match entry.kind {
+            EntryKind::Phase => ('●', phase_style(entry.step)),
+            EntryKind::Longest => ('◆', style::STRONG),
+            EntryKind::Note => ('·', style::FAINT),
+            EntryKind::Gap => ('⋮', style::WARNING),
+        };
+        let object = without(&entry.object, self.namespace.as_deref());
+        let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
+        let bare = entry.detail.is_empty() && tail.is_empty();
+        let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - columns(&object));
+        let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
+        let taken = HEAD + columns(&object) + columns(&phase) + 1;
+        let tail = match self.width.saturating_sub(taken + 2) {
+            0 => String::new(),
+            width_left => value::cut(&tail, width_left),
+        };
+        let width_left = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
+        let fits = columns(&entry.detail) <= width_left;
+        let below = !fits && entry.kind != EntryKind::Note;
+        let detail = if below { String::new() } else { value::cut(&entry.detail, width_left) };
+        let line = format!("{}{} {object}{} {detail}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
+        if tail.is_empty() {
+            writeln!(out, "{}", line.trim_end())?;
+        } else {
+            let gap = (width_left + 2).saturating_sub(columns(&detail));
+            writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
+        }
+        if below {
+            for line in wrapped(&entry.detail, self.width - INDENT, BELOW) {
+                writeln!(out, "{}{line}", " ".repeat(INDENT))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what stands above a line: a new day, an empty line before a chapter.
+    fn begin(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
+        let day = entry.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string());
+        if day.is_some() && day != self.day {
+            writeln!(out, "{}", paint(style::FAINT, format!("{} UTC", day.as_deref().unwrap_or_default())))?;
+            self.day = day;
+        }
+        let chapter = matches!(entry.step, Some(StepKind::Rollout | StepKind::Undo));
+        // The first rollout is the creation's.
+        if chapter && self.at.is_some_and(|at| at != entry.revision) {
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    fn tail(&mut self, entry: &TimelineEntry) -> String {
+        let by = entry.by.as_ref().map(|by| {
+            let inferred = by.from == ActorFrom::Inferred;
+            self.inferred |= inferred;
+            format!("{}{}", visible(&by.to_string()), if inferred { "*" } else { "" })
+        });
+        let mut elapsed = None;
+        if !self.many && entry.kind != EntryKind::Note {
+            // Steps of one write took no time.
+            let since = self.previous.zip(entry.dated).filter(|_| entry.one_moment || self.at != Some(entry.revision));
+            elapsed = since.map(|(previous, now)| format!("+{}", duration::between(previous, now)));
+            self.previous = entry.dated.or(self.previous);
+        }
+        if entry.kind != EntryKind::Note || self.at.is_none() {
+            self.at = Some(entry.revision);
+        }
+        let longest = (entry.kind == EntryKind::Longest && !self.many).then(|| "longest".to_owned());
+        by.into_iter().chain(elapsed).chain(longest).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `text`, safe for a terminal, broken at spaces into at most `most` lines of `width`, the last of them cut.
+pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
+    let text = visible(text);
+    let mut lines: Vec<String> = Vec::new();
+    let mut lines_left = most;
+    for word in text.split(' ') {
+        let full = lines.last().is_none_or(|line| columns(line) + 1 + columns(word) > width);
+        match lines.last_mut() {
+            Some(line) if !full || lines_left == 0 => *line += &format!(" {word}"),
+            _ => {
+                lines.push(word.to_owned());
+                lines_left -= 1;
+            }
+        }
+    }
+    lines.into_iter().map(|line| value::cut(&line, width)).collect()
+}
+
+fn phase_style(step: Option<StepKind>) -> style::Style {
+    use StepKind as S;
+    let Some(step) = step else { return style::CHANGED };
+    match step {
+        S::Created
+        | S::Ready
+        | S::Scheduled
+        | S::Succeeded
+        | S::Returned
+        | S::Bound
+        | S::RolledOut
+        | S::Registered
+        | S::EndpointsReady
+        | S::Attached
+        | S::Allocated
+        | S::JobSucceeded => style::ADDED,
+        S::Deleted
+        | S::Failed
+        | S::Refused
+        | S::HeartbeatLost
+        | S::NotReady
+        | S::Stuck
+        | S::Evicted
+        | S::Lost
+        | S::ResizeInfeasible
+        | S::NoEndpoints
+        | S::NoMetrics
+        | S::CannotScale
+        | S::AttachFailed
+        | S::Failing
+        | S::InitFailed => style::REMOVED,
+        _ => style::CHANGED,
+    }
+}

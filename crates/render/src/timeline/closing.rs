@@ -1,0 +1,181 @@
+//! What stands above and below the axis: rollouts as chapters, what still waits, deletions, outages and cordons.
+
+use std::io::{self, Write};
+
+use super::axis::wrapped;
+use super::detail::{detail, template_change};
+use super::{WIDTH, name};
+use crate::change_text::clock_time;
+use crate::command_line::CommandLine;
+use crate::duration;
+use crate::style::{self, paint};
+use crate::value::{columns, padded};
+use crate::visible::visible;
+use ketcd_history::ActorFrom;
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Timeline};
+
+/// Lines that a paragraph may take.
+const LINES: usize = 12;
+
+/// A workload's rollouts, a paragraph each: who set what when, and how it ended.
+///
+/// # Errors
+/// The stream's.
+pub fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<()> {
+    for (place, rollout) in rollouts.iter().enumerate() {
+        let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
+        let what = if rollout.undo.is_some() { "undo, " } else { "" };
+        let by = rollout.by.as_ref().map(|by| format!(" by {by}{}", if by.from == ActorFrom::Inferred { "*" } else { "" }));
+        let cause = rollout.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let head = format!("rollout {number}  {}  r{}{}", clock_time(rollout.dated).trim(), rollout.begun, by.unwrap_or_default());
+        writeln!(out, "{}: {}", paint(style::STRONG, head), paint(style_of(rollout), ending(rollout)))?;
+        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), out)?;
+    }
+    Ok(())
+}
+
+fn style_of(rollout: &Rollout) -> style::Style {
+    match rollout.end {
+        Some((RolloutEnd::RolledOut, ..)) => style::ADDED,
+        Some(_) => style::CHANGED,
+        None => style::WARNING,
+    }
+}
+
+fn ending(rollout: &Rollout) -> String {
+    let stuck = rollout.stuck.as_ref().map(|stuck| format!(", stuck: {stuck}")).unwrap_or_default();
+    let Some((end, revision, dated)) = rollout.end else { return format!("not finished{stuck}") };
+    let after = rollout.dated.zip(dated).map(|(from, to)| format!(" after {}", duration::between(from, to))).unwrap_or_default();
+    match end {
+        RolloutEnd::RolledOut => format!("rolled out{after} (r{revision}){stuck}"),
+        RolloutEnd::Superseded => format!("overtaken by the next{after} (r{revision}){stuck}"),
+        RolloutEnd::Deleted => format!("deleted{after} (r{revision}){stuck}"),
+    }
+}
+
+/// Words below a head, indented.
+fn paragraph(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    wrapped(text, WIDTH - 4, LINES).iter().filter(|line| !line.is_empty()).try_for_each(|line| writeln!(out, "    {line}"))
+}
+
+/// What keeps a workload from being finished, in the words of who refused it.
+///
+/// # Errors
+/// The stream's.
+pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io::Result<()> {
+    for (timeline, phase) in waiting {
+        let since = clock_time(phase.dated);
+        writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
+        paragraph(&detail(phase.phase, &phase.detail), out)?;
+    }
+    Ok(())
+}
+
+/// How the object came to be deleted, in a few lines.
+///
+/// # Errors
+/// The stream's.
+pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
+    let took = match (deletion.asked_at, deletion.gone_at) {
+        (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
+        _ if deletion.vanished => ", gone; when cannot be read any more".to_owned(),
+        (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
+        _ => String::new(),
+    };
+    writeln!(out, "{}{took}", paint(style::STRONG, format!("deletion: {} in r{}", deletion.chain, deletion.asked)))?;
+    paragraph(&deletion.evidence, out)?;
+    for finalizer in &deletion.finalizers {
+        let how = match (finalizer.removed, finalizer.dated, deletion.asked_at) {
+            (Some(revision), Some(removed), Some(asked)) => {
+                format!("held it for {} (removed in r{revision})", duration::between(asked, removed))
+            }
+            (Some(revision), ..) => format!("held it until r{revision}"),
+            (None, ..) if deletion.vanished => "held it".to_owned(),
+            (None, ..) => "still holds it".to_owned(),
+        };
+        writeln!(out, "    finalizer {} {how}", visible(&finalizer.name))?;
+    }
+    if deletion.gone.is_some() || deletion.vanished {
+        let command = CommandLine::ketcd("get").word(object).and("--rev").word(&deletion.last_manifest.to_string()).and("-o yaml");
+        let manifest = format!("last manifest: {command}");
+        writeln!(out, "{}", paint(style::FAINT, manifest))?;
+    }
+    Ok(())
+}
+
+/// A node's outages: how long, what was evicted when, replaced by what and where, and what stayed.
+///
+/// # Errors
+/// The stream's.
+pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> {
+    for outage in outages {
+        let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
+        let length = span
+            .map_or_else(|| "until the end of the history".to_owned(), |(from, until)| format!("for {}", duration::between(from, until)));
+        let since = clock_time(outage.from.dated);
+        writeln!(out, "{}", paint(style::STRONG, format!("outage: no heartbeat since {}, {length}", since.trim())))?;
+        let mut steps = Vec::new();
+        match outage.from.dated.zip(outage.lost.dated) {
+            Some((from, lost)) if lost.time > from.time => steps.push(format!("noticed after {}", duration::between(from, lost))),
+            _ if outage.lost.phase == StepKind::LastHeartbeat => steps.push("not noticed by the control plane".to_owned()),
+            _ => {}
+        }
+        match outage.tainted.as_ref().and_then(|tainted| tainted.dated).zip(outage.first_evicted) {
+            Some((tainted, evicted)) => steps.push(format!(
+                "{} evicted, the first {} after the NoExecute taint",
+                outage.evicted.len(),
+                duration::between(tainted, evicted)
+            )),
+            None if outage.evicted.is_empty() => steps.push("no pod was evicted".to_owned()),
+            None => steps.push(format!("{} evicted", outage.evicted.len())),
+        }
+        paragraph(&steps.join(", "), out)?;
+        fates(&outage.evicted, out)?;
+        for (pod, ready) in &outage.stayed {
+            let again = ready.as_ref().map_or_else(
+                || "not ready again within the history".to_owned(),
+                |ready| format!("ready again {}", clock_time(ready.dated).trim()),
+            );
+            writeln!(out, "    {}  stayed bound, {again}", visible(pod))?;
+        }
+    }
+    Ok(())
+}
+
+/// A node's cordons: how long, and which pods left meanwhile.
+///
+/// # Errors
+/// The stream's.
+pub fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> {
+    for cordon in cordons {
+        let span = cordon.from.dated.zip(cordon.until.as_ref().and_then(|until| until.dated));
+        let length = span.map_or_else(
+            || "still, as far as the history goes".to_owned(),
+            |(from, until)| format!("for {}", duration::between(from, until)),
+        );
+        let by = cordon.from.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let left = match cordon.left.len() {
+            0 => "no pod left".to_owned(),
+            count => format!("{count} pods left"),
+        };
+        let since = clock_time(cordon.from.dated);
+        writeln!(out, "{}: {left}", paint(style::STRONG, format!("cordon: since {}{by}, {length}", since.trim())))?;
+        fates(&cordon.left, out)?;
+    }
+    Ok(())
+}
+
+fn fates(pods: &[(String, Fate)], out: &mut dyn Write) -> io::Result<()> {
+    let width = pods.iter().map(|(pod, _)| columns(&visible(pod))).max().unwrap_or(0);
+    for (pod, fate) in pods {
+        let instead = match fate {
+            Fate::Replaced(Replacement { pod, node: Some(node) }) => format!("replaced by {pod} on {node}"),
+            Fate::Replaced(Replacement { pod, node: None }) => format!("replaced by {pod}, which waits for a node"),
+            Fate::Ended => "had ended before".to_owned(),
+            Fate::NotReplaced => "not replaced by its controller".to_owned(),
+            Fate::Alone => "did not come back: it has no controller".to_owned(),
+        };
+        writeln!(out, "    {}  {}", padded(&visible(pod), width), visible(&instead))?;
+    }
+    Ok(())
+}

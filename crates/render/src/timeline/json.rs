@@ -1,0 +1,187 @@
+//! Timelines as JSON.
+
+use crate::change;
+use crate::contract::common::{ActorFrom, Time};
+use crate::contract::timeline as contract;
+use crate::duration::seconds_between;
+use ketcd_history::clock::Dated;
+use ketcd_history::diff::ManagedFields;
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
+use ketcd_store::Revision;
+
+use super::detail::{detail, template_change};
+
+/// A timeline with what the timelines of other objects add to it.
+pub struct Gathered<'a> {
+    /// The timeline.
+    pub timeline: Timeline,
+    /// How its object came to be deleted.
+    pub deletion: Option<Deletion>,
+    /// The timelines of objects that belong to its object.
+    pub related: Vec<&'a Timeline>,
+    /// Of a node: when it was lost.
+    pub outages: Option<Vec<Outage>>,
+    /// Of a node: when it was closed to new pods.
+    pub cordons: Option<Vec<Cordon>>,
+    /// Of a workload: pods that keep it waiting, each with what it waits in.
+    pub waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
+}
+
+/// One timeline as a document.
+pub fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
+    let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
+    contract::Timeline {
+        changes: timeline.changes.iter().map(|change| change::document(change, managed_fields).into()).collect(),
+        complete: timeline.complete,
+        cordons: cordons.as_ref().map(|cordons| cordons.iter().map(cordon).collect()),
+        deletion: deletion.as_ref().map(deleted),
+        events: timeline.notes.iter().map(event).collect(),
+        gaps: timeline.gaps.iter().map(gap).collect(),
+        object: (&timeline.subject).into(),
+        oldest_readable_revision: oldest.0,
+        one_moment: timeline.one_moment,
+        outages: outages.as_ref().map(|outages| outages.iter().map(outage).collect()),
+        phases: phases(&timeline.phases),
+        related: related.iter().map(|timeline| of_related(timeline)).collect(),
+        rollouts: timeline.rollouts.iter().map(rollout).collect(),
+        vanished: timeline.vanished,
+        waiting: waiting.as_ref().map(|waiting| waiting.iter().map(waits).collect()),
+    }
+}
+
+/// Phases in order, each with the seconds since the one before.
+fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
+    let mut previous = None;
+    let phases_with_times = phases.iter().map(|phase| {
+        let since = seconds(previous, phase.dated);
+        previous = phase.dated.or(previous);
+        contract::Phase {
+            by: phase.by.as_ref().map(ToString::to_string),
+            by_from: ActorFrom::of(phase.by.as_ref()),
+            detail: detail(phase.phase, &phase.detail),
+            longest: phase.longest,
+            phase: phase.phase.as_str(),
+            revision: phase.revision.0,
+            since_previous_seconds: since,
+            time: Time::of(phase.dated),
+            time_error_seconds: phase.dated.map(|dated| dated.error),
+        }
+    });
+    phases_with_times.collect()
+}
+
+/// Seconds from one write to another, where both are dated.
+fn seconds(from: Option<Dated>, to: Option<Dated>) -> Option<f64> {
+    from.zip(to).map(|(from, to)| seconds_between(from, to))
+}
+
+fn of_related(timeline: &Timeline) -> contract::Related<'_> {
+    contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases: phases(&timeline.phases) }
+}
+
+fn gap(gap: &Gap) -> contract::Gap<'_> {
+    contract::Gap { after_revision: gap.after.map(|after| after.0), then: &gap.state, until_revision: gap.until.0 }
+}
+
+fn event(note: &Note) -> contract::Event<'_> {
+    contract::Event {
+        count: note.count,
+        first_time: note.first.map(Time),
+        message: &note.message,
+        object: note.object(),
+        reason: &note.reason,
+        revision: note.revision.0,
+        source: &note.source,
+        time: note.time.map(Time),
+        kind: &note.kind,
+    }
+}
+
+fn deleted(deletion: &Deletion) -> contract::Deletion<'_> {
+    let finalizers = deletion.finalizers.iter().map(|finalizer| contract::Finalizer {
+        held_seconds: seconds(deletion.asked_at, finalizer.dated),
+        name: &finalizer.name,
+        removed_revision: finalizer.removed.map(|removed| removed.0),
+    });
+    contract::Deletion {
+        asked_revision: deletion.asked.0,
+        asked_time: Time::of(deletion.asked_at),
+        chain: deletion.chain,
+        evidence: &deletion.evidence,
+        finalizers: finalizers.collect(),
+        gone_revision: deletion.gone.map(|gone| gone.0),
+        gone_time: Time::of(deletion.gone_at),
+        last_manifest_revision: deletion.last_manifest.0,
+        vanished: deletion.vanished,
+    }
+}
+
+fn rollout(rollout: &Rollout) -> contract::Rollout<'_> {
+    let end = rollout.end;
+    contract::Rollout {
+        by: rollout.by.as_ref().map(ToString::to_string),
+        by_from: ActorFrom::of(rollout.by.as_ref()),
+        change: template_change(&rollout.change, rollout.undo.as_ref()),
+        change_cause: rollout.cause.as_deref(),
+        end_revision: end.map(|(_, revision, _)| revision.0),
+        number: rollout.number.as_deref(),
+        outcome: end.map(|(end, ..)| end.into()),
+        revision: rollout.begun.0,
+        seconds: end.and_then(|(.., dated)| seconds(rollout.dated, dated)),
+        stuck: rollout.stuck.as_ref().map(ToString::to_string),
+        time: Time::of(rollout.dated),
+        time_error_seconds: rollout.dated.map(|dated| dated.error),
+        undo: rollout.undo.is_some(),
+    }
+}
+
+fn waits<'a>((timeline, phase): &(&'a Timeline, &'a Phase)) -> contract::Waiting<'a> {
+    contract::Waiting {
+        detail: detail(phase.phase, &phase.detail),
+        object: (&timeline.subject).into(),
+        phase: phase.phase.as_str(),
+        since_revision: phase.revision.0,
+        since_time: Time::of(phase.dated),
+    }
+}
+
+fn outage(outage: &Outage) -> contract::Outage<'_> {
+    let tainted = outage.tainted.as_ref().and_then(|tainted| tainted.dated);
+    let stayed =
+        outage.stayed.iter().map(|(pod, ready)| contract::Stayed { pod, ready_revision: ready.as_ref().map(|ready| ready.revision.0) });
+    contract::Outage {
+        evicted: outage.evicted.iter().map(fate).collect(),
+        evicted_after_taint_seconds: seconds(tainted, outage.first_evicted),
+        from_revision: outage.from.revision.0,
+        from_time: Time::of(outage.from.dated),
+        lost_after_seconds: seconds(outage.from.dated, outage.lost.dated),
+        lost_revision: outage.lost.revision.0,
+        seconds: seconds(outage.from.dated, outage.until.as_ref().and_then(|until| until.dated)),
+        stayed: stayed.collect(),
+        tainted_revision: outage.tainted.as_ref().map(|tainted| tainted.revision.0),
+        until_revision: outage.until.as_ref().map(|until| until.revision.0),
+    }
+}
+
+fn cordon(cordon: &Cordon) -> contract::Cordon<'_> {
+    let until = cordon.until.as_ref();
+    contract::Cordon {
+        by: cordon.from.by.as_ref().map(ToString::to_string),
+        from_revision: cordon.from.revision.0,
+        from_time: Time::of(cordon.from.dated),
+        left: cordon.left.iter().map(fate).collect(),
+        seconds: seconds(cordon.from.dated, until.and_then(|until| until.dated)),
+        until_revision: until.map(|until| until.revision.0),
+    }
+}
+
+fn fate((pod, fate): &(String, Fate)) -> contract::PodFate<'_> {
+    let (fate, replacement) = match fate {
+        Fate::Replaced(replacement) => (contract::Fate::Replaced, Some(replacement)),
+        Fate::Ended => (contract::Fate::Ended, None),
+        Fate::NotReplaced => (contract::Fate::NotReplaced, None),
+        Fate::Alone => (contract::Fate::NoController, None),
+    };
+    let replacement = replacement.map(|made| contract::Replacement { node: made.node.as_deref(), pod: &made.pod });
+    contract::PodFate { fate, pod, replacement }
+}

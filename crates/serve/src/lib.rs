@@ -1,0 +1,52 @@
+#![doc = include_str!("../README.md")]
+//!
+//! A request goes through [`access`], [`path`],
+//! [`authorization`] where it impersonates a user, and [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
+
+mod accept;
+mod access;
+mod action;
+mod address;
+mod app;
+mod asker;
+mod authorization;
+mod call;
+mod continuation;
+mod convert;
+mod data;
+mod discovery;
+mod door;
+mod fields;
+mod frames;
+mod get;
+mod kubeconfig;
+mod limits;
+mod list;
+mod newcomers;
+mod objects;
+mod openapi;
+mod outflow;
+mod params;
+mod path;
+mod protobuf;
+mod replay;
+mod resources;
+mod reviews;
+mod router;
+mod scale;
+mod server;
+mod status;
+mod table;
+mod tls;
+mod version;
+mod versions;
+mod watch;
+mod websocket;
+
+pub use data::Data;
+pub use door::read_request;
+pub use kubeconfig::is_own as is_own_kubeconfig;
+pub use limits::threads;
+pub use server::{Options, Server};
+pub use tls::CertificateFiles;
+pub use versions::Versions;
