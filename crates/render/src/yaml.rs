@@ -371,7 +371,7 @@ mod tests {
             }
         }
         let found = format!("{:x} {count} documents, 0 read as something else\n", sum.finalize());
-        if fs::read_to_string("testdata/yaml/written.txt").unwrap_or_default() != found {
+        if fs::read_to_string("../../testdata/yaml/written.txt").unwrap_or_default() != found {
             let path = format!("{}/documents.ndjson", std::env::temp_dir().display());
             fs::write(&path, pairs).unwrap();
             panic!("other documents than kubectl's reader was asked about: oracle/run yaml check < {path} > testdata/yaml/written.txt");
