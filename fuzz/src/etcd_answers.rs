@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use ketcd_store::etcd::{EtcdConfig, EtcdSource};
-use ketcd_store::{At, Event, KeyRange, KeyValue, Lives, Result, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Event, KeyRange, KeyValue, Lives, Result, Revision, Shortcuts, Source, Until, Want, WatchItem};
 use prost::Message;
 use tonic::Status;
 

@@ -3,15 +3,14 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::Notify;
 
 use ketcd_store::{
-    At, Error, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, Result, Revision, RevisionSpan, Source, SourceStatus, Until,
-    Want, WatchItem,
+    At, Error, Facts, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus,
+    Until, Want, WatchItem,
 };
 
 use super::progress;
@@ -99,44 +98,12 @@ fn begin_walk(from: Revision, until: Until) {
 }
 
 impl Source for Attended {
+    fn facts(&self) -> Facts<'_> {
+        self.inner.facts()
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(self.interrupt.or_end(self.inner.status()))
-    }
-
-    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
-        self.inner.hashes(status)
-    }
-
-    fn damage(&self) -> &[String] {
-        self.inner.damage()
-    }
-
-    fn late_damage(&self) -> Vec<String> {
-        self.inner.late_damage()
-    }
-
-    fn left_out(&self) -> &[String] {
-        self.inner.left_out()
-    }
-
-    fn is_one_moment(&self) -> bool {
-        self.inner.is_one_moment()
-    }
-
-    fn reads_before(&self) -> bool {
-        self.inner.reads_before()
-    }
-
-    fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {
-        self.inner.read_before(version)
-    }
-
-    fn member(&self) -> Option<String> {
-        self.inner.member()
-    }
-
-    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
-        self.inner.latest_delay(revision)
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
@@ -155,20 +122,9 @@ impl Source for Attended {
         begin_walk(from, until);
         self.counted(self.inner.watch(keys, from, until))
     }
+}
 
-    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        begin_walk(from, until);
-        self.counted(self.inner.watch_ranges(ranges, from, until))
-    }
-
-    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
-        Box::pin(self.interrupt.or_end(self.inner.bounded_watch_reads(keys)))
-    }
-
-    fn serves_watches(&self) -> BoxFuture<'_, bool> {
-        self.inner.serves_watches()
-    }
-
+impl Shortcuts for Attended {
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(self.interrupt.or_end(self.inner.first(keys, at, want, most)))
     }
@@ -177,18 +133,30 @@ impl Source for Attended {
         Box::pin(self.interrupt.or_end(self.inner.count(keys, at)))
     }
 
+    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        begin_walk(from, until);
+        self.counted(self.inner.watch_ranges(ranges, from, until))
+    }
+
     fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         Box::pin(async move {
             let KeyHistory { items, unsearched } = self.interrupt.or_end(self.inner.key_history(key, until, lives)).await?;
             Ok(KeyHistory { items: self.counted(items), unsearched })
         })
     }
+}
 
-    fn is_shared(&self) -> bool {
-        self.inner.is_shared()
-    }
+#[cfg(test)]
+mod tests {
+    use ketcd_store::etcd::{EtcdConfig, EtcdSource};
 
-    fn will_read(&self, keys: &KeyRange) {
-        self.inner.will_read(keys);
+    use super::*;
+
+    #[tokio::test]
+    async fn an_attended_etcd_is_still_a_live_one() {
+        let config = EtcdConfig { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdConfig::default() };
+        let etcd = EtcdSource::new(config, std::sync::Arc::new(|_| ())).unwrap();
+        let attended: Box<dyn Source> = Box::new(Attended::new(Box::new(etcd), Interrupt::default()));
+        assert!(attended.is_shared() && attended.member().is_some());
     }
 }

@@ -13,17 +13,20 @@ mod memory;
 #[rustfmt::skip]
 #[allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
 mod proto;
+mod reading;
 pub mod recording;
 mod revision;
 pub mod shell;
+mod shortcuts;
 mod source;
+mod status;
 mod versions;
 
 pub use alarm::Alarm;
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
+pub use reading::{KeyHistory, Listing, Lives, Unsearched, Until, Want, WatchItem};
 pub use revision::{At, Revision, RevisionSpan};
-pub use source::{
-    KeyHistory, Listing, Lives, Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, Source, SourceKind, SourceStatus,
-    Unsearched, Until, Want, WatchItem,
-};
+pub use shortcuts::{NoShortcuts, Shortcuts};
+pub use source::{Facts, History, LateDamage, LiveEtcd, Source, VersionIndex};
+pub use status::{Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, SourceKind, SourceStatus};

@@ -6,7 +6,10 @@ use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
-use super::{At, Error, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use super::{
+    At, Error, Facts, History, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceStatus,
+    Until, VersionIndex, Want, WatchItem,
+};
 
 /// Files read into an index; nothing happens after it is made.
 pub(crate) struct MemorySource {
@@ -64,7 +67,7 @@ impl MemorySource {
             At::Newest => self.span.newest,
             At::Revision(asked) => asked,
         };
-        if self.is_one_moment() && asked != self.span.newest {
+        if self.versions.is_one_moment() && asked != self.span.newest {
             return Err(Error::OneMoment { asked });
         }
         if asked > self.span.newest {
@@ -77,49 +80,24 @@ impl MemorySource {
     }
 }
 
+impl NoShortcuts for MemorySource {}
+
 impl Source for MemorySource {
+    fn facts(&self) -> Facts<'_> {
+        let is_one_moment = self.versions.is_one_moment();
+        Facts {
+            history: if is_one_moment { History::OneMoment } else { History::Changes },
+            has_all_keys: true,
+            damage: &self.damage,
+            left_out: &self.left_out,
+            late_damage: Some(self),
+            before: if is_one_moment { None } else { Some(self) },
+            live: None,
+        }
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         ready(Ok((self.status)())).boxed()
-    }
-
-    fn damage(&self) -> &[String] {
-        &self.damage
-    }
-
-    fn late_damage(&self) -> Vec<String> {
-        let mut damage = (self.late_damage)();
-        damage.extend(self.unread.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        if self.damage.is_empty()
-            && damage.is_empty()
-            && let Some(act) = self.when_sound.lock().unwrap_or_else(PoisonError::into_inner).take()
-        {
-            act(&self.versions);
-        }
-        damage
-    }
-
-    fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
-    fn is_one_moment(&self) -> bool {
-        self.versions.is_one_moment()
-    }
-
-    fn reads_before(&self) -> bool {
-        !self.is_one_moment()
-    }
-
-    fn read_before(&self, version: &KeyValue) -> Option<KeyValue> {
-        match self.versions.before(&version.key, version.mod_revision)? {
-            Ok(before) => Some(before),
-            // It was taken away while the file is read.
-            Err(Error::Format { .. }) => None,
-            Err(error) => {
-                *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
-                None
-            }
-        }
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
@@ -158,6 +136,34 @@ impl Source for MemorySource {
             })
         });
         stream::iter(items.chain([Ok(WatchItem::Progress(to))])).boxed()
+    }
+}
+
+impl LateDamage for MemorySource {
+    fn late_damage(&self) -> Vec<String> {
+        let mut damage = (self.late_damage)();
+        damage.extend(self.unread.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        if self.damage.is_empty()
+            && damage.is_empty()
+            && let Some(act) = self.when_sound.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
+            act(&self.versions);
+        }
+        damage
+    }
+}
+
+impl VersionIndex for MemorySource {
+    fn before(&self, version: &KeyValue) -> Option<KeyValue> {
+        match self.versions.before(&version.key, version.mod_revision)? {
+            Ok(before) => Some(before),
+            // It was taken away while the file is read.
+            Err(Error::Format { .. }) => None,
+            Err(error) => {
+                *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+                None
+            }
+        }
     }
 }
 
@@ -205,7 +211,7 @@ mod tests {
         }
         let source = MemorySource::new(builder.finish().unwrap(), Vec::new(), Vec::new(), Vec::new, || unreachable!("nobody asks"));
         let newest = source.versions.at(0, Revision(3), 0, Want::Values).unwrap().unwrap();
-        assert_eq!((source.late_damage(), source.read_before(&newest)), (Vec::new(), None));
+        assert_eq!((source.late_damage(), source.before(&newest)), (Vec::new(), None));
         let told = source.late_damage();
         assert!(told.len() == 1 && told[0].contains("torn.db.zst") && told[0].contains("no space"), "{told:?}");
     }

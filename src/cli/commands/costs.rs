@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use clap::Parser as _;
 use futures_util::future::BoxFuture;
@@ -12,7 +13,10 @@ use crate::cli::command_line::Cli;
 use crate::cli::family::Family;
 use crate::cli::session::Session;
 use crate::cli::subjects;
-use ketcd_store::{At, KeyRange, Listing, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want, WatchItem};
+use ketcd_store::{
+    At, Facts, KeyRange, Listing, LiveEtcd, MemberHashes, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want,
+    WatchItem,
+};
 
 /// How often each range was read.
 type Reads = BTreeMap<String, usize>;
@@ -24,6 +28,10 @@ struct Noted {
 }
 
 impl Source for Noted {
+    fn facts(&self) -> Facts<'_> {
+        Facts { before: None, live: Some(self), ..self.file.facts() }
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         self.file.status()
     }
@@ -40,15 +48,33 @@ impl Source for Noted {
     fn watch(&self, keys: KeyRange, _: Revision, _: Until) -> BoxStream<'_, Result<WatchItem>> {
         panic!("{} is watched, which reads the history of all keys", String::from_utf8_lossy(&keys.start));
     }
+}
 
-    fn is_shared(&self) -> bool {
-        true
+impl NoShortcuts for Noted {}
+
+impl LiveEtcd for Noted {
+    fn member(&self) -> Option<String> {
+        None
+    }
+
+    fn latest_delay(&self, _: Revision) -> Option<Duration> {
+        None
+    }
+
+    fn hashes<'s>(&'s self, _: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
+        Box::pin(std::future::ready(Ok(keys)))
     }
 
     /// As if its history were too long to be watched.
     fn serves_watches(&self) -> BoxFuture<'_, bool> {
         Box::pin(std::future::ready(false))
     }
+
+    fn will_read(&self, _: &KeyRange) {}
 }
 
 /// Runs `work` on the recorded cluster and returns what it read; where revisions `are_dated` already, without what dates them.

@@ -61,7 +61,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
         true => vec![KeyRange::all()],
         false => args.prefixes.iter().map(|prefix| KeyRange::prefix(prefix.as_str())).collect(),
     };
-    source.will_read(&KeyRange::hull(&ranges));
+    ketcd_store::LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));
     let span = source.span().await?;
     let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
     let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: args.prefixes.clone(), left_out };

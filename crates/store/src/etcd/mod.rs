@@ -33,8 +33,8 @@ use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::{
-    At, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, Result, Revision, RevisionSpan, Source, SourceStatus, Until, Want,
-    WatchItem,
+    At, Facts, History, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, Lives, MemberHashes, Result, Revision, RevisionSpan, Shortcuts,
+    Source, SourceStatus, Until, Want, WatchItem,
 };
 use client::Cluster;
 
@@ -60,24 +60,24 @@ impl EtcdSource {
 }
 
 impl Source for EtcdSource {
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            history: History::Changes,
+            has_all_keys: true,
+            damage: &[],
+            left_out: &[],
+            late_damage: None,
+            before: None,
+            live: Some(self),
+        }
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(status::status(&self.cluster))
     }
 
-    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
-        Box::pin(hashes::hashes(&self.cluster, status))
-    }
-
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
         Box::pin(span::span(&self.cluster))
-    }
-
-    fn member(&self) -> Option<String> {
-        Some(self.cluster.preferred().endpoint.url())
-    }
-
-    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
-        self.cluster.arrivals.latest_delay(revision, Instant::now())
     }
 
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
@@ -87,7 +87,9 @@ impl Source for EtcdSource {
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
         watch::watch(Arc::clone(&self.cluster), keys, from, until)
     }
+}
 
+impl Shortcuts for EtcdSource {
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(async move { range::first(&self.cluster, &keys, at, want, most).await })
     }
@@ -100,20 +102,30 @@ impl Source for EtcdSource {
         watch::watch_ranges(Arc::clone(&self.cluster), ranges, from, until)
     }
 
+    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        Box::pin(async move { key_history::key_history(&self.cluster, key, until, lives).await })
+    }
+}
+
+impl LiveEtcd for EtcdSource {
+    fn member(&self) -> Option<String> {
+        Some(self.cluster.preferred().endpoint.url())
+    }
+
+    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
+        self.cluster.arrivals.latest_delay(revision, Instant::now())
+    }
+
+    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
+        Box::pin(hashes::hashes(&self.cluster, status))
+    }
+
     fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
         Box::pin(async move { self.cluster.bounded_watch_reads(keys).await })
     }
 
     fn serves_watches(&self) -> BoxFuture<'_, bool> {
         Box::pin(self.cluster.serves_watches())
-    }
-
-    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
-        Box::pin(async move { key_history::key_history(&self.cluster, key, until, lives).await })
-    }
-
-    fn is_shared(&self) -> bool {
-        true
     }
 
     fn will_read(&self, keys: &KeyRange) {

@@ -24,15 +24,14 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, KeyHistory, KeyRange, KeyValue, Listing, Lives, MemberHashes, PartGap, Result, Revision, RevisionSpan, Source,
-    SourceStatus, Until, Want, WatchItem,
+    At, Error, Event, Facts, History, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, Lives, PartGap, Result, Revision, RevisionSpan,
+    Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
 use live::Live;
@@ -215,14 +214,61 @@ async fn check_neighbours(parts: &[Part]) -> Result<Vec<String>> {
 }
 
 impl Source for Fused {
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            history: History::Changes,
+            has_all_keys: self.live.is_some() || self.parts.iter().any(Part::has_all_keys),
+            damage: &self.damage,
+            left_out: &self.left_out,
+            late_damage: Some(self),
+            before: None,
+            live: self.live.as_ref().and_then(|live| live.source.facts().live),
+        }
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         Box::pin(self.status_of_all())
     }
 
-    fn damage(&self) -> &[String] {
-        &self.damage
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        Box::pin(async move {
+            let files = self.span_of_files();
+            let Some(live) = &self.live else { return Ok(files) };
+            let span = live.checked(self).await?.span().await?;
+            let older = if span.oldest < files.oldest { span } else { files };
+            Ok(RevisionSpan { newest: files.newest.max(span.newest), ..older })
+        })
     }
 
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        Box::pin(self.state(keys, at, want))
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        self.read(vec![keys], from.0, until, false)
+    }
+}
+
+impl Shortcuts for Fused {
+    fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
+        Box::pin(self.first_of_state(keys, at, want, most))
+    }
+
+    fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(self.count_of_state(keys, at))
+    }
+
+    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        self.read(ranges, from.0, until, true)
+    }
+
+    fn key_history(&self, key: Vec<u8>, until: Revision, _: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        let items = self.read(vec![KeyRange::key(key)], 1, Until::Revision(until), true);
+        Box::pin(std::future::ready(Ok(KeyHistory::of(items))))
+    }
+}
+
+impl LateDamage for Fused {
     fn late_damage(&self) -> Vec<String> {
         let mut late: Vec<String> = Vec::new();
         for part in &self.parts {
@@ -238,82 +284,5 @@ impl Source for Fused {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         late.extend(gaps::passed_over(passed.iter().filter_map(|&place| self.gaps().get(place))));
         late
-    }
-
-    fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
-    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
-        Box::pin(async move {
-            let files = self.span_of_files();
-            let Some(live) = &self.live else { return Ok(files) };
-            let span = live.checked(self).await?.span().await?;
-            let older = if span.oldest < files.oldest { span } else { files };
-            Ok(RevisionSpan { newest: files.newest.max(span.newest), ..older })
-        })
-    }
-
-    fn member(&self) -> Option<String> {
-        self.live.as_ref().and_then(|live| live.source.member())
-    }
-
-    fn latest_delay(&self, revision: Revision) -> Option<Duration> {
-        self.live.as_ref().and_then(|live| live.source.latest_delay(revision))
-    }
-
-    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
-        Box::pin(self.state(keys, at, want))
-    }
-
-    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        self.read(vec![keys], from.0, until, false)
-    }
-
-    fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        self.read(ranges, from.0, until, true)
-    }
-
-    fn key_history(&self, key: Vec<u8>, until: Revision, _: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
-        let items = self.read(vec![KeyRange::key(key)], 1, Until::Revision(until), true);
-        Box::pin(std::future::ready(Ok(KeyHistory::of(items))))
-    }
-
-    fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
-        Box::pin(self.first_of_state(keys, at, want, most))
-    }
-
-    fn count(&self, keys: KeyRange, at: At) -> BoxFuture<'_, Result<u64>> {
-        Box::pin(self.count_of_state(keys, at))
-    }
-
-    fn hashes<'s>(&'s self, status: &'s SourceStatus) -> BoxFuture<'s, Option<MemberHashes>> {
-        match &self.live {
-            // Its members are the first of all.
-            Some(live) => live.source.hashes(status),
-            None => Box::pin(std::future::ready(None)),
-        }
-    }
-
-    fn bounded_watch_reads(&self, keys: KeyRange) -> BoxFuture<'_, Result<KeyRange>> {
-        match &self.live {
-            Some(live) => live.source.bounded_watch_reads(keys),
-            None => Box::pin(std::future::ready(Ok(keys))),
-        }
-    }
-
-    fn serves_watches(&self) -> BoxFuture<'_, bool> {
-        match &self.live {
-            Some(live) => live.source.serves_watches(),
-            None => Box::pin(std::future::ready(true)),
-        }
-    }
-
-    fn is_shared(&self) -> bool {
-        self.live.is_some()
-    }
-
-    fn will_read(&self, keys: &KeyRange) {
-        self.live.iter().for_each(|live| live.source.will_read(keys));
     }
 }

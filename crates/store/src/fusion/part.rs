@@ -17,6 +17,7 @@ pub(crate) struct Part {
     pub cluster_id: Option<String>,
     /// The revisions that can be read. A live etcd's are asked for when they are needed.
     pub span: RevisionSpan,
+    has_all_keys: bool,
     pub held: Held,
     /// What could not be read of it, once it was opened.
     pub damage: OnceLock<Vec<String>>,
@@ -41,8 +42,9 @@ pub(crate) enum Held {
 impl Part {
     /// A part that stays open.
     pub(crate) fn open(name: &str, kind: SourceKind, cluster_id: Option<String>, span: RevisionSpan, source: Box<dyn Source>) -> Self {
-        let damage = OnceLock::from(source.damage().to_vec());
-        Self { name: name.into(), kind, cluster_id, span, held: Held::Open(source.into()), damage, late: Mutex::default() }
+        let facts = source.facts();
+        let (has_all_keys, damage) = (facts.has_all_keys, OnceLock::from(facts.damage.to_vec()));
+        Self { name: name.into(), kind, cluster_id, span, has_all_keys, held: Held::Open(source.into()), damage, late: Mutex::default() }
     }
 
     /// A database file that is opened when it is needed.
@@ -52,12 +54,13 @@ impl Part {
 
     /// The same, where its revisions are known.
     pub(crate) fn closed(name: &str, span: RevisionSpan, held: Held) -> Self {
-        Self { name: name.into(), kind: SourceKind::Db, cluster_id: None, span, held, damage: OnceLock::new(), late: Mutex::default() }
+        let (damage, late) = (OnceLock::new(), Mutex::default());
+        Self { name: name.into(), kind: SourceKind::Db, cluster_id: None, span, has_all_keys: true, held, damage, late }
     }
 
     /// Whether it has all keys. A recording may have been made of some.
     pub(super) fn has_all_keys(&self) -> bool {
-        self.kind != SourceKind::Recording
+        self.has_all_keys
     }
 
     /// Whether something of it is known to be damaged.

@@ -8,9 +8,12 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt};
 
 use super::part::{Held, POOL_BYTES, Part};
 use super::snapshot::database;
-use super::{Fused, plan};
+use super::{Beside, Fused, plan};
+use crate::etcd::{EtcdConfig, EtcdSource};
 use crate::load::{Limits, open_bytes};
-use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
+use crate::{
+    At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem,
+};
 
 const KEYS: i64 = 10;
 
@@ -133,4 +136,19 @@ fn a_state_is_read_from_one_file() {
     }
     assert!(matches!(alive(&fused, 20), Err(Error::Compacted { oldest: Revision(25), .. })));
     assert!(matches!(alive(&fused, 401), Err(Error::Future { newest: Revision(400), .. })));
+}
+
+/// A source that asked a file, where it should ask the etcd beside it, would say that every key may be read.
+#[tokio::test]
+async fn the_facts_of_a_live_etcd_are_those_of_it_and_files() {
+    let config = || EtcdConfig { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdConfig::default() };
+    let etcd = EtcdSource::new(config(), Arc::new(|_| ())).unwrap();
+    let member = etcd.facts().live.unwrap().member();
+    let beside = Beside { name: "etcd".to_owned(), source: Box::new(etcd), tell: Arc::new(|_| ()) };
+    let fused: Box<dyn Source> = Box::new(Fused::new(Vec::new(), Some(beside)).unwrap());
+    assert!(fused.is_shared() && fused.facts().has_all_keys);
+    assert_eq!((fused.member(), member.is_some()), (member, true));
+    let files: Box<dyn Source> = Box::new(nights(&history(40), &[(1, 20), (10, 40)], false).0);
+    assert!(!files.is_shared() && files.member().is_none() && files.serves_watches().await);
+    assert_eq!(files.bounded_watch_reads(KeyRange::key("/a")).await.unwrap(), KeyRange::key("/a"));
 }

@@ -8,7 +8,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use super::source::RecordingSource;
 use crate::fusion::disagreement;
-use crate::{At, Error, Event, KeyRange, KeyValue, Result, Revision, Source, Until, Want, WatchItem};
+use crate::{At, Error, Event, KeyRange, KeyValue, LateDamage, Result, Revision, Source, Until, Want, WatchItem};
 
 /// The recording's newest changes that are compared are looked for among so many revisions,
 const LOOKED_AT: i64 = 4096;
@@ -142,7 +142,7 @@ async fn survivors(
         Ok(listing) => listing.entries.map_ok(|entry| (entry.key.clone(), entry)).try_collect().await?,
         Err(_) => return Ok(Continuity::Unknown),
     };
-    if !recording.damage().is_empty() || !recording.late_damage().is_empty() {
+    if !recording.facts().damage.is_empty() || !recording.late_damage().is_empty() {
         return Ok(Continuity::Unknown);
     }
     let at = live.span().await?.oldest.max(newest);

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::continuity::{Continuity, continuity};
 use super::tests::{alive, events, files, follow, history, hold, items, open, options, range, recorded, scope, source, state};
 use super::{Keep, Recorder, RecorderOptions};
-use crate::{Event, KeyRange, Revision, Source, WatchItem};
+use crate::{Event, KeyRange, LateDamage, Revision, Source, WatchItem};
 
 /// Changes what the manifest says; its hash holds.
 fn forge(directory: &Path, change: impl FnOnce(&mut serde_json::Value)) {
@@ -97,7 +97,7 @@ fn a_manifest_with_numbers_that_cannot_be_is_damage() {
         let directory = recorded(&history);
         forge(directory.path(), |recording| forge_file(&mut recording["files"][1]));
         let source = source(directory.path());
-        assert!(source.damage()[0].contains("what the manifest says of 0000000002"), "{:?}", source.damage());
+        assert!(source.facts().damage[0].contains("what the manifest says of 0000000002"), "{:?}", source.facts().damage);
         assert_eq!(events(&source, KeyRange::all()), history);
     }
 }
@@ -127,7 +127,7 @@ fn links_are_not_followed_and_pipes_not_waited_for() {
             let read = super::RecordingSource::open(directory.path().to_str().unwrap());
             if let Ok(source) = read {
                 let shown = events(&source, KeyRange::all());
-                let is_said = !source.damage().is_empty() || !source.late_damage().is_empty();
+                let is_said = !source.facts().damage.is_empty() || !source.late_damage().is_empty();
                 assert!(shown == history || is_said, "{what}");
             }
             let recorder = Recorder::open(directory.path(), &scope(), options());
@@ -206,7 +206,7 @@ fn lengths_of_an_index_are_held_against_the_file() {
             let key = KeyRange::key("/registry/pods/lab/pod-07");
             let of_key = events(&source, key.clone());
             assert!(of_key.iter().all(|event| key.contains(&event.key_value.key)), "{at} {number}");
-            let is_said = !source.damage().is_empty() || !source.late_damage().is_empty();
+            let is_said = !source.facts().damage.is_empty() || !source.late_damage().is_empty();
             assert!(shown == history || is_said, "{at} {number}");
             for item in items(&source, KeyRange::all(), 1) {
                 assert!(!matches!(item, WatchItem::Gap { from, to } if to < from), "{item:?}");
@@ -256,7 +256,7 @@ fn what_a_state_is_ahead_of_the_changes_is_said_and_healed() {
     let whole = fs::read(&open_file).unwrap();
     fs::write(&open_file, &whole[..lengths[0] as usize + 30]).unwrap();
     let read = source(directory.path());
-    assert!(read.damage().iter().any(|problem| problem.contains("revisions 201 to 350 are lost")), "{:?}", read.damage());
+    assert!(read.facts().damage.iter().any(|problem| problem.contains("revisions 201 to 350 are lost")), "{:?}", read.facts().damage);
     let shown = events(&read, KeyRange::all());
     assert!(shown.iter().all(|event| history.contains(event)));
     assert_eq!(shown.iter().filter(|event| event.revision.0 <= 200).count(), 199);

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::faults::{Fault, inject};
 use super::{MissingRevisions, Recorder, RecorderOptions, RecordingSource, Scope};
-use crate::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Source, Sources, Until, Want, WatchItem};
+use crate::{At, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Result, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// What is done with the recorder.
 #[derive(Clone, Debug)]
@@ -268,7 +268,7 @@ impl<'a> Model<'a> {
             let of_key: Vec<KeyValue> = of_key.entries.try_collect().now_or_never().unwrap().unwrap();
             assert!(of_key.iter().eq(read.iter().filter(|entry| keys.contains(&entry.key))));
         }
-        assert_eq!((source.damage(), source.late_damage()), (&[][..], Vec::new()));
+        assert_eq!((source.facts().damage, source.late_damage()), (&[][..], Vec::new()));
     }
 
     /// A quiet watch: all that came is recorded within a moment.

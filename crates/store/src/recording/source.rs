@@ -16,8 +16,8 @@ use super::file::RecordingFile;
 use super::index::Block;
 use super::recorder::of_path;
 use crate::{
-    At, Error, Event, EventKind, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until,
-    Want, WatchItem,
+    At, Error, Event, EventKind, Facts, History, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan,
+    Source, SourceKind, SourceStatus, Until, Want, WatchItem,
 };
 
 /// The first revision that can hold a change: an empty store is at 1.
@@ -449,7 +449,27 @@ fn left_out(scope: &super::Scope, changes: &[Recorded]) -> Vec<String> {
     sentences
 }
 
+impl NoShortcuts for RecordingSource {}
+
+impl LateDamage for RecordingSource {
+    fn late_damage(&self) -> Vec<String> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 impl Source for RecordingSource {
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            history: History::Changes,
+            has_all_keys: false,
+            damage: &self.damage,
+            left_out: &self.left_out,
+            late_damage: Some(self),
+            before: None,
+            live: None,
+        }
+    }
+
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let status = SourceStatus {
@@ -460,18 +480,6 @@ impl Source for RecordingSource {
             ..SourceStatus::new(SourceKind::Recording, self.name.clone())
         };
         ready(Ok(status)).boxed()
-    }
-
-    fn damage(&self) -> &[String] {
-        &self.damage
-    }
-
-    fn late_damage(&self) -> Vec<String> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn left_out(&self) -> &[String] {
-        &self.left_out
     }
 
     fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::directory::{Manifest, name};
 use super::facts::{FORMAT, FileFacts, FileKind};
 use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingSource, Scope};
-use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem};
+use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// A change a revision from 2 on, of keys that are made, changed and deleted.
 pub(super) fn history(last: i64) -> Vec<Event> {
@@ -132,7 +132,7 @@ pub(super) fn hold(path: &Path, history: &[Event], from: i64) {
     let source = source(path);
     assert_eq!(events(&source, KeyRange::all()), history);
     assert_eq!(source.late_damage(), [""; 0]);
-    assert_eq!(source.damage(), [""; 0]);
+    assert_eq!(source.facts().damage, [""; 0]);
     for at in from..=history.len() as i64 + 1 {
         assert_eq!(range(&source, KeyRange::all(), at).unwrap(), alive(history, at), "at {at}");
     }
@@ -217,7 +217,7 @@ fn a_file_cut_while_it_is_written_has_what_was_flushed() {
         let events = events(&source, KeyRange::all());
         assert_eq!(events, history[..events.len()], "cut at {end}");
         if !events.is_empty() {
-            assert_eq!((source.damage(), source.late_damage()), (&[][..], Vec::new()), "cut at {end}");
+            assert_eq!((source.facts().damage, source.late_damage()), (&[][..], Vec::new()), "cut at {end}");
         }
         seen = seen.max(events.len());
     }
@@ -252,7 +252,7 @@ fn hold_damaged(path: &Path, history: &[Event], what: &str) {
     let is_whole = shown.len() == history.len()
         && of_key.iter().eq(expected)
         && last.is_ok_and(|last| last == alive(history, newest).into_iter().filter(|entry| key.contains(&entry.key)).collect::<Vec<_>>());
-    let is_said = !source.damage().is_empty() || !source.late_damage().is_empty();
+    let is_said = !source.facts().damage.is_empty() || !source.late_damage().is_empty();
     assert!(is_whole || is_said, "{what}: changes are missing, and nothing is said");
 }
 
@@ -316,7 +316,7 @@ fn a_gap_is_one_and_what_outlived_it_is_shown() {
     let told: Vec<i64> = missing.flatten().collect();
     let expected: Vec<i64> = (101..=200).filter(|&revision| !survivors.iter().any(|event| event.revision.0 == revision)).collect();
     assert_eq!(told, expected);
-    assert!(source.left_out()[0].ends_with("revisions 101 to 200 were not recorded: compacted"), "{:?}", source.left_out());
+    assert!(source.facts().left_out[0].ends_with("revisions 101 to 200 were not recorded: compacted"), "{:?}", source.facts().left_out);
     assert_eq!(range(&source, KeyRange::all(), 100).unwrap(), alive(&history, 100));
     assert!(matches!(range(&source, KeyRange::all(), 101), Err(Error::Compacted { oldest: Revision(200), .. })));
     assert_eq!(range(&source, KeyRange::all(), 250).unwrap(), alive(&history, 250));
@@ -365,7 +365,7 @@ fn what_is_not_kept_is_removed_and_the_rest_is_whole() {
     follow(&mut recorder, &history, 3000);
     assert!(recorder.recorded().bytes < 30_000, "{:?}", recorder.recorded());
     let source = source(directory.path());
-    assert_eq!(source.damage(), [""; 0]);
+    assert_eq!(source.facts().damage, [""; 0]);
     let oldest = source.span().now_or_never().unwrap().unwrap().oldest.0;
     assert!(oldest > 1000, "{oldest}");
     for at in (oldest..=3000).step_by(50) {
@@ -420,7 +420,7 @@ fn a_year_of_recordings_opens_at_once() {
     let source = source(directory.path());
     let elapsed = begun.elapsed();
     assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
-    assert_eq!(source.damage(), [""; 0]);
+    assert_eq!(source.facts().damage, [""; 0]);
     assert_eq!(range(&source, KeyRange::all(), 150).unwrap(), alive(&history, 150));
     assert_eq!(source.late_damage(), [""; 0]);
 }

@@ -1,0 +1,170 @@
+//! What a source reports about itself.
+
+use super::{Alarm, Revision, RevisionSpan};
+
+/// What kind of source stands behind the trait, for `status` only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// A running etcd.
+    Live,
+    /// A database file: a snapshot or a member's `db`.
+    Db,
+    /// A member's data dir: database and write-ahead log.
+    DataDir,
+    /// A kine database, in which k3s keeps what other clusters keep in etcd.
+    Kine,
+    /// A recording of a running etcd.
+    Recording,
+    /// API objects as kubectl prints them: one revision.
+    Objects,
+}
+
+/// A member of a live cluster, as its own status RPC answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// The endpoint asked.
+    pub endpoint: String,
+    /// The member's id, hexadecimal; empty if it did not answer.
+    pub id: String,
+    /// The id of the cluster that it says it belongs to, hexadecimal; empty if it did not answer or is known from a file.
+    pub cluster_id: String,
+    /// The id of the member that it follows, hexadecimal; `None` where it knows no leader, did not answer or is known from a file.
+    pub leader_id: Option<String>,
+    /// etcd's version.
+    pub version: String,
+    /// Size of the database file in bytes.
+    pub db_size: i64,
+    /// Bytes of it in use.
+    pub db_size_in_use: i64,
+    /// The largest size that the database may grow to; `None` where etcd does not tell (before 3.6).
+    pub db_size_quota: Option<i64>,
+    /// Whether this member leads.
+    pub is_leader: bool,
+    /// Whether it is a learner, which does not vote.
+    pub is_learner: bool,
+    /// Where it is in the raft log; `None` where it did not answer or is known from a file.
+    pub raft: Option<RaftStatus>,
+    /// Why it did not answer.
+    pub error: Option<String>,
+}
+
+/// Hashes of what members hold at one revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberHashes {
+    /// The revision.
+    pub revision: Revision,
+    /// The members that answered.
+    pub members: Vec<MemberHash>,
+    /// Why members were not compared, a clause each.
+    pub left_out: Vec<String>,
+}
+
+/// The hash of all that one member holds, as etcd's HashKV computes it. Two are comparable where they are of the same compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberHash {
+    /// The endpoint asked.
+    pub endpoint: String,
+    /// The hash.
+    pub hash: u32,
+    /// The revision to which the member has compacted.
+    pub compacted: Revision,
+}
+
+/// Where a member is in the raft log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RaftStatus {
+    /// The term of the leader it follows.
+    pub term: u64,
+    /// The index of the last entry it knows to be committed.
+    pub index: u64,
+    /// The index of the last entry it applied.
+    pub applied_index: u64,
+    /// How many entries it has still to apply, counted from the leader's index; `None` where the leader did not answer.
+    pub behind_leader: Option<u64>,
+}
+
+/// One of several sources that are read as one history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartStatus {
+    /// The path or the endpoints, as the user gave them.
+    pub name: String,
+    /// Live, file, …
+    pub kind: SourceKind,
+    /// etcd's cluster id, hexadecimal, where known.
+    pub cluster_id: Option<String>,
+    /// The revisions that can be read.
+    pub span: RevisionSpan,
+    /// Whether all of it was read, so that its damage is known.
+    pub is_read: bool,
+}
+
+/// Revisions at which none of several sources can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartGap {
+    /// The first.
+    pub from: Revision,
+    /// The last.
+    pub to: Revision,
+    /// The source that ends before them.
+    pub after: String,
+    /// The source that begins behind them.
+    pub before: String,
+}
+
+/// What a source reports about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Live, file, …
+    pub kind: SourceKind,
+    /// The endpoints or the path, as the user gave them.
+    pub name: String,
+    /// etcd's cluster id, hexadecimal, where known.
+    pub cluster_id: Option<String>,
+    /// The members asked (live) or recorded in the file.
+    pub members: Vec<Member>,
+    /// The newest revision that a member says it has, which it says to users without rights too; `None` for files.
+    pub newest: Option<Revision>,
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Bytes of it in use.
+    pub in_use_bytes: u64,
+    /// Bytes of it free.
+    pub free_bytes: u64,
+    /// Changes that only unreachable pages still hold.
+    pub recoverable_freepage: u64,
+    /// Changes that only the write-ahead log still holds.
+    pub recoverable_wal: u64,
+    /// Changes of a kine database that only the rows which replaced them still hold.
+    pub recoverable_old_value: u64,
+    /// What it is made of, where several sources were given.
+    pub parts: Vec<PartStatus>,
+    /// The revisions between the first and the last at which none of several sources can be read, ascending.
+    pub gaps: Vec<PartGap>,
+    /// The alarms that are raised.
+    pub alarms: Vec<Alarm>,
+    /// Each a sentence: damage met, members that do not answer.
+    pub problems: Vec<String>,
+}
+
+impl SourceStatus {
+    /// The status of a source of which nothing is known yet.
+    pub fn new(kind: SourceKind, name: String) -> Self {
+        Self {
+            kind,
+            name,
+            cluster_id: None,
+            members: Vec::new(),
+            newest: None,
+            file_bytes: 0,
+            in_use_bytes: 0,
+            free_bytes: 0,
+            recoverable_freepage: 0,
+            recoverable_wal: 0,
+            recoverable_old_value: 0,
+            parts: Vec::new(),
+            gaps: Vec::new(),
+            alarms: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
