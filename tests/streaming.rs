@@ -1,13 +1,14 @@
 //! A file is streamed: the heap in use while its values are read does not grow with them. A counting allocator measures it.
 
-#[path = "support/heap.rs"]
-mod heap;
-
 use std::path::Path;
 
 use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_store::{At, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem, load};
+use ketcd_testing::heap;
+
+#[global_allocator]
+static COUNTING: heap::Counting = heap::Counting;
 
 /// Runs `work`, which returns how many bytes went by, and holds the heap it needed at its peak against a bound.
 #[track_caller]

@@ -11,7 +11,7 @@ use ketcd_store::{At, Event, KeyRange, KeyValue, Lives, Result, Revision, Shortc
 use prost::Message;
 use tonic::Status;
 
-use super::fake_etcd::{Call, FakeEtcd, Messages, RangeRequest, Store, one, refusal, several};
+use ketcd_testing::fake_etcd::{Call, FakeEtcd, Messages, RangeRequest, Store, one, refusal, several};
 
 /// The revision up to which changes are asked for.
 const LAST: Revision = Revision(9);

@@ -4,9 +4,6 @@
 
 mod configuration;
 mod etcd_answers;
-#[allow(dead_code, reason = "other tests use more of it")]
-#[path = "../../tests/support/fake_etcd.rs"]
-mod fake_etcd;
 mod files;
 mod language;
 mod log;

@@ -1,8 +1,5 @@
 //! Data dirs: database and write-ahead log together, whole, damaged and cut; and several files as one history.
 
-#[path = "../support/wal.rs"]
-mod wal;
-
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +9,9 @@ use futures_util::StreamExt;
 use ketcd_store::{
     At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceKind, SourceStatus, Until, Want, WatchItem, load,
 };
+use ketcd_testing::wal::{ENTRY, log_of, records, without_first};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use wal::{ENTRY, log_of, records, without_first};
 
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
 

@@ -10,7 +10,7 @@ use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revis
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::snapshot::database;
+use ketcd_testing::database;
 
 fn capture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name)
@@ -66,7 +66,7 @@ impl Nights {
 
     fn write(&self, name: &str, history: &[Event], newest: i64, compacted: Option<i64>, keeps_freed: bool) -> PathBuf {
         let path = self.path(name);
-        fs::write(&path, database(history, newest, compacted, keeps_freed)).unwrap();
+        fs::write(&path, database!(history, newest, compacted, keeps_freed)).unwrap();
         path
     }
 
@@ -288,7 +288,7 @@ fn free_pages_of_more_than_sixteen_files_are_all_read() {
 #[test]
 fn what_a_damaged_file_lacks_comes_from_another() {
     let nights = Nights::new();
-    let mut damaged = database(&nights.story, 1787, None, false);
+    let mut damaged = database!(&nights.story, 1787, None, false);
     damaged[40 * 4096..41 * 4096].fill(0);
     let one = nights.path("damaged.db");
     fs::write(&one, damaged).unwrap();
@@ -305,7 +305,7 @@ fn what_a_damaged_file_lacks_comes_from_another() {
         }
     }
     // What it lost is no contradiction.
-    let mut early = database(&nights.story, 1100, None, false);
+    let mut early = database!(&nights.story, 1100, None, false);
     early[40 * 4096..41 * 4096].fill(0);
     let early = (nights.path("early.db"), early);
     fs::write(&early.0, early.1).unwrap();

@@ -13,14 +13,11 @@ mod explain;
 mod explain_pods;
 mod export;
 mod extract;
-#[path = "../support/fake_etcd.rs"]
-mod fake_etcd;
 mod files;
 mod flag_files;
 mod fusion;
 mod golden;
 mod history;
-#[path = "../support/ketcd.rs"]
 mod ketcd;
 mod kine;
 mod kms_plugin;
@@ -29,24 +26,18 @@ mod leaks;
 mod listing;
 mod misplaced;
 mod namespace;
-#[path = "../support/object_key.rs"]
-mod object_key;
 mod objects;
 mod pasted;
-#[path = "../support/pty.rs"]
-mod pty;
 mod report_file;
 mod shells;
-#[path = "../support/snapshot.rs"]
-mod snapshot;
 mod streams;
 mod tables;
 mod terminal;
 mod timeline;
 mod triage;
-#[path = "../support/data_dir.rs"]
-mod unpack;
 mod unreadable;
 mod untrue_server;
 mod usage;
 mod written;
+
+use ketcd_testing::{data_dir as unpack, fake_etcd, pty};

@@ -7,7 +7,6 @@ use futures_util::StreamExt;
 use ketcd_store::{Event, EventKind, KeyRange, Origin, Revision, Source, Sources, Until, WatchItem, load};
 
 use crate::ketcd::{all, ketcd};
-use crate::snapshot;
 
 fn events(source: &dyn Source) -> Vec<Event> {
     let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect::<Vec<_>>();
@@ -35,7 +34,7 @@ fn with(more: &[(&str, &[u8])]) -> Vec<u8> {
         (kv.create_revision, kv.mod_revision, kv.version, kv.lease) = (Revision(revision), Revision(revision), 1, 0);
         events.push(event);
     }
-    snapshot::database(&events, first + more.len() as i64, None, false)
+    ketcd_testing::database!(&events, first + more.len() as i64, None, false)
 }
 
 #[test]

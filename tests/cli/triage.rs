@@ -245,7 +245,7 @@ fn stored(folder: &Path, objects: &[(&str, &str)]) -> String {
     });
     let file = folder.join("store.db");
     let newest = 1 + i64::try_from(objects.len()).unwrap();
-    std::fs::write(&file, crate::snapshot::database(&events.collect::<Vec<_>>(), newest, None, false)).unwrap();
+    std::fs::write(&file, ketcd_testing::database!(&events.collect::<Vec<_>>(), newest, None, false)).unwrap();
     file.to_str().unwrap().to_owned()
 }
 

@@ -11,8 +11,6 @@ use ketcd_kube::proto::table::{Card, Message, Render, RootRow, Row, Type};
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, Unreadable, WatchedKind};
 use ketcd_scheduler::{Agreement, Caveat, Gates, Release, Replay, Rules, Scheduler, UnreadObject, VersionEvidence, VersionFrom};
 
-use crate::object_key::object_key;
-
 fn state() -> ClusterState {
     ClusterState::new(Rules::new(Release(36), &Gates::new(Release(36))).requests)
 }
@@ -313,7 +311,7 @@ fn decided(objects: &[Value], refused: Option<&str>) -> (Agreement, Vec<Caveat>)
     let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}});
     for object in std::iter::once(&node).chain(objects) {
-        replay.seed(&object_key(object), object.to_string().as_bytes(), 1);
+        replay.seed(&ObjectKey::of(object).unwrap(), object.to_string().as_bytes(), 1);
     }
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "u"},
         "spec": {"containers": [{"name": "c"}], "schedulerName": "default-scheduler",

@@ -3,8 +3,6 @@
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 use serde_json::Value;
 
-use crate::snapshot;
-
 /// A history that is being written.
 #[derive(Default)]
 pub(crate) struct Written(Vec<Event>);
@@ -36,6 +34,6 @@ impl Written {
 
     /// The database file.
     pub(crate) fn finish(&self) -> Vec<u8> {
-        snapshot::database(&self.0, self.0.len() as i64 + 1, None, false)
+        ketcd_testing::database!(&self.0, self.0.len() as i64 + 1, None, false)
     }
 }

@@ -13,8 +13,8 @@ use jsonschema::Validator;
 use ketcd_render::contract::CONTRACTS;
 use serde_json::{Value, json};
 
-use crate::data_dir::data_dir;
 use crate::root;
+use ketcd_testing::data_dir::data_dir;
 
 /// The schemas by command, each with validators of the documents that it names.
 static SCHEMAS: LazyLock<BTreeMap<&str, Value>> =

@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use tempfile::TempDir;
 
-use crate::examples_of_help::{Reads, examples};
 use crate::root;
+use ketcd_testing::examples::{Reads, examples};
 
 /// The plugin's file name is `kubectl-forensics`; a symbolic link to it is what krew makes.
 const PLUGIN: &str = "/opt/krew/bin/kubectl-forensics";
@@ -58,7 +58,7 @@ fn text(bytes: &[u8]) -> &str {
 
 #[test]
 fn the_help_of_every_command_begins_with_two_examples() {
-    let examples = examples();
+    let examples = examples(&ketcd::command());
     for command in ketcd::command().get_subcommands().filter(|command| !command.is_hide_set()) {
         let name = command.get_name();
         let own: Vec<_> = examples.iter().filter(|example| example.command == name).collect();
@@ -77,7 +77,7 @@ fn the_help_of_every_command_begins_with_two_examples() {
 #[test]
 fn examples_of_files_run() {
     let folder = folder();
-    let examples: Vec<_> = examples().into_iter().filter(|example| example.reads() == Reads::Files).collect();
+    let examples: Vec<_> = examples(&ketcd::command()).into_iter().filter(|example| example.reads() == Reads::Files).collect();
     assert!(examples.len() > 30, "{}", examples.len());
     for example in examples {
         let output = run(&example.line, folder.path());

@@ -3,12 +3,8 @@
 //! `KETCD_BLESS=1 cargo test --test contracts` writes schemas, pages and manuals.
 
 mod compatibility;
-#[path = "../support/data_dir.rs"]
-mod data_dir;
 mod deploy;
 mod examples;
-#[path = "../support/examples.rs"]
-mod examples_of_help;
 mod help;
 mod pages;
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::cluster::{leader, three};
 use crate::etcd::{Etcd, RELEASES, Release, Transport};
-use crate::ketcd::{flags, ketcd};
+use crate::ketcd::{flags, ketcd, start_watching};
 use crate::pki::{Pair, Pki};
 use crate::watcher::Watching;
 
@@ -76,12 +76,12 @@ async fn a_watch_begins_with_what_is_there_and_dates_changes_by_their_arrival() 
     put(&etcd, 2).await;
     let there = initial(&watch(&etcd.endpoint(), &pki));
     assert_eq!((&there["exists"], &there["revision"], &there["object"]["data"]["n"]), (&true.into(), &4.into(), &"2".into()), "{there}");
-    let text = Watching::start(&etcd, &pki, &["watch", "configmap/lab/settings"]).line();
+    let text = start_watching(&etcd, &pki, &["watch", "configmap/lab/settings"]).line();
     assert_eq!(text.split("  ").collect::<Vec<_>>()[..2], [&format!("r4 at {}", etcd.endpoint()), "configmap/lab/settings"], "{text}");
     assert!(text.contains("DATA 1, AGE"), "{text}");
-    let text = Watching::start(&etcd, &pki, &["watch", "configmap/lab/none"]).line();
+    let text = start_watching(&etcd, &pki, &["watch", "configmap/lab/none"]).line();
     assert_eq!(text, format!("r4 at {}  configmap/lab/none  does not exist", etcd.endpoint()));
-    let text = Watching::start(&etcd, &pki, &["watch", "configmaps", "-n", "lab"]).line();
+    let text = start_watching(&etcd, &pki, &["watch", "configmaps", "-n", "lab"]).line();
     assert_eq!(text, format!("r4 at {}  /registry/configmaps/lab/  is watched", etcd.endpoint()));
 }
 

@@ -15,8 +15,8 @@ use crate::etcd::{Etcd, Release, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
 use crate::long_history;
-use crate::snapshot::database;
 use crate::watcher::Watching;
+use ketcd_testing::database;
 
 /// Writes as many revisions of some config maps.
 async fn write(etcd: &Etcd, numbers: std::ops::Range<usize>) {
@@ -133,7 +133,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     snapshot(&etcd, &whole).await;
     // Between two files lie revisions 44 to 54, and what a compaction at 60 left of 55 to 60.
     let mut history = changes(&whole).await;
-    fs::write(&two, database(&history, 66, Some(60), false)).unwrap();
+    fs::write(&two, database!(&history, 66, Some(60), false)).unwrap();
     let endpoint = etcd.endpoint();
     let [path_one, path_two] = [&one, &two].map(|path| path.to_str().unwrap());
     let both = |words: &str| run(ketcd().arg("-f").arg(&one).arg("-f").arg(&two).args(["-f", &endpoint]).args(words.split(' ')));
@@ -174,7 +174,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     // A value that is another one is a contradiction, with the revision and both digests.
     let changed = history.iter_mut().find(|event| event.revision == Revision(57)).unwrap();
     changed.key_value.value = config_map("c5", 999).into();
-    fs::write(&other, database(&history, 70, None, false)).unwrap();
+    fs::write(&other, database!(&history, 70, None, false)).unwrap();
     let output = fused(&other, &etcd, "history --all -o ndjson");
     let said = stderr(&output);
     assert!(output.status.code() == Some(2) && said.contains("they disagree about revision 57: "), "{said}");

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::etcd::{Etcd, Transport};
-use crate::examples::{Reads, examples};
 use crate::ketcd::{on, run, stderr};
+use ketcd_testing::examples::{Reads, examples};
 
 /// Runs an example on an etcd until it ends or, where it follows the etcd, until `has_begun`; returns what it printed.
 fn follow(line: &str, etcd: &Etcd, folder: &Path, has_begun: &dyn Fn(&str) -> bool) -> String {
@@ -56,7 +56,7 @@ async fn examples_of_a_live_etcd_run() {
             writer.put("/registry/pods/shop/web-0", pod(round), None).await.unwrap();
         }
     });
-    let examples: Vec<_> = examples().into_iter().filter(|example| example.reads() == Reads::Etcd).collect();
+    let examples: Vec<_> = examples(&ketcd::command()).into_iter().filter(|example| example.reads() == Reads::Etcd).collect();
     assert!(examples.len() >= 4, "{}", examples.len());
     for example in examples {
         let folder = tempfile::tempdir().unwrap();

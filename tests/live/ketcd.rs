@@ -1,15 +1,16 @@
 //! Ways to the code under test: the library's source, and the built binary.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
+use std::sync::Arc;
 
 use ketcd_store::etcd::{EtcdConfig, EtcdSource};
 
 use crate::etcd::Etcd;
 use crate::pki::{Pair, Pki};
+use crate::watcher::Watching;
+
+pub(crate) use ketcd_testing::command::{run, stderr};
 
 /// How to reach `etcd` with a client certificate of `pki`.
 pub(crate) fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
@@ -30,22 +31,7 @@ pub(crate) fn open(config: EtcdConfig) -> EtcdSource {
 
 /// The binary, without the environment's ideas of where etcd is.
 pub(crate) fn ketcd() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
-    for name in [
-        "ENDPOINTS",
-        "CACERT",
-        "CERT",
-        "KEY",
-        "USER",
-        "PASSWORD",
-        "DIAL_TIMEOUT",
-        "COMMAND_TIMEOUT",
-        "INSECURE_SKIP_TLS_VERIFY",
-        "INSECURE_TRANSPORT",
-    ] {
-        command.env_remove(format!("ETCDCTL_{name}"));
-    }
-    command
+    ketcd_testing::command::built(env!("CARGO_BIN_EXE_ketcd"))
 }
 
 /// A command on files, its words between blanks.
@@ -60,22 +46,7 @@ pub(crate) fn flags<'a>(command: &'a mut Command, endpoint: &str, ca: &Path, cli
     command.args(["--endpoints", endpoint]).arg("--cacert").arg(ca).arg("--cert").arg(&client.cert).arg("--key").arg(&client.key)
 }
 
-/// Runs a command to its end; one that hangs is stopped after two minutes, with exit code `None`.
-pub(crate) fn run(command: &mut Command) -> Output {
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (pid, (done, waiting)) = (child.id(), mpsc::channel::<()>());
-    let watchdog = thread::spawn(move || {
-        if waiting.recv_timeout(Duration::from_secs(120)) == Err(mpsc::RecvTimeoutError::Timeout) {
-            let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
-        }
-    });
-    let output = child.wait_with_output().unwrap();
-    drop(done);
-    watchdog.join().unwrap();
-    output
-}
-
-/// What a command printed on standard error.
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Watches one member with a client certificate of `pki`.
+pub(crate) fn start_watching(etcd: &Etcd, pki: &Pki, words: &[&str]) -> Watching {
+    Watching::run(flags(&mut ketcd(), &etcd.endpoint(), &pki.ca(), &pki.client()).args(words))
 }

@@ -2,15 +2,9 @@
 
 mod ago;
 mod bad_input;
-mod cluster;
 mod compaction;
 mod complete;
-#[path = "../support/data_dir.rs"]
-mod data_dir;
 mod equality;
-mod etcd;
-#[path = "../support/examples.rs"]
-mod examples;
 mod faults;
 mod fusion;
 mod gentle;
@@ -20,15 +14,9 @@ mod ketcd;
 mod kill_load;
 mod killed;
 mod killed_members;
-mod load;
 mod long_history;
 mod members;
-mod pki;
-#[path = "../support/pty.rs"]
-mod pty;
 mod quorum;
-#[path = "../support/random.rs"]
-mod random;
 mod read_only;
 mod record;
 mod replay;
@@ -36,14 +24,11 @@ mod restored;
 mod rights;
 mod secrets;
 mod serve;
-#[path = "../support/snapshot.rs"]
-mod snapshot;
 mod source;
 mod streamed;
 mod triage;
 mod usage;
-#[path = "../support/wal.rs"]
-mod wal;
-mod watcher;
 mod watching;
 mod written;
+
+use ketcd_testing::{cluster, data_dir, etcd, load, pki, pty, random, wal, watcher};

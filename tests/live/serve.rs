@@ -5,10 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::etcd::Etcd;
-use crate::ketcd::{flags, ketcd, run};
+use crate::ketcd::{flags, ketcd, run, start_watching};
 use crate::load::{config_map, writer};
 use crate::pki::Pki;
-use crate::watcher::Watching;
 
 /// The kubectl that tools/test installs.
 fn kubectl() -> String {
@@ -23,7 +22,7 @@ async fn kubectl_follows_what_is_written() {
     let mut client = etcd.writer().await;
     client.put("/registry/configmaps/lab/first", config_map("first", 0), None).await.unwrap();
     let shown = "-o=jsonpath={.metadata.resourceVersion} {.metadata.name} {.data.n}{\"\\n\"}";
-    let watching = Watching::start(&etcd, &pki, &["serve", "--", &kubectl, "get", "configmaps", "-n", "lab", "-w", shown]);
+    let watching = start_watching(&etcd, &pki, &["serve", "--", &kubectl, "get", "configmaps", "-n", "lab", "-w", shown]);
     assert_eq!(watching.line(), "2 first 0");
     let work = writer(&etcd, Duration::from_millis(5)).await;
     for count in 0..300 {

@@ -4,7 +4,7 @@ use ketcd_store::Event;
 use serde_json::Value;
 
 use crate::etcd::Etcd;
-use crate::ketcd::{ketcd, run};
+use crate::ketcd::{ketcd, run, start_watching};
 use crate::pki::Pki;
 use crate::replay::{changes, snapshot, write};
 use crate::watcher::Watching;
@@ -40,7 +40,7 @@ async fn every_change_with_its_patch_through_restarts_and_a_gap_through_a_compac
     let first = revision(&recorded[0]);
     let mut etcd = Etcd::mutual(&pki).await;
     write(&mut etcd.writer().await, between(1, first - 1)).await;
-    let watching = Watching::start(&etcd, &pki, &["watch", "pods", "-A", "-o", "ndjson", "--from-rev", &first.to_string()]);
+    let watching = start_watching(&etcd, &pki, &["watch", "pods", "-A", "-o", "ndjson", "--from-rev", &first.to_string()]);
 
     let initial: Value = serde_json::from_str(&watching.line()).unwrap();
     assert_eq!((&initial["type"], &initial["revision"]), (&"INITIAL".into(), &(first - 1).into()));
@@ -86,7 +86,7 @@ async fn a_diff_for_every_event() {
     let before = changes.partition_point(|change| change.revision.0 < revisions[0]);
     let etcd = Etcd::mutual(&pki).await;
     write(&mut etcd.writer().await, &changes[..before]).await;
-    let watching = Watching::start(&etcd, &pki, &["watch", "pod/lab/ubuntu", "--diff", "--from-rev", &revisions[0].to_string()]);
+    let watching = start_watching(&etcd, &pki, &["watch", "pod/lab/ubuntu", "--diff", "--from-rev", &revisions[0].to_string()]);
     write(&mut etcd.writer().await, &changes[before..]).await;
 
     let mut shown = String::new();
@@ -116,7 +116,7 @@ async fn get_watch_follows_with_a_row_for_every_change() {
     let table = run(ketcd().args(["ls", "pods", "-n", "lab", "-f", &snapshot(capture), "--rev", &at, "-o", "name"]));
     let mut before: Vec<String> = String::from_utf8(table.stdout).unwrap().lines().map(str::to_owned).collect();
     assert!(before.len() > 1);
-    let watching = Watching::start(&etcd, &pki, &["get", "pods", "-n", "lab", "-w"]);
+    let watching = start_watching(&etcd, &pki, &["get", "pods", "-n", "lab", "-w"]);
     assert!(watching.line().starts_with("NAME "));
     let name = |line: &str| format!("pod/{}", line.split_whitespace().next().unwrap());
     while !before.is_empty() {

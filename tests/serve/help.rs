@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::examples::{Reads, examples};
 use crate::server::capture;
+use ketcd_testing::examples::{Reads, examples};
 
 #[test]
 fn examples_with_kubectl_run() {
@@ -17,7 +17,7 @@ fn examples_with_kubectl_run() {
     }
     let ketcd = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
     let path = format!("{}:{}:{}", folder.path().display(), ketcd.display(), std::env::var("PATH").unwrap());
-    let examples: Vec<_> = examples().into_iter().filter(|example| example.reads() == Reads::Kubectl).collect();
+    let examples: Vec<_> = examples(&ketcd::command()).into_iter().filter(|example| example.reads() == Reads::Kubectl).collect();
     assert!(!examples.is_empty());
     for example in examples {
         let output =

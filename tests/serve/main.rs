@@ -4,13 +4,9 @@ mod access;
 mod collections;
 mod custom_resources;
 mod discovery;
-#[path = "../support/examples.rs"]
-mod examples;
 mod help;
 mod hostile;
 mod impersonation;
-#[expect(dead_code, reason = "other tests look at what it prints")]
-#[path = "../support/ketcd.rs"]
 mod ketcd;
 mod kubectl;
 mod memory;

@@ -8,7 +8,7 @@ use ketcd_kube::{Body, Decoded, Decoder, FieldSet, Release};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 use serde_json::Value;
 
-use crate::data_dir::data_dir;
+use ketcd_testing::data_dir::data_dir;
 
 fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)

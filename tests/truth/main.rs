@@ -3,8 +3,6 @@
 mod captures;
 mod changes;
 mod configurations;
-#[path = "../support/data_dir.rs"]
-mod data_dir;
 mod decoding;
 mod differential;
 mod driver_devices;
@@ -12,7 +10,6 @@ mod groups;
 mod legacy;
 mod legacy_attempts;
 mod legacy_policy;
-#[path = "../support/object_key.rs"]
 mod object_key;
 mod plugins;
 mod profiles;

@@ -1,17 +1,8 @@
 //! Holds the crate's modules to their order: each may use only those listed before it.
-//!
-//! Every source file is parsed, and every path that starts with `crate`, `self` or `super` is resolved to a module of the crate's root, names
-//! that `lib.rs` re-exports included. Methods that a layer adds to a type of a lower one may not be called from below.
 
-#![allow(clippy::disallowed_methods, reason = "the test reads the source files")]
-
-mod arrows;
-
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use arrows::{Crate, Source};
+use ketcd_testing::layers::Crate;
 
 /// The layers, from the ground up.
 const LAYERS: &[&str] = &[
@@ -40,97 +31,10 @@ const LAYERS: &[&str] = &[
     "door",
 ];
 
-fn sources(folder: &Path, root: &Path, found: &mut Vec<Source>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, root, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            found.push(Source::new(&name, &fs::read_to_string(&path).unwrap()));
-        }
-    }
-}
-
-fn this_crate() -> Crate {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    sources(&root, &root, &mut found);
-    assert!(found.len() > 200, "only {} files were found", found.len());
-    Crate::new(found)
-}
-
 #[test]
 fn every_layer_uses_only_those_below_it() {
-    let faults = this_crate().faults(LAYERS);
+    let this = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(this.files() > 200, "only {} files were found", this.files());
+    let faults = this.faults(LAYERS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-}
-
-/// The faults of a crate of two layers, `low` and `high`, one of whose files holds `text`.
-fn faults(file: &str, text: &str) -> Vec<String> {
-    let mut files = BTreeMap::from([
-        ("lib.rs", "mod low;\nmod high;\npub use high::{Tall, deep::Deep as Deeper};\npub use low::Base;"),
-        ("low/mod.rs", "pub mod inner;\npub struct Base;"),
-        ("low/inner.rs", ""),
-        ("high/mod.rs", "pub mod deep;\nuse crate::low::Base;\npub struct Tall;\nimpl Base { pub fn climb(&self) {} }"),
-        ("high/deep.rs", "pub struct Deep;"),
-    ]);
-    files.insert(file, text);
-    let sources = files.into_iter().map(|(name, text)| Source::new(name, text)).collect();
-    Crate::new(sources).faults(&["low", "high"])
-}
-
-#[test]
-fn a_planted_violation_of_each_form_is_caught() {
-    let planted = [
-        ("low/mod.rs", "use crate::high::Tall;"),
-        ("low/mod.rs", "use crate::{low::inner, high::Tall};"),
-        ("low/mod.rs", "use crate::high;"),
-        ("low/mod.rs", "use crate::high as below;"),
-        ("low/mod.rs", "use crate::Tall;"),
-        ("low/mod.rs", "use crate::Deeper as Flat;"),
-        ("low/mod.rs", "use super::high::Tall;"),
-        ("low/mod.rs", "use super::{inner as x, high};"),
-        ("low/mod.rs", "use self::super::high::Tall;"),
-        ("low/mod.rs", "use super::*;"),
-        ("low/mod.rs", "use crate::*;"),
-        ("low/mod.rs", "use crate as root;"),
-        ("low/mod.rs", "use crate::{self as root};"),
-        ("low/inner.rs", "use super::super::high::deep::Deep;"),
-        ("low/inner.rs", "use super::super as root;"),
-        ("low/inner.rs", "fn f(_: crate::high::Tall) {}"),
-        ("low/inner.rs", "fn f() { super::super::high::deep::g(); }"),
-        ("low/inner.rs", "fn f() { println!(\"{}\", crate::high::NAME); }"),
-        ("low/inner.rs", "macro_rules! m { () => { $crate::high::NAME }; }"),
-        ("low/inner.rs", "mod x { use super::super::super::high; }"),
-        ("low/inner.rs", "mod x { fn f() { use crate::high::Tall; } }"),
-        ("low/inner.rs", "impl crate::high::Trait for X {}"),
-        ("low/inner.rs", "extern crate self as root;"),
-        ("low/inner.rs", "#[path = \"../high/deep.rs\"] mod deep;"),
-        ("low/inner.rs", "include!(\"../high/deep.rs\");"),
-        ("low/inner.rs", "fn f(base: &super::Base) { base.climb(); }"),
-        ("low/inner.rs", "use crate::unknown::X;"),
-        ("third.rs", "struct X;"),
-    ];
-    for (file, text) in planted {
-        assert!(!faults(file, text).is_empty(), "{file}: {text}");
-    }
-}
-
-#[test]
-fn arrows_downwards_are_no_faults() {
-    let clean = [
-        (
-            "high/deep.rs",
-            "use crate::low::{Base, inner};\nuse super::super::low;\nfn f(base: &Base) { base.climb(); self::g(); }\nfn g() {}",
-        ),
-        (
-            "low/inner.rs",
-            "use super::Base;\nuse crate::Base as Own;\nmod x { use super::super::Base; }\nfn f() { super::inner::g(); }\nfn g() {}",
-        ),
-        ("low/mod.rs", "pub mod inner;\npub struct Base;\nimpl Base { fn own(&self) { self.own() } }\n// crate::high is only mentioned"),
-    ];
-    for (file, text) in clean {
-        assert_eq!(faults(file, text), Vec::<String>::new(), "{file}: {text}");
-    }
 }

@@ -4,8 +4,6 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod heap;
-#[path = "../../../tests/support/snapshot.rs"]
-mod snapshot;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,7 +42,7 @@ fn write(directory: &Path) -> Vec<PathBuf> {
             }
         }
         let path = directory.join(format!("night{night:03}.db"));
-        std::fs::write(&path, snapshot::database(&history, newest, Some(compacted), false)).unwrap();
+        std::fs::write(&path, ketcd_testing::database!(&history, newest, Some(compacted), false)).unwrap();
         files.push(path);
     }
     files

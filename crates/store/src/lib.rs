@@ -1,8 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-#[cfg(test)]
-extern crate self as ketcd_store;
-
 mod alarm;
 mod error;
 pub mod etcd;

@@ -1,10 +1,7 @@
 //! Differential damage: of a thousand damaged copies each of a snapshot, a data dir and an encrypted snapshot, every value shown equals the
 //! original at that revision, or the damage is reported.
 
-mod mutants;
 mod pointers;
-#[path = "../../support/random.rs"]
-mod random;
 mod reported;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +13,8 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
 
-use mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, damage_database, damage_log};
-use random::Random;
+use ketcd_testing::mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, damage_database, damage_log};
+use ketcd_testing::random::Random;
 
 /// Damaged copies of each original.
 const MUTANTS: usize = 1000;

@@ -2,9 +2,8 @@
 
 use ketcd_store::{Event, Revision};
 
-use super::mutants::PAGE;
 use super::{Met, Shown, Truth, decompressed, open, shown};
-use crate::snapshot;
+use ketcd_testing::mutants::PAGE;
 
 /// The last revision of the small database whose pointers are changed.
 const NEWEST: i64 = 260;
@@ -15,7 +14,7 @@ const COMPACTED: i64 = 60;
 /// A database of some hundred changes, with a tree of more than one level and pages that no tree reaches, and what its copies are compared with.
 fn original() -> (Vec<u8>, Truth) {
     let history: Vec<Event> = shown(&*open(decompressed("k120-story/snapshot.db.zst")).unwrap()).events;
-    let small = snapshot::database(&history, NEWEST, Some(COMPACTED), true);
+    let small = ketcd_testing::database!(&history, NEWEST, Some(COMPACTED), true);
     let truth = Truth::of(open(small.clone()).unwrap());
     assert_eq!(truth.shown.newest, Revision(NEWEST));
     (small, truth)

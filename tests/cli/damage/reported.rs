@@ -2,8 +2,8 @@
 
 use ketcd_store::load;
 
-use super::mutants::PAGE;
 use super::{Met, Truth, decompressed, member, open, open_member, shown};
+use ketcd_testing::mutants::PAGE;
 
 const CAPTURE: &str = "k120-story/snapshot.db.zst";
 

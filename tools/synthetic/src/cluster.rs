@@ -5,8 +5,8 @@ use std::io;
 use serde_json::json;
 
 use super::objects::{self, App, Identity};
-use super::random::Random;
 use super::{Database, Versions};
+use ketcd_testing::random::Random;
 
 /// How much of what a cluster of so many pods has: in the proportions of a real one of 150,000 pods.
 pub(crate) struct Shape {

@@ -2,12 +2,7 @@
 //! a seed alone. It takes no more heap than some numbers for each node.
 
 mod cluster;
-#[path = "../../../tests/support/etcd_file.rs"]
-#[allow(dead_code, reason = "tests write deletions and free pages too")]
-mod etcd_file;
 mod objects;
-#[path = "../../../tests/support/random.rs"]
-mod random;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -18,7 +13,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use cluster::Shape;
-use etcd_file::{EtcdFile, Record, Tree};
+use ketcd_testing::etcd_file::{EtcdFile, Record, Tree};
 
 /// What was written.
 #[derive(Clone, Copy, Debug)]

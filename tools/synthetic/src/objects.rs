@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::random::Random;
+use ketcd_testing::random::Random;
 
 /// The kubelets' version.
 const KUBELET: &str = "v1.36.3";

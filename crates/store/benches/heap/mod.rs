@@ -1,12 +1,13 @@
 //! The time that something takes, and the heap it needs at its peak; and the changes that are made for it.
 
-#[path = "../../../../tests/support/heap.rs"]
-mod counted;
-
 use std::time::Instant;
 
 use bytes::Bytes;
 use ketcd_store::{KeyValue, Revision};
+use ketcd_testing::heap::{Counting, peak};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
 
 pub(crate) const OBJECTS: i64 = 2000;
 
@@ -32,7 +33,7 @@ pub(crate) fn version(main: i64, before: Option<&KeyValue>, text: usize) -> KeyV
 /// Runs `work` and prints how long it took and the heap it needed at its peak.
 pub(crate) fn measure<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
-    let (done, heap) = counted::peak(work);
+    let (done, heap) = peak(work);
     println!("{what:<52} {:>8.3} s {:>8.1} MiB of heap", begun.elapsed().as_secs_f64(), heap as f64 / f64::from(1 << 20));
     done
 }

@@ -14,9 +14,6 @@ mod merge;
 mod part;
 mod plan;
 mod reading;
-#[cfg(test)]
-#[path = "../../../../tests/support/snapshot.rs"]
-mod snapshot;
 mod state;
 mod status;
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use ketcd_testing::database;
 
 use super::part::{Held, POOL_BYTES, Part};
-use super::snapshot::database;
 use super::{Beside, Fused, plan};
 use crate::etcd::{EtcdConfig, EtcdSource};
 use crate::load::{Limits, open_bytes};
@@ -42,7 +42,7 @@ fn nights(history: &[Event], spans: &[(i64, i64)], keeps_freed: bool) -> (Fused,
     let opened = Arc::new(AtomicUsize::new(0));
     let part = |&(compacted, newest): &(i64, i64)| {
         let name = format!("night{newest}.db");
-        let file = Bytes::from(database(history, newest, Some(compacted), keeps_freed));
+        let file = Bytes::from(database!(history, newest, Some(compacted), keeps_freed));
         let (count, path) = (Arc::clone(&opened), name.clone());
         let open = move || {
             count.fetch_add(1, Ordering::Relaxed);

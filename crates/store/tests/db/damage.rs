@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use ketcd_store::{Event, EventKind, Origin};
 
 use super::left::{PAGE, Place};
-use super::mutants::{Kind, damage_database};
-use super::random::Random;
 use super::{by_place, decompressed, events, open};
+use ketcd_testing::mutants::{Kind, damage_database};
+use ketcd_testing::random::Random;
 
 /// Zeroed pages, flipped bytes, truncations.
 const KINDS: [Kind; 5] = [Kind::Zeroed, Kind::Bytes, Kind::Truncated, Kind::Header, Kind::Element];

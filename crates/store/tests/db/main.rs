@@ -3,13 +3,7 @@
 mod damage;
 mod kept;
 mod left;
-#[path = "../../../../tests/cli/damage/mutants.rs"]
-#[allow(dead_code, reason = "others need more of it")]
-mod mutants;
 mod pages;
-#[path = "../../../../tests/support/random.rs"]
-#[allow(dead_code, reason = "others need more of it")]
-mod random;
 mod truncated;
 
 use std::collections::BTreeMap;
@@ -18,7 +12,6 @@ use std::path::Path;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use random::Random;
 
 use ketcd_store::{Event, KeyRange, Revision, Source, Until, WatchItem, load};
 

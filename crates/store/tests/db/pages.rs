@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ketcd_store::{Event, Origin};
 
 use super::left::{self, PAGE, Place};
-use super::random::Random;
 use super::{by_place, decompressed, events, member_db, open};
+use ketcd_testing::random::Random;
 
 /// Numbers of changes.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ketcd_store::{EventKind, Origin, Revision, load};
 
 use super::made::Kine;
-use super::random::Random;
 use super::{events, wait};
+use ketcd_testing::random::Random;
 
 /// Small pages, so that a small database has many.
 const PAGE: usize = 1024;

@@ -11,8 +11,8 @@ use std::time::Duration;
 use ketcd_store::{EventKind, Origin, Revision, Source};
 use rusqlite::{Connection, params};
 
-use super::random::Random;
 use super::{events, killed, open, wait};
+use ketcd_testing::random::Random;
 
 /// The table and the index of names: kine v0.17.5, `pkg/drivers/sqlite/sqlite.go`.
 const SCHEMA: &str = "

@@ -2,9 +2,6 @@
 
 mod damage;
 mod made;
-#[path = "../../../../tests/support/random.rs"]
-#[allow(dead_code, reason = "others need more of it")]
-mod random;
 mod recorded;
 
 use std::path::{Path, PathBuf};

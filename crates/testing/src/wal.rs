@@ -12,10 +12,10 @@ struct Record {
 }
 
 /// The kind of a record that holds an entry.
-pub(crate) const ENTRY: u64 = 2;
+pub const ENTRY: u64 = 2;
 
 /// Returns the records of a log file: kind, data.
-pub(crate) fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
+pub fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let (mut at, mut records) = (0, Vec::new());
     while let Some(bytes) = log.get(at..at + 8) {
         let frame = u64::from_le_bytes(bytes.try_into().unwrap());
@@ -29,7 +29,7 @@ pub(crate) fn records(log: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 /// Returns a log file of these records, framed and chained anew.
-pub(crate) fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
+pub fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let (mut log, mut crc) = (Vec::new(), 0);
     for (kind, data) in records {
         crc = crc32c::crc32c_append(crc, data);
@@ -45,7 +45,7 @@ pub(crate) fn log_of(records: &[(u64, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// Returns the log without its first `dropped` entries.
-pub(crate) fn without_first(records: &[(u64, Vec<u8>)], dropped: usize) -> Vec<u8> {
+pub fn without_first(records: &[(u64, Vec<u8>)], dropped: usize) -> Vec<u8> {
     let mut entries = 0;
     let kept = records.iter().filter(|(kind, _)| {
         entries += usize::from(*kind == ENTRY);

@@ -1,4 +1,4 @@
-//! A running `ketcd watch`, and what it prints.
+//! A command that goes on, as `ketcd watch` does, and what it prints meanwhile.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -6,12 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::etcd::Etcd;
-use crate::ketcd::{flags, ketcd};
-use crate::pki::Pki;
-
-/// A running `ketcd watch` with the lines of its standard output and error.
-pub(crate) struct Watching {
+/// A running command with the lines of its standard output and error.
+pub struct Watching {
     child: Child,
     stdout: Receiver<String>,
     stderr: Receiver<String>,
@@ -20,25 +16,20 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Watches one member with a client certificate of `pki`.
-    pub(crate) fn start(etcd: &Etcd, pki: &Pki, words: &[&str]) -> Self {
-        Self::run(flags(&mut ketcd(), &etcd.endpoint(), &pki.ca(), &pki.client()).args(words))
-    }
-
     /// Runs a command that goes on.
-    pub(crate) fn run(command: &mut Command) -> Self {
+    pub fn run(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (stdout, stderr) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
         Self { child, stdout, stderr, heard: String::new() }
     }
 
     /// The next line on standard output.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         self.stdout.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
     }
 
     /// Waits until a line on standard error holds `text`; returns the line.
-    pub(crate) fn says(&mut self, text: &str) -> String {
+    pub fn says(&mut self, text: &str) -> String {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             match self.stderr.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -54,7 +45,7 @@ impl Watching {
     }
 
     /// Ends it; returns all that it printed on standard error.
-    pub(crate) fn end(mut self) -> String {
+    pub fn end(mut self) -> String {
         let _ = self.child.kill();
         self.child.wait().unwrap();
         let rest: Vec<String> = self.stderr.iter().collect();
@@ -62,7 +53,7 @@ impl Watching {
     }
 
     /// Whether it still runs.
-    pub(crate) fn runs(&mut self) -> bool {
+    pub fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::pki::{Pair, Pki};
 
 /// How etcd speaks to its clients. Whatever it is, the tests' own writes go in plain text to a second port.
-pub(crate) enum Transport {
+pub enum Transport {
     /// No TLS.
     Plain,
     /// TLS; clients need no certificate.
@@ -25,7 +25,7 @@ pub(crate) enum Transport {
 
 /// The release of etcd to test with, as tools/etcd installs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Release {
+pub enum Release {
     /// 3.4 or newer: the machine's own, or Debian's.
     Default,
     /// 3.5.
@@ -35,18 +35,20 @@ pub(crate) enum Release {
 }
 
 /// Every release.
-pub(crate) const RELEASES: [Release; 3] = [Release::Default, Release::V35, Release::V37];
+pub const RELEASES: [Release; 3] = [Release::Default, Release::V35, Release::V37];
 
 /// A running etcd.
-pub(crate) struct Etcd {
+pub struct Etcd {
     child: Option<Child>,
     folder: TempDir,
-    pub(crate) name: String,
-    pub(crate) release: Release,
+    /// The member's name.
+    pub name: String,
+    /// Its release.
+    pub release: Release,
     /// The other members, each with its peer port.
-    pub(crate) others: Vec<(String, u16)>,
+    pub others: Vec<(String, u16)>,
     /// Flags of this test.
-    pub(crate) flags: Vec<String>,
+    pub flags: Vec<String>,
     transport: Transport,
     client_port: u16,
     plain_port: u16,
@@ -55,17 +57,17 @@ pub(crate) struct Etcd {
 
 impl Etcd {
     /// An etcd that speaks mutual TLS with certificates of `pki`.
-    pub(crate) async fn mutual(pki: &Pki) -> Self {
+    pub async fn mutual(pki: &Pki) -> Self {
         Self::start(Transport::Mutual(pki.server(), pki.ca())).await
     }
 
     /// Starts an empty etcd and waits until it answers.
-    pub(crate) async fn start(transport: Transport) -> Self {
+    pub async fn start(transport: Transport) -> Self {
         Self::start_with(Release::Default, transport, &[]).await
     }
 
     /// Starts an empty etcd of a release with flags of its own.
-    pub(crate) async fn start_with(release: Release, transport: Transport, flags: &[&str]) -> Self {
+    pub async fn start_with(release: Release, transport: Transport, flags: &[&str]) -> Self {
         let mut etcd = Self::new("one", release, transport);
         etcd.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
@@ -82,7 +84,7 @@ impl Etcd {
     }
 
     /// A member that is not started yet.
-    pub(crate) fn new(name: &str, release: Release, transport: Transport) -> Self {
+    pub fn new(name: &str, release: Release, transport: Transport) -> Self {
         // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
         let shm = Path::new("/dev/shm");
         let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
@@ -92,13 +94,13 @@ impl Etcd {
     }
 
     /// Sends a signal: `TERM` stops it with good manners, `STOP` and `CONT` hold it up.
-    pub(crate) fn signal(&self, signal: &str) {
+    pub fn signal(&self, signal: &str) {
         let pid = self.child.as_ref().expect("etcd runs").id().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &pid]).status().unwrap().success());
     }
 
     /// Stops etcd; its data stay.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
@@ -106,17 +108,17 @@ impl Etcd {
     }
 
     /// Waits until etcd, told to stop, has ended.
-    pub(crate) fn wait(&mut self) {
+    pub fn wait(&mut self) {
         self.child.take().expect("etcd runs").wait().unwrap();
     }
 
     /// Changes how etcd speaks to its clients from its next start on.
-    pub(crate) fn set_transport(&mut self, transport: Transport) {
+    pub fn set_transport(&mut self, transport: Transport) {
         self.transport = transport;
     }
 
     /// Starts a stopped etcd again with its data, but on a port that its clients do not know.
-    pub(crate) async fn resume_in_hiding(&mut self) {
+    pub async fn resume_in_hiding(&mut self) {
         let home = self.client_port;
         [self.client_port, ..] = free_ports();
         self.spawn();
@@ -125,59 +127,60 @@ impl Etcd {
     }
 
     /// Starts a stopped etcd again, on the same ports and data.
-    pub(crate) async fn resume(&mut self) {
+    pub async fn resume(&mut self) {
         self.spawn();
         assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
     }
 
     /// The endpoint of the transport under test.
-    pub(crate) fn endpoint(&self) -> String {
+    pub fn endpoint(&self) -> String {
         let scheme = if matches!(self.transport, Transport::Plain) { "http" } else { "https" };
         format!("{scheme}://127.0.0.1:{}", self.client_port)
     }
 
     /// The port of the transport under test.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         self.client_port
     }
 
     /// The port in plain text that the tests' own clients use.
-    pub(crate) fn plain_endpoint(&self) -> String {
+    pub fn plain_endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.plain_port)
     }
 
     /// A client that may write. Tests alone have one.
-    pub(crate) async fn writer(&self) -> Client {
+    pub async fn writer(&self) -> Client {
         Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
     }
 
     /// Whether its files stay when it is dropped.
-    pub(crate) fn keep_files(&mut self, are_kept: bool) {
+    pub fn keep_files(&mut self, are_kept: bool) {
         self.folder.disable_cleanup(are_kept);
     }
 
     /// The member's data dir.
-    pub(crate) fn data_dir(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// The database file of the running member.
-    pub(crate) fn db(&self) -> PathBuf {
+    pub fn db(&self) -> PathBuf {
         self.folder.path().join("data/member/snap/db")
     }
 
     /// The peer port, which is for other members only.
-    pub(crate) fn peer_port(&self) -> u16 {
+    pub fn peer_port(&self) -> u16 {
         self.peer_port
     }
 
     /// The peer address.
-    pub(crate) fn peer(&self) -> String {
+    pub fn peer(&self) -> String {
         let scheme = if matches!(self.transport, Transport::Mutual(..)) && !self.others.is_empty() { "https" } else { "http" };
         format!("{scheme}://127.0.0.1:{}", self.peer_port)
     }
 
-    pub(crate) fn spawn(&mut self) {
+    /// Starts its process; does not wait until it answers.
+    pub fn spawn(&mut self) {
         let log = File::create(self.folder.path().join("log")).unwrap();
         let client = self.endpoint();
         let plain = format!("http://127.0.0.1:{}", self.plain_port);
@@ -204,7 +207,7 @@ impl Etcd {
     }
 
     /// Waits until it answers; `false` if it ended in place of that.
-    pub(crate) async fn is_ready(&mut self) -> bool {
+    pub async fn is_ready(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
             if self.child.as_mut().is_some_and(|child| child.try_wait().unwrap().is_some()) {
@@ -225,7 +228,8 @@ impl Etcd {
             .is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
     }
 
-    pub(crate) fn log(&self) -> String {
+    /// What it logged.
+    pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }

@@ -12,21 +12,23 @@ use rcgen::{
 use tempfile::TempDir;
 
 /// A CA and the folder that its files are in.
-pub(crate) struct Pki {
+pub struct Pki {
     folder: TempDir,
     issuer: Issuer<'static, KeyPair>,
 }
 
 /// A certificate with its key, as files.
 #[derive(Clone)]
-pub(crate) struct Pair {
+pub struct Pair {
+    /// The certificate.
     pub cert: PathBuf,
+    /// Its key, which only its owner may read.
     pub key: PathBuf,
 }
 
 impl Pki {
     /// A CA named `etcd-ca`, as kubeadm names every one.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.distinguished_name = named("etcd-ca");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -38,32 +40,32 @@ impl Pki {
     }
 
     /// The CA's certificate.
-    pub(crate) fn ca(&self) -> PathBuf {
+    pub fn ca(&self) -> PathBuf {
         self.path("ca.crt")
     }
 
     /// A file of this folder.
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// A server's certificate for loopback.
-    pub(crate) fn server(&self) -> Pair {
+    pub fn server(&self) -> Pair {
         self.issue("server", &["127.0.0.1", "localhost"], |_| ())
     }
 
     /// A client's certificate.
-    pub(crate) fn client(&self) -> Pair {
+    pub fn client(&self) -> Pair {
         self.issue("client", &[], |_| ())
     }
 
     /// A certificate with `change` made to it before it is signed.
-    pub(crate) fn issue(&self, name: &str, hosts: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Pair {
+    pub fn issue(&self, name: &str, hosts: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Pair {
         self.issue_for(name, hosts, &KeyPair::generate().unwrap(), change)
     }
 
     /// A certificate for a given key.
-    pub(crate) fn issue_for(&self, name: &str, hosts: &[&str], key: &KeyPair, change: impl FnOnce(&mut CertificateParams)) -> Pair {
+    pub fn issue_for(&self, name: &str, hosts: &[&str], key: &KeyPair, change: impl FnOnce(&mut CertificateParams)) -> Pair {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
         let mut params = CertificateParams::new(hosts).unwrap();
         params.distinguished_name = named(name);
@@ -79,13 +81,13 @@ impl Pki {
 }
 
 /// A change that makes a certificate end in 2020.
-pub(crate) fn expired(params: &mut CertificateParams) {
+pub fn expired(params: &mut CertificateParams) {
     params.not_before = date_time_ymd(2019, 1, 1);
     params.not_after = date_time_ymd(2020, 1, 1);
 }
 
 /// Writes the key of a PKCS#8 file in the older form it wraps: SEC1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE KEY`).
-pub(crate) fn unwrap_pkcs8(from: &Path, label: &str, to: &Path) {
+pub fn unwrap_pkcs8(from: &Path, label: &str, to: &Path) {
     let text = fs::read_to_string(from).unwrap();
     let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
     let der = base64::engine::general_purpose::STANDARD.decode(body).unwrap();

@@ -16,30 +16,30 @@ use tonic::server::{Grpc, NamedService, StreamingService};
 use tonic::{Request, Response, Status, Streaming};
 
 /// What a call is answered with: messages as they are on the wire.
-pub(crate) type Messages = BoxStream<'static, Result<Vec<u8>, Status>>;
+pub type Messages = BoxStream<'static, Result<Vec<u8>, Status>>;
 
 /// A call.
-pub(crate) struct Call {
+pub struct Call {
     /// `Range`, `Watch`, …
-    pub(crate) method: String,
+    pub method: String,
     /// The first message of the request; a watch alone has more.
-    pub(crate) request: Vec<u8>,
+    pub request: Vec<u8>,
     /// The messages after it.
-    pub(crate) more: Streaming<Vec<u8>>,
+    pub more: Streaming<Vec<u8>>,
 }
 
 type Answer = Arc<dyn Fn(Call) -> Messages + Send + Sync>;
 
 /// A server that runs as long as this lives.
-pub(crate) struct FakeEtcd {
+pub struct FakeEtcd {
     /// Its URL.
-    pub(crate) endpoint: String,
+    pub endpoint: String,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl FakeEtcd {
     /// Starts a server that answers each call with what `answer` says.
-    pub(crate) fn start(answer: impl Fn(Call) -> Messages + Send + Sync + 'static) -> Self {
+    pub fn start(answer: impl Fn(Call) -> Messages + Send + Sync + 'static) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -65,17 +65,17 @@ impl Drop for FakeEtcd {
 }
 
 /// One message.
-pub(crate) fn one(message: &impl Message) -> Messages {
+pub fn one(message: &impl Message) -> Messages {
     several(vec![message.encode_to_vec()])
 }
 
 /// Messages, after which the call ends.
-pub(crate) fn several(messages: Vec<Vec<u8>>) -> Messages {
+pub fn several(messages: Vec<Vec<u8>>) -> Messages {
     stream::iter(messages.into_iter().map(Ok)).boxed()
 }
 
 /// A refusal.
-pub(crate) fn refusal(status: Status) -> Messages {
+pub fn refusal(status: Status) -> Messages {
     stream::iter([Err(status)]).boxed()
 }
 
@@ -175,51 +175,61 @@ impl Decoder for Raw {
 
 /// `etcdserverpb.RangeRequest`, as far as it is looked at.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct RangeRequest {
+pub struct RangeRequest {
+    /// The first key.
     #[prost(bytes = "vec", tag = "1")]
-    pub(crate) key: Vec<u8>,
+    pub key: Vec<u8>,
+    /// The key after the last; empty for one key, `\0` for all from the first on.
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) range_end: Vec<u8>,
+    pub range_end: Vec<u8>,
+    /// How many entries at most; 0 for all.
     #[prost(int64, tag = "3")]
-    pub(crate) limit: i64,
+    pub limit: i64,
+    /// The revision; 0 for the newest.
     #[prost(int64, tag = "4")]
-    pub(crate) revision: i64,
+    pub revision: i64,
+    /// Whether values are left out.
     #[prost(bool, tag = "8")]
-    pub(crate) keys_only: bool,
+    pub keys_only: bool,
+    /// Whether only the number of entries is wanted.
     #[prost(bool, tag = "9")]
-    pub(crate) count_only: bool,
+    pub count_only: bool,
 }
 
 /// `etcdserverpb.WatchRequest`, as far as it is looked at.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct WatchRequest {
+pub struct WatchRequest {
+    /// What to watch, in the first message.
     #[prost(message, optional, tag = "1")]
-    pub(crate) create: Option<WatchCreateRequest>,
+    pub create: Option<WatchCreateRequest>,
 }
 
 /// `etcdserverpb.WatchCreateRequest`, as far as it is looked at.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct WatchCreateRequest {
+pub struct WatchCreateRequest {
+    /// The first key.
     #[prost(bytes = "vec", tag = "1")]
-    pub(crate) key: Vec<u8>,
+    pub key: Vec<u8>,
+    /// The key after the last; empty for one key, `\0` for all from the first on.
     #[prost(bytes = "vec", tag = "2")]
-    pub(crate) range_end: Vec<u8>,
+    pub range_end: Vec<u8>,
+    /// The first revision; 0 for the next.
     #[prost(int64, tag = "3")]
-    pub(crate) start_revision: i64,
+    pub start_revision: i64,
 }
 
 /// The header of an answer at a revision.
-pub(crate) fn header(revision: i64) -> Option<PbResponseHeader> {
+pub fn header(revision: i64) -> Option<PbResponseHeader> {
     Some(PbResponseHeader { cluster_id: 1, member_id: 1, revision, raft_term: 2 })
 }
 
 /// What an honest etcd holds: keys that were each written once, the first at revision 2.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Store(Vec<PbKeyValue>);
+pub struct Store(Vec<PbKeyValue>);
 
 impl Store {
     /// A store of these keys and values.
-    pub(crate) fn new(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
+    pub fn new(entries: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let version = |(place, (key, value)): (usize, (String, Vec<u8>))| {
             let revision = place as i64 + 2;
             PbKeyValue { key: key.into_bytes(), value, create_revision: revision, mod_revision: revision, version: 1, lease: 0 }
@@ -228,12 +238,12 @@ impl Store {
     }
 
     /// The newest revision.
-    pub(crate) fn revision(&self) -> i64 {
+    pub fn revision(&self) -> i64 {
         self.0.len() as i64 + 1
     }
 
     /// Answers a range.
-    pub(crate) fn range(&self, asked: &RangeRequest) -> PbRangeResponse {
+    pub fn range(&self, asked: &RangeRequest) -> PbRangeResponse {
         let at = if asked.revision > 0 { asked.revision } else { self.revision() };
         let mut kvs: Vec<PbKeyValue> = self.within(&asked.key, &asked.range_end).filter(|kv| kv.mod_revision <= at).cloned().collect();
         kvs.sort_by(|one, other| one.key.cmp(&other.key));
@@ -246,7 +256,7 @@ impl Store {
     }
 
     /// The confirmation of a watch, and its changes, each in an answer of its own.
-    pub(crate) fn watch(&self, asked: &WatchCreateRequest) -> Vec<PbWatchResponse> {
+    pub fn watch(&self, asked: &WatchCreateRequest) -> Vec<PbWatchResponse> {
         let answer = |revision| PbWatchResponse { header: header(revision), ..PbWatchResponse::default() };
         let changes = self.within(&asked.key, &asked.range_end).filter(|kv| kv.mod_revision >= asked.start_revision.max(1));
         let changes = changes.map(|kv| PbWatchResponse { events: vec![put(kv.clone())], ..answer(self.revision()) });
@@ -254,7 +264,7 @@ impl Store {
     }
 
     /// What the only member says of itself.
-    pub(crate) fn status(&self) -> PbStatusResponse {
+    pub fn status(&self) -> PbStatusResponse {
         let (db_size, raft) = (32 << 10, 10);
         PbStatusResponse {
             header: header(self.revision()),
@@ -279,6 +289,6 @@ impl Store {
 }
 
 /// The change that wrote a version.
-pub(crate) fn put(version: PbKeyValue) -> PbEvent {
+pub fn put(version: PbKeyValue) -> PbEvent {
     PbEvent { r#type: 0, kv: Some(version), prev_kv: None }
 }

@@ -1,12 +1,17 @@
-//! Which modules of a crate's root each source file uses.
+//! The order in which the modules of a crate may use each other.
+//!
+//! Every source file is parsed, and every path that starts with `crate`, `self` or `super` is resolved to a module of the crate's root, names
+//! that `lib.rs` re-exports included. Methods that a layer adds to a type of a lower one may not be called from below.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path as FilePath;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, ExprMethodCall, Item, ItemExternCrate, ItemImpl, ItemMod, ItemUse, Macro, Path, Type, UseTree, VisRestricted};
 
 /// A source file: its name below `src` and what it holds.
-pub(crate) struct Source {
+pub struct Source {
     name: String,
     /// Its module's path from the crate's root.
     module: Vec<String>,
@@ -15,7 +20,10 @@ pub(crate) struct Source {
 
 impl Source {
     /// Parses a file.
-    pub(crate) fn new(name: &str, text: &str) -> Self {
+    ///
+    /// # Panics
+    /// It is not Rust.
+    pub fn new(name: &str, text: &str) -> Self {
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut module: Vec<String> = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         module.pop_if(|last| last == "mod");
@@ -28,21 +36,37 @@ impl Source {
 }
 
 /// A crate.
-pub(crate) struct Crate {
+pub struct Crate {
     sources: Vec<Source>,
+    modules: BTreeSet<String>,
     /// The root's modules, and by each name the root re-exports the module it is from.
     names: BTreeMap<String, String>,
 }
 
 impl Crate {
+    /// Reads the source files of a crate: `src` holds `lib.rs`.
+    pub fn read(src: &FilePath) -> Self {
+        let mut found = Vec::new();
+        read(src, src, &mut found);
+        Self::new(found)
+    }
+
+    /// How many source files it has beside `lib.rs`.
+    pub fn files(&self) -> usize {
+        self.sources.len()
+    }
+
     /// Takes the files of a crate, `lib.rs` among them.
-    pub(crate) fn new(mut sources: Vec<Source>) -> Self {
+    pub fn new(mut sources: Vec<Source>) -> Self {
         let at = sources.iter().position(|source| source.name == "lib.rs").expect("lib.rs");
         let root = sources.remove(at);
-        let mut names = BTreeMap::new();
+        let (mut names, mut modules) = (BTreeMap::new(), BTreeSet::new());
         for item in &root.file.items {
             match item {
-                Item::Mod(module) => drop(names.insert(module.ident.to_string(), module.ident.to_string())),
+                Item::Mod(module) => {
+                    names.insert(module.ident.to_string(), module.ident.to_string());
+                    modules.insert(module.ident.to_string());
+                }
                 Item::Use(item) => {
                     for used in leaves(&item.tree) {
                         names.insert(used.name.clone(), used.path[0].clone());
@@ -51,11 +75,11 @@ impl Crate {
                 _ => {}
             }
         }
-        Self { sources, names }
+        Self { sources, modules, names }
     }
 
-    /// Returns the violations of the layers' order, one sentence each.
-    pub(crate) fn faults(&self, layers: &[&str]) -> Vec<String> {
+    /// Returns the violations of an order of all modules of the root, one sentence each: each may use only those listed before it.
+    pub fn faults(&self, layers: &[&str]) -> Vec<String> {
         let rank = |layer: &str| layers.iter().position(|known| *known == layer);
         let mut faults = BTreeSet::new();
         let seen: Vec<(&Source, Seen)> = self.sources.iter().map(|source| (source, self.seen(source))).collect();
@@ -68,7 +92,8 @@ impl Crate {
             faults.extend(seen.faults.iter().map(|fault| format!("{}: {fault}", source.name)));
             for used in &seen.uses {
                 match rank(used) {
-                    None if used == "ketcd_kube" => {}
+                    // A name of another crate that the root re-exports.
+                    None if !self.modules.contains(used) => {}
                     Some(rank) if rank <= own => {}
                     _ => drop(faults.insert(format!("{}: {} uses {used}, which is not below it", source.name, source.layer()))),
                 }
@@ -86,6 +111,18 @@ impl Crate {
         let mut seen = Seen { names: &self.names, module: source.module.clone(), ..Seen::new(&self.names) };
         seen.visit_file(&source.file);
         seen
+    }
+}
+
+fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<Source>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(&path, root, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            found.push(Source::new(&name, &fs::read_to_string(&path).unwrap()));
+        }
     }
 }
 

@@ -3,8 +3,19 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the bytes that are held, and the most that ever were.
-struct Counting;
+/// An allocator that counts the bytes that are held, and the most that ever were. The test declares it:
+///
+/// ```
+/// use ketcd_testing::heap::{Counting, peak};
+///
+/// #[global_allocator]
+/// static COUNTING: Counting = Counting;
+///
+/// let (text, bytes) = peak(|| "x".repeat(1 << 20));
+/// assert!(bytes >= text.len());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
@@ -23,11 +34,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
 /// Does `work` and returns the bytes of heap that it needed at its peak.
-pub(crate) fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
+pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
     let done = work();

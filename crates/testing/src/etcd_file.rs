@@ -15,27 +15,33 @@ const META: u16 = 4;
 const BUCKET: u32 = 1;
 
 /// A version of a key, as the bucket `key` holds it.
-#[derive(Clone, Copy)]
-pub(crate) struct Record<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// The key.
     pub key: &'a [u8],
     /// `None`: the key was deleted.
     pub value: Option<&'a [u8]>,
+    /// The revision that created the key; 0 for a deletion.
     pub create_revision: i64,
+    /// The revision that wrote this version.
     pub mod_revision: i64,
+    /// The write's place among those of its revision, from 0.
     pub sub_revision: i64,
+    /// 1 at creation, one more with each write; 0 for a deletion.
     pub version: i64,
+    /// The lease; 0 for none.
     pub lease: i64,
 }
 
 impl Record<'_> {
     /// The key of the entry: the revision.
-    pub(crate) fn revision(&self) -> Vec<u8> {
+    pub fn revision(&self) -> Vec<u8> {
         let tombstone: &[u8] = if self.value.is_none() { b"t" } else { b"" };
         [&revision(self.mod_revision, self.sub_revision)[..], tombstone].concat()
     }
 
     /// The entry: a `KeyValue`; of a deletion the key alone.
-    pub(crate) fn message(&self) -> Vec<u8> {
+    pub fn message(&self) -> Vec<u8> {
         let mut message = Vec::new();
         bytes_field(1, self.key, &mut message);
         let Some(value) = self.value else { return message };
@@ -50,7 +56,7 @@ impl Record<'_> {
 }
 
 /// A revision as etcd writes it.
-pub(crate) fn revision(main: i64, sub: i64) -> Vec<u8> {
+pub fn revision(main: i64, sub: i64) -> Vec<u8> {
     [&main.to_be_bytes()[..], b"_", &sub.to_be_bytes()].concat()
 }
 
@@ -78,7 +84,7 @@ fn varint(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// A database that is being written.
-pub(crate) struct EtcdFile<W> {
+pub struct EtcdFile<W> {
     out: W,
     /// How many pages were written.
     pages: u64,
@@ -86,13 +92,13 @@ pub(crate) struct EtcdFile<W> {
 
 impl<W: Write + Seek> EtcdFile<W> {
     /// Begins a database; the meta pages are written last.
-    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+    pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(&[0; 2 * PAGE])?;
         Ok(Self { out, pages: 2 })
     }
 
     /// Ends a database of these buckets, ascending by name, each with the root of its tree.
-    pub(crate) fn finish(mut self, buckets: &[(&str, u64)]) -> io::Result<W> {
+    pub fn finish(mut self, buckets: &[(&str, u64)]) -> io::Result<W> {
         let mut tree = Tree::new(BUCKET);
         for (name, root) in buckets {
             tree.push(name.as_bytes(), &[root.to_le_bytes(), [0; 8]].concat(), &mut self)?;
@@ -145,10 +151,10 @@ fn meta_page(id: u64, root: u64, high_water: u64) -> Vec<u8> {
 }
 
 /// A page: its first key and its number.
-type Child = (Vec<u8>, u64);
+pub type Child = (Vec<u8>, u64);
 
 /// Leaves that no branch leads to yet.
-pub(crate) struct Leaves {
+pub struct Leaves {
     flags: u32,
     entries: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
@@ -156,12 +162,12 @@ pub(crate) struct Leaves {
 
 impl Leaves {
     /// No leaves yet; each entry has these flags.
-    pub(crate) fn new(flags: u32) -> Self {
+    pub fn new(flags: u32) -> Self {
         Self { flags, entries: Vec::new(), bytes: HEADER }
     }
 
     /// Adds the next entry; returns the leaf before it, if that was full.
-    pub(crate) fn push<W: Write + Seek>(&mut self, key: &[u8], value: &[u8], file: &mut EtcdFile<W>) -> io::Result<Option<Child>> {
+    pub fn push<W: Write + Seek>(&mut self, key: &[u8], value: &[u8], file: &mut EtcdFile<W>) -> io::Result<Option<Child>> {
         let bytes = ELEMENT + key.len() + value.len();
         let full = if self.bytes + bytes > PAGE && !self.entries.is_empty() { Some(self.flush(file)?) } else { None };
         self.bytes += bytes;
@@ -170,7 +176,7 @@ impl Leaves {
     }
 
     /// Writes the last leaf.
-    pub(crate) fn flush<W: Write + Seek>(&mut self, file: &mut EtcdFile<W>) -> io::Result<Child> {
+    pub fn flush<W: Write + Seek>(&mut self, file: &mut EtcdFile<W>) -> io::Result<Child> {
         let entries = std::mem::take(&mut self.entries);
         let (mut elements, mut data) = (Vec::with_capacity(ELEMENT * entries.len()), Vec::with_capacity(self.bytes));
         self.bytes = HEADER;
@@ -188,7 +194,7 @@ impl Leaves {
 }
 
 /// A tree that grows at its end.
-pub(crate) struct Tree {
+pub struct Tree {
     leaves: Leaves,
     /// The children of the last branch of each level, the lowest first.
     levels: Vec<Vec<Child>>,
@@ -196,12 +202,12 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// An empty tree, each entry of which has these flags.
-    pub(crate) fn new(flags: u32) -> Self {
+    pub fn new(flags: u32) -> Self {
         Self { leaves: Leaves::new(flags), levels: vec![Vec::new()] }
     }
 
     /// Adds the next entry. Entries come ascending by key.
-    pub(crate) fn push<W: Write + Seek>(&mut self, key: &[u8], value: &[u8], file: &mut EtcdFile<W>) -> io::Result<()> {
+    pub fn push<W: Write + Seek>(&mut self, key: &[u8], value: &[u8], file: &mut EtcdFile<W>) -> io::Result<()> {
         match self.leaves.push(key, value, file)? {
             Some(leaf) => self.add(0, leaf, file),
             None => Ok(()),
@@ -209,7 +215,7 @@ impl Tree {
     }
 
     /// Writes what is not written yet; returns the root.
-    pub(crate) fn finish<W: Write + Seek>(mut self, file: &mut EtcdFile<W>) -> io::Result<u64> {
+    pub fn finish<W: Write + Seek>(mut self, file: &mut EtcdFile<W>) -> io::Result<u64> {
         let last = self.leaves.flush(file)?;
         self.add(0, last, file)?;
         for level in 0.. {

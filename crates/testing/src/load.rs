@@ -9,21 +9,21 @@ use tokio::task::JoinHandle;
 use crate::etcd::Etcd;
 
 /// Work that goes on until it is ended.
-pub(crate) struct Work {
+pub struct Work {
     end: Arc<AtomicBool>,
     task: JoinHandle<usize>,
 }
 
 impl Work {
     /// Ends it; returns how often it was done.
-    pub(crate) async fn end(self) -> usize {
+    pub async fn end(self) -> usize {
         self.end.store(true, Ordering::Relaxed);
         self.task.await.unwrap()
     }
 }
 
 /// Compacts again and again, each time all but the newest `kept` revisions.
-pub(crate) async fn compactor(etcd: &Etcd, every: Duration, kept: i64) -> Work {
+pub async fn compactor(etcd: &Etcd, every: Duration, kept: i64) -> Work {
     let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
     let ended = Arc::clone(&end);
     let task = tokio::spawn(async move {
@@ -43,7 +43,7 @@ pub(crate) async fn compactor(etcd: &Etcd, every: Duration, kept: i64) -> Work {
 }
 
 /// Writes a ConfigMap of another name in turn.
-pub(crate) async fn writer(etcd: &Etcd, every: Duration) -> Work {
+pub async fn writer(etcd: &Etcd, every: Duration) -> Work {
     let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
     let ended = Arc::clone(&end);
     let task = tokio::spawn(async move {
@@ -60,7 +60,7 @@ pub(crate) async fn writer(etcd: &Etcd, every: Duration) -> Work {
 }
 
 /// A ConfigMap as the API server stores it in JSON.
-pub(crate) fn config_map(name: &str, value: usize) -> String {
+pub fn config_map(name: &str, value: usize) -> String {
     let metadata = serde_json::json!({"name": name, "namespace": "lab", "uid": name});
     serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"n": value.to_string()}}).to_string()
 }

@@ -1,32 +1,42 @@
 //! Damages databases and logs, as disks, copies and people do: always in the same way from the same seed.
 
-use super::Random;
+use crate::random::Random;
 
-pub(crate) const PAGE: usize = 4096;
+/// The size of a page, in bytes.
+pub const PAGE: usize = 4096;
 const HEADER: usize = 16;
 const BRANCH: u16 = 1;
 const LEAF: u16 = 2;
 
 /// What was done to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Single bits or bytes anywhere, in stored keys and values above all: pages bear no checksum.
     Bytes,
+    /// Cut short.
     Truncated,
+    /// A stretch of zeros.
     Zeroed,
-    /// Pages in other pages' places, their numbers as they are or made to fit.
+    /// Pages in other pages' places, their numbers as they are.
     Misplaced,
+    /// The same with the numbers made to fit.
     Renumbered,
+    /// A field of a page's header.
     Header,
+    /// An element of a branch or leaf.
     Element,
+    /// A byte of a meta page, or the two in each other's place.
     Meta,
+    /// The root that a meta page names, with a checksum that fits.
     MetaRoot,
+    /// The root of a bucket.
     BucketRoot,
     /// An older copy of a leaf in the place of the newer one.
     Stale,
 }
 
-pub(crate) const KINDS: [Kind; 11] = [
+/// Every kind of damage to a database.
+pub const KINDS: [Kind; 11] = [
     Kind::Bytes,
     Kind::Truncated,
     Kind::Zeroed,
@@ -41,7 +51,7 @@ pub(crate) const KINDS: [Kind; 11] = [
 ];
 
 /// Damages a database that may have a snapshot's checksum behind its last page.
-pub(crate) fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
+pub fn damage_database(db: &mut Vec<u8>, kind: Kind, random: &mut Random) {
     let pages = db.len() / PAGE;
     let any = random.below(pages);
     let (one, other) = (2 + random.below(pages - 2), 2 + random.below(pages - 2));
@@ -195,18 +205,24 @@ fn place_stale(db: &mut [u8], random: &mut Random) {
 
 /// What was done to a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LogKind {
+pub enum LogKind {
+    /// Single bits.
     Bytes,
+    /// Cut short.
     Truncated,
+    /// A stretch of zeros.
     Zeroed,
+    /// Two sectors in each other's place.
     Swapped,
+    /// The length of a record.
     Length,
 }
 
-pub(crate) const LOG_KINDS: [LogKind; 5] = [LogKind::Bytes, LogKind::Truncated, LogKind::Zeroed, LogKind::Swapped, LogKind::Length];
+/// Every kind of damage to a log.
+pub const LOG_KINDS: [LogKind; 5] = [LogKind::Bytes, LogKind::Truncated, LogKind::Zeroed, LogKind::Swapped, LogKind::Length];
 
 /// Damages a log file in what was written of it: its first `written` bytes.
-pub(crate) fn damage_log(log: &mut Vec<u8>, written: usize, kind: LogKind, random: &mut Random) {
+pub fn damage_log(log: &mut Vec<u8>, written: usize, kind: LogKind, random: &mut Random) {
     let at = random.below(written);
     match kind {
         LogKind::Bytes => log[at] ^= 1 << random.below(8),

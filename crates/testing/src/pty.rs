@@ -11,13 +11,13 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Runs `command` with standard output and standard error on a terminal of so many columns; returns what it wrote, without lines of progress that were
 /// erased again, and how it ended.
-pub(crate) fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let (text, status) = all_of(columns, command);
     (what_stays(&text), status)
 }
 
 /// The same with all that it wrote.
-pub(crate) fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();

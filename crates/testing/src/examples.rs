@@ -4,7 +4,7 @@ use clap::Command;
 
 /// What an example reads, which says who can run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reads {
+pub enum Reads {
     /// Files, or nothing.
     Files,
     /// A live etcd.
@@ -15,17 +15,18 @@ pub(crate) enum Reads {
 
 /// One example.
 #[derive(Clone, Debug)]
-pub(crate) struct Example {
-    pub(crate) command: String,
+pub struct Example {
+    /// The name of the command.
+    pub command: String,
     /// What it is for.
-    pub(crate) purpose: String,
+    pub purpose: String,
     /// The command line.
-    pub(crate) line: String,
+    pub line: String,
 }
 
 impl Example {
     /// What it reads.
-    pub(crate) fn reads(&self) -> Reads {
+    pub fn reads(&self) -> Reads {
         let words: Vec<&str> = self.line.split_whitespace().collect();
         let is_offline = ["completion", "decode", "plugins", "schema"].contains(&self.command.as_str());
         if words.contains(&"kubectl") {
@@ -38,9 +39,9 @@ impl Example {
     }
 }
 
-/// The examples of every command with a page: a line that begins with `#` and the command line below it.
-pub(crate) fn examples() -> Vec<Example> {
-    ketcd::command().get_subcommands().filter(|command| !command.is_hide_set()).flat_map(of).collect()
+/// The examples of every command of `all` with a page: a line that begins with `#` and the command line below it.
+pub fn examples(all: &Command) -> Vec<Example> {
+    all.get_subcommands().filter(|command| !command.is_hide_set()).flat_map(of).collect()
 }
 
 /// The examples of one command.

@@ -8,7 +8,7 @@ use crate::pki::Pki;
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// So many members that know each other, with flags of this test.
-pub(crate) async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
+pub async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
     // A free port may be taken by another test before a member takes it: then it ends at once and other ports are tried.
     'tries: for _ in 0..5 {
         let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
@@ -30,12 +30,12 @@ pub(crate) async fn cluster(release: Release, count: usize, transport: impl Fn()
 }
 
 /// Three members, which speak mutual TLS with their clients and with each other.
-pub(crate) async fn three(release: Release, pki: &Pki) -> Vec<Etcd> {
+pub async fn three(release: Release, pki: &Pki) -> Vec<Etcd> {
     cluster(release, 3, || Transport::Mutual(pki.server(), pki.ca()), &[]).await
 }
 
 /// Starts another member of the cluster that `first` is in, as a learner.
-pub(crate) async fn learner(first: &Etcd, transport: Transport) -> Etcd {
+pub async fn learner(first: &Etcd, transport: Transport) -> Etcd {
     let mut learner = Etcd::new("learner", first.release, transport);
     let options = MemberAddOptions::new().with_is_learner();
     first.writer().await.member_add([format!("http://127.0.0.1:{}", learner.peer_port())], Some(options)).await.unwrap();
@@ -48,7 +48,7 @@ pub(crate) async fn learner(first: &Etcd, transport: Transport) -> Etcd {
 }
 
 /// The member that leads.
-pub(crate) async fn leader(members: &[Etcd]) -> usize {
+pub async fn leader(members: &[Etcd]) -> usize {
     for (index, member) in members.iter().enumerate() {
         let status = member.writer().await.status().await.unwrap();
         if status.header().unwrap().member_id() == status.leader() {
