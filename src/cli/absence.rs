@@ -1,15 +1,14 @@
 //! Saying why nothing was found: whether an object of that name exists at another revision, in another namespace or of another kind,
 //! with the command that shows it.
 
-use super::changes::Keys;
-use super::elsewhere::{self, Elsewhere, ObjectElsewhere};
 use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::session::Session;
 use super::{Error, Result};
-use ketcd_kube::{Address, Scope};
+use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
+use ketcd_cluster::read::{Keys, Subjects, subjects};
+use ketcd_kube::Address;
 use ketcd_render::command_line::CommandLine;
-use ketcd_store::{At, Revision};
 
 /// What owns pods, as addresses name it.
 const OWNERS: [&str; 7] =
@@ -24,33 +23,13 @@ pub(super) struct Question {
     pub looked: Looked,
 }
 
-/// The revisions that a command looked at.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Looked {
-    /// One.
-    At(Revision),
-    /// All that are readable up to one.
-    UpTo(Revision),
-    /// Two, to compare them.
-    Between(Revision, Revision),
-}
-
-impl Looked {
-    /// The last of them.
-    pub(super) fn last(self) -> Revision {
-        match self {
-            Self::At(revision) | Self::UpTo(revision) | Self::Between(_, revision) => revision,
-        }
-    }
-}
-
 impl Question {
     /// A command that looked at the revision that the flags name.
     ///
     /// # Errors
     /// The source cannot be read.
     pub(super) async fn at(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::At(revision(session).await?) })
+        Ok(Self { command, looked: Looked::At(session.revision().await?) })
     }
 
     /// A command that read the history up to the revision that the flags name.
@@ -58,7 +37,7 @@ impl Question {
     /// # Errors
     /// The source cannot be read.
     pub(super) async fn up_to(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::UpTo(revision(session).await?) })
+        Ok(Self { command, looked: Looked::UpTo(session.revision().await?) })
     }
 
     /// The error for the one object that an address names and that is not there: not found, so exit code 1.
@@ -66,31 +45,24 @@ impl Question {
     /// # Errors
     /// The source cannot be read.
     pub(super) async fn not_found(&self, session: &Session, address: &Address) -> Result<Error> {
-        let span = session.source.span().await?;
-        let revisions = match self.looked {
-            Looked::At(revision) => format!("at revision {revision}"),
-            Looked::UpTo(last) => format!("at any readable revision, {} to {last}", span.oldest),
-            Looked::Between(first, last) => format!("at revisions {first} and {last}"),
-        };
-        let what = match address {
-            Address::Objects { kind, namespace, name: Some(name) } => {
-                let place = namespace.as_ref().map_or(String::new(), |namespace| format!(" in namespace \"{namespace}\""));
-                format!("{} \"{name}\" not found{place} {revisions}", kind.singular_resource())
-            }
-            other => format!("key {} not found {revisions}", other.key(session.prefix().await?).0),
-        };
-        let found = match elsewhere::find(session, address, self.looked).await {
-            Err(error) if error.refusal().is_some() => {
-                return Ok(Error::new(what).hint("whether it is anywhere else may not be read by this user").nothing());
-            }
-            found => found?,
-        };
-        let other = match found {
-            Some(found) => self.shown(session, &found),
-            None if matches!(self.looked, Looked::UpTo(last) if last >= span.newest) => return Ok(Error::new(what).nothing()),
-            None => format!("nor at any other readable revision, {} to {}", span.oldest, span.newest),
-        };
-        Ok(Error::new(what).hint(other).nothing())
+        Ok(self.error(&NotFound::of(session, address, self.looked).await?))
+    }
+
+    /// The error for an object that is not there.
+    pub(super) fn error(&self, not_found: &NotFound) -> Error {
+        let error = Error::new(not_found.to_string()).nothing();
+        let span = not_found.span;
+        match &not_found.elsewhere {
+            Whereabouts::Unknown => error.hint("whether it is anywhere else may not be read by this user"),
+            Whereabouts::Elsewhere(found) => error.hint(self.shown(not_found, found)),
+            Whereabouts::Nowhere if matches!(not_found.looked, Looked::UpTo(last) if last >= span.newest) => error,
+            Whereabouts::Nowhere => error.hint(format!("nor at any other readable revision, {} to {}", span.oldest, span.newest)),
+        }
+    }
+
+    /// Says on standard error which objects are not there.
+    pub(super) fn report_all(&self, absent: &[NotFound]) {
+        absent.iter().for_each(|not_found| report_error(&self.error(not_found)));
     }
 
     /// Says on standard error that the one object which an address names is not there.
@@ -103,7 +75,7 @@ impl Question {
     }
 
     /// Where the object is, and how to see it there.
-    fn shown(&self, session: &Session, found: &Elsewhere) -> String {
+    fn shown(&self, not_found: &NotFound, found: &Elsewhere) -> String {
         /// So many places are named.
         const NAMED: usize = 3;
         let list = |names: Vec<String>| match &names[..] {
@@ -111,7 +83,7 @@ impl Question {
             [only] => only.clone(),
             [before @ .., last] => format!("{} and {last}", before.join(", ")),
         };
-        let command = self.command(session, found);
+        let command = self.command(not_found, found);
         let (count, first) = (found.count(), found.first());
         let quoted = |place: &ObjectElsewhere| format!("\"{}\"", place.namespace.as_deref().unwrap_or_default());
         match found {
@@ -146,15 +118,15 @@ impl Question {
     }
 
     /// The command line that shows the first of what was found, as the user would type it.
-    fn command(&self, session: &Session, found: &Elsewhere) -> CommandLine {
-        let (command, revisions) = match (found, self.looked) {
+    fn command(&self, not_found: &NotFound, found: &Elsewhere) -> CommandLine {
+        let (command, revisions) = match (found, not_found.looked) {
             // What compares or follows begins somewhere else then.
             (Elsewhere::Earlier(..) | Elsewhere::Later(..) | Elsewhere::Once(..), Looked::Between(..)) => ("history", None),
             (Elsewhere::Earlier(_, at) | Elsewhere::Later(_, at) | Elsewhere::Once(_, at), Looked::At(_)) => {
                 (self.command, Some(at.to_string()))
             }
             (_, Looked::Between(first, last)) => (self.command, Some(format!("{first}..{last}"))),
-            (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_), looked) if session.at != At::Newest => {
+            (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_), looked) if !not_found.is_newest => {
                 (self.command, Some(looked.last().to_string()))
             }
             _ => (self.command, None),
@@ -171,25 +143,6 @@ impl Question {
             Some(revisions) => line.and("--rev").word(&revisions),
             None => line,
         }
-    }
-}
-
-/// The error for one pod that is not there, as [`Question::not_found`].
-///
-/// # Errors
-/// The source cannot be read.
-pub(super) async fn no_pod(session: &Session, command: &'static str, namespace: &str, name: &str) -> Result<Error> {
-    let kinds = session.kinds().await?;
-    let pod = kinds.find("pods").map_err(|error| Error::new(error.to_string()))?;
-    let scope = Scope::Namespace(namespace.to_owned());
-    let address = Address::named(pod, name, &scope).map_err(Error::new)?;
-    Question::at(session, command).await?.not_found(session, &address).await
-}
-
-async fn revision(session: &Session) -> Result<Revision> {
-    match session.at {
-        At::Newest => Ok(session.source.span().await?.newest),
-        At::Revision(revision) => Ok(revision),
     }
 }
 
@@ -234,4 +187,19 @@ pub(super) fn note_nothing(session: &Session, wanted: &Wanted) {
         (false, true) => note(&format!("No resources found in {} namespace; -A looks in all", session.namespace())),
         (false, false) => note("No resources found"),
     }
+}
+
+/// Reads the objects that the words name, and says on standard error which are not there.
+///
+/// # Errors
+/// A word that names no kind, or a source that cannot be read.
+pub(super) async fn read_subjects(session: &Session, command: &'static str, words: &[String]) -> Result<Subjects> {
+    let mut found = subjects(session, words).await?;
+    for not_found in &found.absent {
+        report_error(&Question { command, looked: not_found.looked }.error(not_found));
+    }
+    if let Some(addresses) = found.nothing_of.take() {
+        note_nothing(session, &Wanted::Addresses(addresses));
+    }
+    Ok(found)
 }

@@ -74,9 +74,6 @@ pub(super) struct GlobalArgs {
     /// Show the values of Secrets instead of `***`.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_secrets: bool,
-    /// Whether nobody waits for an answer, as while a shell completes a word: nothing is asked and no caution given.
-    #[arg(skip)]
-    pub unattended: bool,
 }
 
 /// Whether `-f` names a live etcd.

@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use ketcd_store::etcd::{EtcdConfig, Password};
 
 use super::args::size;
-use super::{Result, cautions, output, password};
+use super::attendance::Attendance;
+use super::{Result, cautions, password};
 use resolve::resolve;
 
 /// How to reach a live etcd.
@@ -138,17 +139,17 @@ impl fmt::Debug for ConnectionArgs {
 }
 
 /// Returns how to reach etcd; says on standard error which well-known certificates were taken, if any, and what is unsafe. The password
-/// of a user given without one is asked for, unless the command is `unattended`.
+/// of a user given without one is asked for, unless nobody attends.
 ///
 /// # Errors
 /// A value that cannot be read, a password without a user, a user without a password.
-pub(super) fn config(args: &ConnectionArgs, unattended: bool) -> Result<EtcdConfig> {
-    let ask = || if unattended { Ok(None) } else { password::ask() };
+pub(super) fn config(args: &ConnectionArgs, attendance: Attendance) -> Result<EtcdConfig> {
+    let ask = || if attendance == Attendance::Nobody { Ok(None) } else { password::ask() };
     let (config, note) = resolve(args, &environment, Path::new("/"), &ask)?;
     if let Some(note) = note {
-        output::note(&note);
+        attendance.note(&note);
     }
-    if !unattended {
+    if attendance == Attendance::User {
         cautions::of_connection(&config);
     }
     Ok(config)

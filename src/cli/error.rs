@@ -3,8 +3,12 @@
 use std::fmt;
 use std::io;
 
-use ketcd_store::KeyRange;
 use serde_json::error::Category;
+
+use ketcd_cluster::{Nothing, Refusal};
+use ketcd_kube::{AddressError, UnknownKind};
+use ketcd_render::command_line::CommandLine;
+use ketcd_store::shell::quoted;
 
 /// The result of a command.
 pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
@@ -16,26 +20,16 @@ pub(crate) struct Error {
     hint: Option<String>,
     /// To be copied, one a line.
     commands: Vec<String>,
-    refusal: Option<Box<Refusal>>,
+    /// What a question failed with, where that is the error.
+    cause: Option<Box<ketcd_cluster::Error>>,
     broken_pipe: bool,
     nothing: bool,
-    compacted: bool,
-}
-
-/// Keys that the user may not read.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    /// The keys that were asked for.
-    pub keys: KeyRange,
-    /// What was refused, in a sentence that names the user.
-    pub problem: String,
 }
 
 impl Error {
     /// An error that says `message`, a sentence without its full stop.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        let message = message.into();
-        Self { message, hint: None, commands: Vec::new(), refusal: None, broken_pipe: false, nothing: false, compacted: false }
+        Self { message: message.into(), hint: None, commands: Vec::new(), cause: None, broken_pipe: false, nothing: false }
     }
 
     /// Adds what to do next.
@@ -55,15 +49,9 @@ impl Error {
         &self.commands
     }
 
-    /// Makes it the error of a refusal.
-    pub(super) fn refused(mut self, refusal: Refusal) -> Self {
-        self.refusal = Some(Box::new(refusal));
-        self
-    }
-
     /// What the user may not read, where that is the error.
-    pub(super) fn refusal(&self) -> Option<&Refusal> {
-        self.refusal.as_deref()
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        self.cause.as_ref()?.refusal()
     }
 
     /// Makes it say that what was asked for is not there, which is an answer: exit code 1.
@@ -74,17 +62,23 @@ impl Error {
 
     /// Whether it says that what was asked for is not there.
     pub(crate) fn is_nothing(&self) -> bool {
-        self.nothing
+        self.nothing || self.cause.as_ref().is_some_and(|cause| cause.is_nothing())
     }
 
     /// Whether it says that a revision was compacted away.
     pub(super) fn is_compacted(&self) -> bool {
-        self.compacted
+        self.cause.as_ref().is_some_and(|cause| cause.is_compacted())
     }
 
     /// Whether the reader of our output went away, which is no error.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         self.broken_pipe
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
     }
 }
 
@@ -114,28 +108,65 @@ impl From<serde_json::Error> for Error {
     }
 }
 
+impl From<ketcd_cluster::Error> for Error {
+    fn from(error: ketcd_cluster::Error) -> Self {
+        let (hint, message) = (hint(&error), error.to_string());
+        Self { hint, cause: Some(Box::new(error)), ..Self::new(message) }
+    }
+}
+
 impl From<ketcd_store::Error> for Error {
     fn from(error: ketcd_store::Error) -> Self {
-        let hint = match &error {
-            ketcd_store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
-            ketcd_store::Error::Between { before, after, .. } => Some(format!("ask for --rev {before} or --rev {after}")),
-            ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
-            ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
-            ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
-            ketcd_store::Error::Write { cause, .. } => Some(write_hint(cause).to_owned()),
-            ketcd_store::Error::Remote { hint, .. } => hint.clone(),
-            ketcd_store::Error::Untrue { .. } => {
-                Some("that answer was not used: check what answers at this endpoint, or ask another member (--endpoints)".to_owned())
-            }
-            ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
-            _ => None,
-        };
-        let refusal = match &error {
-            ketcd_store::Error::Denied { keys, problem, .. } => Some(Box::new(Refusal { keys: keys.clone(), problem: problem.clone() })),
-            _ => None,
-        };
-        let compacted = matches!(error, ketcd_store::Error::Compacted { .. } | ketcd_store::Error::Between { .. });
-        Self { hint, refusal, compacted, ..Self::new(error.to_string()) }
+        ketcd_cluster::Error::from(error).into()
+    }
+}
+
+impl From<AddressError> for Error {
+    fn from(error: AddressError) -> Self {
+        ketcd_cluster::Error::from(error).into()
+    }
+}
+
+/// What to do next where a question failed.
+fn hint(error: &ketcd_cluster::Error) -> Option<String> {
+    use ketcd_cluster::Error as Failure;
+    match error {
+        Failure::Source(error) => source_hint(error),
+        Failure::Address(AddressError::Kind(UnknownKind::Unknown { nearest, .. })) if nearest.is_empty() => {
+            Some(format!("the kinds that there are: {}", CommandLine::ketcd("ls")))
+        }
+        Failure::Address(other) => Some(other.hint()),
+        Failure::NoKind => Some("write kind/namespace/name, or a kind".to_owned()),
+        Failure::SeveralPrefixes(prefixes) => {
+            let flags: Vec<String> = prefixes.iter().take(2).map(|prefix| format!("--prefix {}", quoted(prefix.as_bytes()))).collect();
+            Some(format!("choose one with {}", flags.join(" or ")))
+        }
+        Failure::Nothing(Nothing::Objects { .. }) => Some(format!("what is there: {}", CommandLine::ketcd("ls"))),
+        Failure::Nothing(Nothing::InNamespace(_)) => {
+            Some(format!("the namespaces that there are: {}", CommandLine::ketcd("ls namespaces")))
+        }
+        Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
+        Failure::Undated => Some("use --rev".to_owned()),
+        Failure::Invalid { hint, .. } => hint.clone(),
+        _ => None,
+    }
+}
+
+/// What to do next where a source cannot be read.
+fn source_hint(error: &ketcd_store::Error) -> Option<String> {
+    match error {
+        ketcd_store::Error::Compacted { oldest, .. } => Some(format!("ask for --rev {oldest} or newer")),
+        ketcd_store::Error::Between { before, after, .. } => Some(format!("ask for --rev {before} or --rev {after}")),
+        ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
+        ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
+        ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
+        ketcd_store::Error::Write { cause, .. } => Some(write_hint(cause).to_owned()),
+        ketcd_store::Error::Remote { hint, .. } => hint.clone(),
+        ketcd_store::Error::Untrue { .. } => {
+            Some("that answer was not used: check what answers at this endpoint, or ask another member (--endpoints)".to_owned())
+        }
+        ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
+        _ => None,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -216,20 +215,9 @@ pub(super) fn report_panic(place: &str) {
     let _ = writeln!(io::stderr(), "ketcd: error: {problem}: panicked{place}");
 }
 
-/// Whether notes are dropped.
-static SILENT: AtomicBool = AtomicBool::new(false);
-
-/// Drops all notes from now on: while a shell completes a word, they would stand in the line that is typed.
-pub(super) fn silence() {
-    SILENT.store(true, Ordering::Relaxed);
-}
-
 /// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem. On a terminal a line that is
 /// too wide is broken between words, but not the command that a hint ends with: it is there to be copied.
 pub(super) fn note(line: &str) {
-    if SILENT.load(Ordering::Relaxed) {
-        return;
-    }
     let line = format!("ketcd: {}", bounded(&visible(&called::spelled(line))));
     let width = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
     let line = width.map_or_else(|| line.clone(), |(width, _)| folded(&line, usize::from(width.0)));

@@ -1,15 +1,14 @@
 //! The scheduler by whose rules decisions are evaluated, and the flags that say which.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use ketcd_scheduler::{Gates, Profile, Release, Scheduler, SchedulerConfiguration, VersionFrom, applied_release, gate_refusals};
+use ketcd_cluster::replay::{ConfigurationFile, Feed, SchedulerOptions};
+use ketcd_scheduler::Scheduler;
 use ketcd_store::Revision;
 
-use super::output::note;
-use super::replay::Feed;
-use super::{Error, Result, flag_file};
+use super::{Result, flag_file};
 
 /// Which scheduler decided.
 #[derive(Args, Debug)]
@@ -31,50 +30,13 @@ impl SchedulerArgs {
     /// # Errors
     /// The source cannot be read, or the flags would be refused by that scheduler.
     pub(super) async fn scheduler(&self, feed: &mut Feed<'_>, at: Revision) -> Result<Scheduler> {
-        let found = feed.version(at).await?;
-        let recorded = found.release;
-        let version = match &self.scheduler_version {
-            None => found,
-            Some(text) => VersionFrom::given(text, &found).map_err(|error| Error::new(error.to_string()))?,
-        }
-        .with_assumption();
-        let gates = Gates::new(applied_release(version.release)).at_patch(version.patch);
-        let gates = gates.parse(self.feature_gates.as_deref().unwrap_or_default()).map_err(Error::new)?;
-        let refused = gate_refusals(&gates);
-        if !refused.is_empty() {
-            return Err(Error::new(format!("kube-scheduler {} would refuse --feature-gates: {}", version.release, refused.join("; "))));
-        }
-        for name in gates.without_effect() {
-            note(&format!("feature gate {name} changes no scheduling rule known here"));
-        }
-        let Some(path) = &self.scheduler_config else {
-            return Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false });
+        let text = self.scheduler_config.as_deref().map(|path| flag_file::read("--scheduler-config", path)).transpose()?;
+        let file = self.scheduler_config.as_ref().zip(text.as_ref());
+        let options = SchedulerOptions {
+            version: self.scheduler_version.as_deref(),
+            feature_gates: self.feature_gates.as_deref(),
+            configuration: file.map(|(path, text)| ConfigurationFile { name: path.display().to_string(), text }),
         };
-        Ok(Scheduler { profiles: configured(path, version.release, &gates)?, version, recorded, configured: true })
+        Ok(feed.scheduler(&options, at).await?)
     }
-}
-
-/// The profiles of a configuration file.
-fn configured(path: &Path, release: Release, gates: &Gates) -> Result<Vec<Profile>> {
-    let shown = path.display();
-    let text = flag_file::read("--scheduler-config", path)?;
-    match SchedulerConfiguration::parse(&text, release, gates) {
-        Ok(configuration) => {
-            configuration.notes.iter().for_each(|text| note(text));
-            Ok(configuration.profiles)
-        }
-        Err(_) if !names_configuration(&text) => {
-            let problem = format!("{shown} is not a KubeSchedulerConfiguration or a Policy");
-            Err(Error::new(problem).hint("name the file that kube-scheduler is given with --config"))
-        }
-        Err(reasons) => {
-            let refused = Error::new(format!("kube-scheduler {release} would refuse {shown}: {}", reasons.join("; ")));
-            Err(refused.hint("mend the file, or give the scheduler's own version with --scheduler-version"))
-        }
-    }
-}
-
-/// Whether a file says that it configures a scheduler. Of any other nothing is repeated: it may be one with keys in it.
-fn names_configuration(text: &str) -> bool {
-    ["kubescheduler.config.k8s.io", "componentconfig/", "Policy", "KubeSchedulerConfiguration"].iter().any(|name| text.contains(name))
 }

@@ -7,10 +7,10 @@ use std::io::Write;
 use futures_util::TryStreamExt;
 
 use super::absence::{Missing, Question};
-use super::changes::{Keys, Read, changes};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, changes};
 use ketcd_history::config;
 use ketcd_kube::{Body, Object};
 use ketcd_render::with_config::{self, Config, Started};

@@ -9,16 +9,7 @@ use super::table::fields::{at, int, text, text_or, time};
 use super::table::{ColumnWidths, age, write_wrapped};
 use super::visible::visible;
 
-/// The object that an Event is about; `regarding` is what events.k8s.io calls it.
-pub fn about(event: &Value) -> &Value {
-    at(event, "involvedObject").or_else(|| at(event, "regarding")).unwrap_or(&Value::Null)
-}
-
-/// When an Event occurred last.
-pub fn last_time(event: &Value) -> Option<Timestamp> {
-    let paths = ["series.lastObservedTime", "lastTimestamp", "deprecatedLastTimestamp", "eventTime", "firstTimestamp"];
-    paths.iter().chain(&["metadata.creationTimestamp"]).find_map(|path| time(at(event, path)))
-}
+pub use ketcd_cluster::describe::events::{about, last_time};
 
 /// `3m`, or `3m (x12 over 40m)` of an Event that occurred several times.
 pub fn last_seen(event: &Value, now: Option<Timestamp>) -> String {

@@ -5,29 +5,20 @@ use std::io::{self, Write};
 
 use ketcd_restore::ObjectId;
 use ketcd_restore::cautions::Caution;
-use ketcd_restore::exclusions::{EXCLUSIONS, Exclusion};
+use ketcd_restore::exclusions::EXCLUSIONS;
 use ketcd_restore::rules::RULES;
 use serde_json::Value;
 
 use super::table::write_aligned;
 use super::visible::visible;
 
-/// Why an object became no manifest.
-#[derive(Clone, Debug)]
-pub enum LeftOut {
-    /// A rule leaves it out.
-    Excluded(&'static Exclusion),
-    /// Values of it are masked.
-    Masked,
-}
+pub use ketcd_cluster::extract::LeftOut;
 
-impl LeftOut {
-    /// The name of the rule, and why.
-    fn reason(&self) -> (&'static str, &'static str) {
-        match self {
-            Self::Excluded(exclusion) => (exclusion.name, exclusion.reason),
-            Self::Masked => ("secrets", "their values are masked; --show-secrets extracts them"),
-        }
+/// The name of the rule, and why.
+fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
+    match left_out {
+        LeftOut::Excluded(exclusion) => (exclusion.name, exclusion.reason),
+        LeftOut::Masked => ("secrets", "their values are masked; --show-secrets extracts them"),
     }
 }
 
@@ -56,7 +47,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     }
     let mut reasons: Vec<(&str, &str, Vec<&ObjectId>)> = Vec::new();
     for (id, left_out) in &summary.left_out {
-        let (name, reason) = left_out.reason();
+        let (name, reason) = reason(left_out);
         match reasons.iter_mut().find(|(known, ..)| *known == name) {
             Some((.., ids)) => ids.push(id),
             None => reasons.push((name, reason, vec![id])),

@@ -23,6 +23,7 @@ pub mod fit;
 pub mod json;
 pub mod json_path;
 pub mod members;
+pub mod notice;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod plan;

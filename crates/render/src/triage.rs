@@ -18,9 +18,10 @@ use super::{duration, trouble};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
-use ketcd_store::{MemberHashes, Revision, SourceStatus};
+use ketcd_store::Revision;
 
-pub use absence::Absence;
+pub use absence::absence_words;
+pub use ketcd_cluster::triage::{Absence, Part, StorageFacts, Writes};
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -55,60 +56,6 @@ pub struct TriagePage<'a> {
     pub is_wide: bool,
     /// Columns of the terminal.
     pub width: Option<usize>,
-}
-
-/// etcd's own facts.
-#[derive(Debug)]
-pub struct StorageFacts {
-    /// What the source says of itself.
-    pub status: SourceStatus,
-    /// The hashes of what its members hold; `None` where they were not asked for or only one was given.
-    pub hashes: Option<MemberHashes>,
-    /// How many revisions are kept.
-    pub kept: i64,
-    /// What was written of late, where that was read.
-    pub writes: Option<Writes>,
-}
-
-/// What was written in a stretch of time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Writes {
-    /// How long that was, in seconds.
-    pub seconds: f64,
-    /// Changes of keys; where nothing else is known, revisions, of which each is one change at least.
-    pub changes: u64,
-    /// Bytes of the values written.
-    pub bytes: u64,
-    /// By resource, the most changes first; none where only their number is known.
-    pub by_resource: Vec<(String, Part)>,
-    /// By the field manager that managedFields show, the most changes first.
-    pub by_manager: Vec<(String, Part)>,
-    /// By how many keys and bytes what is there grew; bytes only where versions before can be read.
-    pub grown: Option<(i64, Option<i64>)>,
-}
-
-impl Writes {
-    /// Of which only the number is known.
-    pub fn of_number(seconds: f64, changes: u64) -> Self {
-        Self { seconds, changes, bytes: 0, by_resource: Vec::new(), by_manager: Vec::new(), grown: None }
-    }
-}
-
-/// A part of what was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
-    /// Changes of keys.
-    pub changes: u64,
-    /// Bytes of the values written.
-    pub bytes: u64,
-}
-
-impl Part {
-    /// Adds another.
-    pub fn add(&mut self, other: Self) {
-        self.changes += other.changes;
-        self.bytes += other.bytes;
-    }
 }
 
 /// Writes the screen.

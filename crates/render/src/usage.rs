@@ -16,36 +16,7 @@ const ROWS: usize = 8;
 /// Of sums, those with the most changes and as many of the largest.
 const MOST: usize = 6;
 
-/// Sums by field manager.
-pub type Managers = Vec<(String, Sum)>;
-
-/// A large object.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Large {
-    /// Its address.
-    pub name: String,
-    /// Bytes of its value.
-    pub bytes: u64,
-    /// The field that makes it large; `None` where it cannot be decoded, and of Secrets.
-    pub field: Option<LargestField>,
-}
-
-/// Objects that a controller left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// Their kind.
-    pub kind: String,
-    /// The kind of their owner; empty where they have none.
-    pub owner: String,
-    /// The Helm release of superseded ones, `namespace/name`; empty for all others.
-    pub release: String,
-    /// Why they are only left behind.
-    pub reason: Remains,
-    /// How many.
-    pub objects: u64,
-    /// Bytes of their values.
-    pub bytes: u64,
-}
+pub use ketcd_cluster::usage::{Large, Left, Managers};
 
 /// All that `usage` shows.
 pub struct UsagePage {

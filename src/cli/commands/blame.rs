@@ -9,11 +9,11 @@ use ketcd_render::blame as render;
 use ketcd_store::At;
 
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, dated_changes};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, dated_changes};
+use ketcd_cluster::rights::Reads;
 
 /// Show who last set each field of an object
 ///

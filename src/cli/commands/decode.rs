@@ -8,10 +8,11 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
 
 use crate::cli::args::GlobalArgs;
+use crate::cli::attendance::Attendance;
 use crate::cli::output::Output;
-use crate::cli::problems::Problems;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::Problems;
 use ketcd_kube::{Decoder, Observer, Opaque, Release, UnknownField};
 use ketcd_render::contract::decode::Failed;
 
@@ -40,7 +41,7 @@ pub(super) fn run(args: &DecodeArgs, global: &GlobalArgs, out: &mut Output) -> R
     let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN)).showing_secrets(global.show_secrets);
     // A pipe gets the bytes as they are.
     out.set_content(if out.is_terminal() { Content::Json } else { Content::Raw });
-    let problems = Problems::new(global.unknown);
+    let problems = Problems::new(global.unknown, Attendance::User.notices());
     let mut input = open(args.file.as_deref())?;
     if args.lines {
         return decode_lines(args, &problems, &decoder, &mut input, out);

@@ -2,22 +2,16 @@
 
 use std::io::Write;
 
-use clap::Args;
-use serde_json::Value;
-
-use crate::cli::object_events::{self, About, EventFilter};
+use crate::cli::absence::read_subjects;
 use crate::cli::output::{Format, Output};
-use crate::cli::rights::Reads;
 use crate::cli::session::Session;
-use crate::cli::stored::StoredObject;
-use crate::cli::{Outcome, Result, last_changes, node_pods, stored, subjects};
-use ketcd_render::contract::describe::NodePods;
-use ketcd_render::describe::{self as render, Description, Look, Owner};
+use crate::cli::{Outcome, Result};
+use clap::Args;
+use ketcd_cluster::describe::{Description, describe, node_pods};
+use ketcd_cluster::rights::Reads;
+use ketcd_render::describe::{self as render, Look};
 use ketcd_render::json;
-use ketcd_store::At;
 
-/// So many of the last changes are shown.
-const CHANGES: usize = 10;
 /// Of no more objects each change is dated as closely as a long history allows.
 const CLOSELY: usize = 8;
 
@@ -50,7 +44,7 @@ pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output
     if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
         return Err(session.format.unsupported("describe", "table, json, ndjson"));
     }
-    let asked = subjects::read(session, "describe", &args.addresses).await?;
+    let asked = read_subjects(session, "describe", &args.addresses).await?;
     if asked.objects.is_empty() {
         if session.format == Format::Json && asked.many {
             writeln!(out, "{{\"items\":[],\"kind\":\"List\"}}")?;
@@ -64,7 +58,7 @@ pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output
         is_one_moment: session.source.is_one_moment(),
     };
     let closely = asked.objects.len() <= CLOSELY;
-    let mut pods = node_pods::read(session, &asked.objects, asked.at).await?;
+    let mut pods = node_pods(session, &asked.objects, asked.at).await?;
     for (place, object) in asked.objects.into_iter().enumerate() {
         let name = object.object["metadata"]["name"].as_str().filter(|_| object.is_node());
         let pods = name.and_then(|name| pods.remove(name));
@@ -101,51 +95,4 @@ fn write(session: &Session, description: &Description, (place, many): (usize, bo
         }
     }
     Ok(())
-}
-
-/// Reads what belongs to an object.
-pub(super) async fn describe(
-    session: &Session,
-    subject: StoredObject,
-    pods: Option<NodePods>,
-    at: At,
-    closely: bool,
-) -> Result<Description> {
-    let owners = stored::owners(session, &subject.object, at).await?;
-    let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
-    let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
-    let keys = object_events::keys_of(session, subject.namespace(), name).await?;
-    let events = match session.may_read(&keys).await? {
-        true => object_events::read(session, &[keys], at, &filter).await?,
-        false => {
-            session.refused.miss(&keys);
-            Vec::new()
-        }
-    };
-    let decoder = session.decoder.clone().without_managed_fields();
-    let events = events.iter().filter_map(|held| held.object(&decoder)).collect();
-    let last = last_changes::read(session, &subject.entry, CHANGES, closely).await?;
-    Ok(Description {
-        name: named(&subject),
-        revision: subject.entry.mod_revision.0,
-        owners: owners.into_iter().map(|owner| Owner { reference: owner.reference, found: owner.found.is_some() }).collect(),
-        events,
-        changes: last.changes,
-        has_earlier_changes: last.has_earlier,
-        pods,
-        kind: subject.kind,
-        object: subject.object,
-    })
-}
-
-/// The object as an address: `pod/lab/ubuntu`; the key where its kind is not known.
-fn named(subject: &StoredObject) -> String {
-    let text = |field: &str| subject.object["metadata"].get(field).and_then(Value::as_str);
-    match (&subject.kind, text("name")) {
-        (Some(kind), Some(name)) => {
-            let place = text("namespace").map_or(String::new(), |namespace| format!("{namespace}/"));
-            format!("{}/{place}{name}", kind.singular_resource())
-        }
-        _ => String::from_utf8_lossy(&subject.entry.key).into_owned(),
-    }
 }

@@ -15,13 +15,14 @@ use ketcd_render::command_line::CommandLine;
 use ketcd_render::comparison::{self, Named, Showing};
 use ketcd_store::{At, KeyValue, Revision, Want};
 
-use crate::cli::absence::{Looked, Missing, Question};
+use crate::cli::absence::{Missing, Question};
 use crate::cli::args::GlobalArgs;
-use crate::cli::changes::Keys;
 use crate::cli::output::{Format, Output};
-use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::not_found::Looked;
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::rights::{Reads, Unaddressed};
 
 /// Show what differs between two revisions, two files or the members of a cluster
 ///
@@ -69,11 +70,11 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
             super::end(&[&before, &after], outcome, out)
         }
         (_, Some(span)) => {
-            let mut session = Session::new(&GlobalArgs { rev: None, ..global.clone() })?;
+            let mut session = Session::new(&GlobalArgs { rev: None, ..global.clone() }, false)?;
             let reads = Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(&args.targets) };
             session.announce(&reads);
-            if let Err(error) = session.begin(false).await {
-                return Err(session.with_grants(error, &reads).await);
+            if let Err(error) = session.begin().await {
+                return Err(session.with_grants(error.into(), &reads).await);
             }
             let outcome = match compare_revisions(&session, span, args, out).await {
                 Err(error) => Err(session.with_grants(error, &reads).await),
@@ -147,7 +148,7 @@ async fn compare(sides: [Side<'_>; 2], args: &DiffArgs, addresses: &[String], ou
 async fn keys(sides: &[Side<'_>; 2], addresses: &[String]) -> Result<Keys> {
     let session = sides[1].session;
     if !addresses.is_empty() {
-        return Keys::of(session, addresses).await;
+        return Ok(Keys::of(session, addresses).await?);
     }
     let Some(namespace) = &session.args.namespace else { return Ok(Keys::all()) };
     let mut keys = session.keys_of_namespace(namespace, sides[1].at).await?;

@@ -6,13 +6,13 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use crate::cli::changes::{Keys, Read, changes_from};
 use crate::cli::listing::{self, ListArgs};
-use crate::cli::object_events::{self, About, EventFilter, HeldEvent};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::describe::events::{self as object_events, About, EventFilter, HeldEvent};
+use ketcd_cluster::read::{Keys, Read, changes_from};
+use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
 use ketcd_kube::Address;
 use ketcd_render::event::{EventTable, View};
 use ketcd_store::{At, KeyRange, Revision, Until};

@@ -5,10 +5,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::export::{Dataset, FileFormat, cluster_name, decisions, history, objects};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
 use ketcd_render::contract::export::{Export, Table};
 use ketcd_render::{export, json};
 use ketcd_store::At;

@@ -9,11 +9,14 @@ use ketcd_restore::exclusions::{EXCLUSIONS, OWNED};
 use ketcd_restore::rules::RULES;
 use serde_json::Value;
 
-use crate::cli::extraction::{self, Asked, Extraction, Folder, Target, With};
+use crate::cli::absence::{Question, note_nothing};
+use crate::cli::extraction::{self, Extraction, Folder, Target};
+use crate::cli::listing::Wanted;
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::extract::{Asked, With, gather};
+use ketcd_cluster::rights::{Reads, Unaddressed};
 use ketcd_render::comparison::Showing;
 use ketcd_render::document::ListForm;
 use ketcd_render::extraction as render;
@@ -147,7 +150,14 @@ pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output)
     let with = args.with(session.args.all_namespaces);
     let switches = args.switches(with)?;
     let asked = if args.all { Asked::Everything } else { Asked::Words(&args.addresses) };
-    let gathered = extraction::gather(session, &asked, with, &switches).await?;
+    let mut gathered = gather(session, &asked, with, &switches).await.map_err(|error| match error {
+        ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
+        error => error.into(),
+    })?;
+    Question::at(session, "extract").await?.report_all(&gathered.absent);
+    if let Some(addresses) = gathered.nothing_of.take() {
+        note_nothing(session, &Wanted::Addresses(addresses));
+    }
     let preferred = (args.api_version == ApiVersion::Preferred).then(|| session.release());
     let extraction = extraction::manifests(gathered, &switches, preferred);
     if let Some(name) = &args.against {

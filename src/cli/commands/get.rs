@@ -5,9 +5,9 @@ use clap::Args;
 use crate::cli::args::GlobalArgs;
 use crate::cli::listing::{self, ListArgs, Wanted, Watched};
 use crate::cli::output::Output;
-use crate::cli::rights::{Beside, Reads};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
+use ketcd_cluster::rights::{Beside, Reads};
 
 /// Print objects as kubectl's `get` does
 ///

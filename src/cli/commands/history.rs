@@ -14,12 +14,13 @@ use ketcd_render::watch::{self, Beginning};
 use ketcd_store::{At, Revision};
 
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Line, Lines, Read, dated_changes, dated_steps};
+use crate::cli::lines::{Line, Lines};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, dated_changes, dated_steps};
+use ketcd_cluster::rights::Reads;
 
 /// Show every readable revision of objects, oldest first
 ///
@@ -136,7 +137,7 @@ async fn write_lines(
         lines.turn(&mut write)?;
         if let Some(end) = end {
             lines.turn(&mut write)?;
-            return end;
+            return Ok(end?);
         }
     }
 }

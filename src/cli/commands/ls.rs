@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use crate::cli::addresses::joined;
 use crate::cli::inventory;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
 use crate::cli::overtaken::repeated;
-use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::kinds::joined;
+use ketcd_cluster::rights::{Reads, Unaddressed};
 use ketcd_kube::{Address, Scope};
 
 /// List objects; without a kind, count them by kind

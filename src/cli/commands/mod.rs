@@ -2,8 +2,6 @@
 
 mod blame;
 mod completion;
-#[cfg(test)]
-mod costs;
 mod decode;
 mod describe;
 mod diff;
@@ -34,9 +32,9 @@ use clap::Subcommand;
 
 use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
-use super::rights::Reads;
 use super::session::Session;
 use super::{Error, Outcome, Result, bucket, progress};
+use ketcd_cluster::rights::Reads;
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -158,11 +156,11 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         Command::Describe(_) | Command::Events(_) | Command::Ls(_) | Command::Tree(_) => global.format()?.is_columns(),
         _ => false,
     };
-    let mut session = Session::new(global)?;
+    let mut session = Session::new(global, columns_only)?;
     let reads = command.reads();
     session.announce(&reads);
-    if let Err(error) = session.begin(columns_only).await {
-        return Err(session.with_grants(error, &reads).await);
+    if let Err(error) = session.begin().await {
+        return Err(session.with_grants(error.into(), &reads).await);
     }
     if matches!(command, Command::Export(_)) {
         session.fix_revision().await?;

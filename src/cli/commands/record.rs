@@ -13,6 +13,7 @@ use ketcd_store::recording::{Continuity, Keep, Recorder, RecorderOptions, Scope,
 use ketcd_store::{KeyRange, Source};
 
 use crate::cli::args::{GlobalArgs, size};
+use crate::cli::attendance::Attendance;
 use crate::cli::output::note;
 use crate::cli::recorder::{Following, Metrics, Progress, Shared};
 use crate::cli::termination::Interruptions;
@@ -55,7 +56,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
     if !global.files.is_empty() {
         return Err(Error::new("record follows a live etcd, and -f names a file").hint("leave -f out, or copy the file itself"));
     }
-    let config = connection::config(&global.connection, global.unattended)?;
+    let config = connection::config(&global.connection, Attendance::User)?;
     let source = EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?;
     let ranges: Vec<KeyRange> = match args.prefixes.is_empty() {
         true => vec![KeyRange::all()],

@@ -10,14 +10,15 @@ use ketcd_history::AttributedChange;
 use ketcd_render::report::{Heading, Report, StillWrong, is_page};
 use ketcd_store::{At, KeyRange, Revision, Until};
 
-use crate::cli::changes::{Keys, Read, alive_names, changes_of};
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
-use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
-use crate::cli::stories;
-use crate::cli::triage::{date_loops, note_absence, state};
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, alive_names, changes_of};
+use ketcd_cluster::related::asked;
+use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::triage::{date_loops, no_cluster, state};
+use ketcd_render::triage::absence_words;
 
 /// Write the history of a cluster as one HTML page
 ///
@@ -68,7 +69,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     let prefix = session.prefix().await?;
     let leases = format!("{prefix}/leases/");
     let everything = args.addresses.is_empty() && session.args.namespace.is_none();
-    let mut keys = if everything { Keys::all() } else { stories::asked(session, &args.addresses, false).await? };
+    let mut keys = if everything { Keys::all() } else { asked(session, &args.addresses, false).await? };
     if !everything {
         let namespace = session.args.namespace.as_deref().filter(|_| args.addresses.is_empty());
         keys.ranges.push(KeyRange::prefix(format!("{prefix}/events/{}", namespace.map_or(String::new(), |name| format!("{name}/")))));
@@ -94,7 +95,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
     report.mark_vanished(&alive, clock.date(span.oldest).map(|dated| dated.time));
     if report.is_empty() {
         note("nothing found: no object to report on");
-        note_absence(session).await?;
+        no_cluster(session).await?.iter().for_each(|absence| note(&absence_words(absence)));
         return Ok(Outcome::Nothing);
     }
     let mut notes = clock.problems().to_vec();

@@ -15,13 +15,14 @@ use tokio::process::{Child, Command};
 use crate::cli::args::GlobalArgs;
 use crate::cli::destination::{self, Replacing};
 use crate::cli::output::note;
-use crate::cli::rights::Reads;
 use crate::cli::session::Session;
 use crate::cli::termination::{Interrupted, Interruptions};
-use crate::cli::triage::note_absence;
 use crate::cli::{Error, Outcome, Result, cautions, credentials, progress};
+use ketcd_cluster::rights::Reads;
+use ketcd_cluster::triage::no_cluster;
 use ketcd_history::clock::Moment;
 use ketcd_kube::{Decoder, Release};
+use ketcd_render::triage::absence_words;
 use ketcd_serve::{CertificateFiles, Data, Options, Server, is_own_kubeconfig};
 use ketcd_store::shell::quoted;
 use ketcd_store::{At, Revision, Source};
@@ -69,15 +70,15 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         let replacing = Replacing { is_older: &is_own_kubeconfig, what: "a kubeconfig of ketcd's alone", any: None };
         destination::check_file("--kubeconfig", path, global, &replacing)?;
     }
-    let mut session = Session::new(global)?;
+    let mut session = Session::new(global, false)?;
     let reads = Reads::of(&[]);
     session.announce(&reads);
-    if let Err(error) = session.begin(false).await {
-        return Err(session.with_grants(error, &reads).await);
+    if let Err(error) = session.begin().await {
+        return Err(session.with_grants(error.into(), &reads).await);
     }
     let release = session.release();
     let prefix = session.prefix().await?.to_owned();
-    note_absence(&session).await?;
+    no_cluster(&session).await?.iter().for_each(|absence| note(&absence_words(absence)));
     progress::end();
     let session = Arc::new(session);
     let served =
@@ -221,7 +222,7 @@ impl Data for Served {
     }
 
     fn is_live(&self) -> bool {
-        self.session.asks_live_etcd()
+        self.session.source.is_shared()
     }
 
     fn revision_at<'a>(&'a self, time: &'a str) -> BoxFuture<'a, Result<(Revision, Timestamp), String>> {

@@ -6,9 +6,9 @@ use clap::Args;
 use futures_util::StreamExt;
 
 use crate::cli::output::{Format, Output};
-use crate::cli::rights::unless_denied;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::rights::unless_denied;
 use ketcd_kube::{Kinds, RegistryKey, Resource};
 use ketcd_render::contract::status::Status;
 use ketcd_render::{json, status};

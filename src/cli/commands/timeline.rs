@@ -14,10 +14,10 @@ use ketcd_store::Revision;
 
 use crate::cli::absence::{Missing, Question};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::rights::{Beside, Reads, Unaddressed};
 use crate::cli::session::Session;
-use crate::cli::stories::{self, related};
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::related::{asked, related, story};
+use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
 
 /// Show what happened to objects, who did it, and how long each step took
 ///
@@ -53,8 +53,12 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
     let around = around(session, args).await?;
     session.note_reach().await?;
     let everything = args.around.is_some() || session.args.all_namespaces;
-    let asked = stories::asked(session, &args.addresses, everything).await?;
-    let story = stories::read(session, &asked).await?;
+    if args.addresses.is_empty() && session.args.namespace.is_none() && !everything {
+        let wrong = Error::new("timeline of what?");
+        return Err(wrong.hint("name objects, a namespace with -n, everything with -A, or a time with --around"));
+    }
+    let asked = asked(session, &args.addresses, everything).await?;
+    let story = story(session, &asked).await?;
     let subjects: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect();
     let mut missing = Missing::of(session, &asked).await?;
     story.timelines.keys().for_each(|key| missing.saw(key));

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::cli::family::Family;
+use crate::cli::absence::read_subjects;
 use crate::cli::output::{Format, Output};
-use crate::cli::rights::Reads;
 use crate::cli::session::Session;
-use crate::cli::stored::{Owner, StoredObject};
-use crate::cli::subjects;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::related::Family;
+use ketcd_cluster::related::owners::{Owner, StoredObject};
+use ketcd_cluster::rights::Reads;
 use ketcd_render::contract::common::Time;
 use ketcd_render::contract::tree::{TreeList, TreeNode};
 use ketcd_render::table::{View, readiness};
@@ -46,7 +46,7 @@ pub(super) async fn run(session: &Session, args: &TreeArgs, out: &mut Output) ->
     if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
         return Err(session.format.unsupported("tree", "table, json, ndjson"));
     }
-    let asked = subjects::read(session, "tree", &args.addresses).await?;
+    let asked = read_subjects(session, "tree", &args.addresses).await?;
     let (at, many) = (asked.at, asked.many);
     if asked.objects.is_empty() {
         return Ok(Outcome::Nothing);

@@ -5,10 +5,10 @@ use std::io::Write;
 use clap::Args;
 
 use crate::cli::output::{Format, Output};
-use crate::cli::rights::{Reads, Unaddressed};
 use crate::cli::session::Session;
-use crate::cli::triage::{absence, changed, date_loops, state, storage};
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::rights::{Reads, Unaddressed};
+use ketcd_cluster::triage::{absence, changed, date_loops, state, storage};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::json;
@@ -62,7 +62,7 @@ pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> 
     let onset = findings.first().and_then(|finding| finding.since());
     let changed = changed(session, revision, now, onset).await?;
     let not_decoded = session.not_decoded();
-    let is_partial = !session.source.damage().is_empty() || session.refused.has_missed();
+    let is_partial = !session.source.damage().is_empty() || session.has_missed();
     session.note_missed().await?;
     let windows: Vec<_> = changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
     let page = TriagePage {

@@ -14,12 +14,12 @@ use ketcd_store::{At, KeyRange, Revision, SourceKind, Until, Want};
 
 use super::history::{TellingArgs, Writer};
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, all, changes_from};
 use crate::cli::output::{Output, note};
-use crate::cli::rights::Reads;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, all, changes_from};
+use ketcd_cluster::rights::Reads;
 use ketcd_render::watch::{Beginning, State, gap_words};
 
 /// Follow the changes of objects

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use futures_util::TryStreamExt;
 
 use super::shells::is_plain_name;
+use crate::cli::Result;
 use crate::cli::args::GlobalArgs;
 use crate::cli::commands::block_on;
 use crate::cli::session::Session;
-use crate::cli::{Result, output};
 use ketcd_store::{KeyRange, Want};
 
 /// So long a word is waited for in all.
@@ -72,16 +72,14 @@ where
     // Standard input is the shell's, and a pipe can be read only once.
     let is_stored = |file: &String| Path::new(file).metadata().is_ok_and(|file| file.is_file() || file.is_dir());
     let Some(mut flags) = flags.filter(|flags| flags.files.iter().all(is_stored)) else { return BTreeSet::new() };
-    flags.unattended = true;
     // Names at a time would need the clock, which reads far more than names.
     flags.at = None;
-    output::silence();
     let found = Found::default();
     let (done, waiting) = mpsc::channel::<()>();
     let finding = found.clone();
     thread::spawn(move || {
         let _done = done;
-        let _ = block_on(async { work(&Session::open(&flags, true).await?, &finding).await });
+        let _ = block_on(async { work(&Session::open_unattended(&flags).await?, &finding).await });
     });
     // Nothing is sent: the other end is dropped when the work is done.
     let _ = waiting.recv_timeout(deadline.0.saturating_duration_since(Instant::now()));

@@ -3,11 +3,11 @@
 use super::dataset::Dataset;
 use super::history::first_time;
 use super::table_writer::TableWriter;
-use crate::cli::Result;
 use crate::cli::output::note;
-use crate::cli::replay::Feed;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
+use crate::cli::{Error, Result};
+use ketcd_cluster::replay::Feed;
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::explanation::json::Decision;
 use ketcd_scheduler::{Attempt, Depth, Replay};
@@ -50,7 +50,7 @@ pub(in crate::cli) async fn decisions(
                 _ => decision.node_rows().try_for_each(|row| writer.push(&row, revision, time))?,
             }
         }
-        Ok(())
+        Ok::<(), Error>(())
     });
     walked.await?;
     let unreadable = replay.unreadable();

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
 use crate::cli::Result;
-use crate::cli::changes::{Keys, Read, events, follower};
 use crate::cli::output::note;
 use crate::cli::session::Session;
+use ketcd_cluster::read::{Keys, Read, events, follower};
 use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, Change};
 use ketcd_kube::{Kinds, RegistryKey};
@@ -38,7 +38,7 @@ pub(in crate::cli) async fn history(session: &Session, dataset: &Dataset, tables
     let mut follower = follower(session);
     // What a source gives again need not go through the follower.
     let skips = session.source.reads_before();
-    let mut read = pin!(events(session.source.as_ref(), Keys::all(), Until::Revision(until)));
+    let mut read = pin!(events(session, Keys::all(), Until::Revision(until)));
     while let Some(read) = read.try_next().await? {
         match read {
             Read::Item(event) if skips && rows.has(&event) => rows.skip(&event)?,

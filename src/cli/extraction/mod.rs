@@ -2,38 +2,21 @@
 
 mod against;
 mod folder;
-mod gather;
-mod related;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ketcd_kube::{MASK, Object, Release};
 use ketcd_restore::cautions::{self, Caution};
-use ketcd_restore::exclusions::{Exclusion, Surroundings, exclusion};
 use ketcd_restore::{ObjectId, Switches, order, strip};
 use serde_json::Value;
 
 pub(super) use against::Target;
 pub(super) use folder::Folder;
-pub(super) use gather::{Asked, Gathered, gather};
+
+use ketcd_cluster::extract::Gathered;
 
 use ketcd_render::extraction::{LeftOut, Summary};
 use ketcd_serve::Versions;
-
-/// What is added to the objects asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct With {
-    /// What their controllers made.
-    pub owned: bool,
-    /// What pods need to be admitted and to start.
-    pub config: bool,
-    /// The rights of their ServiceAccounts.
-    pub rbac: bool,
-    /// Claims, volumes and their classes.
-    pub storage: bool,
-    /// The definitions of custom kinds.
-    pub crds: bool,
-}
 
 /// Manifests in the order in which they are to be applied.
 pub(super) struct Extraction {
@@ -81,9 +64,4 @@ fn prefer(object: &mut Value, id: &ObjectId, versions: &Versions) -> Result<(), 
 /// Whether a value that is masked is still in the manifest.
 fn is_masked(object: &Object, manifest: &Value) -> bool {
     object.masked_places().any(|place| place.resolve(manifest).is_ok_and(|value| value.as_str().is_some_and(|text| text.contains(MASK))))
-}
-
-/// Why an object that was not asked for by its name is left out.
-fn excluded(object: &Value, around: &Surroundings, switches: &Switches) -> Option<&'static Exclusion> {
-    exclusion(object, around, |name| switches.is_off(name))
 }

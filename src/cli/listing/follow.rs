@@ -5,15 +5,14 @@ use std::io::Write;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::fetch::own_key;
 use super::tables::Tables;
 use super::{Body, Item, ListArgs, Sink, documents, is_single, names, templates};
 use crate::cli::absence::{Missing, Question};
-use crate::cli::changes::{Keys, Read, changes_from};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
 use ketcd_history::{Change, ObjectVersion};
 use ketcd_kube::{Body as Decoded, ObjectPath, RegistryKey, Resource};
 use ketcd_render::table::{Labels, View};

@@ -1,13 +1,11 @@
 //! Listing objects: addresses and selectors in, objects one by one to a sink that prints them. What `ls` and `get` have in common.
 
 mod documents;
-mod fetch;
 mod follow;
 mod names;
 mod sort;
 mod tables;
 mod templates;
-mod texts;
 
 use std::io::Write;
 
@@ -19,12 +17,12 @@ use super::overtaken::{self, Overtaken};
 use super::session::Session;
 use super::{Error, Outcome, Result};
 use ketcd_kube::{Address, FieldSelector, Kinds, LabelSelector, RegistryKey, Resource, SelectorError};
-use ketcd_render::table::{Labels, View};
+use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
-use fetch::Fetch;
-pub(super) use fetch::{Body, Item, Need, decoder, decoder_of};
 pub(super) use follow::{Watched, follow};
+pub(super) use ketcd_cluster::read::{Body, Item, Need};
+use ketcd_cluster::read::{Fetch, decoder};
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
@@ -71,7 +69,7 @@ pub(super) trait Sink {
 /// Hands every object of every kind to a sink, and tells it no end.
 pub(super) async fn everything(session: &Session, sink: &mut dyn Sink) -> Result<()> {
     let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), sink.need());
-    fetch.everything(sink, &mut std::io::sink()).await.map(drop)
+    fetch.everything(&mut |item| sink.add(item, &mut std::io::sink())).await.map(drop)
 }
 
 /// Lists what is wanted of a command as `-o` says.
@@ -93,10 +91,11 @@ async fn once(
     let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
     let mut sink = sink(session, wanted, args, &session.format, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
-        sink = Box::new(sort::Sorted::new(path, sink, fetch::decoder(session))?);
+        sink = Box::new(sort::Sorted::new(path, sink, decoder(session))?);
     }
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let mut fetch = Fetch::new(session, labels, fields, sink.need()).up_to(limit);
+    let fetch = Fetch::new(session, labels, fields, sink.need()).up_to(limit);
+    let mut fetch = fetch.with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all));
     let mut absent = Vec::new();
     let is_cut_short = match read(&mut fetch, wanted, sink.as_mut(), &mut absent, out).await {
         Err(error) if error.is_compacted() && fetch.found() > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
@@ -125,9 +124,9 @@ async fn read<'w>(
     absent: &mut Vec<&'w Address>,
     out: &mut Output,
 ) -> Result<()> {
-    let Wanted::Addresses(addresses) = wanted else { return fetch.everything(sink, out).await.map(drop) };
+    let Wanted::Addresses(addresses) = wanted else { return fetch.everything(&mut |item| sink.add(item, out)).await.map(drop) };
     for address in addresses {
-        let here = fetch.address(address, sink, out).await?;
+        let here = fetch.address(address, &mut |item| sink.add(item, out)).await?;
         if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
             absent.push(address);
         }
@@ -142,7 +141,7 @@ pub(super) async fn print_all(
     args: &ListArgs,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let (prefix, kinds, decoder) = (session.prefix().await?, Kinds::builtin(), fetch::decoder(session));
+    let (prefix, kinds, decoder) = (session.prefix().await?, Kinds::builtin(), decoder(session));
     let mut sink = sink(session, &Wanted::Addresses(Vec::new()), args, &session.format, out.is_terminal()).await?;
     let mut outcome = Outcome::Nothing;
     for entry in entries {

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::fetch::decoder_of;
 use super::{Body, Item, Need, Sink};
 use crate::cli::{Error, Result};
+use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
 use ketcd_render::json_path::JsonPath;
 use ketcd_render::sort_key::SortKey;

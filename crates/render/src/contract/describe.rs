@@ -55,6 +55,12 @@ pub struct NodePods {
     pub requests: std::collections::BTreeMap<String, String>,
 }
 
+impl From<&ketcd_cluster::describe::NodePods> for NodePods {
+    fn from(pods: &ketcd_cluster::describe::NodePods) -> Self {
+        Self { count: pods.count, requests: pods.requests.clone() }
+    }
+}
+
 /// An owner, as an ownerReference names it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

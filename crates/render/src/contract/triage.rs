@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
-use crate::triage::{TriagePage, command, words};
+use crate::triage::{TriagePage, absence_words, command, words};
 use crate::trouble;
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
@@ -210,7 +210,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             seconds: writes.seconds,
         });
         Self {
-            absence: page.absence.as_ref().map(|absence| Absence { message: absence.words(), reason: absence.as_str() }),
+            absence: page.absence.as_ref().map(|absence| Absence { message: absence_words(absence), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
             findings: page.findings.iter().map(|of| finding(page, of)).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },

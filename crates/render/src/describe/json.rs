@@ -17,7 +17,7 @@ pub fn document(description: &Description, managed_fields: ManagedFields) -> con
         has_earlier_changes: description.has_earlier_changes,
         object: object(&description.object),
         owners: description.owners.iter().map(owner).collect(),
-        pods: description.pods.clone(),
+        pods: description.pods.as_ref().map(Into::into),
     }
 }
 

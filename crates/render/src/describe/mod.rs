@@ -11,53 +11,22 @@ mod pod;
 mod workload;
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change_text::{ChangeWriter, Options};
 use super::command_line::CommandLine;
-use super::contract::describe::NodePods;
 use super::event::{EventTable, View as EventView};
 use super::style::{FAINT, STRONG, paint};
 use super::table::{View, cells, fields};
 use super::value::{broken, columns};
-use ketcd_history::AttributedChange;
-use ketcd_kube::{Kind, Object, Release};
+use ketcd_kube::Release;
 
 pub use json::document;
 use page::Page;
 
-/// Everything that a page shows.
-pub struct Description {
-    /// The kind, where it is known.
-    pub kind: Option<Arc<Kind>>,
-    /// The object.
-    pub object: Object,
-    /// The object as it would be named to ketcd: `pod/lab/ubuntu`.
-    pub name: String,
-    /// The revision that wrote it last.
-    pub revision: i64,
-    /// Its owners, the nearest first.
-    pub owners: Vec<Owner>,
-    /// The Events about it, oldest first.
-    pub events: Vec<Object>,
-    /// Its last changes, oldest first.
-    pub changes: Vec<AttributedChange>,
-    /// Whether it had versions before them.
-    pub has_earlier_changes: bool,
-    /// Of a node: its pods.
-    pub pods: Option<NodePods>,
-}
-
-/// An owner.
-pub struct Owner {
-    /// The ownerReference.
-    pub reference: Value,
-    /// Whether the owner is stored.
-    pub found: bool,
-}
+pub use ketcd_cluster::describe::{Description, Owner};
 
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Look;
 use super::page::Page;
-use crate::contract::describe::NodePods;
 use crate::table::fields::{at, flag, list, scalar, text};
+use ketcd_cluster::describe::NodePods;
 
 pub(super) fn add(node: &Value, pods: Option<&NodePods>, look: Look, page: &mut Page) {
     let (spec, info) = (&node["spec"], &node["status"]["nodeInfo"]);

@@ -1,5 +1,6 @@
 //! What became of a pod after its last refusal: it was nominated, and waits for somebody to make its volume or to prepare its device.
 
+use ketcd_cluster::explain;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,6 +30,22 @@ pub struct Awaited {
     pub node: Option<String>,
     /// Who has to act: a storage provisioner or a device driver; null where the claim names none.
     pub waits_for: Option<String>,
+}
+
+impl From<&explain::SinceRefusal> for SinceRefusal {
+    fn from(since: &explain::SinceRefusal) -> Self {
+        let awaited = |awaited: &explain::Awaited| Awaited {
+            claim: awaited.claim.clone(),
+            node: awaited.node.clone(),
+            waits_for: awaited.waits_for.clone(),
+        };
+        Self {
+            awaited: since.awaited.iter().map(awaited).collect(),
+            nominated_node: since.nominated_node.clone(),
+            refused_revision: since.refused_revision,
+            written_revision: since.written_revision,
+        }
+    }
 }
 
 impl SinceRefusal {

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
 
 use crate::cli::args::{GlobalArgs, is_url};
+use crate::cli::attendance::Attendance;
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::{limits, revision_asked};
 use crate::cli::{Error, Outcome, Result, connection};
@@ -73,7 +74,7 @@ fn sources(global: &GlobalArgs, targets: &[String]) -> Result<Vec<(String, Box<d
     if targets.is_empty() || !urls.is_empty() {
         let mut flags = global.connection.clone();
         flags.endpoints.extend(urls.into_iter().flat_map(|urls| urls.split(',')).map(str::to_owned));
-        let config = connection::config(&flags, global.unattended)?;
+        let config = connection::config(&flags, Attendance::User)?;
         for endpoint in &config.endpoints {
             let of_one = EtcdConfig { endpoints: vec![endpoint.clone()], consistency: ReadConsistency::Serializable, ..config.clone() };
             let source = EtcdSource::new(of_one, Arc::new(|notice: &str| note(notice)))?;

@@ -11,12 +11,12 @@ use ketcd_scheduler::{Explanation, Replay};
 use ketcd_store::Revision;
 
 use crate::cli::output::{Format, note};
-use crate::cli::replay::Feed;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::replay::Feed;
 
-use super::pods::Pods;
 use super::writer::{Writer, outcome};
+use ketcd_cluster::explain::Pods;
 
 /// What is kept of a pod's last decision until the walk ends.
 struct Last {
@@ -90,7 +90,7 @@ pub(super) async fn run(
         } else {
             replay.skip(&attempt);
         }
-        Ok(())
+        Ok::<(), Error>(())
     });
     walked.await?;
     decisions.complete(pods, &mut replay, until)?;

@@ -6,10 +6,10 @@ use ketcd_store::{At, KeyRange, Revision};
 use ketcd_render::explanation::version_evidence;
 use ketcd_render::report::Report;
 
-use crate::cli::Result;
-use crate::cli::changes::Keys;
-use crate::cli::replay::Feed;
 use crate::cli::session::Session;
+use crate::cli::{Error, Result};
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::replay::Feed;
 
 /// Evaluating a decision takes the state of the whole cluster, some 2 KB of heap for each pod; of more pods than this it is done for pods that are
 /// named one by one.
@@ -55,7 +55,7 @@ async fn evaluate(session: &Session, report: &mut Report, newest: Revision) -> R
             report.decision(&explanation, mode, clock.date(Revision(explanation.attempt.revision)))?;
             found = true;
         }
-        Ok(())
+        Ok::<(), Error>(())
     })
     .await?;
     Ok(if found { vec![note] } else { Vec::new() })

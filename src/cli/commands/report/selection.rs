@@ -12,8 +12,8 @@ use ketcd_store::{At, Event, EventKind, Revision, Until};
 use ketcd_render::report::{ROWS, Selection, Sighting, SightingReader, Survey};
 
 use crate::cli::Result;
-use crate::cli::changes::{Keys, Read, events};
 use crate::cli::session::Session;
+use ketcd_cluster::read::{Keys, Read, events};
 
 /// How many changes are read at once, if that many are at hand.
 const CHUNK: usize = 16_384;
@@ -33,7 +33,7 @@ pub(super) async fn select(
     }
     let mut survey = Survey::default();
     let fields = Survey::fields();
-    let mut chunks = pin!(events(session.source.as_ref(), keys.clone(), Until::Revision(newest)).ready_chunks(CHUNK));
+    let mut chunks = pin!(events(session, keys.clone(), Until::Revision(newest)).ready_chunks(CHUNK));
     while let Some(chunk) = chunks.next().await {
         let mut events = Vec::with_capacity(chunk.len());
         for read in chunk {

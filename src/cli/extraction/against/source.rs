@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::{Served, Target};
 use crate::cli::args::GlobalArgs;
 use crate::cli::connection::ConnectionArgs;
-use crate::cli::listing::{self, decoder_of};
-use crate::cli::rights::DEFINITIONS;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::DEFINITIONS;
+use ketcd_cluster::read::{decoder, decoder_of};
 use ketcd_serve::Versions;
 
 /// Reads the newest state of a source.
@@ -109,12 +109,14 @@ impl Reading<'_> {
     }
 
     async fn read(&self, range: KeyRange, kind: &std::sync::Arc<Kind>) -> Result<Vec<Object>> {
-        let decoder = listing::decoder(self.session);
+        let listing_decoder = decoder(self.session);
         let Some(listing) = self.session.range_or_miss(range, self.session.at, Want::Values).await? else { return Ok(Vec::new()) };
         let mut entries = listing.entries;
         let mut found = Vec::new();
         while let Some(entry) = entries.try_next().await.map_err(Error::from)? {
-            if let Body::Object(object) = decoder_of(&decoder, Some(kind)).decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+            if let Body::Object(object) =
+                decoder_of(&listing_decoder, Some(kind)).decode(&entry.key, &entry.value, entry.mod_revision.0).body
+            {
                 found.push(object);
             }
         }

@@ -1,0 +1,152 @@
+//! Objects that are renewed every few seconds, and say when: the leases of leaders and kubelets, and what leaders renewed before there were leases.
+
+use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
+
+use super::dates::Ticker;
+use super::samples::Samples;
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// So many are read.
+const TICKERS: usize = 2;
+/// Of so many renewals each is read, of more as many at revisions spread over the history.
+const RENEWALS: i64 = 128;
+/// Leases of leaders and API servers that are considered.
+const LEADERS: usize = 100;
+/// Leases of kubelets that are considered.
+const KUBELETS: usize = 8;
+
+/// Finds those renewed most often and reads them over the whole span.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn find(session: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<Vec<Ticker>> {
+    let mut renewed = Vec::new();
+    for version in candidates(session, span.newest).await? {
+        let before = match version.create_revision > span.oldest {
+            true => 0,
+            false => get(session, &version.key, span.oldest).await?.map_or(0, |before| before.version),
+        };
+        let renewals = version.version - before;
+        let since = version.create_revision.max(span.oldest);
+        if renewals > 1 {
+            renewed.push((renewals, (version.mod_revision.0 - since.0) / renewals, version));
+        }
+    }
+    renewed.sort_by_key(|(renewals, ..)| std::cmp::Reverse(*renewals));
+    let mut tickers = Vec::new();
+    for (renewals, period, newest) in renewed.into_iter().take(TICKERS) {
+        let ticker = Ticker { key: newest.key.to_vec(), period: period.max(1) };
+        if renewals <= RENEWALS {
+            ticker.read_back(session, newest, span.oldest, samples).await?;
+        } else {
+            let step = (span.newest.0 - span.oldest.0) / RENEWALS;
+            for place in 0..=RENEWALS {
+                ticker.read_at(session, Revision(span.newest.0 - place * step), span, samples).await?;
+            }
+        }
+        tickers.push(ticker);
+    }
+    Ok(tickers)
+}
+
+/// The newest versions of leases and of leaders' locks; those that the user may not read do not count.
+async fn candidates(session: &Cluster, newest: Revision) -> Result<Vec<KeyValue>> {
+    let prefix = session.prefix().await?;
+    let mut found = Vec::new();
+    for (below, most) in [("leases/kube-system/", LEADERS), ("leases/kube-node-lease/", KUBELETS)] {
+        let range = KeyRange::prefix(format!("{prefix}/{below}"));
+        match session.source.first(range, At::Revision(newest), Want::Values, most).await {
+            Err(error) if error.is_denied() => {}
+            Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => {}
+            entries => found.extend(entries?),
+        }
+    }
+    for component in ["kube-scheduler", "kube-controller-manager"] {
+        for below in ["services/endpoints/kube-system", "configmaps/kube-system"] {
+            found.extend(get(session, format!("{prefix}/{below}/{component}").as_bytes(), newest).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// The key at a revision, if it is there and may be read.
+async fn get(session: &Cluster, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
+    match session.source.first(KeyRange::key(key), At::Revision(at), Want::Values, 1).await {
+        Err(error) if error.is_denied() => Ok(None),
+        // A compaction came between: what it took dates nothing any more.
+        Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(None),
+        found => Ok(found?.pop()),
+    }
+}
+
+impl Ticker {
+    /// Reads all versions from the newest back to the first that is readable.
+    async fn read_back(&self, session: &Cluster, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
+        let mut version = newest;
+        loop {
+            if version.mod_revision <= oldest {
+                samples.add(version);
+                return Ok(());
+            }
+            let before = session.source.version_before(&version).await?;
+            samples.add(version);
+            version = match before {
+                Some(before) => before,
+                None => return Ok(()),
+            };
+        }
+    }
+
+    /// Reads the version at a revision, and the one before it: only beside that does it show when it was written.
+    async fn read_at(&self, session: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<Option<KeyValue>> {
+        let known = samples.version_at(&self.key, revision).cloned();
+        let version = match known {
+            Some(known) => known,
+            None => match get(session, &self.key, revision).await? {
+                Some(version) => version,
+                None => return Ok(None),
+            },
+        };
+        let before = version.mod_revision.before();
+        if version.version > 1 && before >= span.oldest && samples.version_at(&self.key, before).is_none() {
+            let before = session.source.version_before(&version).await?;
+            before.into_iter().for_each(|before| samples.add(before));
+        }
+        samples.add(version.clone());
+        Ok(Some(version))
+    }
+
+    /// Reads the last renewal up to a revision and the first after it.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(super) async fn read_around(&self, session: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
+        let Some(before) = self.read_at(session, revision, span, samples).await? else { return Ok(()) };
+        let mut ahead = self.period;
+        let mut after = revision;
+        while after < span.newest {
+            after = Revision(after.0 + ahead).min(span.newest);
+            let Some(version) = get(session, &self.key, after).await? else { return Ok(()) };
+            if version.mod_revision > revision {
+                return self.read_from(session, version, before.mod_revision, samples).await;
+            }
+            ahead *= 2;
+        }
+        Ok(())
+    }
+
+    /// Reads back from a version to one that is known.
+    async fn read_from(&self, session: &Cluster, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
+        let mut version = last;
+        while version.mod_revision > known {
+            let before = session.source.version_before(&version).await?;
+            samples.add(version);
+            match before {
+                Some(before) => version = before,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! The clock of a history that is short enough to be read whole.
+
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+
+use super::leases;
+use ketcd_history::Leases;
+use ketcd_history::clock::{Clock, Evidence};
+use ketcd_store::{EventKind, Revision, Until};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::read::{Keys, Read, events};
+
+/// Reads every change up to `newest` for its times.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn clock(session: &Cluster, newest: Revision) -> Result<Clock> {
+    let (mut evidence, mut alive) = (Evidence::default(), Leases::default());
+    let mut events = pin!(events(session, Keys::all(), Until::Revision(newest)));
+    while let Some(read) = events.try_next().await? {
+        let event = match read {
+            Read::Item(event) => event,
+            Read::Gap { to, .. } => {
+                alive.gap(to);
+                leases::confirm(session, &mut alive, to.after()).await?;
+                continue;
+            }
+        };
+        let entry = &event.key_value;
+        let decode = || session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+        let decoded = (event.kind == EventKind::Put).then(decode);
+        let object = decoded.as_ref().and_then(|decoded| decoded.object());
+        evidence.observe(event.revision, &entry.key, entry.version == 1, object);
+        alive.observe(entry, object);
+    }
+    alive.complete(newest);
+    Ok(evidence.finish().with_leases(alive))
+}

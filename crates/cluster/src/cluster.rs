@@ -1,0 +1,235 @@
+//! A source with what is needed to read it: opened once, asked by every question.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::{StreamExt, TryStreamExt};
+use tokio::sync::OnceCell;
+
+use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource};
+use ketcd_store::{At, Error as StoreError, KeyRange, Listing, Revision, Source, Want};
+
+use crate::clock::dates::Dates;
+use crate::error::{Error, Refusal, Result};
+use crate::notice::Notice;
+use crate::options::{Options, ReleaseChoice};
+use crate::problems::Problems;
+use crate::rights::refused::{Refused, unless_denied};
+
+/// The `--etcd-prefix` of nearly every API server.
+pub const DEFAULT_PREFIX: &str = "/registry";
+
+/// Where custom kinds are defined, below the prefix.
+pub const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
+
+/// Kubernetes' own kinds.
+static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
+
+/// Returns Kubernetes' own kinds.
+pub fn built_in() -> &'static Kinds {
+    BUILT_IN.get_or_init(Kinds::builtin)
+}
+
+/// One cluster: an open source and how to look at it.
+pub struct Cluster {
+    /// Where the data comes from.
+    pub source: Box<dyn Source>,
+    /// How it is looked at.
+    pub options: Options,
+    /// The revision to look at.
+    pub at: At,
+    /// The API server's release as the data shows it; not determined where one is given.
+    pub release_evidence: ReleaseEvidence,
+    /// Decodes stored values that are not shown themselves.
+    pub decoder: Decoder,
+    /// Decodes objects for display and reports problems found in them.
+    pub reporting_decoder: Decoder,
+    pub(crate) problems: Arc<Problems>,
+    prefix: OnceCell<String>,
+    kinds: OnceCell<Kinds>,
+    /// What the user may not read.
+    pub(crate) refused: Refused,
+    pub(crate) dates: Dates,
+}
+
+impl Cluster {
+    /// Returns the cluster that a source holds, of which nothing is read yet: [`Cluster::announce`] says what will be, [`Cluster::begin`] begins.
+    pub fn new(source: Box<dyn Source>, options: Options) -> Self {
+        let prefix = options.prefix.as_deref().map(ketcd_kube::normalize_prefix);
+        let decoder = match &prefix {
+            Some(prefix) => Decoder::new().with_prefix(prefix),
+            None => Decoder::new(),
+        };
+        Self {
+            source,
+            at: options.at,
+            release_evidence: ReleaseEvidence::default(),
+            decoder: decoder.with_key_ring(options.keys.clone()).showing_secrets(options.show_secrets),
+            reporting_decoder: Decoder::new(),
+            problems: Arc::new(Problems::new(options.report_unknown, options.notices.clone())),
+            prefix: OnceCell::new_with(prefix),
+            kinds: OnceCell::new(),
+            refused: Refused::default(),
+            dates: Dates::default(),
+            options,
+        }
+    }
+
+    /// Looks at the revision that is the newest now, so that everything is read of one revision while a live etcd goes on.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn fix_revision(&mut self) -> Result<()> {
+        if self.at == At::Newest {
+            self.at = At::Revision(self.source.span().await?.newest);
+        }
+        Ok(())
+    }
+
+    /// Returns the revision looked at: the newest one where none is asked for.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn revision(&self) -> Result<Revision> {
+        match self.at {
+            At::Newest => Ok(self.source.span().await?.newest),
+            At::Revision(revision) => Ok(revision),
+        }
+    }
+
+    /// Hands a notice to the sink.
+    pub fn note(&self, notice: Notice) {
+        self.options.notices.note(&notice);
+    }
+
+    /// Returns how many values could not be decoded so far, of those that are shown.
+    pub fn not_decoded(&self) -> usize {
+        self.problems.not_decoded()
+    }
+
+    /// Notes what decoding left out and what was found out late, and returns whether data was damaged. What is shown should be on its way
+    /// before: a checksum may have to be waited for.
+    pub fn finish(&self) -> bool {
+        let late_damage = self.source.late_damage();
+        late_damage.iter().for_each(|problem| self.note(Notice::Damage(problem.clone())));
+        self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty()
+    }
+
+    /// Returns what a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    pub async fn name_of(&self, key: &[u8]) -> Result<String> {
+        let text = || String::from_utf8_lossy(key).into_owned();
+        let (prefix, built_in) = (self.prefix().await?, built_in());
+        let mut parsed = RegistryKey::parse(prefix, key, built_in).object();
+        // Definitions are read only where a key is of no built-in kind.
+        if !matches!(parsed, Some(ObjectPath { resource: Resource::Known(_), .. })) {
+            parsed = RegistryKey::parse(prefix, key, self.kinds().await?).object();
+        }
+        let Some(object) = parsed else { return Ok(text()) };
+        let kind = match object.resource {
+            Resource::Known(kind) => kind.singular_resource(),
+            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+        };
+        Ok(object.namespace.map_or_else(|| format!("{kind}/{}", object.name), |namespace| format!("{kind}/{namespace}/{}", object.name)))
+    }
+
+    /// Returns the prefix of the API server's keys: the one given, else `/registry` where it holds keys, else the one found in the keys.
+    ///
+    /// # Errors
+    /// The source cannot be read, or holds several clusters.
+    pub async fn prefix(&self) -> Result<&str> {
+        self.prefix.get_or_try_init(|| self.find_prefix()).await.map(String::as_str)
+    }
+
+    async fn find_prefix(&self) -> Result<String> {
+        // A namespace that every cluster has is found without counting all keys.
+        let mut is_denied = false;
+        let usual = [KeyRange::key(format!("{DEFAULT_PREFIX}/namespaces/default")), KeyRange::prefix(format!("{DEFAULT_PREFIX}/"))];
+        for keys in usual {
+            match unless_denied(self.source.first(keys, self.at, Want::Keys, 1).await)? {
+                None => is_denied = true,
+                Some(found) if found.is_empty() => {}
+                Some(_) => return Ok(DEFAULT_PREFIX.to_owned()),
+            }
+        }
+        if is_denied {
+            self.refused.assume_prefix();
+            return Ok(DEFAULT_PREFIX.to_owned());
+        }
+        let all = self.range(KeyRange::all(), Want::Keys).await?;
+        let keys: Vec<_> = all.entries.map_ok(|entry| entry.key).try_collect().await?;
+        let found = ketcd_kube::find_prefixes(keys.iter().map(AsRef::as_ref));
+        let mut prefixes = found.into_iter();
+        match (prefixes.next(), prefixes.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Ok(DEFAULT_PREFIX.to_owned()),
+            (Some(first), Some(second)) => Err(Error::SeveralPrefixes([first, second].into_iter().chain(prefixes).collect())),
+        }
+    }
+
+    /// The kinds of this cluster: Kubernetes' own and those its CustomResourceDefinitions define at the revision looked at.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn kinds(&self) -> Result<&Kinds> {
+        self.kinds.get_or_try_init(|| self.find_kinds()).await
+    }
+
+    async fn find_kinds(&self) -> Result<Kinds> {
+        let mut kinds = Kinds::builtin();
+        let prefix = self.prefix().await?;
+        if prefix == "/kubernetes.io" {
+            kinds.add_openshift();
+        }
+        let definitions = KeyRange::prefix(format!("{prefix}/{DEFINITIONS}/"));
+        let mut found = match self.source.range(definitions, self.at, Want::Values).await {
+            Err(StoreError::Denied { keys, problem, .. }) => {
+                self.refused.definitions(Refusal { keys, problem });
+                return Ok(kinds);
+            }
+            found => found?,
+        };
+        while let Some(entry) = found.entries.next().await.transpose()? {
+            match self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+                ketcd_kube::Body::Object(definition) => {
+                    if !kinds.add_crd(&definition) {
+                        let key = String::from_utf8_lossy(&entry.key).into_owned();
+                        self.note(Notice::Definition { key, problem: "not a CustomResourceDefinition".to_owned() });
+                    }
+                }
+                ketcd_kube::Body::Opaque(opaque) => {
+                    self.note(Notice::Definition { key: String::from_utf8_lossy(&entry.key).into_owned(), problem: opaque.reason });
+                }
+            }
+        }
+        Ok(kinds)
+    }
+
+    /// Whether the history of the source is readable from the cluster's first revision on, given the oldest readable one. A state of one moment
+    /// has none.
+    pub fn is_complete_from(&self, oldest: Revision) -> bool {
+        oldest.0 <= 1 && !self.source.is_one_moment()
+    }
+
+    /// The keys alive at the revision looked at.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn range(&self, keys: KeyRange, want: Want) -> Result<Listing<'_>> {
+        Ok(self.source.range(keys, self.at, want).await?)
+    }
+
+    /// The API server's release: `--release`, or the one found in the data.
+    pub fn release(&self) -> Release {
+        match self.options.release {
+            ReleaseChoice::Given(release) => release,
+            ReleaseChoice::Found | ReleaseChoice::Any => self.release_evidence.release().unwrap_or_default(),
+        }
+    }
+
+    /// The namespace of namespaced kinds: `-n`, or `default`.
+    pub fn namespace(&self) -> &str {
+        self.options.namespace.as_deref().unwrap_or("default")
+    }
+}

@@ -1,0 +1,154 @@
+//! What goes wrong while a cluster is read.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use ketcd_kube::{AddressError, UnknownKind};
+use ketcd_store::{Error as StoreError, KeyRange, Revision};
+
+use crate::not_found::NotFound;
+
+/// The result of a question.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a question has no answer. What to do next depends on who asks, and is not part of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The source cannot be read.
+    #[error(transparent)]
+    Source(#[from] StoreError),
+    /// A word is no address of this cluster.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// A kind is none of Kubernetes' own, and the definitions of others may not be read.
+    #[error("no kind of Kubernetes' own is called \"{word}\", and {}, where others are defined", refusal.problem)]
+    Undefined {
+        /// The word.
+        word: String,
+        /// What may not be read.
+        refusal: Refusal,
+    },
+    /// No kind was named where one is needed.
+    #[error("no kind was named")]
+    NoKind,
+    /// Several API servers store their objects in this etcd: [`Options::prefix`](crate::Options::prefix) chooses one.
+    #[error("several clusters share this etcd")]
+    SeveralPrefixes(Vec<String>),
+    /// The one object that an address names is not there.
+    #[error("{0}")]
+    NotFound(Box<NotFound>),
+    /// Nothing is there of what was asked for.
+    #[error("{0}")]
+    Nothing(Nothing),
+    /// A pod's stored object cannot be read as a scheduler reads it.
+    #[error("pod {}/{}: {problem} (revision {revision})", pod.0, pod.1)]
+    UnreadablePod {
+        /// The pod's namespace and name.
+        pod: (String, String),
+        /// What is wrong with it.
+        problem: String,
+        /// The revision it was read at.
+        revision: Revision,
+    },
+    /// Nothing in the data says when revisions were written.
+    #[error("nothing in this data dates its revisions")]
+    Undated,
+    /// A time is before the history that can be read.
+    #[error("--at is before the readable history; it reaches from {} to {to}", from.map_or_else(String::new, |from| from.to_string()))]
+    BeforeHistory {
+        /// When the first dated revision was written.
+        from: Option<Timestamp>,
+        /// When the newest was.
+        to: Timestamp,
+    },
+    /// What was asked for cannot be: a sentence without its full stop, and what to do instead where that is known.
+    #[error("{problem}")]
+    Invalid {
+        /// What is wrong.
+        problem: String,
+        /// What to do instead.
+        hint: Option<String>,
+    },
+}
+
+/// What was asked for and of which nothing is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nothing {
+    /// Objects below the prefix.
+    Objects {
+        /// The prefix.
+        prefix: String,
+    },
+    /// Objects in a namespace.
+    InNamespace(String),
+    /// Pods that an object owns.
+    OwnedPods {
+        /// The object's address.
+        owner: String,
+        /// Its namespace, if it has one.
+        namespace: Option<String>,
+    },
+}
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Objects { prefix } => write!(f, "no object is stored under {prefix}/"),
+            Self::InNamespace(namespace) => write!(f, "nothing found in namespace {namespace:?}"),
+            Self::OwnedPods { owner, namespace: Some(namespace) } => write!(f, "{owner} owns no pods in namespace {namespace:?}"),
+            Self::OwnedPods { owner, namespace: None } => write!(f, "{owner} owns no pods"),
+        }
+    }
+}
+
+/// Keys that the user may not read.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The keys that were asked for.
+    pub keys: KeyRange,
+    /// What was refused, in a sentence that names the user.
+    pub problem: String,
+}
+
+impl Error {
+    /// Returns an error of what cannot be asked for.
+    pub fn invalid(problem: impl Into<String>) -> Self {
+        Self::Invalid { problem: problem.into(), hint: None }
+    }
+
+    /// Adds what to do instead.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Self::Invalid { problem, .. } => Self::Invalid { problem, hint: Some(hint.into()) },
+            other => other,
+        }
+    }
+
+    /// Returns what the user may not read, where that is the error.
+    pub fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Source(StoreError::Denied { keys, problem, .. }) => Some(Refusal { keys: keys.clone(), problem: problem.clone() }),
+            Self::Undefined { refusal, .. } => Some(refusal.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether a revision was compacted away.
+    pub fn is_compacted(&self) -> bool {
+        matches!(self, Self::Source(StoreError::Compacted { .. } | StoreError::Between { .. }))
+    }
+
+    /// Whether it says that what was asked for is not there, which is an answer.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Self::NotFound(_) | Self::Nothing(_))
+    }
+}
+
+impl From<UnknownKind> for Error {
+    fn from(error: UnknownKind) -> Self {
+        Self::Address(error.into())
+    }
+}

@@ -1,0 +1,86 @@
+//! What a person typed to addresses, reading no more of the cluster than the words ask for.
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::rights::refused::unless_denied;
+use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
+use ketcd_store::{KeyRange, Want};
+
+impl Cluster {
+    /// Reads words as kubectl does: addresses, or one kind and names of it (`pod web-0 web-1`).
+    ///
+    /// # Errors
+    /// A word names no kind, several, or has too many parts.
+    pub async fn addresses(&self, words: &[String]) -> Result<Vec<Address>> {
+        let mut found = Vec::new();
+        for word in joined(words) {
+            found.extend(self.address(&word).await?);
+        }
+        Ok(found)
+    }
+
+    /// Reads one word: an address, kinds joined by commas, a category, or a raw key.
+    ///
+    /// # Errors
+    /// As [`Cluster::addresses`].
+    pub async fn address(&self, word: &str) -> Result<Vec<Address>> {
+        let scope = self.scope();
+        // A built-in name wins over a custom one, so definitions are read only where no built-in kind is meant.
+        let built_in = Address::parse(word, &Kinds::builtin(), &scope);
+        let found = match built_in {
+            Err(AddressError::Kind(UnknownKind::Unknown { .. })) => Address::parse(word, self.kinds().await?, &scope),
+            other => other,
+        };
+        match found {
+            Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest })) => match self.unlisted(&kind).await? {
+                Some(unlisted) => {
+                    let mut kinds = self.kinds().await?.clone();
+                    kinds.push(unlisted);
+                    Address::parse(word, &kinds, &scope).map_err(Error::from)
+                }
+                // A key that begins with no slash, of something else than Kubernetes.
+                None if word.contains('/') && self.has_key(word).await? => Ok(vec![Address::Key(word.to_owned())]),
+                None => {
+                    Err(self.undefined(&kind).unwrap_or_else(|| AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()))
+                }
+            },
+            other => other.map_err(Error::from),
+        }
+    }
+
+    /// Whether a key, to the letter, is there.
+    async fn has_key(&self, key: &str) -> Result<bool> {
+        let first = self.source.first(KeyRange::key(key), self.at, Want::Keys, 1).await;
+        Ok(unless_denied(first)?.is_some_and(|found| !found.is_empty()))
+    }
+
+    /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
+    pub fn scope(&self) -> Scope {
+        if self.options.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
+    }
+
+    /// A resource, `plural.group` or its plural alone, that has objects and no definition.
+    async fn unlisted(&self, word: &str) -> Result<Option<Kind>> {
+        let Some((plural, group)) = word.split_once('.').filter(|(plural, group)| !plural.is_empty() && group.contains('.')) else {
+            let mut called = self.unlisted_kinds(self.at).await?.into_iter().filter(|kind| kind.plural == word);
+            return Ok(called.next().filter(|_| called.next().is_none()));
+        };
+        let below = format!("{}/{group}/{plural}/", self.prefix().await?);
+        let first = self.source.first(KeyRange::prefix(below.as_str()), self.at, Want::Keys, 1).await;
+        Ok(unless_denied(first)?
+            .unwrap_or_default()
+            .first()
+            .map(|entry| Kind::unlisted(group, plural, entry.key.strip_prefix(below.as_bytes()).is_some_and(|name| name.contains(&b'/')))))
+    }
+}
+
+/// kubectl takes `pod web-0` for `pod/web-0`, and `po,svc web` for both: bare kinds before bare names.
+pub fn joined(words: &[String]) -> Vec<String> {
+    match words {
+        [kinds, names @ ..] if !names.is_empty() && words.iter().all(|word| !word.contains('/')) => {
+            let kinds = kinds.split(',').filter(|kind| !kind.is_empty());
+            kinds.flat_map(|kind| names.iter().map(move |name| format!("{kind}/{name}"))).collect()
+        }
+        _ => words.to_vec(),
+    }
+}

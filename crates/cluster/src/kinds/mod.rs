@@ -1,0 +1,7 @@
+//! From what a person types to keys: addresses, the keys of a namespace, resources without a definition.
+
+mod addresses;
+mod namespace;
+mod unlisted;
+
+pub use addresses::joined;

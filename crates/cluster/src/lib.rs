@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+
+pub mod clock;
+mod cluster;
+pub mod cores;
+pub mod describe;
+mod error;
+pub mod explain;
+pub mod extract;
+pub mod files;
+pub mod kinds;
+pub mod not_found;
+mod notice;
+mod open;
+mod options;
+mod problems;
+pub mod read;
+pub mod related;
+mod release;
+pub mod replay;
+pub mod rights;
+pub mod triage;
+pub mod usage;
+
+pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
+pub use error::{Error, Nothing, Refusal, Result};
+pub use notice::{Incomplete, Notice, Notices};
+pub use options::{Options, ReleaseChoice};
+pub use problems::Problems;

@@ -1,0 +1,181 @@
+//! What is worth knowing beside an answer, and the sink that takes it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use ketcd_history::clock::Dated;
+use ketcd_kube::{Release, UnknownField};
+use ketcd_store::{Revision, Unsearched};
+
+/// Something that happened while a question was answered.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// The source is damaged, as was found out late.
+    Damage(String),
+    /// A custom kind is not known because its definition cannot be used.
+    Definition {
+        /// The definition's key.
+        key: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The definitions of custom kinds may not be read: only objects of Kubernetes' own kinds are looked at.
+    Undefined {
+        /// What was refused, in a sentence that names the user.
+        problem: String,
+    },
+    /// What shows the API server's release may not be read.
+    ReleaseUnknown {
+        /// What was refused.
+        problem: String,
+        /// The release that is assumed.
+        assumed: Release,
+    },
+    /// What the user may not read is missing.
+    Missed {
+        /// The resources, sorted.
+        resources: Vec<String>,
+    },
+    /// The moment asked for is before the newest time in objects that have no history.
+    MomentBeforeObjects {
+        /// The moment.
+        asked: Timestamp,
+        /// The newest time.
+        newest: Timestamp,
+    },
+    /// The source is the state of one moment and has no history.
+    OneMoment,
+    /// How far the history reaches back, where it was compacted.
+    Reach {
+        /// The oldest revision whose state can be read.
+        oldest: Revision,
+        /// When that and the newest were written.
+        dated: Option<(Dated, Dated)>,
+        /// Whether a member's data dir may hold more.
+        is_live: bool,
+    },
+    /// Revisions that a compaction took meanwhile, both ends included.
+    Gap {
+        /// The first.
+        from: Revision,
+        /// The last.
+        to: Revision,
+    },
+    /// A live etcd has to read this many revisions at once.
+    HeavyHistory {
+        /// How many.
+        revisions: i64,
+    },
+    /// Not every revision was searched for a key.
+    Unsearched {
+        /// The key.
+        key: String,
+        /// Which were not.
+        unsearched: Unsearched,
+    },
+    /// Something is wrong with the times in the data.
+    ClockProblem(String),
+    /// Scheduling attempts within these revisions are missing, as the revisions cannot be read.
+    AttemptsMissing {
+        /// The first.
+        from: Revision,
+        /// The last.
+        to: Revision,
+    },
+    /// Values that are no objects or are sealed, and were not decoded.
+    NotDecoded {
+        /// Why.
+        reason: String,
+        /// How many.
+        count: usize,
+        /// The key of the first.
+        first: String,
+    },
+    /// A value is broken.
+    Broken {
+        /// Its key.
+        key: String,
+        /// The revision that wrote it.
+        revision: i64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A field that the release does not know.
+    UnknownField {
+        /// The object's key; empty where it has none.
+        key: String,
+        /// The field.
+        field: UnknownField,
+    },
+    /// Fields that the release does not know were left out.
+    UnknownFields {
+        /// How many fields.
+        fields: usize,
+        /// In how many objects.
+        objects: usize,
+    },
+    /// A feature gate that changes no scheduling rule.
+    GateWithoutEffect(String),
+    /// What reading a scheduler's configuration brought up.
+    SchedulerConfiguration(String),
+    /// More objects changed than were read.
+    ChangesSampled {
+        /// How many changed.
+        changed: usize,
+        /// How many of them were read.
+        read: usize,
+    },
+    /// Members whose data were not compared.
+    MembersNotCompared {
+        /// How many members were.
+        compared: usize,
+        /// At which revision.
+        revision: Revision,
+        /// Why others were not, a clause each.
+        left_out: Vec<String>,
+    },
+    /// The beginning asked for is before the history that can be read.
+    SinceBeforeHistory(String),
+    /// Objects whose owner no longer exists are not counted.
+    OwnersNotCounted(Incomplete),
+}
+
+/// Why a state may lack objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incomplete {
+    /// Printed objects need not be all of a cluster.
+    Printed,
+    /// The source is damaged.
+    Damaged,
+}
+
+/// Takes notices as they come; the default drops them.
+#[derive(Clone)]
+pub struct Notices(Arc<dyn Fn(&Notice) + Send + Sync>);
+
+impl Notices {
+    /// Returns a sink that hands each notice to `take`.
+    pub fn new(take: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(take))
+    }
+
+    /// Takes a notice.
+    pub fn note(&self, notice: &Notice) {
+        (self.0)(notice);
+    }
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl fmt::Debug for Notices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Notices")
+    }
+}

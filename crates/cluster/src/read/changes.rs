@@ -1,0 +1,170 @@
+//! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
+
+use std::sync::Arc;
+
+use async_stream::try_stream;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
+
+use ketcd_history::clock::Clock;
+use ketcd_history::{Change, Follower, Step};
+use ketcd_kube::Body;
+use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
+
+use super::alive::alive;
+use super::keys::Keys;
+use super::one_by_one::items;
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// What a reading of events brings.
+pub enum Read<T> {
+    /// An event, or the change it made.
+    Item(T),
+    /// Revisions of which nothing can be read, both ends included.
+    Gap {
+        /// The first.
+        from: Revision,
+        /// The last.
+        to: Revision,
+    },
+}
+
+/// Every readable event of `keys` up to `until`, oldest first. Where the source's own history begins after a compaction, the versions
+/// that survived it come first, as they are the oldest that can be read; those that survived a later one come with its gap.
+pub fn events<'a>(session: &'a Cluster, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
+    let source = session.source.as_ref();
+    try_stream! {
+        let mut span = source.span().await?;
+        let mut items = items(session, &keys, until, span).await?;
+        let mut begun = false;
+        while let Some(item) = items.try_next().await? {
+            match item {
+                WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
+                    begun = true;
+                    yield Read::Item(event);
+                }
+                WatchItem::Gap { from, mut to } => {
+                    let mut last = to;
+                    let is_overtaken = keys.to_newest && matches!(until, Until::Revision(end) if to >= end);
+                    if (!begun || source.is_shared()) && (is_overtaken || to.after() >= span.oldest) {
+                        // A compaction since then has moved the beginning of what is readable.
+                        span = source.span().await?;
+                        let (at, survivors) = alive(source, &keys, span.oldest, Want::Values).await?;
+                        if is_overtaken {
+                            to = to.max(at.before());
+                            last = last.max(at);
+                        }
+                        for entry in survivors.into_iter().filter(|entry| entry.mod_revision >= from && entry.mod_revision <= last) {
+                            yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live, sources: Sources::default() });
+                        }
+                    }
+                    yield Read::Gap { from, to };
+                }
+                WatchItem::Event(_) | WatchItem::Progress(_) => {}
+            }
+        }
+    }
+}
+
+/// Every readable change of `keys` up to `until`, oldest first.
+pub fn changes<'a>(session: &'a Cluster, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
+    changes_of(session, keys, until, |_| true)
+}
+
+/// [`changes`] of those keys alone that `is_wanted`; the others are not decoded.
+pub fn changes_of<'a>(
+    session: &'a Cluster,
+    keys: Keys,
+    until: Until,
+    is_wanted: impl Fn(&[u8]) -> bool + Send + Sync + 'a,
+) -> BoxStream<'a, Result<Read<Change>>> {
+    let mut follower = follower(session);
+    let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
+    let read = events(session, keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
+    read.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
+}
+
+/// Every readable event of `keys` up to `until`, oldest first, with the clock that dates them. Of single objects all is read beforehand, so that a long
+/// history is dated where they changed.
+async fn dated_events(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Event>>>, Arc<Clock>)> {
+    let keys = Keys { to_newest: session.at == At::Newest, ..keys };
+    if !keys.are_whole() {
+        let clock = session.clock_of_writers(&[], &[], &[]).await?;
+        return Ok((events(session, keys, Until::Revision(until)).boxed(), clock));
+    }
+    let read: Vec<Read<Event>> = events(session, keys, Until::Revision(until)).try_collect().await?;
+    let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
+    let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
+    let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
+    let clock = session.clock_of_writers(&revisions, &versions, &events().collect::<Vec<_>>()).await?;
+    Ok((futures_util::stream::iter(read.into_iter().map(Ok)).boxed(), clock))
+}
+
+/// Every readable change of `keys` up to `until`, oldest first, with the clock that dates them.
+pub async fn dated_changes(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
+    let (events, clock) = dated_events(session, keys, until).await?;
+    let mut follower = follower(session);
+    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed(), clock))
+}
+
+/// The same as they are stored.
+pub async fn dated_steps(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Step>>>, Arc<Clock>)> {
+    let (events, clock) = dated_events(session, keys, until).await?;
+    let mut follower = follower(session);
+    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::step)).boxed(), clock))
+}
+
+/// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
+pub async fn changes_from<'a>(
+    session: &'a Cluster,
+    keys: Keys,
+    from: Revision,
+    until: Until,
+) -> Result<BoxStream<'a, Result<Read<Change>>>> {
+    let source = session.source.as_ref();
+    let mut follower = follower(session);
+    let span = source.span().await?;
+    let is_readable = from > span.oldest && from <= span.newest.after();
+    Ok(Box::pin(try_stream! {
+        let mut items = source.watch_ranges(keys.apart(), from, until);
+        while let Some(item) = items.try_next().await? {
+            match item {
+                WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
+                    // Keys may be many: only of those that change the version before is read.
+                    if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
+                        source.version_before(&event.key_value).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
+                    }
+                    yield follow(&mut follower, Read::Item(event), Follower::change);
+                }
+                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, Follower::change),
+                WatchItem::Event(_) | WatchItem::Progress(_) => {}
+            }
+        }
+    }))
+}
+
+/// What `item` makes of an event.
+fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
+    follower: &mut Follower<'p, D>,
+    read: Read<Event>,
+    item: impl FnOnce(&mut Follower<'p, D>, Event) -> T,
+) -> Read<T> {
+    match read {
+        Read::Item(event) => Read::Item(item(follower, event)),
+        Read::Gap { from, to } => {
+            follower.gap(to);
+            Read::Gap { from, to }
+        }
+    }
+}
+
+/// A follower that holds no versions which the source can give again.
+pub fn follower(session: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+    let follower = Follower::new(decoding(session));
+    if session.source.reads_before() { follower.asking(|version| session.source.read_before(version)) } else { follower }
+}
+
+fn decoding(session: &Cluster) -> impl Fn(&KeyValue) -> Body + Send + '_ {
+    |entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
+}

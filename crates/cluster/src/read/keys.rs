@@ -1,0 +1,83 @@
+//! The keys that a command is about: single objects, kinds, namespaces, or everything.
+
+use std::collections::BTreeMap;
+
+use ketcd_kube::Address;
+use ketcd_store::{KeyRange, Revision};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// The keys that a command is about.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// Each key or prefix asked for.
+    pub ranges: Vec<KeyRange>,
+    /// Whether they can be of several objects.
+    pub many: bool,
+    /// What was asked for; empty where it is everything.
+    pub addresses: Vec<Address>,
+    /// Those of single keys that are read beside what was asked for, and revisions at which they were alive: of these the last life counts.
+    pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
+    /// Whether the newest revision is only where the reading ends: where a compaction overtakes it, what is there after that is wanted.
+    pub to_newest: bool,
+}
+
+impl Keys {
+    /// The keys of many objects, which no address names.
+    pub fn many(ranges: Vec<KeyRange>) -> Self {
+        Self { ranges, many: true, addresses: Vec::new(), beside: BTreeMap::new(), to_newest: false }
+    }
+
+    /// Every key.
+    pub fn all() -> Self {
+        Self::many(vec![KeyRange::all()])
+    }
+
+    /// The keys that addresses name.
+    ///
+    /// # Errors
+    /// An address that cannot be read.
+    pub async fn of(session: &Cluster, addresses: &[String]) -> Result<Self> {
+        let prefix = session.prefix().await?;
+        let mut ranges = Vec::new();
+        let mut many = false;
+        let mut asked = Vec::new();
+        for address in session.addresses(addresses).await? {
+            let (key, whole) = address.key(prefix);
+            many |= !whole;
+            ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
+            asked.push(address);
+        }
+        many |= ranges.len() > 1;
+        Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new(), to_newest: false })
+    }
+
+    /// The ranges without those that others hold, ascending.
+    pub fn apart(&self) -> Vec<KeyRange> {
+        let mut ranges = self.ranges.clone();
+        ranges.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| b.end.is_none().cmp(&a.end.is_none())).then_with(|| b.end.cmp(&a.end)));
+        let mut apart: Vec<KeyRange> = Vec::new();
+        for range in ranges {
+            match apart.last_mut().filter(|last| last.contains(&range.start)) {
+                None => apart.push(range),
+                Some(last) => {
+                    if last.end.is_some() && range.end.as_ref().is_none_or(|end| Some(end) > last.end.as_ref()) {
+                        last.end = range.end;
+                    }
+                }
+            }
+        }
+        apart
+    }
+
+    /// Whether each is one key, not the beginning of many.
+    pub fn are_whole(&self) -> bool {
+        self.ranges.iter().all(|range| *range == KeyRange::key(&range.start[..]))
+    }
+
+    /// Whether a key is among them.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.ranges.iter().any(|range| range.contains(key))
+    }
+}

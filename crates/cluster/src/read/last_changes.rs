@@ -1,0 +1,57 @@
+//! The last changes of one object, read backwards by its own key: each version names the revision before which the one before it is found.
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use ketcd_history::{AttributedChange, Change, Follower};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
+
+/// The last changes of an object, and what came before them.
+pub struct LastChanges {
+    /// Oldest first.
+    pub changes: Vec<AttributedChange>,
+    /// Whether the object had versions before them.
+    pub has_earlier: bool,
+}
+
+/// Reads at most so many changes, up to the one that wrote `newest`. They are dated by the history: each as closely as the data allow, or
+/// all by what was read of it for the first of them.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn last_changes(session: &Cluster, newest: &KeyValue, most: usize, closely: bool) -> Result<LastChanges> {
+    let mut versions = vec![newest.clone()];
+    // One more shows what the first change changed.
+    while versions.len() <= most
+        && let Some(before) = session.source.version_before(&versions[versions.len() - 1]).await?
+    {
+        versions.push(before);
+    }
+    versions.reverse();
+    let has_earlier = (versions[0].version != 1 || versions.len() > most) && !session.source.is_one_moment();
+    let mut follower = Follower::new(|entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let origin = if session.source.is_one_moment() { Origin::Objects } else { Origin::Live };
+    let changes: Vec<Change> = versions
+        .iter()
+        .cloned()
+        .map(|entry| {
+            let revision = entry.mod_revision;
+            follower.change(Event {
+                revision,
+                sub_revision: 0,
+                kind: EventKind::Put,
+                key_value: entry,
+                origin,
+                sources: Sources::default(),
+            })
+        })
+        .collect();
+    let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();
+    let around = if closely { Some(session.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
+    let clock = match &around {
+        Some(clock) => clock,
+        None => session.clock().await?,
+    };
+    let surplus = changes.len().saturating_sub(most);
+    let changes = changes.into_iter().skip(surplus).map(|change| AttributedChange::new(change, clock)).collect();
+    Ok(LastChanges { changes, has_earlier })
+}

@@ -1,0 +1,17 @@
+//! Reading: the keys asked for, what is there, and what changed.
+
+mod alive;
+mod changes;
+mod keys;
+mod last_changes;
+mod objects;
+mod one_by_one;
+mod subjects;
+mod texts;
+
+pub use alive::{alive_names, all, event_keys, looks};
+pub use changes::{Read, changes, changes_from, changes_of, dated_changes, dated_steps, events, follower};
+pub use keys::Keys;
+pub use last_changes::{LastChanges, last_changes};
+pub use objects::{Body, Fetch, Item, Need, decoder, decoder_of, own_key};
+pub use subjects::{Subjects, subjects};

@@ -1,0 +1,358 @@
+//! Reading the keys of an address and handing over each object that is selected, decoded no further than it is needed.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use futures_util::{Stream, StreamExt};
+
+use super::texts::{Picked, Text, texts};
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use ketcd_kube::{
+    Address, Body as Decoded, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey,
+    Resource,
+};
+use ketcd_store::{KeyRange, KeyValue, Want};
+
+/// So many entries that are there are taken at once.
+const AT_ONCE: usize = 256;
+
+/// How much of an object is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// The key alone.
+    Key,
+    /// Its JSON as text.
+    Text,
+    /// As much of the object as the row of a table shows.
+    Row,
+    /// The object.
+    Object,
+}
+
+/// An object on its way to whoever asked.
+pub struct Item<'a> {
+    /// Its kind, where it is known.
+    pub kind: Option<&'a Arc<Kind>>,
+    /// What its key says; `None` for keys that belong to no resource.
+    pub key: Option<ObjectPath<'a>>,
+    /// The stored key and value.
+    pub entry: &'a KeyValue,
+    /// As much of the object as is needed.
+    pub body: Body,
+}
+
+/// As much of an object as was needed.
+pub enum Body {
+    /// Nothing.
+    None,
+    /// Compact JSON with sorted members.
+    Text(Vec<u8>),
+    /// The object.
+    Object(Object),
+    /// It could not be decoded.
+    Opaque(Opaque),
+}
+
+impl Body {
+    /// The whole object.
+    pub fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
+        decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into()
+    }
+}
+
+impl From<Decoded> for Body {
+    fn from(decoded: Decoded) -> Self {
+        match decoded {
+            Decoded::Object(object) => Self::Object(object),
+            Decoded::Opaque(opaque) => Self::Opaque(opaque),
+        }
+    }
+}
+
+/// Which keys are asked for.
+struct Asked<'p> {
+    prefix: &'p str,
+    /// The kind of all of them,
+    kind: Option<&'p Arc<Kind>>,
+    /// or those by which the kind of each is known.
+    kinds: Option<&'p Kinds>,
+    /// Whether keys count that say nothing of an object.
+    counts_others: bool,
+    /// The only namespace.
+    namespace: Option<&'p str>,
+}
+
+impl Asked<'_> {
+    /// Returns what a key says, `Some(None)` where it says nothing of an object; `None` where it is not asked for.
+    #[allow(clippy::option_option)]
+    fn pick<'e>(&'e self, key: &'e [u8]) -> Option<Option<ObjectPath<'e>>> {
+        let object = match (self.kind, self.kinds) {
+            (Some(kind), _) => own_key(kind, self.prefix, key),
+            (None, Some(kinds)) => RegistryKey::parse(self.prefix, key, kinds).object(),
+            (None, None) => None,
+        };
+        let is_asked_for = match object {
+            Some(object) => self.namespace.is_none_or(|wanted| object.namespace == Some(wanted)),
+            None => self.counts_others,
+        };
+        is_asked_for.then_some(object)
+    }
+}
+
+/// Reads, filters, decodes.
+pub struct Fetch<'a> {
+    session: &'a Cluster,
+    decoder: Decoder,
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// What the selectors look at.
+    selected_by: FieldSet,
+    need: Need,
+    /// What of an object of a kind the row of a table shows, where that is known.
+    row_fields: fn(&Kind) -> Option<&'static FieldSet>,
+    /// How many objects are still wanted.
+    wanted: usize,
+    /// How many there were.
+    found: usize,
+}
+
+impl<'a> Fetch<'a> {
+    /// Reads objects that the selectors select.
+    pub fn new(session: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
+        let selected_by = fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path));
+        Self { session, decoder: decoder(session), labels, fields, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
+    }
+
+    /// Says what of an object of a kind the row of a table shows; without it, the row needs the object.
+    #[must_use]
+    pub fn with_row_fields(self, row_fields: fn(&Kind) -> Option<&'static FieldSet>) -> Self {
+        Self { row_fields, ..self }
+    }
+
+    /// No more than `limit` objects.
+    #[must_use]
+    pub fn up_to(self, limit: usize) -> Self {
+        Self { wanted: limit, ..self }
+    }
+
+    /// How many objects were handed over.
+    pub fn found(&self) -> usize {
+        self.found
+    }
+
+    /// Whether a selector may have left something out.
+    pub fn is_filtered(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+
+    /// Hands over the objects of an address and returns how many they were.
+    ///
+    /// # Errors
+    /// The source cannot be read, or those of `take`.
+    pub async fn address<E: From<Error>>(
+        &mut self,
+        address: &Address,
+        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let prefix = self.session.prefix().await?;
+        let (key, is_whole) = address.key(prefix);
+        let kinds = match address.kind() {
+            Some(_) => None,
+            None => Some(self.session.kinds().await?),
+        };
+        let mut ranges = vec![if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) }];
+        if is_whole && address.kind().is_none() {
+            // A raw key may be meant as the directory it looks like.
+            ranges.push(KeyRange::prefix(format!("{key}/")));
+        }
+        // Below a kind's prefix, a key of another shape is none of its objects.
+        let asked = Asked { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
+        let mut found = 0;
+        for range in ranges {
+            let entries = match self.session.range(range, self.want()).await {
+                // The key itself was it.
+                Err(error) if error.refusal().is_some() && found > 0 => break,
+                listing => listing?.entries,
+            };
+            found += self.picked(entries, &asked, take).await?;
+        }
+        Ok(found)
+    }
+
+    /// Hands over every object of every kind (of the one namespace, where one is given) and returns how many they were.
+    ///
+    /// # Errors
+    /// The source cannot be read, or those of `take`.
+    pub async fn everything<E: From<Error>>(&mut self, take: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<usize, E> {
+        let prefix = self.session.prefix().await?;
+        let kinds = self.session.kinds().await?;
+        let entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
+        let namespace = self.session.options.namespace.as_deref();
+        let asked = Asked { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
+        self.picked(entries, &asked, take).await
+    }
+
+    /// Hands over those of `entries` that are asked for, and returns how many they were.
+    async fn picked<E: From<Error>>(
+        &mut self,
+        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Unpin,
+        asked: &Asked<'_>,
+        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        let mut batches = entries.ready_chunks(AT_ONCE);
+        let mut found = 0;
+        while self.wanted > 0
+            && let Some(batch) = batches.next().await
+        {
+            let failed = batch.iter().position(|read| read.is_err()).unwrap_or(batch.len());
+            let read = batch[..failed].iter().flatten();
+            let picked: Vec<Picked<'_>> = read.filter_map(|entry| Some((entry, asked.pick(&entry.key)?))).collect();
+            let mut texts =
+                if self.need == Need::Text && !self.filters_objects() { texts(&self.decoder, &picked) } else { Vec::new() }.into_iter();
+            for (entry, object) in picked {
+                let text = texts.next();
+                if self.wanted > 0 {
+                    found += self.entry(entry, object, text, take)?;
+                }
+            }
+            if let Some(failure) = batch.into_iter().nth(failed) {
+                failure.map_err(Error::from)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn want(&self) -> Want {
+        if self.need == Need::Key && !self.filters_objects() { Want::Keys } else { Want::Values }
+    }
+
+    fn filters_objects(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_decided_by_key()
+    }
+
+    fn entry<E>(
+        &mut self,
+        entry: &KeyValue,
+        key: Option<ObjectPath<'_>>,
+        text: Option<Text>,
+        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
+            return Ok(0);
+        }
+        let kind = kind_of(key);
+        if self.filters_objects() && !self.selects(kind, entry) {
+            return Ok(0);
+        }
+        let body = match text {
+            Some(text) => text.reported(&self.decoder, entry),
+            None => self.body(kind, entry),
+        };
+        take(Item { kind, key, entry, body })?;
+        self.wanted -= 1;
+        self.found += 1;
+        Ok(1)
+    }
+
+    /// Whether the selectors select an object. What is none is selected by no selector.
+    fn selects(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> bool {
+        let decoder = decoder_of(&self.decoder, kind);
+        let part = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.selected_by);
+        part.object().is_some_and(|object| self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
+    }
+
+    /// Decodes as far as is needed.
+    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Body {
+        let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
+        let decoder = &*decoder_of(&self.decoder, kind);
+        match self.need {
+            Need::Row => match kind.and_then(|kind| (self.row_fields)(kind)) {
+                Some(fields) => decoder.decode_only(key, value, revision, fields).body.into(),
+                None => Body::object(decoder, entry),
+            },
+            Need::Key => Body::None,
+            Need::Text => {
+                let mut text = Vec::with_capacity(value.len() * 2);
+                match decoder.decode_text(key, value, revision, &mut text) {
+                    Ok(_) => Body::Text(text),
+                    Err(opaque) => Body::Opaque(opaque),
+                }
+            }
+            Need::Object => Body::object(decoder, entry),
+        }
+    }
+}
+
+/// What decodes objects for a listing.
+pub fn decoder(session: &Cluster) -> Decoder {
+    let decoder = session.reporting_decoder.clone();
+    if session.options.show_managed_fields { decoder } else { decoder.without_managed_fields() }
+}
+
+/// The kind that a key says, where it is known.
+pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
+    match key?.resource {
+        Resource::Known(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.
+pub fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
+    match kind.and_then(|kind| kind.schemas.as_ref()) {
+        Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
+        None => Cow::Borrowed(decoder),
+    }
+}
+
+/// What the key says of an object of a kind whose prefix it has.
+pub fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
+    let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
+    let rest = std::str::from_utf8(rest).ok()?;
+    let (namespace, name) =
+        if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
+    (!name.is_empty() && !name.contains('/')).then_some(ObjectPath { resource: Resource::Known(kind), namespace, name })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Options, ReleaseChoice};
+    use ketcd_kube::decodes;
+    use ketcd_store::load::Limits;
+
+    /// Lists `word` and holds how many objects were found against how many values were decoded meanwhile.
+    fn check(word: &str, namespace: Option<&str>, need: Need, decoded_per_object: usize) {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/k120-story/snapshot.db.zst");
+        let (all_namespaces, namespace) = (namespace.is_none(), namespace.map(str::to_owned));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let before = decodes();
+            let source = crate::files::open(&[file.to_owned()], &Limits::default()).unwrap().source;
+            let options = Options { release: ReleaseChoice::Any, all_namespaces, namespace, ..Options::default() };
+            let session = Cluster::open(source, options).await.unwrap();
+            let addresses = session.address(word).await.unwrap();
+            let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need);
+            let mut found = 0;
+            for address in &addresses {
+                found += fetch.address::<Error>(address, &mut |_| Ok(())).await.unwrap();
+            }
+            assert!(found > 0, "{word}: nothing found");
+            assert_eq!(decodes() - before, found * decoded_per_object, "{word}");
+            // The moment that ages are counted to costs one value more.
+            let before = decodes();
+            session.moment().await.unwrap();
+            assert!(decodes() - before <= 1);
+        });
+    }
+
+    #[test]
+    fn decodes_what_it_prints_and_nothing_else() {
+        check("pods", None, Need::Object, 1);
+        check("pods", None, Need::Text, 1);
+        check("pods", None, Need::Key, 0);
+        check("po,svc,no", None, Need::Object, 1);
+        check("pods", Some("lab"), Need::Object, 1);
+    }
+}

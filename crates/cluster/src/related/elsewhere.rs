@@ -1,0 +1,174 @@
+//! Looks for an object that is not where it was looked for: at other revisions, in other namespaces, of other kinds.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
+use ketcd_kube::{Address, Kind, RegistryKey, Resource};
+use ketcd_store::{At, EventKind, KeyRange, Lives, Revision, Until, Want, WatchItem};
+
+impl NotFound {
+    /// Returns that the one object which an address names was not there, and where it is.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn of(session: &Cluster, address: &Address, looked: Looked) -> Result<Self> {
+        let elsewhere = match find(session, address, looked).await {
+            Err(error) if error.refusal().is_some() => Whereabouts::Unknown,
+            found => found?.map_or(Whereabouts::Nowhere, Whereabouts::Elsewhere),
+        };
+        Ok(Self {
+            address: address.clone(),
+            key: address.key(session.prefix().await?).0,
+            looked,
+            span: session.source.span().await?,
+            is_newest: session.at == At::Newest,
+            elsewhere,
+        })
+    }
+}
+
+/// Finds the object that an address names where it was not looked for, or objects that have its name.
+///
+/// # Errors
+/// The source cannot be read.
+async fn find(session: &Cluster, address: &Address, looked: Looked) -> Result<Option<Elsewhere>> {
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let (key, _) = address.key(prefix);
+    let object = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
+    let own = match (address, object) {
+        (Address::Key(key), _) => ObjectElsewhere { kind: String::new(), namespace: None, name: key.clone() },
+        (_, Some(object)) => place(&object),
+        (_, None) => return Ok(None),
+    };
+    let lives = lives(session, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
+    if let Some((revision, is_earlier)) = other_revision(&lives, looked) {
+        return Ok(Some(if is_earlier { Elsewhere::Earlier(own, revision) } else { Elsewhere::Later(own, revision) }));
+    }
+    let Some(object) = object else { return Ok(None) };
+    let at = At::Revision(looked.last());
+    let kind = match object.resource {
+        Resource::Known(kind) if kind.namespaced => Some(kind),
+        _ => None,
+    };
+    let is_same_kind = |other: &Resource<'_>| *other == object.resource;
+    if let Some(kind) = kind {
+        let below = KeyRange::prefix(kind.key_prefix(prefix, None));
+        let found = named(session, below, at, object.name, &is_same_kind).await?;
+        if !found.is_empty() {
+            return Ok(Some(Elsewhere::Namespaces(found)));
+        }
+    }
+    // Of a live etcd no more is asked than `ls -A -o name` of the kind would: all keys of a large cluster, or the whole history of a
+    // kind, would cost the API server's own etcd for a hint.
+    if session.source.is_shared() {
+        return Ok(None);
+    }
+    let mut found = named(session, KeyRange::prefix(format!("{prefix}/")), at, object.name, &|other| !is_same_kind(other)).await?;
+    if !found.is_empty() {
+        found.sort_by_key(|place| place.namespace.as_deref() != object.namespace);
+        return Ok(Some(Elsewhere::Kinds(found)));
+    }
+    match kind {
+        Some(kind) => once(session, kind, object.name, looked).await,
+        None => Ok(None),
+    }
+}
+
+/// The revision, other than those looked at, at which the object was there, and whether it is earlier.
+fn other_revision(lives: &[Life], looked: Looked) -> Option<(Revision, bool)> {
+    let last = looked.last();
+    let earlier = lives.iter().rfind(|life| life.created <= last).and_then(|life| life.deleted);
+    match earlier {
+        Some(deleted) => Some((deleted.before(), true)),
+        None => lives.iter().find(|life| life.created > last).map(|life| (life.created, false)),
+    }
+}
+
+/// Objects of that name among the keys alive at a revision, of resources that `is_meant` takes.
+async fn named(
+    session: &Cluster,
+    keys: KeyRange,
+    at: At,
+    name: &str,
+    is_meant: &(dyn Fn(&Resource<'_>) -> bool + Sync),
+) -> Result<Vec<ObjectElsewhere>> {
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let mut entries = session.source.range(keys, at, Want::Keys).await?.entries;
+    let mut found = Vec::new();
+    while let Some(entry) = entries.next().await.transpose()? {
+        if ends_with_name(&entry.key, name)
+            && let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object()
+            && is_meant(&object.resource)
+        {
+            found.push(place(&object));
+        }
+    }
+    Ok(found)
+}
+
+/// Objects of the kind and name at any other revision.
+async fn once(session: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Result<Option<Elsewhere>> {
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let below = KeyRange::prefix(kind.key_prefix(prefix, None));
+    let lives = lives(session, below, |key| ends_with_name(key, name)).await?;
+    let mut found: Vec<(Revision, ObjectElsewhere)> = lives
+        .iter()
+        .filter_map(|(key, lives)| {
+            let (revision, _) = other_revision(lives, looked)?;
+            Some((revision, place(&RegistryKey::parse(prefix, key, kinds).object()?)))
+        })
+        .collect();
+    found.sort_by_key(|(revision, _)| std::cmp::Reverse(*revision));
+    let revision = found.first().map(|(revision, _)| *revision);
+    Ok(revision.map(|revision| Elsewhere::Once(found.into_iter().map(|(_, place)| place).collect(), revision)))
+}
+
+fn ends_with_name(key: &[u8], name: &str) -> bool {
+    key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
+}
+
+fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
+    let kind = match object.resource {
+        Resource::Known(kind) => kind.singular_resource(),
+        Resource::Unlisted { group: "", plural } => plural.to_owned(),
+        Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+    };
+    ObjectElsewhere { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
+}
+
+/// From a key's creation to its deletion, as far as the history shows.
+struct Life {
+    created: Revision,
+    deleted: Option<Revision>,
+}
+
+/// The lives of keys that `is_meant` takes, each key's oldest first.
+async fn lives(session: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Life>>> {
+    let span = session.source.span().await?;
+    let mut found: BTreeMap<Bytes, Vec<Life>> = BTreeMap::new();
+    let mut changes = match session.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
+        true => session.source.key_history(keys.start, span.newest, Lives::All(Vec::new())).await?.items,
+        false => session.source.watch(keys, span.oldest, Until::Revision(span.newest)),
+    };
+    while let Some(item) = changes.next().await.transpose()? {
+        let WatchItem::Event(event) = item else { continue };
+        if !is_meant(&event.key_value.key) {
+            continue;
+        }
+        let lives = found.entry(event.key_value.key.clone()).or_default();
+        match (event.kind, lives.last_mut().filter(|life| life.deleted.is_none())) {
+            (EventKind::Put, None) => lives.push(Life { created: event.key_value.create_revision, deleted: None }),
+            (EventKind::Delete, Some(life)) => life.deleted = Some(event.revision),
+            (EventKind::Delete, None) => lives.push(Life { created: span.oldest, deleted: Some(event.revision) }),
+            (EventKind::Put, Some(_)) => {}
+        }
+    }
+    // What was deleted with the oldest readable revision is at none.
+    found.values_mut().for_each(|lives| lives.retain(|life| life.deleted.is_none_or(|deleted| deleted > span.oldest)));
+    Ok(found)
+}

@@ -1,0 +1,163 @@
+//! Gathers stories: which keys were asked for, what else their stories need, and which objects belong to a story.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+use regex::bytes::Regex;
+
+use ketcd_history::AttributedChange;
+use ketcd_history::timeline::{Story, Timeline};
+use ketcd_kube::Address;
+use ketcd_store::{At, Event, KeyRange, Until};
+
+use super::story_keys::{beside, needed};
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::read::{Keys, Read, alive_names, dated_changes, events};
+
+/// How many characters make a generated name unique.
+const RANDOM: usize = 5;
+
+/// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
+pub async fn asked(session: &Cluster, addresses: &[String], everything: bool) -> Result<Keys> {
+    if !addresses.is_empty() {
+        return Keys::of(session, addresses).await;
+    }
+    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    session.note_undefined();
+    let quiet = |plural: &str| matches!(plural, "events" | "leases");
+    let ranges = match &session.options.namespace {
+        Some(namespace) => {
+            let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
+            let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
+            namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).chain(own).collect()
+        }
+        None if everything => kinds
+            .iter()
+            .filter(|kind| kind.is_stored() && !quiet(&kind.plural))
+            .map(|kind| KeyRange::prefix(kind.key_prefix(prefix, None)))
+            .collect(),
+        None => {
+            return Err(Error::NoKind);
+        }
+    };
+    Ok(Keys::many(ranges))
+}
+
+/// Reads the changes of what was asked for and of all that its story needs.
+pub async fn story(session: &Cluster, asked: &Keys) -> Result<Story> {
+    let newest = match session.at {
+        At::Newest => session.source.span().await?.newest,
+        At::Revision(revision) => revision,
+    };
+    let mut keys = asked.clone();
+    match beside(session, asked, newest).await? {
+        Some(beside) => {
+            keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
+            keys.beside = beside;
+        }
+        None => {
+            let needed = readable(session, needed(asked, session.kinds().await?, session.prefix().await?)).await?;
+            keys.ranges.extend(match nodes(asked) {
+                Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
+                None => needed,
+            });
+        }
+    }
+    let alive = alive_names(session, &keys, newest, |_| true).await?;
+    let mut story = Story::default();
+    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
+    clock.problems().iter().for_each(|problem| session.note(Notice::ClockProblem(problem.clone())));
+    while let Some(read) = changes.try_next().await? {
+        match read {
+            Read::Gap { from, to } => session.note_gap(from, to),
+            Read::Item(change) => {
+                let keep = asked.contains(&change.key);
+                story.observe(AttributedChange::new(change, &clock), keep);
+            }
+        }
+    }
+    story.finish(session.moment().await?);
+    story.mark_vanished(&alive);
+    session.note_missed().await?;
+    Ok(story)
+}
+
+/// Those of the ranges that the user may read; what is in the others is missing.
+async fn readable(session: &Cluster, ranges: Vec<KeyRange>) -> Result<Vec<KeyRange>> {
+    let mut readable = Vec::new();
+    for range in ranges {
+        match session.may_read(&range).await? {
+            true => readable.push(range),
+            false => session.refused.miss(&range),
+        }
+    }
+    Ok(readable)
+}
+
+/// The names of the nodes asked for, where nothing else was.
+fn nodes(asked: &Keys) -> Option<Vec<&str>> {
+    let name = |address| match address {
+        &Address::Objects { ref kind, name: Some(ref name), .. } if kind.kind == "Node" => Some(name.as_str()),
+        _ => None,
+    };
+    asked.addresses.iter().map(name).collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
+}
+
+/// Of these keys those of which some version names one of the nodes, the Events of those, and their siblings, one of which may replace them
+/// elsewhere: a cluster's pods are many, a node's are few.
+/// Values are searched as they are stored; sealed ones may name anything.
+async fn naming(session: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
+    let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
+    let names = Regex::new(&names.join("|")).map_err(|error| Error::invalid(error.to_string()))?;
+    let keys = Keys::many(ranges);
+    let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let mut events = pin!(events(session, keys, until));
+    while let Some(read) = events.try_next().await? {
+        let Read::Item(Event { key_value: entry, .. }) = read else { continue };
+        if entry.value.starts_with(b"k8s:enc:") || names.is_match(&entry.value) || names.is_match(&entry.key) {
+            others.remove(&entry.key);
+            naming.insert(entry.key);
+        } else if !naming.contains(&entry.key) {
+            others.insert(entry.key);
+        }
+    }
+    // An Event is called `<object>.<digits>`.
+    let objects: BTreeSet<&[u8]> = naming.iter().filter_map(|key| path(key)).collect();
+    let is_about = |event: &[u8]| event.iter().rposition(|&byte| byte == b'.').is_some_and(|dot| objects.contains(&event[..dot]));
+    let about = others.iter().filter(|key| path(key).is_some_and(is_about));
+    let families: BTreeSet<&[u8]> = naming.iter().filter_map(|key| family(key)).collect();
+    let siblings = others.iter().filter(|key| family(key).is_some_and(|family| families.contains(family)));
+    Ok(naming.iter().chain(about).chain(siblings).map(|key| KeyRange::key(key.to_vec())).collect())
+}
+
+/// What the keys of all pods of one controller have in common: a generated name ends in five random characters (`names.SimpleNameGenerator`,
+/// apiserver pkg/storage/names/generate.go), and what a StatefulSet makes anew has the old name.
+fn family(key: &[u8]) -> Option<&[u8]> {
+    let (family, random) = key.split_at_checked(key.len().checked_sub(RANDOM)?)?;
+    (!random.contains(&b'/')).then_some(family)
+}
+
+/// Namespace and name at the end of a key.
+fn path(key: &[u8]) -> Option<&[u8]> {
+    let slash = key.iter().rposition(|&byte| byte == b'/')?;
+    let before = key[..slash].iter().rposition(|&byte| byte == b'/')?;
+    Some(&key[before + 1..])
+}
+
+/// The objects that belong to a subject's own story.
+pub fn related<'a>(story: &'a Story, subject: &Timeline) -> Vec<&'a Timeline> {
+    match subject.subject.kind.as_str() {
+        "Node" => story.of_node(&subject.subject.name),
+        "Service" => story.of_service(subject),
+        "HorizontalPodAutoscaler" => story.scaled_by(subject).into_iter().collect(),
+        "Pod" | "PersistentVolumeClaim" | "PersistentVolume" | "StatefulSet" => {
+            let mut found = story.controlled(subject);
+            found.extend(story.storage_of(subject));
+            found
+        }
+        _ => story.controlled(subject),
+    }
+}

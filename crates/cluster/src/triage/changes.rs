@@ -1,0 +1,215 @@
+//! Who changed what before something broke: of the kinds whose changes break others, what somebody wrote.
+
+use std::collections::BTreeSet;
+
+use futures_util::TryStreamExt;
+use jiff::{SignedDuration, Timestamp};
+
+use ketcd_history::clock::Moment;
+use ketcd_history::{AttributedChange, Change, Follower, intervention};
+use ketcd_kube::FieldSet;
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Sources, Until, Want, WatchItem};
+
+use super::kinds;
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::notice::Notice;
+use crate::read::{Keys, Read, changes_from};
+
+/// How long before.
+pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
+
+/// Of a live etcd with a long history, so many changed objects are read, and so many versions of each.
+const OBJECTS: usize = 300;
+const VERSIONS: usize = 50;
+
+/// The changes before something broke, and before now.
+#[derive(Default)]
+pub struct Changed {
+    /// Oldest first.
+    pub changes: Vec<AttributedChange>,
+    /// The times that they are of, ascending.
+    pub windows: Vec<Window>,
+}
+
+/// A stretch of time whose changes were read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Its begin, where the history is readable that far.
+    pub from: Timestamp,
+    /// Its end.
+    pub to: Timestamp,
+    /// Whether the history begins within it.
+    pub is_cut: bool,
+    revisions: (Revision, Revision),
+}
+
+/// Reads what somebody changed in the quarter of an hour before `onset` and before `now`, the moment of revision `at`.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn changed(session: &Cluster, at: Revision, now: Option<Timestamp>, onset: Option<Timestamp>) -> Result<Changed> {
+    let Some(now) = now.filter(|_| !session.source.is_one_moment()) else { return Ok(Changed::default()) };
+    let mut found = Changed::default();
+    let mut windows = vec![(onset.map_or(now, |onset| onset.min(now)), now)];
+    if let Some(onset) = onset.filter(|onset| now.duration_since(*onset) > BEFORE) {
+        windows = vec![(onset, onset), (now, now)];
+    }
+    for (begin, to) in windows {
+        let Some(from) = begin.checked_sub(BEFORE).ok() else { continue };
+        found.windows.extend(window(session, from, to, (to == now).then_some(at)).await?);
+    }
+    let mut changes = Vec::new();
+    let is_costly = session.source.is_shared() && session.is_long().await?;
+    for window in &found.windows {
+        let (from, to) = window.revisions;
+        let read = if is_costly { None } else { unless_refused(watched(session, from, to).await)? };
+        changes.extend(match read {
+            Some(read) => read,
+            None => by_key(session, from, to).await?,
+        });
+    }
+    let revisions: Vec<Revision> = changes.iter().map(|change| change.revision).collect();
+    let clock = session.clock_of_writers(&revisions, &[], &[]).await?;
+    let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
+    found.changes = changes.filter(|change| intervention(change).is_some()).collect();
+    Ok(found)
+}
+
+/// What was read; `None` where it was refused: a watch of the past takes more rights of releases before 3.6 than the keys themselves.
+fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.refusal().is_some() => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// The revisions between two times; `None` where none is readable.
+async fn window(session: &Cluster, from: Timestamp, to: Timestamp, at: Option<Revision>) -> Result<Option<Window>> {
+    let span = session.source.span().await?;
+    let last = match at {
+        Some(at) => at,
+        None => match session.revision_at(Moment::Absolute(to)).await {
+            Ok(last) => last,
+            Err(_) => return Ok(None),
+        },
+    };
+    let first = session.revision_at(Moment::Absolute(from)).await.ok().filter(|first| *first >= span.oldest);
+    let is_cut = first.is_none() && span.oldest.0 > 1;
+    let first = first.map_or(span.oldest, Revision::after);
+    Ok((first <= last).then_some(Window { from, to, is_cut, revisions: (first, last) }))
+}
+
+/// The keys whose changes count.
+async fn ranges(session: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange)>> {
+    let prefix = session.prefix().await?;
+    let namespace = session.options.namespace.as_deref();
+    let mut ranges = Vec::new();
+    for path in kinds::CHANGED {
+        let below = namespace.filter(|_| path.namespaced).map_or(String::new(), |namespace| format!("{namespace}/"));
+        let range = KeyRange::prefix(format!("{prefix}/{}/{below}", path.path));
+        match session.may_read(&range).await? {
+            true => ranges.push((path, range)),
+            false => session.refused.miss(&range),
+        }
+    }
+    Ok(ranges)
+}
+
+/// The changes between two revisions, both included.
+async fn watched(session: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+    let ranges = ranges(session).await?.into_iter().map(|(_, range)| range).collect();
+    let mut read = changes_from(session, Keys::many(ranges), from, Until::Revision(to)).await?;
+    let mut found = Vec::new();
+    while let Some(read) = read.try_next().await? {
+        if let Read::Item(change) = read {
+            found.push(change);
+        }
+    }
+    Ok(found)
+}
+
+/// The same of a live etcd that would have to read a long history for a watch: the states at both ends say which keys changed, and those are
+/// read version by version.
+async fn by_key(session: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+    let mut keys = Vec::new();
+    for (path, range) in ranges(session).await? {
+        keys.extend(changed_keys(session, path, range, from, to).await?);
+    }
+    if keys.len() > OBJECTS {
+        session.note(Notice::ChangesSampled { changed: keys.len(), read: OBJECTS });
+        keys.truncate(OBJECTS);
+    }
+    let decoder = &session.reporting_decoder;
+    let mut follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let mut found = Vec::new();
+    for key in keys {
+        for event in versions(session, key, from, to).await? {
+            let is_before = event.revision < from;
+            let change = follower.change(event);
+            found.extend((!is_before).then_some(change));
+        }
+    }
+    found.sort_by_key(|change| (change.revision, change.sub_revision));
+    Ok(found)
+}
+
+/// A key that changed, and its last version where it is still there.
+struct ChangedKey {
+    key: Vec<u8>,
+    last: Option<KeyValue>,
+}
+
+async fn changed_keys(session: &Cluster, path: &kinds::Path, range: KeyRange, from: Revision, to: Revision) -> Result<Vec<ChangedKey>> {
+    // Of nodes every heartbeat is a version.
+    let is_node = path.path == "minions";
+    let want = if is_node { Want::Values } else { Want::Keys };
+    let listed = async |at: Revision| -> Result<Vec<KeyValue>> {
+        Ok(session.source.range(range.clone(), At::Revision(at), want).await?.entries.try_collect().await?)
+    };
+    let (before, after) = (listed(from.before()).await.unwrap_or_default(), listed(to).await?);
+    let known = |key: &[u8]| before.binary_search_by(|entry| entry.key.as_ref().cmp(key)).ok().map(|place| &before[place]);
+    let excerpt = is_node.then(|| session.decoder.excerpt("v1", "Node", &FieldSet::of(["metadata.labels", "spec"]), &[])).flatten();
+    let is_same = |old: &KeyValue, new: &KeyValue| {
+        let Some(excerpt) = &excerpt else { return false };
+        let of = |entry: &KeyValue| {
+            let mut copied = Vec::new();
+            excerpt.append(&entry.key, &entry.value, &mut copied, |_| ()).then_some(copied)
+        };
+        of(old).is_some_and(|old| of(new) == Some(old))
+    };
+    let newer = after.iter().filter(|entry| entry.mod_revision >= from);
+    let mut changed: Vec<ChangedKey> = newer
+        .filter(|entry| !known(&entry.key).is_some_and(|old| is_same(old, entry)))
+        .map(|entry| ChangedKey { key: entry.key.to_vec(), last: Some(entry.clone()) })
+        .collect();
+    let there: BTreeSet<&[u8]> = after.iter().map(|entry| entry.key.as_ref()).collect();
+    let gone = before.iter().filter(|entry| !there.contains(entry.key.as_ref()));
+    changed.extend(gone.map(|entry| ChangedKey { key: entry.key.to_vec(), last: None }));
+    Ok(changed)
+}
+
+/// The versions of a key from `from` on, with the one before them, oldest first.
+async fn versions(session: &Cluster, key: ChangedKey, from: Revision, to: Revision) -> Result<Vec<Event>> {
+    let Some(last) = key.last else {
+        let history = session.source.key_history(key.key, to, Lives::Last(vec![from.before()])).await?;
+        let items: Vec<WatchItem> = history.items.try_collect().await?;
+        return Ok(items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect());
+    };
+    let mut found: Vec<KeyValue> = Vec::new();
+    let mut next = session.source.first(KeyRange::key(&last.key[..]), At::Revision(to), Want::Values, 1).await?.pop();
+    while let Some(version) = next {
+        let is_enough = version.mod_revision < from || found.len() == VERSIONS;
+        next = if is_enough { None } else { session.source.version_before(&version).await? };
+        found.push(version);
+    }
+    let put = |key_value: KeyValue| Event {
+        revision: key_value.mod_revision,
+        sub_revision: 0,
+        kind: EventKind::Put,
+        key_value,
+        origin: Origin::Live,
+        sources: Sources::default(),
+    };
+    Ok(found.into_iter().rev().map(put).collect())
+}

@@ -1,0 +1,121 @@
+//! Pods: those that say that all is well are only counted, by a few fields read where they are stored; the others are decoded.
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+
+use ketcd_history::trouble::triage::Triage;
+use ketcd_kube::{Body, Excerpt, FieldSet, Shown, ShownValue};
+use ketcd_store::KeyValue;
+
+use super::kinds;
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// The fields that say whether all is well, in the order of [`Field`].
+const SHOWN: [&str; 8] = [
+    "metadata.deletionTimestamp",
+    "spec.nodeName",
+    "status.phase",
+    "status.conditions.type",
+    "status.conditions.status",
+    "status.containerStatuses.state.waiting.reason",
+    "status.containerStatuses.lastState.terminated.reason",
+    "status.initContainerStatuses.state.waiting.reason",
+];
+
+/// What a shown field is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Deletion,
+    Node,
+    Phase,
+    ConditionType,
+    ConditionStatus,
+    Reason,
+}
+
+impl Field {
+    fn of(place: usize) -> Self {
+        match place {
+            0 => Self::Deletion,
+            1 => Self::Node,
+            2 => Self::Phase,
+            3 => Self::ConditionType,
+            4 => Self::ConditionStatus,
+            _ => Self::Reason,
+        }
+    }
+}
+
+/// What the fields of one pod say.
+#[derive(Default)]
+struct Glance<'v> {
+    node: Option<&'v str>,
+    phase: &'v str,
+    /// The condition whose fields come, and whether it is Ready.
+    condition: (usize, bool),
+    is_ready: bool,
+    /// Whether it is being deleted, or some container waits or was killed.
+    has_more: bool,
+}
+
+impl<'v> Glance<'v> {
+    fn see(&mut self, shown: Shown<'v>) {
+        let ShownValue::Text(text) = shown.value else {
+            self.has_more = true;
+            return;
+        };
+        match Field::of(shown.field) {
+            Field::Deletion => self.has_more = true,
+            Field::Node => self.node = Some(text).filter(|node| !node.is_empty()),
+            Field::Phase => self.phase = text,
+            // Type is stored before status.
+            Field::ConditionType => self.condition = (shown.within, text == "Ready"),
+            Field::ConditionStatus => self.is_ready |= self.condition == (shown.within, true) && text == "True",
+            Field::Reason => self.has_more |= !matches!(text, "" | "Completed" | "Error"),
+        }
+    }
+
+    /// Whether it runs and is ready, and nothing else has to be looked at.
+    fn is_well(&self) -> bool {
+        self.phase == "Running" && self.is_ready && !self.has_more && self.node.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.phase == "Succeeded" && !self.has_more
+    }
+}
+
+/// Adds all pods; returns how many there are.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn read(
+    session: &Cluster,
+    mut entries: BoxStream<'_, ketcd_store::Result<KeyValue>>,
+    triage: &mut Triage,
+) -> Result<usize> {
+    let mut count = 0;
+    let excerpt: Option<Excerpt> = session.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &SHOWN);
+    let fields = FieldSet::of(kinds::POD_FIELDS.iter().copied());
+    let mut copied = Vec::new();
+    while let Some(entry) = entries.next().await.transpose()? {
+        count += 1;
+        let mut glance = Glance::default();
+        copied.clear();
+        let is_read =
+            excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, |shown| glance.see(shown)));
+        if is_read && glance.is_well() {
+            triage.count_pod(glance.node);
+            continue;
+        }
+        if is_read && glance.is_over() {
+            continue;
+        }
+        let decoded = session.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+        if let Body::Object(pod) = decoded.body {
+            triage.observe(&pod);
+        }
+    }
+    Ok(count)
+}

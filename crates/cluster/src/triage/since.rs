@@ -1,0 +1,60 @@
+//! Since when a container ends again and again: its pod says only how the last run ended, earlier versions when the first did.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use ketcd_history::trouble::TroubleKind;
+use ketcd_history::trouble::triage::Finding;
+use ketcd_store::{KeyRange, Want};
+
+use crate::cluster::{Cluster, built_in};
+use crate::error::Result;
+
+/// So many findings are looked into, and so many versions of one pod read.
+const FINDINGS: usize = 6;
+const VERSIONS: usize = 120;
+
+/// Dates the crash loops among the first findings from the first end of their container that can be read.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn date_loops(session: &Cluster, findings: &mut [Finding]) -> Result<()> {
+    if session.source.is_one_moment() {
+        return Ok(());
+    }
+    for finding in findings.iter_mut().take(FINDINGS).filter(|finding| finding.trouble.kind == TroubleKind::CrashLooping) {
+        let (Some(pod), Some(container)) = (finding.subjects.first(), finding.trouble.about.first()) else { continue };
+        let kind = built_in().find("pods");
+        let Ok(kind) = kind else { continue };
+        let key = kind.key(session.prefix().await?, Some(&pod.namespace), &pod.name);
+        if let Some(first) = first_end(session, key, container).await? {
+            finding.trouble.since = Some(first);
+        }
+    }
+    Ok(())
+}
+
+/// The first end of a container that the versions of its pod show, backwards from the one looked at.
+async fn first_end(session: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
+    let mut version = session.source.first(KeyRange::key(key), session.at, Want::Values, 1).await?.pop();
+    let mut first = None;
+    for _ in 0..VERSIONS {
+        let Some(entry) = version else { break };
+        let decoded = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        let Some((ended, restarts)) = decoded.object().and_then(|pod| ends(pod, container)) else { break };
+        first = ended.or(first);
+        if restarts == 0 {
+            break;
+        }
+        version = session.source.version_before(&entry).await?;
+    }
+    Ok(first)
+}
+
+/// When a container ended last, and how often it was restarted; `None` where the pod does not show the container.
+fn ends(pod: &Value, container: &str) -> Option<(Option<Timestamp>, i64)> {
+    let lists = ["initContainerStatuses", "containerStatuses"].into_iter().filter_map(|list| pod["status"][list].as_array());
+    let status = lists.flatten().find(|status| status["name"] == container)?;
+    let end = |state: &Value| state["terminated"]["finishedAt"].as_str()?.parse::<Timestamp>().ok();
+    Some((end(&status["lastState"]).or_else(|| end(&status["state"])), status["restartCount"].as_i64().unwrap_or(0)))
+}

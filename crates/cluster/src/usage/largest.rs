@@ -1,0 +1,50 @@
+//! The largest objects, and which field makes each large.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use bytes::Bytes;
+
+use ketcd_history::usage::largest_field;
+use ketcd_kube::is_secret_key;
+use ketcd_store::{KeyRange, KeyValue, Want};
+
+use super::Large;
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// So many are kept.
+const MOST: usize = 50;
+
+/// Keeps the largest of what it sees.
+#[derive(Default)]
+pub(super) struct Largest(BinaryHeap<Reverse<(usize, Bytes)>>);
+
+impl Largest {
+    pub(super) fn see(&mut self, entry: &KeyValue) {
+        let size = entry.value.len();
+        if self.0.len() < MOST || self.0.peek().is_some_and(|least| least.0.0 < size) {
+            self.0.push(Reverse((size, entry.key.clone())));
+            if self.0.len() > MOST {
+                self.0.pop();
+            }
+        }
+    }
+
+    /// The largest first. Lengths of a Secret's fields are part of its secret: only --show-secrets names one.
+    pub(super) async fn finish(self, session: &Cluster) -> Result<Vec<Large>> {
+        let mut found = Vec::new();
+        for Reverse((bytes, key)) in self.0.into_sorted_vec() {
+            let may_name = session.options.show_secrets || !is_secret_key(&key);
+            let field = if may_name { field(session, &key).await? } else { None };
+            found.push(Large { name: session.name_of(&key).await?, bytes: bytes as u64, field });
+        }
+        Ok(found)
+    }
+}
+
+async fn field(session: &Cluster, key: &Bytes) -> Result<Option<ketcd_history::usage::LargestField>> {
+    let entry = session.source.first(KeyRange::key(&key[..]), session.at, Want::Values, 1).await?.pop();
+    let decoded = entry.map(|entry| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
+    Ok(decoded.as_ref().and_then(|decoded| decoded.object()).and_then(largest_field))
+}

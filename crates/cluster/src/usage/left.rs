@@ -1,0 +1,128 @@
+//! What controllers left behind: pods, jobs and custom resources that have ended, ReplicaSets of earlier rollouts, superseded Helm releases,
+//! objects whose owner is gone.
+
+use std::collections::BTreeMap;
+
+use ketcd_history::usage::{Remains, remains, superseded_release};
+use ketcd_kube::{Excerpt, FieldSet, ShownValue};
+use ketcd_store::KeyValue;
+
+use super::Left;
+use super::owners::Owners;
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// What says why an object is left behind, and by whom.
+const FIELDS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "metadata.ownerReferences",
+    "spec.replicas",
+    "status.completionTime",
+    "status.conditions",
+    "status.finishedAt",
+    "status.phase",
+    "status.replicas",
+];
+
+/// What says of which Helm release an object is. The data are not read.
+const RELEASE_FIELDS: &[&str] = &["kind", "metadata.labels", "metadata.namespace", "type"];
+/// What the names of Helm 3's objects begin with, and what Helm 2's have as a label.
+const RELEASE: &[u8] = b"/sh.helm.release.v1.";
+const TILLER: &[u8] = b"TILLER";
+/// What encrypted values begin with: nothing can be found in them before they are opened.
+const SEALED: &[u8] = b"k8s:enc:";
+
+/// How custom resources say that they have ended: JSON and CBOR both spell names out.
+const ENDS: [&[u8]; 2] = [b"completionTime", b"finishedAt"];
+/// What they begin with (RFC 8259; RFC 8949, 3.4.6).
+const BEGINS: [&[u8]; 2] = [b"{", &[0xd9, 0xd9, 0xf7]];
+
+/// Sums by kind, owner's kind, Helm release and reason.
+pub(super) struct LeftBehind {
+    prefix: String,
+    pods: Option<Excerpt>,
+    fields: FieldSet,
+    release_fields: FieldSet,
+    /// What the objects say of their owners.
+    pub owners: Owners,
+    found: BTreeMap<(String, String, String, Remains), (u64, u64)>,
+    copied: Vec<u8>,
+}
+
+impl LeftBehind {
+    pub(super) async fn new(session: &Cluster) -> Result<Self> {
+        Ok(Self {
+            prefix: session.prefix().await?.to_owned(),
+            pods: session.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &["status.phase"]),
+            fields: FieldSet::of(FIELDS.iter().copied()),
+            release_fields: FieldSet::of(RELEASE_FIELDS.iter().copied()),
+            owners: Owners::new(session).await?,
+            found: BTreeMap::new(),
+            copied: Vec::new(),
+        })
+    }
+
+    pub(super) fn see(&mut self, session: &Cluster, entry: &KeyValue) {
+        if self.may_be_release(entry) {
+            let decoded = session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.release_fields);
+            let Some(object) = decoded.object() else { return };
+            let Some(name) = superseded_release(object) else { return };
+            let release = format!("{}/{name}", object["metadata"]["namespace"].as_str().unwrap_or_default());
+            let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+            return self.add((kind, String::new(), release, Remains::SupersededRelease), entry);
+        }
+        if !self.may_be_left(entry) {
+            return;
+        }
+        let decoded = session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
+        let Some(object) = decoded.object() else { return };
+        let Some(reason) = remains(object) else { return };
+        let owner = object["metadata"]["ownerReferences"][0]["kind"].as_str().unwrap_or_default().to_owned();
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        self.add((kind, owner, String::new(), reason), entry);
+    }
+
+    fn add(&mut self, what: (String, String, String, Remains), entry: &KeyValue) {
+        let sum = self.found.entry(what).or_default();
+        sum.0 += 1;
+        sum.1 += entry.value.len() as u64;
+    }
+
+    /// Whether Helm may have stored a release in it.
+    fn may_be_release(&self, entry: &KeyValue) -> bool {
+        let Some(path) = entry.key.strip_prefix(self.prefix.as_bytes()) else { return false };
+        let holds = |text: &[u8], part: &[u8]| memchr::memmem::find(text, part).is_some();
+        (path.starts_with(b"/secrets/") || path.starts_with(b"/configmaps/"))
+            && (holds(path, RELEASE) || entry.value.starts_with(SEALED) || holds(&entry.value, TILLER))
+    }
+
+    /// Whether it has to be decoded: of pods the phase is read where it is stored, custom resources spell out that they have ended.
+    fn may_be_left(&mut self, entry: &KeyValue) -> bool {
+        let Some(path) = entry.key.strip_prefix(self.prefix.as_bytes()) else { return false };
+        if path.starts_with(b"/pods/") {
+            let mut is_over = false;
+            self.copied.clear();
+            let read = self.pods.as_ref().is_some_and(|pods| {
+                pods.append(&entry.key, &entry.value, &mut self.copied, |shown| {
+                    is_over |= matches!(shown.value, ShownValue::Text("Succeeded" | "Failed"));
+                })
+            });
+            return is_over || !read;
+        }
+        if path.starts_with(b"/jobs/") || path.starts_with(b"/replicasets/") {
+            return true;
+        }
+        let is_custom = BEGINS.iter().any(|begin| entry.value.starts_with(begin));
+        is_custom && ENDS.iter().any(|name| entry.value.windows(name.len()).any(|bytes| bytes == *name))
+    }
+
+    /// The most bytes first.
+    pub(super) fn finish(self, session: &Cluster) -> Vec<Left> {
+        let left = self.found.into_iter();
+        let left = left.map(|((kind, owner, release, reason), (objects, bytes))| Left { kind, owner, release, reason, objects, bytes });
+        let mut left: Vec<Left> = left.chain(self.owners.finish(session)).collect();
+        left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
+        left
+    }
+}

@@ -1,0 +1,199 @@
+//! What `usage` reads: of a file every version, of a live etcd with a long history keys and versions alone.
+
+mod largest;
+mod left;
+mod live;
+mod owners;
+mod writes;
+
+use futures_util::StreamExt;
+
+use ketcd_history::clock::{Dated, Moment};
+use ketcd_history::usage::{LargestField, Remains, Sum, Usage};
+use ketcd_kube::{Kinds, RegistryKey};
+use ketcd_store::{At, KeyRange, Revision, Want};
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+
+/// Sums by field manager.
+pub type Managers = Vec<(String, Sum)>;
+
+/// A large object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Large {
+    /// Its address.
+    pub name: String,
+    /// Bytes of its value.
+    pub bytes: u64,
+    /// The field that makes it large; `None` where it cannot be decoded, and of Secrets.
+    pub field: Option<LargestField>,
+}
+
+/// Objects that a controller left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Their kind.
+    pub kind: String,
+    /// The kind of their owner; empty where they have none.
+    pub owner: String,
+    /// The Helm release of superseded ones, `namespace/name`; empty for all others.
+    pub release: String,
+    /// Why they are only left behind.
+    pub reason: Remains,
+    /// How many.
+    pub objects: u64,
+    /// Bytes of their values.
+    pub bytes: u64,
+}
+
+/// All that was read.
+pub struct Gathered {
+    /// The only namespace that counts, with the prefix of keys.
+    namespace: Option<(String, String)>,
+    kinds: Kinds,
+    /// Sums by key.
+    pub usage: Usage,
+    /// Sums by field manager, where values were read.
+    pub managers: Option<Managers>,
+    /// The largest objects, where values were read.
+    pub largest: Vec<Large>,
+    /// What controllers left behind, where values were read.
+    pub left: Vec<Left>,
+    /// Keys, and bytes of their values where they are known, at the beginning of the span.
+    pub before: (u64, Option<u64>),
+    /// Whether values were read, so that bytes are known.
+    pub has_bytes: bool,
+    /// Of so many updates one was compared with what it replaced; 0 where none was.
+    pub compared_every: u64,
+    /// The oldest revision that can be read.
+    oldest: Revision,
+    /// The revisions of the span: after the first, up to the second.
+    pub span: (Revision, Revision),
+    /// Their times.
+    pub times: Option<(Dated, Dated)>,
+}
+
+impl Gathered {
+    /// How many versions of keys the source holds about, where they were not counted: those there at the beginning, and one each revision since the oldest.
+    pub fn stored(&self) -> Option<u64> {
+        let revisions = u64::try_from(self.span.1.0 - self.oldest.0).unwrap_or(0);
+        (!self.has_bytes).then(|| self.before.0 + revisions)
+    }
+
+    /// How many revisions of the span, at least, no version of a key shows, where versions were counted.
+    pub fn unseen(&self) -> Option<u64> {
+        let revisions = u64::try_from(self.span.1.0 - self.span.0.0).unwrap_or(0);
+        (!self.has_bytes).then(|| revisions.saturating_sub(self.usage.total().changes()))
+    }
+
+    /// Whether a key is asked for.
+    fn counts(&self, key: &[u8]) -> bool {
+        let Some((namespace, prefix)) = &self.namespace else { return true };
+        RegistryKey::parse(prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
+    }
+}
+
+/// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
+///
+/// # Errors
+/// The source cannot be read, or `since` is not readable.
+pub async fn usage(session: &Cluster, since: Option<&str>, full: bool) -> Result<Gathered> {
+    let span = session.source.span().await?;
+    let to = match session.at {
+        At::Newest => span.newest,
+        At::Revision(revision) => revision,
+    };
+    let from = match since {
+        Some(since) => begin(session, since, span.oldest, to).await?,
+        None => span.oldest.min(to),
+    };
+    let namespace = match &session.options.namespace {
+        Some(namespace) => Some((namespace.clone(), session.prefix().await?.to_owned())),
+        None => None,
+    };
+    let mut gathered = Gathered {
+        namespace,
+        kinds: Kinds::builtin(),
+        usage: Usage::default(),
+        managers: None,
+        largest: Vec::new(),
+        left: Vec::new(),
+        before: (0, None),
+        has_bytes: true,
+        compared_every: 0,
+        oldest: span.oldest,
+        span: (from, to),
+        times: None,
+    };
+    if !full && session.source.is_shared() && session.is_long().await? {
+        gathered.has_bytes = false;
+        live::versions(session, &mut gathered, since.is_none()).await?;
+    } else {
+        state(session, &mut gathered).await?;
+        if session.source.is_one_moment() {
+            return Ok(gathered);
+        }
+        gathered.before = size_at(session, &gathered, from).await?;
+        writes::all(session, &mut gathered).await?;
+    }
+    let (from, to) = gathered.span;
+    let clock = session.clock_around(&[from, to], &[]).await?;
+    let first = clock.date(from).or_else(|| clock.dated_span().and_then(|(first, _)| clock.date(first)));
+    gathered.times = first.zip(clock.date(to).or_else(|| clock.newest()));
+    Ok(gathered)
+}
+
+/// The revision that `--since` means; the oldest where it is a time before that.
+async fn begin(session: &Cluster, since: &str, oldest: Revision, to: Revision) -> Result<Revision> {
+    let from = match since.parse::<i64>() {
+        Ok(number) if number > 0 => Revision(number),
+        _ => {
+            let moment: Moment = since.parse().map_err(|error| Error::invalid(format!("--since: {error}, or a revision")))?;
+            match session.revision_at(moment).await {
+                Err(error) if error.refusal().is_none() && session.newest_time().await?.is_some() => {
+                    session.note(Notice::SinceBeforeHistory(since.to_owned()));
+                    oldest.min(to)
+                }
+                from => from?.max(oldest),
+            }
+        }
+    };
+    if from > to {
+        return Err(Error::invalid(format!("--since is revision {from}, after revision {to}, the end")).hint("give an earlier one"));
+    }
+    Ok(from)
+}
+
+/// What is there at the end of the span.
+async fn state(session: &Cluster, gathered: &mut Gathered) -> Result<()> {
+    let mut entries = session.range(KeyRange::all(), Want::Values).await?.entries;
+    let mut largest = largest::Largest::default();
+    let mut left = left::LeftBehind::new(session).await?;
+    while let Some(entry) = entries.next().await.transpose()? {
+        let counts = gathered.counts(&entry.key);
+        left.owners.see(&entry, counts);
+        if counts {
+            gathered.usage.live(&entry.key, entry.value.len() as u64);
+            largest.see(&entry);
+            left.see(session, &entry);
+        }
+    }
+    gathered.largest = largest.finish(session).await?;
+    gathered.left = left.finish(session);
+    Ok(())
+}
+
+/// Keys and bytes of their values at a revision.
+async fn size_at(session: &Cluster, gathered: &Gathered, at: Revision) -> Result<(u64, Option<u64>)> {
+    let mut entries = session.source.range(KeyRange::all(), At::Revision(at), Want::Values).await?.entries;
+    let (mut keys, mut bytes) = (0, 0);
+    while let Some(entry) = entries.next().await.transpose()? {
+        if gathered.counts(&entry.key) {
+            keys += 1;
+            bytes += entry.value.len() as u64;
+        }
+    }
+    Ok((keys, Some(bytes)))
+}

@@ -1,0 +1,75 @@
+//! Notices in words, a sentence each.
+
+use ketcd_cluster::{Incomplete, Notice};
+use ketcd_store::{Revision, Unsearched};
+
+use super::duration::{length, seconds_between};
+use super::watch::gap_words;
+
+/// Returns what a notice says.
+pub fn words(notice: &Notice) -> String {
+    match notice {
+        Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),
+        Notice::Definition { key, problem } => format!("{key}: {problem}"),
+        Notice::Undefined { problem } => {
+            format!("{problem}, which define custom kinds: only objects of Kubernetes' own kinds are looked at")
+        }
+        Notice::ReleaseUnknown { problem, assumed } => format!(
+            "{problem}, which shows the API server's release: objects are printed as by release {assumed}; --release says otherwise"
+        ),
+        Notice::Missed { resources } => format!("what this user may not read is missing: {}", resources.join(", ")),
+        Notice::MomentBeforeObjects { asked, newest } => {
+            format!("--at {asked} is before the newest time in the objects, {newest}: only their ages are counted to it")
+        }
+        Notice::OneMoment => "API objects are the state of one moment: what came before is known only from the times in them".to_owned(),
+        Notice::Reach { oldest, dated, is_live } => {
+            let reach = dated.map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest)))).unwrap_or_default();
+            let more = if *is_live { "; a member's data dir, read with -f, may hold more" } else { "" };
+            format!(
+                "the whole history reaches back{reach} to revision {oldest}; earlier revisions were compacted; only what could be recovered is shown{more}"
+            )
+        }
+        Notice::Gap { from, to } => gap_words(*from, *to),
+        Notice::HeavyHistory { revisions } => format!(
+            "the history of many objects is asked for: etcd reads its {revisions} revisions at once for that, which may take several times their size of its memory; \
+             a snapshot, read with -f, costs it less"
+        ),
+        Notice::Unsearched { key, unsearched: Unsearched { from, to, longest } } => format!(
+            "{key}: not every revision from {from} to {to} was searched; if it existed there for {longest} revisions or fewer, that is not shown"
+        ),
+        Notice::AttemptsMissing { from, to } => format!("revisions {from} to {to} cannot be read; attempts within them are missing"),
+        Notice::NotDecoded { reason, count, first } => {
+            let which = if *count == 1 { first.clone() } else { format!("{count} values, the first {first},") };
+            format!("{which} not decoded: {reason}")
+        }
+        Notice::Broken { key, revision, reason } => format!("{key} at revision {revision} is broken: {reason}"),
+        Notice::UnknownField { key, field } if key.is_empty() => field.to_string(),
+        Notice::UnknownField { key, field } => format!("{key}: {field}"),
+        Notice::UnknownFields { fields, objects } => {
+            let s = if *fields == 1 { "" } else { "s" };
+            let objects = if *objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
+            format!("{fields} unknown field{s} in {objects} left out; --unknown shows them")
+        }
+        Notice::GateWithoutEffect(name) => format!("feature gate {name} changes no scheduling rule known here"),
+        Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; of {read} of them it was read how"),
+        Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
+        Notice::SinceBeforeHistory(since) => format!("--since {since} is before the readable history: counted from its beginning"),
+        Notice::OwnersNotCounted(why) => {
+            let why = match why {
+                Incomplete::Printed => "printed objects need not be all of a cluster",
+                Incomplete::Damaged => "owners may be in what is damaged",
+            };
+            format!("objects whose owner no longer exists are not counted: {why}")
+        }
+        // What a newer release of the crate notices, and this one has no words for.
+        other => format!("{other:?}"),
+    }
+}
+
+fn not_compared(compared: usize, revision: Revision, why: &str) -> String {
+    if compared >= 2 {
+        return format!("not every member's data were compared: {why}");
+    }
+    let command = format!("etcdctl endpoint hashkv --cluster --rev {revision}");
+    format!("whether members hold the same data was not looked at: {why}. Members that vote can be compared with `{command}`, by root")
+}

@@ -1,0 +1,105 @@
+//! Changes as JSON, made on all cores, handed over and reported in their order.
+
+use std::mem;
+
+use bytes::Bytes;
+
+use ketcd_history::clock::Clock;
+use ketcd_history::diff::ManagedFields;
+use ketcd_history::{AttributedChange, Before, Step, TextChange};
+use ketcd_kube::{Body, Opaque, UnknownField};
+use ketcd_store::KeyValue;
+
+use crate::cli::session::Session;
+use ketcd_cluster::cores::in_order_beside;
+use ketcd_cluster::read::Read;
+use ketcd_render::change;
+
+/// So many changes are made at once,
+const MOST: usize = 512;
+
+/// unless more than so many bytes are stored of them.
+const MOST_BYTES: usize = 4 << 20;
+
+/// Fewer are not worth a thread.
+const LEAST: usize = 16;
+
+/// A change's JSON, which nobody was told about yet.
+pub(super) struct Line {
+    /// etcd's key.
+    pub key: Bytes,
+    /// The document, without a line end.
+    pub json: Vec<u8>,
+    /// What is to be reported of the values that were decoded.
+    found: Vec<(i64, Result<Vec<UnknownField>, Opaque>)>,
+}
+
+impl Line {
+    /// Reports what was found, now that it is its turn.
+    pub(super) fn report(&self, session: &Session) {
+        self.found.iter().for_each(|(revision, found)| session.reporting_decoder.report(&self.key, *revision, found));
+    }
+}
+
+/// Makes lines of changes, some at once.
+pub(super) struct Lines<'s> {
+    session: &'s Session,
+    clock: &'s Clock,
+    managed_fields: ManagedFields,
+    waiting: Vec<Read<Step>>,
+    bytes: usize,
+    made: Vec<Read<Line>>,
+}
+
+impl<'s> Lines<'s> {
+    /// Dates changes by `clock`.
+    pub(super) fn new(session: &'s Session, clock: &'s Clock) -> Self {
+        Self { session, clock, managed_fields: session.args.managed_fields(), waiting: Vec::new(), bytes: 0, made: Vec::new() }
+    }
+
+    /// Takes one more change. Returns whether it is time to [`Self::turn`].
+    pub(super) fn take(&mut self, read: Read<Step>) -> bool {
+        if let Read::Item(step) = &read {
+            let before = if let Before::Version(last) = &step.before { last.value.len() } else { 0 };
+            self.bytes += before + step.event.key_value.value.len();
+        }
+        self.waiting.push(read);
+        self.waiting.len() >= MOST || self.bytes >= MOST_BYTES
+    }
+
+    /// Makes lines of the changes that wait, while `write` gets those that were made before. Returns what it returns.
+    pub(super) fn turn<R>(&mut self, write: impl FnOnce(Vec<Read<Line>>) -> R) -> R {
+        let (waiting, made) = (mem::take(&mut self.waiting), mem::take(&mut self.made));
+        self.bytes = 0;
+        let (clock, decoder, managed_fields) = (self.clock, &self.session.decoder, self.managed_fields);
+        let line = |read: &Read<Step>| match read {
+            Read::Gap { from, to } => Read::Gap { from: *from, to: *to },
+            Read::Item(step) => Read::Item(line(step, decoder, clock, managed_fields)),
+        };
+        let (made, written) = in_order_beside(&waiting, LEAST, line, || write(made));
+        self.made = made;
+        written
+    }
+}
+
+fn line(step: &Step, decoder: &ketcd_kube::Decoder, clock: &Clock, managed_fields: ManagedFields) -> Line {
+    let (key, mut json) = (step.event.key_value.key.clone(), Vec::with_capacity(step.event.key_value.value.len() * 2));
+    if let Some(TextChange { change, text }) = step.decode_as_text(decoder, managed_fields) {
+        change::append_json(&AttributedChange::new(change, clock), text.as_deref(), managed_fields, &mut json);
+        return Line { key, json, found: Vec::new() };
+    }
+    let mut found = Vec::new();
+    let change = step.clone().decode(|KeyValue { key, value, mod_revision, .. }| {
+        let decoded = decoder.decode(key, value, mod_revision.0);
+        found.push((
+            mod_revision.0,
+            match &decoded.body {
+                Body::Object(_) => Ok(decoded.unknown_fields),
+                Body::Opaque(opaque) => Err(opaque.clone()),
+            },
+        ));
+        decoded.body.into()
+    });
+    change::write_json(&AttributedChange::new(change, clock), managed_fields, &mut json).expect("writing to memory");
+    Line { key, json, found }
+}
