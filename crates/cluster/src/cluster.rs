@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
 
 use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource};
-use ketcd_store::{At, Error as StoreError, KeyRange, Listing, Revision, Source, Want};
+use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision, Source, Want};
 
 use crate::clock::dates::Dates;
 use crate::error::{Error, Refusal, Result};
@@ -176,21 +176,29 @@ impl Cluster {
         self.kinds.get_or_try_init(|| self.find_kinds()).await
     }
 
+    /// Returns the definitions of custom kinds as they are stored at a revision.
+    ///
+    /// # Errors
+    /// The source cannot be read, or the user may not read them.
+    pub async fn definitions(&self, at: At) -> Result<Vec<KeyValue>> {
+        let keys = KeyRange::prefix(format!("{}/{DEFINITIONS}/", self.prefix().await?));
+        Ok(self.source.range(keys, at, Want::Values).await?.entries.try_collect().await?)
+    }
+
     async fn find_kinds(&self) -> Result<Kinds> {
         let mut kinds = Kinds::builtin();
         let prefix = self.prefix().await?;
         if prefix == "/kubernetes.io" {
             kinds.add_openshift();
         }
-        let definitions = KeyRange::prefix(format!("{prefix}/{DEFINITIONS}/"));
-        let mut found = match self.source.range(definitions, self.at, Want::Values).await {
-            Err(StoreError::Denied { keys, problem, .. }) => {
+        let definitions = match self.definitions(self.at).await {
+            Err(Error::Source(StoreError::Denied { keys, problem, .. })) => {
                 self.refused.definitions(Refusal { keys, problem });
                 return Ok(kinds);
             }
             found => found?,
         };
-        while let Some(entry) = found.entries.next().await.transpose()? {
+        for entry in definitions {
             match self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
                 ketcd_kube::Body::Object(definition) => {
                     if !kinds.add_crd(&definition) {

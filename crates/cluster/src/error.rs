@@ -62,6 +62,8 @@ pub enum Error {
         from: Option<Timestamp>,
         /// When the newest was.
         to: Timestamp,
+        /// Whether a compaction took what came before.
+        is_compacted: bool,
     },
     /// What was asked for cannot be: a sentence without its full stop, and what to do instead where that is known.
     #[error("{problem}")]

@@ -68,9 +68,9 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// What it cannot do without of a source.
-    fn reads(&self) -> Reads<'_> {
-        match self {
+    /// What it cannot do without of a source; `None` where it opens its own or needs none.
+    fn reads(&self) -> Option<Reads<'_>> {
+        Some(match self {
             Self::Blame(args) => args.reads(),
             Self::Describe(args) => args.reads(),
             Self::Events(args) => args.reads(),
@@ -85,8 +85,16 @@ impl Command {
             Self::Tree(args) => args.reads(),
             Self::Triage(args) => args.reads(),
             Self::Watch(args) => args.reads(),
-            _ => Reads::of(&[]),
-        }
+            Self::Encryption(_) | Self::Status(_) | Self::Usage(_) => Reads::of(&[]),
+            Self::Completion(_)
+            | Self::Decode(_)
+            | Self::Diff(_)
+            | Self::Plugins(_)
+            | Self::Record(_)
+            | Self::Refused(_)
+            | Self::Schema(_)
+            | Self::Serve(_) => return None,
+        })
     }
 
     /// Whether its table is text for people. Tables as kubectl's are wider than the terminal rather than cut, as kubectl's are; a document
@@ -143,24 +151,26 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Extract(args) if args.lists_rules() => extract::rules(&mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
         Command::Serve(args) => block_on_threads(ketcd_serve::threads(), serve::run(global, args)),
-        _ => block_on(run_on_source(global, command, &mut out)),
+        command => match command.reads() {
+            Some(reads) => block_on(run_on_source(global, command, &reads, &mut out)),
+            None => Err(Error::new("this command reads no source")),
+        },
     }?;
     out.flush()?;
     Ok(outcome)
 }
 
 /// Runs a command that reads a source.
-async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output) -> Result<Outcome> {
+async fn run_on_source(global: &GlobalArgs, command: &Command, reads: &Reads<'_>, out: &mut Output) -> Result<Outcome> {
     let columns_only = match command {
         Command::Get(args) => args.is_columns(global)?,
         Command::Describe(_) | Command::Events(_) | Command::Ls(_) | Command::Tree(_) => global.format()?.is_columns(),
         _ => false,
     };
     let mut session = Session::new(global, columns_only)?;
-    let reads = command.reads();
-    session.announce(&reads);
+    session.announce(reads);
     if let Err(error) = session.begin().await {
-        return Err(session.with_grants(error.into(), &reads).await);
+        return Err(session.with_grants(error.into(), reads).await);
     }
     if matches!(command, Command::Export(_)) {
         session.fix_revision().await?;
@@ -199,7 +209,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, out: &mut Output)
         }
     };
     let outcome = match outcome {
-        Err(error) => Err(session.with_grants(error, &reads).await),
+        Err(error) => Err(session.with_grants(error, reads).await),
         found => found,
     };
     end(&[&session], outcome, out)

@@ -141,7 +141,9 @@ impl Cluster {
         let (Some(newest), Some((first, _))) = (clock.newest(), clock.dated_span()) else {
             return Err(Error::Undated);
         };
-        let before_history = |clock: &Clock| Error::BeforeHistory { from: clock.date(first).map(|dated| dated.time), to: newest.time };
+        let is_compacted = self.source.span().await?.compacted.is_some();
+        let before_history =
+            |clock: &Clock| Error::BeforeHistory { from: clock.date(first).map(|dated| dated.time), to: newest.time, is_compacted };
         let reference = self.reference_time().await?.unwrap_or(newest.time);
         let time = moment.resolve(reference).ok_or_else(|| before_history(&clock))?;
         let mut revision = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;

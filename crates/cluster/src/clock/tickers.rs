@@ -1,11 +1,14 @@
 //! Objects that are renewed every few seconds, and say when: the leases of leaders and kubelets, and what leaders renewed before there were leases.
 
+use futures_util::{StreamExt, TryStreamExt};
+
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Want};
 
 use super::dates::Ticker;
 use super::samples::Samples;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::read::walk_back;
 
 /// So many are read.
 const TICKERS: usize = 2;
@@ -83,19 +86,15 @@ async fn get(session: &Cluster, key: &[u8], at: Revision) -> Result<Option<KeyVa
 impl Ticker {
     /// Reads all versions from the newest back to the first that is readable.
     async fn read_back(&self, session: &Cluster, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
-        let mut version = newest;
-        loop {
-            if version.mod_revision <= oldest {
-                samples.add(version);
-                return Ok(());
-            }
-            let before = session.source.version_before(&version).await?;
+        let mut versions = walk_back(session.source.as_ref(), newest);
+        while let Some(version) = versions.try_next().await? {
+            let is_first = version.mod_revision <= oldest;
             samples.add(version);
-            version = match before {
-                Some(before) => before,
-                None => return Ok(()),
-            };
+            if is_first {
+                break;
+            }
         }
+        Ok(())
     }
 
     /// Reads the version at a revision, and the one before it: only beside that does it show when it was written.
@@ -110,7 +109,7 @@ impl Ticker {
         };
         let before = version.mod_revision.before();
         if version.version > 1 && before >= span.oldest && samples.version_at(&self.key, before).is_none() {
-            let before = session.source.version_before(&version).await?;
+            let before = walk_back(session.source.as_ref(), version.clone()).skip(1).try_next().await?;
             before.into_iter().for_each(|before| samples.add(before));
         }
         samples.add(version.clone());
@@ -138,14 +137,9 @@ impl Ticker {
 
     /// Reads back from a version to one that is known.
     async fn read_from(&self, session: &Cluster, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
-        let mut version = last;
-        while version.mod_revision > known {
-            let before = session.source.version_before(&version).await?;
+        let mut versions = walk_back(session.source.as_ref(), last);
+        while let Some(version) = versions.try_next().await?.filter(|version| version.mod_revision > known) {
             samples.add(version);
-            match before {
-                Some(before) => version = before,
-                None => break,
-            }
         }
         Ok(())
     }

@@ -1,13 +1,10 @@
 //! The keys of one namespace.
 
-use futures_util::TryStreamExt;
-
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::Keys;
-use crate::rights::refused::unless_denied;
 use ketcd_kube::Kinds;
-use ketcd_store::{At, KeyRange, Want};
+use ketcd_store::{At, KeyRange};
 
 impl Cluster {
     /// The keys of a namespace as it was at `at`: all its objects, of custom kinds as they were defined then, and the namespace itself.
@@ -33,10 +30,11 @@ impl Cluster {
         if at == self.at {
             return Ok(());
         }
-        let definitions = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.prefix().await?));
-        let Some(listing) = unless_denied(self.source.range(definitions, at, Want::Values).await)? else { return Ok(()) };
-        let mut found = listing.entries;
-        while let Some(entry) = found.try_next().await? {
+        let definitions = match self.definitions(at).await {
+            Err(error) if error.refusal().is_some() => return Ok(()),
+            found => found?,
+        };
+        for entry in definitions {
             if let Some(definition) = self.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).object() {
                 kinds.add_crd(definition);
             }

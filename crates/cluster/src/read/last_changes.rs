@@ -1,5 +1,8 @@
 //! The last changes of one object, read backwards by its own key: each version names the revision before which the one before it is found.
 
+use futures_util::{StreamExt, TryStreamExt};
+
+use super::walk_back::walk_back;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use ketcd_history::{AttributedChange, Change, Follower};
@@ -19,13 +22,8 @@ pub struct LastChanges {
 /// # Errors
 /// The source cannot be read.
 pub async fn last_changes(session: &Cluster, newest: &KeyValue, most: usize, closely: bool) -> Result<LastChanges> {
-    let mut versions = vec![newest.clone()];
     // One more shows what the first change changed.
-    while versions.len() <= most
-        && let Some(before) = session.source.version_before(&versions[versions.len() - 1]).await?
-    {
-        versions.push(before);
-    }
+    let mut versions: Vec<KeyValue> = walk_back(session.source.as_ref(), newest.clone()).take(most + 1).try_collect().await?;
     versions.reverse();
     let has_earlier = (versions[0].version != 1 || versions.len() > most) && !session.source.is_one_moment();
     let mut follower = Follower::new(|entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);

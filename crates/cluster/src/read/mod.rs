@@ -2,16 +2,20 @@
 
 mod alive;
 mod changes;
+mod history;
 mod keys;
 mod last_changes;
 mod objects;
 mod one_by_one;
 mod subjects;
 mod texts;
+mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
 pub use changes::{Read, changes, changes_from, changes_of, dated_changes, dated_steps, events, follower};
+pub use history::History;
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
-pub use objects::{Body, Fetch, Item, Need, decoder, decoder_of, own_key};
+pub use objects::{Body, Fetch, Item, Need, decoder, decoder_of, name_below, own_key};
 pub use subjects::{Subjects, subjects};
+pub use walk_back::walk_back;

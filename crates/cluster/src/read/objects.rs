@@ -309,10 +309,16 @@ pub fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d,
 /// What the key says of an object of a kind whose prefix it has.
 pub fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
     let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
+    let (namespace, name) = name_below(kind, rest)?;
+    Some(ObjectPath { resource: Resource::Known(kind), namespace, name })
+}
+
+/// The namespace and name of an object, of a kind, whose key goes on with `rest` behind the kind's prefix; `None` where that is no object's key.
+pub fn name_below<'a>(kind: &Kind, rest: &'a [u8]) -> Option<(Option<&'a str>, &'a str)> {
     let rest = std::str::from_utf8(rest).ok()?;
     let (namespace, name) =
         if kind.namespaced { rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, rest) };
-    (!name.is_empty() && !name.contains('/')).then_some(ObjectPath { resource: Resource::Known(kind), namespace, name })
+    (!name.is_empty() && !name.contains('/')).then_some((namespace, name))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue,
 
 use super::{CHUNK, Feed, take_all};
 use crate::error::Result;
+use crate::read::walk_back;
 
 impl Feed<'_> {
     /// Takes in the state at `begun` and returns what changed of it up to `shown`. What was both created and deleted between the two is
@@ -60,26 +61,27 @@ impl Feed<'_> {
 
     /// Reads an object's versions back to the one at `begun`.
     async fn read_back(&self, last: KeyValue, begun: Revision, before: &mut Vec<KeyValue>, changes: &mut Vec<Event>) -> Result<()> {
-        let mut version = Some(last);
-        while let Some(entry) = version.take() {
+        let source = self.session.source.as_ref();
+        let mut versions = walk_back(source, last);
+        let mut first = None;
+        while let Some(entry) = versions.try_next().await? {
             if entry.mod_revision <= begun {
                 before.push(entry);
                 return Ok(());
             }
-            version = self.session.source.version_before(&entry).await?;
-            if version.is_none() && entry.version > 1 {
-                let oldest = self.session.source.span().await?.oldest;
-                return Err(StoreError::Compacted { asked: entry.mod_revision.before(), oldest }.into());
-            }
-            let revision = entry.mod_revision;
+            first = Some((entry.version, entry.mod_revision));
             changes.push(Event {
-                revision,
+                revision: entry.mod_revision,
                 sub_revision: 0,
                 kind: EventKind::Put,
                 key_value: entry,
                 origin: Origin::Live,
                 sources: Sources::default(),
             });
+        }
+        if let Some((_, revision)) = first.filter(|(version, _)| *version > 1) {
+            let oldest = source.span().await?.oldest;
+            return Err(StoreError::Compacted { asked: revision.before(), oldest }.into());
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::kinds;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
-use crate::read::{Keys, Read, changes_from};
+use crate::read::{Keys, Read, changes_from, walk_back};
 
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
@@ -197,11 +197,15 @@ async fn versions(session: &Cluster, key: ChangedKey, from: Revision, to: Revisi
         return Ok(items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect());
     };
     let mut found: Vec<KeyValue> = Vec::new();
-    let mut next = session.source.first(KeyRange::key(&last.key[..]), At::Revision(to), Want::Values, 1).await?.pop();
-    while let Some(version) = next {
+    let newest = session.source.first(KeyRange::key(&last.key[..]), At::Revision(to), Want::Values, 1).await?.pop();
+    let Some(newest) = newest else { return Ok(Vec::new()) };
+    let mut back = walk_back(session.source.as_ref(), newest);
+    while let Some(version) = back.try_next().await? {
         let is_enough = version.mod_revision < from || found.len() == VERSIONS;
-        next = if is_enough { None } else { session.source.version_before(&version).await? };
         found.push(version);
+        if is_enough {
+            break;
+        }
     }
     let put = |key_value: KeyValue| Event {
         revision: key_value.mod_revision,

@@ -1,5 +1,6 @@
 //! Since when a container ends again and again: its pod says only how the last run ended, earlier versions when the first did.
 
+use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -9,6 +10,7 @@ use ketcd_store::{KeyRange, Want};
 
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
+use crate::read::walk_back;
 
 /// So many findings are looked into, and so many versions of one pod read.
 const FINDINGS: usize = 6;
@@ -36,17 +38,17 @@ pub async fn date_loops(session: &Cluster, findings: &mut [Finding]) -> Result<(
 
 /// The first end of a container that the versions of its pod show, backwards from the one looked at.
 async fn first_end(session: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
-    let mut version = session.source.first(KeyRange::key(key), session.at, Want::Values, 1).await?.pop();
+    let newest = session.source.first(KeyRange::key(key), session.at, Want::Values, 1).await?.pop();
+    let Some(newest) = newest else { return Ok(None) };
+    let mut versions = walk_back(session.source.as_ref(), newest).take(VERSIONS);
     let mut first = None;
-    for _ in 0..VERSIONS {
-        let Some(entry) = version else { break };
+    while let Some(entry) = versions.try_next().await? {
         let decoded = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
         let Some((ended, restarts)) = decoded.object().and_then(|pod| ends(pod, container)) else { break };
         first = ended.or(first);
         if restarts == 0 {
             break;
         }
-        version = session.source.version_before(&entry).await?;
     }
     Ok(first)
 }

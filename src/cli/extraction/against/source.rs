@@ -46,11 +46,15 @@ pub(super) async fn read(session: &Session, name: &str, manifests: &[Value]) -> 
 
 /// The definitions of the custom kinds of a source.
 async fn definitions(session: &Session) -> Result<Vec<Value>> {
-    let range = KeyRange::prefix(format!("{}/{DEFINITIONS}/", session.prefix().await?));
-    let Some(listing) = session.range_or_miss(range, session.at, Want::Values).await? else { return Ok(Vec::new()) };
-    let mut entries = listing.entries;
+    let entries = match session.definitions(session.at).await {
+        Err(error) if error.refusal().is_some() => {
+            session.miss(&KeyRange::prefix(format!("{}/{DEFINITIONS}/", session.prefix().await?)));
+            return Ok(Vec::new());
+        }
+        found => found?,
+    };
     let mut found = Vec::new();
-    while let Some(entry) = entries.try_next().await? {
+    for entry in entries {
         if let Body::Object(object) = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
             found.push(object.into_value());
         }
