@@ -111,6 +111,11 @@ impl Session {
         Ok(Self { cluster, interrupt, args: args.clone(), format, encryption })
     }
 
+    /// Returns the cluster, for whoever goes on with it.
+    pub(super) fn into_cluster(self) -> Cluster {
+        self.cluster
+    }
+
     /// Says what decoding left out and what was found out beside it, and returns how the command ended: damaged, if data was. What the
     /// command shows should be on its way before: a checksum may have to be waited for.
     pub(super) fn end(&self, outcome: Outcome) -> Outcome {

@@ -48,14 +48,14 @@ const COMMANDS: [&str; 30] = [
 ];
 
 /// etcd with a capture in it and a user without rights.
-struct Guarded {
-    etcd: Etcd,
-    root: Client,
+pub(crate) struct Guarded {
+    pub(crate) etcd: Etcd,
+    pub(crate) root: Client,
 }
 
 impl Guarded {
     /// Authentication is not on yet.
-    async fn start(release: Release, transport: Transport) -> Self {
+    pub(crate) async fn start(release: Release, transport: Transport) -> Self {
         let etcd = Etcd::start_with(release, transport, &[]).await;
         let mut writer = etcd.writer().await;
         write(&mut writer, &changes("k120-story").await).await;
@@ -69,14 +69,14 @@ impl Guarded {
         Self { etcd, root: writer }
     }
 
-    async fn enable(&mut self) {
+    pub(crate) async fn enable(&mut self) {
         self.root.auth_enable().await.unwrap();
         let root = ConnectOptions::new().with_user("root", "rootpw");
         self.root = Client::connect([self.etcd.plain_endpoint()], Some(root)).await.unwrap();
     }
 
     /// Takes all rights away and gives these.
-    async fn grant_only(&mut self, permissions: Vec<Permission>) {
+    pub(crate) async fn grant_only(&mut self, permissions: Vec<Permission>) {
         self.root.role_delete("guest").await.unwrap();
         self.root.role_add("guest").await.unwrap();
         for user in ["guest", "client"] {
@@ -87,7 +87,7 @@ impl Guarded {
         }
     }
 
-    fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = ketcd();
         command.args(["--endpoints", &self.etcd.endpoint(), "--user", "guest:guestpw"]).args(words.split(' '));
         command

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use etcd_client::Permission;
 use serde_json::Value;
 
-use crate::etcd::Etcd;
-use crate::ketcd::{flags, ketcd, run, start_watching};
+use crate::etcd::{Etcd, Release, Transport};
+use crate::ketcd::{flags, ketcd, run, start_watching, stderr};
 use crate::load::{config_map, writer};
 use crate::pki::Pki;
+use crate::rights::Guarded;
+use crate::watcher::Watching;
 
 /// The kubectl that tools/test installs.
 fn kubectl() -> String {
@@ -58,4 +61,51 @@ async fn kubectl_follows_what_is_written() {
     }
     client.delete("/registry/configmaps/lab/first", None).await.unwrap();
     assert_eq!(listed()["items"].as_array().unwrap().len(), 7);
+}
+
+/// A moment that was compacted, may not be read or cannot be reached is none of the client's mistakes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_that_cannot_be_read_says_why() {
+    let mut guarded = Guarded::start(Release::V35, Transport::Plain).await;
+    guarded.enable().await;
+    let moments = ["rev/7", "at/2026-11-21T00:20:00Z"];
+    let denied = Served::start(&guarded);
+    for moment in moments {
+        denied.check(moment, "(Forbidden)");
+    }
+    guarded.grant_only(vec![Permission::read("/registry/").with_prefix()]).await;
+    guarded.root.compact(400, None).await.unwrap();
+    let reading = Served::start(&guarded);
+    for moment in ["rev/7", "at/1999-01-01T00:00:00Z"] {
+        reading.check(moment, "(Expired)");
+    }
+    reading.check("at/yesterday-ish", "(BadRequest)");
+    guarded.etcd.stop();
+    for moment in moments {
+        reading.check(moment, "(ServiceUnavailable)");
+    }
+}
+
+/// A running `serve` with its kubeconfig.
+struct Served {
+    _server: Watching,
+    kubeconfig: String,
+}
+
+impl Served {
+    fn start(guarded: &Guarded) -> Self {
+        let mut server = Watching::run(&mut guarded.command("serve"));
+        let line = server.says("export KUBECONFIG=");
+        let kubeconfig = line.rsplit_once("KUBECONFIG=").unwrap().1.to_owned();
+        Self { _server: server, kubeconfig }
+    }
+
+    /// Asks for pods at a moment and holds the reason of the refusal against the one wanted.
+    #[track_caller]
+    fn check(&self, moment: &str, reason: &str) {
+        let mut command = std::process::Command::new(kubectl());
+        command.args(["--kubeconfig", &self.kubeconfig, "get", "--raw", &format!("/{moment}/api/v1/pods")]);
+        let said = stderr(&run(&mut command));
+        assert!(said.contains(reason), "/{moment}: {said}");
+    }
 }

@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::TryStreamExt;
 use jiff::Timestamp;
 use ketcd_kube::Body;
 use ketcd_kube::rbac::Policy;
-use ketcd_store::{At, KeyRange, Revision, Want};
+use ketcd_store::{At, KeyRange, Revision};
 use sha2::{Digest, Sha256};
 
 use super::access::Access;
 use super::authorization;
-use super::data::Data;
 use super::limits::Limits;
 use super::path::MomentPath;
 use super::replay::Replay;
 use super::resources::Catalog;
+use super::served::Served;
 use super::status::{Result, Status};
+
+/// What is said of a revision that was compacted.
+const EXPIRED: &str = "the revision was compacted away";
 
 /// So many catalogs, times and counts are kept.
 const KEPT: usize = 64;
@@ -32,7 +34,7 @@ const FRESH: Duration = Duration::from_secs(2);
 /// The server's state.
 pub(super) struct App {
     /// The data.
-    pub data: Arc<dyn Data>,
+    pub data: Arc<Served>,
     /// Who may ask.
     pub access: Access,
     /// How much is answered at once.
@@ -79,7 +81,7 @@ pub(super) enum After {
 
 impl App {
     /// The state of a server that has answered nothing yet.
-    pub(super) fn new(data: Arc<dyn Data>, access: Access, limits: Limits, replay: Option<Arc<Replay>>) -> Self {
+    pub(super) fn new(data: Arc<Served>, access: Access, limits: Limits, replay: Option<Arc<Replay>>) -> Self {
         let (catalogs, newest, policies, times, counts) =
             (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
         Self { data, access, limits, replay, catalogs, newest, policies, times, counts }
@@ -98,11 +100,11 @@ impl App {
             MomentPath::Newest => At::Newest,
             MomentPath::Revision(number) => At::Revision(Revision(*number)),
             MomentPath::Time(text) => {
-                let (revision, time) = self.data.revision_at(text).await.map_err(Status::bad_request)?;
+                let (revision, time) = self.data.revision_at(text).await.map_err(|error| Status::of_cluster(&error))?;
                 return Ok(Moment { revision, time: Some(time), after: After::Nothing });
             }
         };
-        let span = self.data.source().span().await.map_err(|error| Status::internal(&error))?;
+        let span = self.data.source().span().await.map_err(|error| Status::of_store(&error, EXPIRED))?;
         match at {
             At::Newest => {
                 let after = if self.data.is_live() { After::Live } else { After::Nothing };
@@ -124,15 +126,15 @@ impl App {
             return Ok(Some(time));
         }
         if moment.after == After::Live {
-            return self.data.time_of(At::Newest).await.map_err(Status::internal);
+            return self.data.time_of(At::Newest).await.map_err(|error| Status::of_cluster(&error));
         }
         if let Some(time) = lock(&self.times).get(&moment.revision) {
             return Ok(Some(*time));
         }
-        let newest = self.data.source().span().await.map_err(|error| Status::internal(&error))?.newest;
+        let newest = self.data.source().span().await.map_err(|error| Status::of_store(&error, EXPIRED))?.newest;
         let is_asked = self.data.at() == At::Newest && moment.revision == newest;
         let at = if is_asked { At::Newest } else { At::Revision(moment.revision) };
-        let time = self.data.time_of(at).await.map_err(Status::internal)?;
+        let time = self.data.time_of(at).await.map_err(|error| Status::of_cluster(&error))?;
         time.into_iter().for_each(|time| keep(&mut lock(&self.times), KEPT, moment.revision, time));
         Ok(time)
     }
@@ -158,14 +160,11 @@ impl App {
     }
 
     async fn read_catalog(&self, revision: Revision) -> Result<Known> {
-        let keys = KeyRange::prefix(format!("{}/apiextensions.k8s.io/customresourcedefinitions/", self.data.prefix()));
-        let unreadable = |error: &ketcd_store::Error| Status::of_store(error, "the revision was compacted away");
-        let found = match self.data.source().range(keys, At::Revision(revision), Want::Values).await {
+        let entries = match self.data.cluster().definitions(At::Revision(revision)).await {
             // Kubernetes' own resources can be read all the same.
-            Err(error) if error.is_denied() => return Ok(self.known([0; 32], || Catalog::new(self.data.release(), &[]))),
-            found => found.map_err(|error| unreadable(&error))?,
+            Err(error) if error.refusal().is_some() => return Ok(self.known([0; 32], || Catalog::new(self.data.release(), &[]))),
+            found => found.map_err(|error| Status::of_cluster(&error))?,
         };
-        let entries: Vec<_> = found.entries.try_collect().await.map_err(|error| unreadable(&error))?;
         let mut hash = Sha256::new();
         for entry in &entries {
             hash.update(entry.key.len().to_le_bytes());
@@ -208,7 +207,7 @@ impl App {
             return Ok(count);
         }
         let count = self.data.source().count(keys, At::Revision(revision)).await;
-        count.map_err(|error| Status::of_store(&error, "the revision was compacted away"))
+        count.map_err(|error| Status::of_store(&error, EXPIRED))
     }
 
     /// Remembers how many keys are left from `start` on.

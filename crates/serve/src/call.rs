@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use ketcd_kube::LabelSelector;
+use ketcd_kube::{LabelSelector, Release};
 use ketcd_store::KeyRange;
 use serde_json::Value;
 
@@ -44,6 +44,20 @@ pub(super) struct Filter {
 }
 
 impl Filter {
+    /// Reads which objects of a resource a query wants, of those only the one called `name` where there is one.
+    pub(super) fn parse(params: &Params, resource: &Resource, name: Option<&str>, release: Release) -> Result<Self> {
+        let labels = LabelSelector::parse_for(&params.label_selector, release);
+        let labels = labels.map_err(|error| Status::bad_request(error.problem))?;
+        let mut fields = Fields::parse(&params.field_selector, resource, release).map_err(Status::bad_request)?;
+        if let Some(name) = name {
+            if !fields.is_empty() && fields.exact_name() != Some(name) {
+                return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
+            }
+            fields = fields.and_name(name);
+        }
+        Ok(Self { labels, fields })
+    }
+
     /// Whether it lets every object pass.
     pub(super) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
@@ -63,17 +77,7 @@ impl Filter {
 impl Call {
     /// Returns which objects the query wants.
     pub(super) fn filter(&self) -> Result<Filter> {
-        let labels = LabelSelector::parse_for(&self.params.label_selector, self.app.data.release());
-        let labels = labels.map_err(|error| Status::bad_request(error.problem))?;
-        let mut fields =
-            Fields::parse(&self.params.field_selector, &self.resource, self.app.data.release()).map_err(Status::bad_request)?;
-        if let Some(name) = &self.name {
-            if !fields.is_empty() && fields.exact_name() != Some(name) {
-                return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
-            }
-            fields = fields.and_name(name);
-        }
-        Ok(Filter { labels, fields })
+        Filter::parse(&self.params, &self.resource, self.name.as_deref(), self.app.data.release())
     }
 
     /// Returns what the keys of the collection begin with.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ketcd_cluster::read::name_below;
 use ketcd_kube::{Body, Decoded, Decoder, FieldSet, MASK};
 use ketcd_store::KeyValue;
 use serde::Deserialize;
@@ -52,13 +53,8 @@ impl Objects {
 
     /// Returns the namespace and name in a key; `None` where it is none of the resource's.
     pub(super) fn name<'k>(&self, key: &'k [u8]) -> Option<Named<'k>> {
-        let rest = std::str::from_utf8(key.get(self.prefix.len()..)?).ok()?;
-        let (namespace, name) = if self.resource.kind.namespaced {
-            rest.split_once('/').map(|(namespace, name)| (Some(namespace), name))?
-        } else {
-            (None, rest)
-        };
-        (!name.is_empty() && !name.contains('/')).then_some(Named { namespace, name })
+        let (namespace, name) = name_below(&self.resource.kind, key.get(self.prefix.len()..)?)?;
+        Some(Named { namespace, name })
     }
 
     /// Returns the object in a value as it is stored.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use ketcd_store::{At, Result as StoreResult, Revision, WatchItem};
 use tokio::time::Instant;
 
-use super::data::Data;
+use super::served::Served;
 
 /// The changes of a watch.
 pub(super) type Changes<'a> = Pin<Box<dyn Stream<Item = StoreResult<WatchItem>> + Send + 'a>>;
@@ -20,7 +20,7 @@ const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// A replay that began.
 pub struct Replay {
-    data: Arc<dyn Data>,
+    data: Arc<Served>,
     speed: f64,
     /// When it began, here and in the data.
     begun: (Instant, Timestamp),
@@ -35,11 +35,11 @@ impl Replay {
     ///
     /// # Errors
     /// A sentence: nothing dates the revisions.
-    pub(super) async fn begin(data: Arc<dyn Data>, speed: f64) -> Result<Self, String> {
+    pub(super) async fn begin(data: Arc<Served>, speed: f64) -> Result<Self, String> {
         let span = data.source().span().await.map_err(|error| error.to_string())?;
         let (first, time) = match data.at() {
             At::Newest => (span.oldest, data.date(span.oldest).await),
-            At::Revision(revision) => (revision, data.time_of(At::Revision(revision)).await?),
+            At::Revision(revision) => (revision, data.time_of(At::Revision(revision)).await.map_err(|error| error.to_string())?),
         };
         let time = time.ok_or_else(|| format!("nothing in this data says when revision {first} was written, so it cannot be replayed"))?;
         Ok(Self { data, speed, begun: (Instant::now(), time), last: span.newest, reached: Mutex::new(first) })

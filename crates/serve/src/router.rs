@@ -1,19 +1,21 @@
 //! From a request to what answers it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use axum::response::{IntoResponse, Response};
+use ketcd_kube::Release;
 use serde_json::{Value, json};
 
 use super::accept::{Accepted, Encoding, Endpoint, Shape, negotiate};
 use super::app::{App, Moment};
 use super::asker::Asker;
-use super::call::{Call, respond};
+use super::call::{Call, Filter, respond};
+use super::continuation::Continuation;
 use super::newcomers::Client;
 use super::outflow::pumped;
 use super::params::Params;
@@ -60,10 +62,9 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
         return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "ok").into_response());
     }
     let moment = app.moment(&path.moment).await?;
-    let (group, version, rest) = match &parts[..] {
-        ["api", "v1", ..] => ("", "v1", &path.parts[2..]),
-        ["apis", group, version, ..] => (*group, *version, &path.parts[3..]),
-        ["openapi", ..] if is_read => {
+    let (group, version, rest) = match (api(&path.parts), &parts[..]) {
+        (Some(api), _) => api,
+        (None, ["openapi", ..]) if is_read => {
             let catalog = app.catalog(moment).await?;
             let root = head.uri.path().trim_end_matches('/').strip_suffix("/openapi/v3").unwrap_or_default();
             return openapi::answer(&catalog, &path.parts[1..], root, headers);
@@ -76,8 +77,7 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
         let found = discovery::resources(&catalog, group, version).filter(|_| is_read).ok_or_else(Status::no_such_path)?;
         return written(&app, negotiate(headers, Endpoint::Discovery)?, found);
     }
-    let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
-    let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
+    let (resource, asked) = resource(&catalog, (group, version), rest)?;
     if asked.namespace.is_some() && !resource.kind.namespaced {
         return Err(Status::no_such_path());
     }
@@ -87,6 +87,51 @@ async fn route(app: Arc<App>, head: Parts, body: Body) -> Result<Response> {
         return if is_review { review.answer(headers, body).await } else { Err(refusal(moment, query)) };
     }
     read(app, moment, resource, &asked, query, headers).await
+}
+
+/// The group, the version and what follows, of a path to resources.
+fn api(parts: &[String]) -> Option<(&str, &str, &[String])> {
+    match parts {
+        [api, version, rest @ ..] if api == "api" && version == "v1" => Some(("", version, rest)),
+        [apis, group, version, rest @ ..] if apis == "apis" => Some((group, version, rest)),
+        _ => None,
+    }
+}
+
+/// The resource that a path leads to, and what of it is asked for.
+fn resource<'c, 'p>(
+    catalog: &'c Catalog,
+    (group, version): (&str, &str),
+    rest: &'p [String],
+) -> Result<(&'c Arc<Resource>, ResourcePath<'p>)> {
+    let asked = ResourcePath::parse(rest).ok_or_else(Status::no_such_path)?;
+    let resource = catalog.find(group, version, asked.plural).ok_or_else(Status::no_such_path)?;
+    Ok((resource, asked))
+}
+
+/// Reads a request with no server and no data, for fuzzers: returns what this URL and `Accept` ask of the newest release's own resources, in words; `None`
+/// where no client can send such a URL or header.
+///
+/// # Errors
+/// The `Status` that the client gets, as JSON.
+pub fn read_request(url: &str, accept: &str) -> Option<std::result::Result<String, String>> {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    let catalog = CATALOG.get_or_init(|| Catalog::new(Release::NEWEST, &[]));
+    let uri: Uri = url.parse().ok()?;
+    let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_str(accept).ok()?)]);
+    let read = || -> Result<String> {
+        let path = ApiPath::parse(uri.path())?;
+        let (group, version, rest) = api(&path.parts).ok_or_else(Status::no_such_path)?;
+        let (resource, asked) = resource(catalog, (group, version), rest)?;
+        let params = Params::parse(uri.query().unwrap_or_default())?;
+        let filter = Filter::parse(&params, resource, asked.name, catalog.release)?;
+        let token = Some(params.continue_token.as_str()).filter(|token| !token.is_empty());
+        let continuation = token.map(Continuation::decode).transpose()?;
+        let accepted = negotiate(&headers, resource.endpoint(catalog.release))?;
+        let is_watch = params.watch || Params::ask_watch(&uri);
+        Ok(format!("{:?} {asked:?} {filter:?} {continuation:?} {accepted:?} {is_watch}", path.moment))
+    };
+    Some(read().map_err(|status| status.to_json().to_string()))
 }
 
 /// Answers a get, list or watch.

@@ -14,15 +14,17 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tower_http::catch_panic::CatchPanicLayer;
 
+use ketcd_cluster::Cluster;
+
 use super::access::Access;
 use super::address::Address;
 use super::app::App;
-use super::data::Data;
 use super::kubeconfig::Kubeconfig;
 use super::limits::Limits;
 use super::newcomers::{Client, Newcomers, Step};
 use super::replay::Replay;
 use super::router;
+use super::served::Served;
 use super::tls::{Certificate, CertificateFiles};
 
 /// So long a client may take for the head of a request, and to answer whether it is still there.
@@ -58,7 +60,8 @@ impl Server {
     ///
     /// # Errors
     /// A sentence: the address cannot be listened on, the certificate not be used, the kubeconfig not be written, the data not be replayed.
-    pub async fn start(data: Arc<dyn Data>, options: &Options) -> Result<Self, String> {
+    pub async fn start(cluster: Arc<Cluster>, options: &Options) -> Result<Self, String> {
+        let data = Arc::new(Served::new(cluster).await.map_err(|error| error.to_string())?);
         let listen = options.listen;
         let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
         let bound = listener.local_addr().map_err(|error| format!("cannot listen on {listen}: {error}"))?;

@@ -5,6 +5,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ketcd_cluster::Error;
 use ketcd_kube::Release;
 use ketcd_kube::rbac::Action;
 use ketcd_store::Error as StoreError;
@@ -165,6 +166,18 @@ impl Status {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", error.to_string())
             }
             _ => Self::internal(error),
+        }
+    }
+
+    /// What a cluster failed with: a moment that was compacted, may not be read or cannot be reached, or one that is none.
+    pub(super) fn of_cluster(error: &Error) -> Box<Self> {
+        match error {
+            Error::Source(StoreError::Compacted { .. } | StoreError::Between { .. }) | Error::BeforeHistory { is_compacted: true, .. } => {
+                Self::expired(error.to_string())
+            }
+            Error::Source(error) => Self::of_store(error, ""),
+            Error::BeforeHistory { .. } | Error::Undated | Error::Invalid { .. } => Self::bad_request(error.to_string()),
+            other => Self::internal(other),
         }
     }
 

@@ -92,7 +92,7 @@ async fn begin(call: &Call) -> Result<Begin> {
         (None, None | Some(0)) => Ok(Begin::Objects { is_marked: false }),
         (Some(false), None | Some(0)) => Ok(Begin::After(now)),
         (_, Some(asked)) => {
-            let span = call.app.data.source().span().await.map_err(|error| Status::internal(&error))?;
+            let span = call.app.data.source().span().await.map_err(|error| Status::of_store(&error, EXPIRED))?;
             if asked < span.oldest.0 {
                 return Ok(Begin::Failed(Status::expired(format!("too old resource version: {asked} ({})", span.oldest))));
             }

@@ -8,8 +8,6 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
-use futures_util::future::BoxFuture;
-use jiff::Timestamp;
 use tokio::process::{Child, Command};
 
 use crate::cli::args::GlobalArgs;
@@ -20,12 +18,9 @@ use crate::cli::termination::{Interrupted, Interruptions};
 use crate::cli::{Error, Outcome, Result, cautions, credentials, progress};
 use ketcd_cluster::rights::Reads;
 use ketcd_cluster::triage::no_cluster;
-use ketcd_history::clock::Moment;
-use ketcd_kube::{Decoder, Release};
 use ketcd_render::triage::absence_words;
-use ketcd_serve::{CertificateFiles, Data, Options, Server, is_own_kubeconfig};
+use ketcd_serve::{CertificateFiles, Options, Server, is_own_kubeconfig};
 use ketcd_store::shell::quoted;
-use ketcd_store::{At, Revision, Source};
 
 /// Serve the data as a read-only Kubernetes API
 ///
@@ -77,19 +72,16 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         return Err(session.with_grants(error.into(), &reads).await);
     }
     let release = session.release();
-    let prefix = session.prefix().await?.to_owned();
     no_cluster(&session).await?.iter().for_each(|absence| note(&absence_words(absence)));
     progress::end();
-    let session = Arc::new(session);
-    let served =
-        Arc::new(Served { decoder: session.reporting_decoder.clone().keeping_order(), session: Arc::clone(&session), prefix, release });
+    let cluster = Arc::new(session.into_cluster());
     args.tls_key.iter().for_each(|key| cautions::of_key("--tls-key", key));
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
     let (kubeconfig, files) = (args.kubeconfig.clone(), open_many());
     let options = Options { listen: args.listen, certificate, kubeconfig, files, speed: args.replay };
     // Before there is anything to remove.
     let mut interruptions = Interruptions::begin()?;
-    let server = Server::start(served, &options).await.map_err(Error::new)?;
+    let server = Server::start(Arc::clone(&cluster), &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
         note(&format!("a Kubernetes {release} API, read-only, on https://{address}"));
@@ -104,7 +96,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
             ended = replayed(&server) => match ended {},
             _ = interruptions.next() => {}
         }
-        return Ok(session.end(Outcome::Found));
+        return Ok(if cluster.finish() { Outcome::Damaged } else { Outcome::Found });
     };
     let mut command = Command::new(program);
     command.args(rest).env("KUBECONFIG", server.kubeconfig());
@@ -113,7 +105,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     }
     let command = command.spawn().map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;
     let ended = until_ended(command, &mut interruptions).await?;
-    session.end(Outcome::Found);
+    cluster.finish();
     Ok(Outcome::Ended(exit_code(ended)))
 }
 
@@ -190,56 +182,4 @@ fn exit_code(status: ExitStatus) -> u8 {
     let signal = None;
     let code = status.code().or_else(|| signal.map(|signal: i32| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
-}
-
-/// A session as what is served.
-struct Served {
-    session: Arc<Session>,
-    decoder: Decoder,
-    prefix: String,
-    release: Release,
-}
-
-impl Data for Served {
-    fn source(&self) -> &dyn Source {
-        &*self.session.source
-    }
-
-    fn decoder(&self) -> &Decoder {
-        &self.decoder
-    }
-
-    fn prefix(&self) -> &str {
-        &self.prefix
-    }
-
-    fn release(&self) -> Release {
-        self.release
-    }
-
-    fn at(&self) -> At {
-        self.session.at
-    }
-
-    fn is_live(&self) -> bool {
-        self.session.source.is_shared()
-    }
-
-    fn revision_at<'a>(&'a self, time: &'a str) -> BoxFuture<'a, Result<(Revision, Timestamp), String>> {
-        Box::pin(async move {
-            let moment: Moment = time.parse().map_err(|error| format!("{time:?}: {error}"))?;
-            let revision = self.session.revision_at(moment).await.map_err(|error| error.to_string())?;
-            let reference = self.session.reference_time().await.map_err(|error| error.to_string())?;
-            let resolved = reference.and_then(|reference| moment.resolve(reference));
-            Ok((revision, resolved.ok_or_else(|| "nothing in this data dates its revisions".to_owned())?))
-        })
-    }
-
-    fn time_of(&self, at: At) -> BoxFuture<'_, Result<Option<Timestamp>, String>> {
-        Box::pin(async move { self.session.moment_of(at).await.map_err(|error| error.to_string()) })
-    }
-
-    fn date(&self, revision: Revision) -> BoxFuture<'_, Option<Timestamp>> {
-        Box::pin(async move { Some(self.session.clock().await.ok()?.date(revision)?.time) })
-    }
 }
