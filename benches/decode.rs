@@ -5,7 +5,7 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::StreamExt;
-use ketcd_kube::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::Pod;
 use ketcd_kube::{Decoder, Release};
 use ketcd_store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
 

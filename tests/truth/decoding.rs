@@ -220,7 +220,7 @@ fn typed<T: serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(pairs: &[
 
 #[test]
 fn types_read_from_the_bytes_equal_those_read_from_json() {
-    use ketcd_kube::api::{apps, batch, coordination, core, discovery, policy, rbac, resource, scheduling, storage};
+    use k8s_openapi::api::{apps, batch, coordination, core, discovery, policy, rbac, resource, scheduling, storage};
     let pairs: Vec<(String, Vec<u8>)> = json_lines("values/k136-pairs.jsonl.zst").iter().map(pair).collect();
     typed::<core::v1::Pod>(&pairs, "core.v1.Pod");
     typed::<core::v1::Node>(&pairs, "core.v1.Node");

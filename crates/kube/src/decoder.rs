@@ -309,7 +309,7 @@ impl Decoder {
         })
     }
 
-    /// As [`Decoder::decode`], but into a type, mostly one of [`crate::api`], straight from the bytes where they are protobuf.
+    /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf.
     /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer receives unknown
     /// fields only: a type may have something against an object that is not broken.
     ///

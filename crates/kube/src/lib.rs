@@ -1,10 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-pub use k8s_openapi::api;
-pub use k8s_openapi::apiextensions_apiserver;
-pub use k8s_openapi::apimachinery;
-pub use k8s_openapi::kube_aggregator;
-
 mod address;
 mod as_decoded;
 mod borrowed;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod api;
 mod cel;
 pub mod cluster;
 mod config;

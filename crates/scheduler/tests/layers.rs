@@ -6,6 +6,7 @@ use ketcd_testing::layers::Crate;
 
 /// The layers, from the ground up.
 const LAYERS: &[&str] = &[
+    "api",
     "cluster",
     "release",
     "framework",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use k8s_openapi::jiff::Timestamp;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::wire::{length_delimited, tag, varint};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::{Namespace, PersistentVolumeClaim};
+use crate::api::core::{Namespace, PersistentVolumeClaim};
 
 use super::pod::template::ParsedPod;
 use super::raw_object::ParseError;

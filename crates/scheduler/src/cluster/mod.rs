@@ -22,7 +22,6 @@ mod volume;
 mod watched_kind;
 
 pub use census::Census;
-pub(crate) use device::additions::{DerivedAttribute, DeviceAdditions, NodeAllocatableResource, ResultAdditions};
 pub(crate) use device::device_taint_rule::DeviceTaintRule;
 pub(crate) use device::node_allocatable_claim::NodeAllocatableClaim;
 pub(crate) use device::versioned::{Claim, Class, Slice};

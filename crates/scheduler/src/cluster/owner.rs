@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use crate::api::meta::LabelSelector;
 
 use super::cached_object::Compiler;
 use super::raw_object::FromRaw;

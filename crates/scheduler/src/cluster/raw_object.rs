@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use ketcd_kube::{Body, as_decoded};
 
+use crate::api::Resource;
+use crate::api::resource::V1;
+
 use super::device::v1_conversion;
 use super::device::versioned::Versioned;
 use super::watched_kind::ParsedObject;
@@ -61,7 +64,7 @@ pub(super) trait FromRaw: Sized {
     fn from_raw(raw: RawObject<'_>) -> Result<Self, String>;
 }
 
-impl<T: DeserializeOwned + k8s_openapi::Resource> FromRaw for T {
+impl<T: DeserializeOwned + Resource> FromRaw for T {
     fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
         raw.typed()
     }
@@ -107,8 +110,8 @@ impl<'a> RawObject<'a> {
     ///
     /// # Errors
     /// Why it cannot be read, a fragment.
-    pub(crate) fn typed<T: DeserializeOwned + k8s_openapi::Resource>(self) -> Result<T, String> {
-        self.converted(|_| ())
+    pub(crate) fn typed<T: DeserializeOwned>(self) -> Result<T, String> {
+        self.first_or_again(|_| ())
     }
 
     /// Reads the object as `T` as it is stored, in whatever version.
@@ -117,36 +120,21 @@ impl<'a> RawObject<'a> {
     }
 
     /// Reads a DRA object in the shape of v1, and `older`, the fields that only the older version it is stored in has.
-    pub(super) fn versioned<T, A, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, A, O>, String>
-    where
-        T: DeserializeOwned + k8s_openapi::Resource,
-        A: Default,
-    {
+    pub(super) fn versioned<T: DeserializeOwned, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, O>, String> {
         let mut found = None;
         let known = self.converted(|object| {
             found = older(object);
             v1_conversion::to_v1(object);
         })?;
-        Ok(Versioned { known, added: A::default(), older: found.map(Arc::new) })
-    }
-
-    /// Reads the same with the fields that a later release added.
-    pub(super) fn versioned_with_additions<T, A, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, A, O>, String>
-    where
-        T: DeserializeOwned + k8s_openapi::Resource,
-        A: DeserializeOwned + Default,
-    {
-        let again = self.again().ok_or_else(|| "it was read already".to_owned())?;
-        Ok(Versioned { added: again.fields()?, ..self.versioned(older)? })
+        Ok(Versioned { known, older: found.map(Arc::new) })
     }
 
     /// Reads the object as `T`, where another version has fields elsewhere: `convert` moves them.
-    fn converted<T: DeserializeOwned + k8s_openapi::Resource>(self, convert: impl FnOnce(&mut Value)) -> Result<T, String> {
+    fn converted<T: DeserializeOwned>(self, convert: impl FnOnce(&mut Value)) -> Result<T, String> {
         self.first_or_again(|object| {
             convert(object);
             if let Some(fields) = object.as_object_mut() {
-                fields.insert("apiVersion".to_owned(), T::API_VERSION.into());
-                fields.insert("kind".to_owned(), T::KIND.into());
+                fields.insert("apiVersion".to_owned(), V1::NAME.into());
             }
         })
     }

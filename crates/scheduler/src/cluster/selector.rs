@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use ketcd_kube::api::core::v1 as core;
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use crate::api::core;
+use crate::api::meta::LabelSelector;
 use ketcd_kube::{LabelSet, Operator, is_label_key, is_label_value};
 
 use super::{Interner, Labels};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::api::policy::v1::PodDisruptionBudget;
-use ketcd_kube::api::storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use crate::api::core::{Namespace, PersistentVolume, PersistentVolumeClaim};
+use crate::api::meta::LabelSelector;
+use crate::api::policy::PodDisruptionBudget;
+use crate::api::storage::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 use ketcd_kube::proto::kinds::KindRow;
 
 use super::cached_object::{Compiler, namespace_labels, with_resource_version};

@@ -1,8 +1,8 @@
 //! Allocates a device within a search and deallocates it: `allocateDevice` and the function it returns to undo itself.
 
+use crate::api::resource::{DeviceTaint, DeviceToleration};
 use crate::cluster::Claim;
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::{DeviceTaint, DeviceToleration};
 
 use super::attribute::lookup;
 use super::capacity::{Amounts, consumption, has_capacity, is_shareable};
@@ -180,7 +180,7 @@ impl<'s> DeviceSearch<'s, '_> {
     /// Whether the node would have to skip operations for a device and does not declare that it can.
     fn needs_skipping(&self, device: &PoolDevice<'s>) -> bool {
         let rules = self.allocator.rules;
-        let skips = !device.slice.added.spec.skip_node_operations.is_empty();
+        let skips = device.slice.spec.skip_node_operations.as_ref().is_some_and(|operations| !operations.is_empty());
         let can = || rules.node_operations && can_skip_operations(self.node);
         rules.checks_node_operations() && skips && !can()
     }
@@ -223,7 +223,7 @@ impl<'s> DeviceSearch<'s, '_> {
         }
         let other = device.slice.known.spec.devices.as_deref().and_then(|devices| devices.get(number));
         let other = other.ok_or_else(|| crash("a device beyond the last of a slice"))?;
-        self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, number, device.slice), place)
+        self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, device.slice), place)
     }
 
     /// Whether a device has the requested capacity.

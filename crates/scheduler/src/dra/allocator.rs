@@ -92,7 +92,7 @@ pub struct Allocation {
 
 impl Allocation {
     /// The recorded allocation of a claim.
-    pub fn recorded(claim: &Claim) -> Option<Self> {
+    pub(crate) fn recorded(claim: &Claim) -> Option<Self> {
         let results = claim.status.as_ref()?.allocation.as_ref()?.devices.as_ref()?.results.as_ref()?;
         let each = results.iter().map(|result| (result.request.clone(), result.driver.clone(), result.pool.clone(), result.device.clone()));
         Some(Self { devices: each.collect() })

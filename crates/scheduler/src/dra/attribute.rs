@@ -3,10 +3,9 @@
 
 use std::borrow::Cow;
 
+use crate::api::resource::{DeviceAttribute, DeviceDerivedAttribute};
 use crate::cel::{CelError, Value};
-use crate::cluster::DerivedAttribute;
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::DeviceAttribute;
 
 use super::Fault;
 use super::pool::PoolDevice;
@@ -18,7 +17,7 @@ use super::selector::Selectors;
 /// Upstream's error where it cannot be derived, or the part of the expression that is not modelled.
 pub(super) fn lookup<'d>(
     name: &str,
-    derived: &[DerivedAttribute],
+    derived: &[DeviceDerivedAttribute],
     device: &PoolDevice<'d>,
     selectors: &Selectors,
     rules: DeviceRules,
@@ -40,7 +39,7 @@ fn published<'d>(name: &str, device: &PoolDevice<'d>) -> Option<&'d DeviceAttrib
 }
 
 fn derive(
-    derived: &DerivedAttribute,
+    derived: &DeviceDerivedAttribute,
     device: &PoolDevice<'_>,
     selectors: &Selectors,
     rules: DeviceRules,

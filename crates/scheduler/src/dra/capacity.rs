@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::api::meta::Quantity;
+use crate::api::resource::{CapacityRequestPolicy, CapacityRequestPolicyRange, CapacityRequirements, Device, DeviceCapacity};
 use crate::cluster::Amount;
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::{CapacityRequestPolicy, CapacityRequestPolicyRange, CapacityRequirements, Device, DeviceCapacity};
-use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
 
 use super::DeviceId;
 

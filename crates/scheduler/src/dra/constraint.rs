@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::api::resource::{DeviceAttribute, DeviceConstraint};
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceConstraint};
 
 use super::{DeviceId, Fault};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::resource::{CounterSet, Device};
 use crate::cluster::Amount;
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::{CounterSet, Device};
 
 use super::DeviceId;
 use super::capacity::amount;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Cycle;
+use crate::api::meta::ObjectMeta;
+use crate::api::resource::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec};
 use crate::cluster::{Claim, ContainerRequests, Node};
 use crate::release::Rules;
 use crate::volumes::is_controlled_by;
-use ketcd_kube::api::resource::v1::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 const PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
@@ -123,7 +123,7 @@ impl<'a> ExtendedResources<'a> {
         let metadata =
             ObjectMeta { name: Some("<extended-resources>".to_owned()), namespace: Some(namespace.to_owned()), ..ObjectMeta::default() };
         let spec = ResourceClaimSpec { devices: Some(DeviceClaim { requests: Some(requests), ..DeviceClaim::default() }) };
-        Claim { known: ResourceClaim { metadata, spec, status: None }, ..Claim::default() }
+        Claim { known: ResourceClaim { metadata, spec, ..ResourceClaim::default() }, ..Claim::default() }
     }
 }
 

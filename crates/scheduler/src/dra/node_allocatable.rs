@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{Amount, Claim, ContainerRequests, Node, NodeAllocatableClaim, NodeAllocatableResource, PodInfo, Slice};
+use crate::api::resource::{Device, DeviceRequestAllocationResult, NodeAllocatableResource, NodeAllocatableResourceMapping};
+use crate::cluster::{Amount, Claim, ContainerRequests, Node, NodeAllocatableClaim, PodInfo, Slice};
 use crate::release::Rules;
-use ketcd_kube::api::resource::v1::{Device, DeviceRequestAllocationResult, NodeAllocatableResourceMapping};
 
 use super::capacity::amount;
 use super::pool::{device_matches, is_published_for};
@@ -138,12 +138,12 @@ impl<'a> NodeAllocatable<'a> {
         };
         let mut found: Option<Result<Vec<Take>, String>> = None;
         for slice in self.slices.iter().filter(is_asked) {
-            let devices = slice.known.spec.devices.iter().flatten().enumerate();
-            let Some((at, device)) = devices.into_iter().find(|(_, device)| device.name == result.device) else { continue };
+            let devices = slice.known.spec.devices.iter().flatten();
+            let Some(device) = devices.into_iter().find(|device| device.name == result.device) else { continue };
             let own = slice.spec.per_device_node_selection == Some(true);
             let takes = match node.filter(|node| own && !device_matches(device, node)) {
                 Some(_) => Err(format!("device {} does not match node", result.device)),
-                None => Ok(self.of_device(slice, at, device)),
+                None => Ok(self.of_device(device)),
             };
             if found.as_ref().is_some_and(|found| *found != takes) {
                 let what = format!("several ResourceSlices of pool {} publish device {}", result.pool, result.device);
@@ -156,12 +156,11 @@ impl<'a> NodeAllocatable<'a> {
         Ok(found.unwrap_or_else(|| Err(format!("device {} not found in pool {}{driver}", result.device, result.pool))))
     }
 
-    fn of_device(&self, slice: &'a Slice, at: usize, device: &'a Device) -> Vec<Take<'a>> {
+    fn of_device(&self, device: &'a Device) -> Vec<Take<'a>> {
         if self.rules.node_allocatable_mappings() {
             return device.node_allocatable_resource_mappings.iter().flatten().map(|(name, mapping)| Take::first(name, mapping)).collect();
         }
-        let added = slice.added.spec.devices.get(at);
-        added.into_iter().flat_map(|added| &added.node_allocatable_resources).map(|(name, resource)| Take::of(name, resource)).collect()
+        device.node_allocatable_resources.iter().flatten().map(|(name, resource)| Take::of(name, resource)).collect()
     }
 }
 

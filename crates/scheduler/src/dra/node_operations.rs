@@ -2,6 +2,8 @@
 
 use crate::cluster::{Claim, Node};
 
+use super::results;
+
 /// Whether a node declares that it can skip operations that a device does not need.
 pub(crate) fn can_skip_operations(node: &Node) -> bool {
     node.declared_features.iter().any(|feature| &**feature == "DRAOptionalNodeOperations")
@@ -9,5 +11,5 @@ pub(crate) fn can_skip_operations(node: &Node) -> bool {
 
 /// Whether any device of a claim requires a node that can.
 pub(crate) fn skips_operations(claim: &Claim) -> bool {
-    claim.added.status.allocation.devices.results.iter().any(|result| !result.skip_node_operations.is_empty())
+    results(claim).iter().any(|result| result.skip_node_operations.as_ref().is_some_and(|operations| !operations.is_empty()))
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::cluster::{DeviceAdditions, Interner, Node, NodeSelectorTerm, Slice};
+use crate::api::core::NodeSelector;
+use crate::api::resource::{CounterSet, Device};
+use crate::cluster::{Interner, Node, NodeSelectorTerm, Slice};
 use crate::release::DeviceRules;
-use ketcd_kube::api::core::v1::NodeSelector;
-use ketcd_kube::api::resource::v1::{CounterSet, Device};
 
 use super::DeviceId;
 use super::slices::{Slices, has_counters};
@@ -18,23 +18,20 @@ pub(super) struct PoolDevice<'a> {
     pub id: DeviceId<'a>,
     /// Its spec.
     pub device: &'a Device,
-    /// The fields that 1.37 added.
-    pub added: Option<&'a DeviceAdditions>,
     /// The slice that lists it.
     pub slice: &'a Slice,
 }
 
 impl<'a> PoolDevice<'a> {
-    /// The device of a slice at an index.
-    pub(super) fn new((driver, pool): (&'a str, &'a str), device: &'a Device, at: usize, slice: &'a Slice) -> Self {
-        Self { id: (driver, pool, &device.name), device, added: slice.added.spec.devices.get(at), slice }
+    /// A device of a slice.
+    pub(super) fn new((driver, pool): (&'a str, &'a str), device: &'a Device, slice: &'a Slice) -> Self {
+        Self { id: (driver, pool, &device.name), device, slice }
     }
 
     /// Its compatibility groups, by counter set; without the gate slices with any are ignored.
     pub(super) fn groups(&self) -> impl Iterator<Item = (&'a str, &'a [String])> {
-        let added = self.added.map_or(&[][..], |added| &added.consumes_counters);
-        let sets = self.device.consumes_counters.iter().flatten().enumerate();
-        sets.map(move |(at, set)| (set.counter_set.as_str(), added.get(at).map_or(&[][..], |added| &added.compatibility_groups)))
+        let sets = self.device.consumes_counters.iter().flatten();
+        sets.map(|set| (set.counter_set.as_str(), set.compatibility_groups.as_deref().unwrap_or_default()))
     }
 }
 
@@ -72,8 +69,8 @@ impl<'a> Pool<'a> {
     fn devices_of(&self, slices: Vec<&'a Slice>) -> impl Iterator<Item = PoolDevice<'a>> + use<'a> {
         let (driver, name) = (self.driver, self.name);
         slices.into_iter().flat_map(move |slice| {
-            let devices = slice.known.spec.devices.iter().flatten().enumerate();
-            devices.map(move |(at, device)| PoolDevice::new((driver, name), device, at, slice))
+            let devices = slice.known.spec.devices.iter().flatten();
+            devices.map(move |device| PoolDevice::new((driver, name), device, slice))
         })
     }
 }
@@ -191,8 +188,8 @@ fn is_relevant(slice: &Slice, node: &Node, rules: DeviceRules) -> bool {
 
 /// Whether a slice has devices with compatibility groups and their gate is off.
 fn is_grouped(slice: &Slice, rules: DeviceRules) -> bool {
-    let groups = |device: &DeviceAdditions| device.consumes_counters.iter().any(|consumed| !consumed.compatibility_groups.is_empty());
-    rules.leaves_out_groups() && slice.added.spec.devices.iter().any(groups)
+    let consumed = || slice.spec.devices.iter().flatten().flat_map(|device| device.consumes_counters.iter().flatten());
+    rules.leaves_out_groups() && consumed().any(|consumed| consumed.compatibility_groups.as_ref().is_some_and(|groups| !groups.is_empty()))
 }
 
 fn binds(slice: &Slice) -> bool {

@@ -1,7 +1,7 @@
 //! Validates the requests of claims before the search: `validateDeviceRequest` and its callers.
 
-use crate::cluster::{Claim, DerivedAttribute};
-use ketcd_kube::api::resource::v1::DeviceRequest;
+use crate::api::resource::{DeviceDerivedAttribute, DeviceRequest};
+use crate::cluster::Claim;
 
 use super::Fault;
 use super::constraint::ConstraintState;
@@ -159,8 +159,12 @@ impl<'s> DeviceSearch<'s, '_> {
 }
 
 /// The derived attributes of a request or an alternative.
-fn derived_attributes<'c>(claim: &'c Claim, place: RequestIndices, name: &str) -> &'c [DerivedAttribute] {
-    let Some(request) = claim.added.spec.devices.requests.get(place.request) else { return &[] };
-    let alternative = request.first_available.iter().find(|alternative| alternative.name == name);
-    alternative.map_or(&request.exactly.derived_attributes, |alternative| &alternative.derived_attributes)
+fn derived_attributes<'c>(claim: &'c Claim, place: RequestIndices, name: &str) -> &'c [DeviceDerivedAttribute] {
+    let Some(request) = requests(claim).get(place.request) else { return &[] };
+    let alternative = request.first_available.iter().flatten().find(|alternative| alternative.name == name);
+    let derived = match alternative {
+        Some(alternative) => alternative.derived_attributes.as_deref(),
+        None => request.exactly.as_ref().and_then(|exactly| exactly.derived_attributes.as_deref()),
+    };
+    derived.unwrap_or_default()
 }

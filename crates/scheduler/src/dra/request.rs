@@ -1,9 +1,9 @@
 //! Requests of a claim, each with its alternatives.
 
-use crate::cluster::{Claim, DerivedAttribute};
-use ketcd_kube::api::resource::v1::{
-    CapacityRequirements, DeviceClass, DeviceRequest, DeviceSelector, DeviceToleration, ExactDeviceRequest,
+use crate::api::resource::{
+    CapacityRequirements, DeviceClass, DeviceDerivedAttribute, DeviceRequest, DeviceSelector, DeviceToleration, ExactDeviceRequest,
 };
+use crate::cluster::Claim;
 
 use super::Fault;
 use super::pool::{Pool, PoolDevice};
@@ -38,7 +38,7 @@ pub(super) struct Alternative<'a> {
     /// The requested capacity.
     pub capacity: Option<&'a CapacityRequirements>,
     /// Its derived attributes.
-    pub derived: &'a [DerivedAttribute],
+    pub derived: &'a [DeviceDerivedAttribute],
 }
 
 /// A request as stored, plain or alternative.

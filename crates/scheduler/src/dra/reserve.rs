@@ -1,9 +1,9 @@
 //! Claims as they are once the devices found are allocated to them. Upstream: `allocator.Allocate`, `createNodeSelector`, `Reserve`.
 
-use crate::cluster::{Amount, Claim, ResultAdditions};
-use ketcd_kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
-use ketcd_kube::api::resource::v1::{AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult};
-use ketcd_kube::apimachinery::pkg::api::resource::Quantity;
+use crate::api::core::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
+use crate::api::meta::Quantity;
+use crate::api::resource::{AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult};
+use crate::cluster::{Amount, Claim};
 
 use super::capacity::Amounts;
 use super::search::{DeviceResult, DeviceSearch};
@@ -18,14 +18,12 @@ pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
     result: AllocationResult,
-    skipped: Vec<ResultAdditions>,
 }
 
 impl Given {
     /// Returns a claim's allocation.
     pub(crate) fn had(claim: &Claim) -> Option<Self> {
-        let result = claim.status.as_ref()?.allocation.clone()?;
-        Some(Self { result, skipped: claim.added.status.allocation.devices.results.clone() })
+        claim.status.as_ref()?.allocation.clone().map(|result| Self { result })
     }
 
     /// The devices.
@@ -42,7 +40,6 @@ impl Given {
     pub(crate) fn to(self, claim: &Claim) -> Claim {
         let mut claim = claim.clone();
         claim.known.status.get_or_insert_default().allocation = Some(self.result);
-        claim.added.status.allocation.devices.results = self.skipped;
         claim
     }
 }
@@ -56,7 +53,6 @@ impl DeviceSearch<'_, '_> {
                 devices: Some(DeviceAllocationResult { results: Some(found.iter().map(written).collect()), ..Default::default() }),
                 node_selector: selector(found, &self.node.name),
             },
-            skipped: found.iter().map(skipped).collect(),
         };
         self.found.iter().map(one).collect()
     }
@@ -75,17 +71,13 @@ fn written(found: &DeviceResult<'_>) -> DeviceRequestAllocationResult {
         // Its value is random; only its presence matters.
         share_id: found.shared.is_some().then(String::new),
         consumed_capacity: found.shared.as_ref().map(quantities),
-        tolerations: None,
+        skip_node_operations: found.device.slice.spec.skip_node_operations.clone(),
     }
 }
 
 fn quantities(amounts: &Amounts) -> std::collections::BTreeMap<String, Quantity> {
     let text = |amount: Amount| amount.units().map_or_else(|| format!("{}m", amount.milli_value()), |units| units.to_string());
     amounts.iter().map(|(name, amount)| (name.clone(), Quantity(text(*amount)))).collect()
-}
-
-fn skipped(found: &DeviceResult<'_>) -> ResultAdditions {
-    ResultAdditions { skip_node_operations: found.device.slice.added.spec.skip_node_operations.clone() }
 }
 
 /// The nodes on which the devices are available; `None`: all.

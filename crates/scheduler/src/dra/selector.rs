@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::api::resource::{DeviceAttribute, DeviceSelector};
 use crate::cel::{CelError, Expression, Semver, Value};
 use crate::cluster::Amount;
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::{DeviceAttribute, DeviceSelector};
 
 use super::Fault;
 use super::capacity::is_shareable;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-
+use crate::api::core::PersistentVolumeClaim;
 use crate::cluster::{PodInfo, PodKey, Taint};
 
 /// A change that people can make. Amounts and skews are zero until a trial has found the necessary value.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::api::core::PersistentVolumeClaim;
+use crate::api::storage::CSINode;
 use crate::cluster::{PodInfo, VolumeSource};
 use crate::framework::{CountedVolume, Fact, FilterCheck, Need, VolumeCheck, WithoutState};
 use crate::plugins::volume_limits::{self, missing};
@@ -10,8 +12,6 @@ use crate::volumes::{
     InTreePlugin, claim_class, claim_needs, claim_refs, inline_csi_volume, is_migrated, owner_problem, spec_class, volume_plugin,
 };
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-use ketcd_kube::api::storage::v1::CSINode;
 
 /// The rule.
 pub(crate) struct NodeVolumeLimits;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
 use crate::cluster::{Node, PodInfo, VolumeSource};
 use crate::framework::{CountedVolume, Fact, Need, VolumeCheck, WithoutState};
 use crate::plugins::volume_limits::{self, missing};
 use crate::release::Rules;
 use crate::volumes::{InTreePlugin, claim_needs, claim_refs, is_migrated, owner_problem, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 /// The rule for one kind of disk.
 pub(crate) struct NonCsiLimits {

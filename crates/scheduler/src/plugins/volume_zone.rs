@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
 use crate::framework::{Fact, Need, Obstacle, VolumeCheck, WithoutState};
 use crate::release::Rules;
 use crate::volumes::{claim_class, claim_needs, claim_refs, spec_class};
 use crate::{Candidate, Cycle, Plugin, PreFilter, Refusal, Verdict};
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 /// The rule.
 pub(crate) struct VolumeZone;

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::api::policy::PodDisruptionBudget;
 use crate::cluster::{ClusterState, Interner, PodInfo, Selector, label_selector};
 use crate::release::{BudgetCount, Rules};
-use ketcd_kube::api::policy::v1::PodDisruptionBudget;
 
 /// Pods that violate a budget, by namespace and name.
 pub(crate) type Violating = BTreeSet<(Arc<str>, Arc<str>)>;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::api::core::PersistentVolumeClaim;
+use crate::api::meta::ObjectMeta;
 use crate::cluster::device::classic::DriverClaim;
 use crate::cluster::{
     Amount, CachedObject, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodKey, PodSpec, Resources, Toleration,
     WatchedKind, WhenUnsatisfiable,
 };
 use crate::framework::Fix;
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::volume::{bound, freed, stored, volume_for};
 

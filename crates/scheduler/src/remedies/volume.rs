@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ClusterState, ObjectKey, WatchedKind};
-use ketcd_kube::api::core::v1::{
+use crate::api::core::{
     NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
     PersistentVolumeStatus, VolumeNodeAffinity,
 };
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use crate::api::meta::ObjectMeta;
+use crate::cluster::{CachedObject, ClusterState, ObjectKey, WatchedKind};
 
 /// Returns a volume as the cluster's state holds it.
 pub(super) fn stored(volume: PersistentVolume) -> (ObjectKey, Option<CachedObject>) {

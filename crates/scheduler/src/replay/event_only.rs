@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attempt;
+use crate::api::core::Event;
 use crate::cluster::{CachedObject, ObjectChange, PodInfo, PodKey, RawObject};
 use crate::explanation::{Attempt, AttemptOutcome};
-use ketcd_kube::api::core::v1::Event;
 
 use super::Replay;
 

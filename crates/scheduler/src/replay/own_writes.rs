@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::api::core::PersistentVolumeClaim;
+use crate::api::resource::ResourceClaim;
 use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInfo, VolumeSource, WatchedKind};
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-use ketcd_kube::api::resource::v1::ResourceClaim;
 
 use crate::explanation::{Attempt, AttemptOutcome};
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Cycle;
+use crate::api::core::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
+use crate::api::meta::ObjectMeta;
+use crate::api::storage::{CSINode, CSIStorageCapacity, StorageClass};
 use crate::cluster::{Amount, Interner, Node, label_selector};
 use crate::framework::{on_shape, part};
 use crate::release::VolumeRules;
-use ketcd_kube::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm};
-use ketcd_kube::api::storage::v1::{CSINode, CSIStorageCapacity, StorageClass};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::claims::{PodClaims, claim_class, spec_class, storage_request};
 use super::matching::{Matching, VolumeAffinity, VolumeList, by_size, capacity};

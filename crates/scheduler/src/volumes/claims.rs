@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::Release;
+use crate::api::core::PersistentVolumeClaim;
+use crate::api::meta::ObjectMeta;
 use crate::cluster::{Amount, ClusterState, PodInfo, VolumeSource};
 use crate::release::VolumeRules;
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A volume of a pod that is a claim.
 pub(crate) struct ClaimRef {

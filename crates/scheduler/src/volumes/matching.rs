@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use crate::api::core::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
 use crate::cluster::{Amount, ClusterState, Interner, Labels, Node, NodeSelectorTerm, Selector, label_selector};
 use crate::release::VolumeRules;
 use crate::{Profile, Release};
-use ketcd_kube::api::core::v1::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
 
 use super::claims::{annotation, storage_request};
 

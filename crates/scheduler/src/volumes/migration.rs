@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::api::core::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, RBDPersistentVolumeSource};
+use crate::api::storage::CSINode;
 use crate::cluster::VolumeSource;
 use crate::release::VolumeRules;
 use crate::{Gates, Release};
-use ketcd_kube::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, RBDPersistentVolumeSource};
-use ketcd_kube::api::storage::v1::CSINode;
 
 use super::claims::annotation;
 

@@ -1,7 +1,6 @@
 //! The needs of a pod's claims that are the same for every node.
 
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-
+use crate::api::core::PersistentVolumeClaim;
 use crate::framework::{Cycle, Fix, Need, Obstacle, VolumeRequest};
 
 use super::{claim_class, claim_refs};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ketcd_kube::{api, apiextensions_apiserver, kube_aggregator};
+use k8s_openapi::{api, apiextensions_apiserver, kube_aggregator};
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 

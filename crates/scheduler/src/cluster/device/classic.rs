@@ -4,9 +4,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use ketcd_kube::api::core::v1::NodeSelector;
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
+use crate::api::core::NodeSelector;
+use crate::api::meta::ObjectMeta;
 use crate::cluster::raw_object::{FromRaw, RawObject};
 
 use super::named_resources::StructuredData;
@@ -14,7 +13,7 @@ use super::named_resources::StructuredData;
 /// What a claim of these releases has besides the fields of v1.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct DriverClaim {
+pub(crate) struct DriverClaim {
     /// Its spec.
     pub(crate) spec: DriverClaimSpec,
     /// Its status.

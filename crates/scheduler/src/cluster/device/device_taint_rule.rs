@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use ketcd_kube::api::resource::v1::{DeviceSelector, DeviceTaint};
-
+use crate::api::resource::{DeviceSelector, DeviceTaint};
 use crate::cluster::raw_object::{FromRaw, RawObject};
 
 /// A taint on all devices that a selector matches.

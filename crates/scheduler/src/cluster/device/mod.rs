@@ -1,6 +1,5 @@
 //! Devices: ResourceClaims, ResourceSlices and what belongs to them, of every API version, in the shape of `resource.k8s.io/v1`.
 
-pub(super) mod additions;
 pub(crate) mod classic;
 pub(super) mod device_taint_rule;
 pub(crate) mod named_resources;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1 as core;
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use ketcd_kube::is_label_value;
 
+use crate::api::core;
+use crate::api::meta::LabelSelector;
 use crate::cluster::{Interner, Labels, Selector, label_selector};
 
 /// A term: the pods it selects, and the topology in which it counts them.

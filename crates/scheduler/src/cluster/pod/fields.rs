@@ -3,8 +3,7 @@
 
 use serde::Deserialize;
 
-use ketcd_kube::api::core::v1 as core;
-
+use crate::api::core;
 use crate::cluster::device::node_allocatable_claim::NodeAllocatableClaimFields;
 use crate::cluster::{Pairs, Text};
 

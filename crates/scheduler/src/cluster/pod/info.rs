@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1 as core;
-
 use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::requests::ContainerAllocation;
 use super::spec::resource_list;
+use crate::api::core;
 use crate::cluster::namespaced_name::NamespacedName;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 

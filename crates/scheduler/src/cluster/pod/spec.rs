@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1 as core;
-
 use super::fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
+use crate::api::core;
 use crate::cluster::{
     Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
     equalities, label_selector,
@@ -240,7 +239,7 @@ impl PodSpec {
 
 impl NodeAffinity {
     /// Compiles the API's node affinity.
-    pub fn compile(affinity: &core::NodeAffinity, interner: &mut Interner) -> Self {
+    pub(crate) fn compile(affinity: &core::NodeAffinity, interner: &mut Interner) -> Self {
         let required = affinity.required_during_scheduling_ignored_during_execution.as_ref();
         Self {
             required: required
@@ -269,7 +268,7 @@ impl Toleration {
 
 impl SpreadConstraint {
     /// Compiles a constraint of a pod (or a default constraint of a configuration).
-    pub fn compile(constraint: &core::TopologySpreadConstraint, interner: &mut Interner) -> Self {
+    pub(crate) fn compile(constraint: &core::TopologySpreadConstraint, interner: &mut Interner) -> Self {
         Self {
             max_skew: constraint.max_skew,
             topology_key: interner.string(&constraint.topology_key),

@@ -1,8 +1,8 @@
 //! Arguments of NodeAffinity. Upstream: `component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`, `apimachinery/pkg/labels/selector.go`.
 
 use crate::Arguments;
+use crate::api::core;
 use crate::cluster::{Interner, NodeAffinity};
-use ketcd_kube::api::core::v1 as core;
 
 use crate::config::Context;
 use crate::config::decode::in_words_of;

@@ -1,8 +1,8 @@
 //! Arguments of PodTopologySpread.
 
+use crate::api::core;
 use crate::cluster::{Interner, SpreadConstraint};
 use crate::{Arguments, PodTopologySpreadDefaults};
-use ketcd_kube::api::core::v1 as core;
 
 use crate::config::{ConfigVersion, Context};
 use crate::validation::Document;

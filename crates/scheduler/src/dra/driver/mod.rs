@@ -9,13 +9,13 @@ mod reserve;
 
 use std::sync::Arc;
 
+use crate::api::core::NodeSelector;
 use crate::cluster::Claim as ResourceClaim;
 use crate::cluster::NodeInfo;
 use crate::cluster::device::classic::{ClaimSchedulingStatus, DriverClaim, PodSchedulingContext};
 use crate::framework::{DeviceCheck, Fact};
 use crate::volumes::is_controlled_by;
 use crate::{Cycle, PreFilter, Refusal, Verdict};
-use ketcd_kube::api::core::v1::NodeSelector;
 
 use super::{Allocator, Fault, claim_name, pod_claims, requests, selects, written};
 use named::Controller;

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::api::core::v1::PersistentVolumeClaim;
-
 use super::Prepared;
+use crate::api::core::PersistentVolumeClaim;
 use crate::legacy::reason::in_words_of;
 use crate::release::{Rules, VolumeRules};
 use crate::volumes::{Binder, PodClaims, claim_refs};

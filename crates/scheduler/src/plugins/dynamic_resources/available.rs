@@ -1,9 +1,9 @@
 //! Claims that have their devices: whether these can be used from a node. Upstream: `Filter`, `isClaimReadyForBinding`.
 
+use crate::api::resource::ResourceClaimStatus;
 use crate::cluster::{Claim, NodeInfo};
 use crate::dra::{can_skip_operations, selects, skips_operations};
 use crate::release::DeviceRules;
-use ketcd_kube::api::resource::v1::ResourceClaimStatus;
 
 /// Whether a claim has its devices.
 pub(crate) fn is_allocated(claim: &Claim) -> bool {

@@ -37,7 +37,7 @@ pub(super) fn score<'a>(cycle: &'a Cycle<'a>) -> PreScore<'a> {
 /// Eight points for the first alternative of a request that is served, one less for each that follows (`computeScore`).
 fn points(claim: &Claim, given: &Given) -> i64 {
     let served: Vec<&str> = given.served().collect();
-    let of_request = |request: &ketcd_kube::api::resource::v1::DeviceRequest| {
+    let of_request = |request: &crate::api::resource::DeviceRequest| {
         let alternatives = request.first_available.as_deref().unwrap_or_default();
         let chosen = alternatives
             .iter()

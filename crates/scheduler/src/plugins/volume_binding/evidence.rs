@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
 use crate::cluster::{Interner, NodeSelectorTerm};
 use crate::framework::{Fact, VolumeCheck, WantedLabel};
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_refs, volume_class};
 use crate::{Candidate, Cycle};
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 use super::claims;
 

@@ -6,13 +6,13 @@ mod needs;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
+use crate::api::meta::ObjectMeta;
 use crate::cluster::{CachedObject, Node, ObjectKey, VolumeSource, WatchedKind};
 use crate::framework::{ChangeOf, Fact, Need, Obstacle, Touches, WithoutState};
 use crate::release::{Rules, VolumeScore};
 use crate::volumes::{Binder, PodClaims, claim_needs, claim_refs, owner_problem};
 use crate::{Candidate, Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict};
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// The rule.
 pub(crate) struct VolumeBinding;

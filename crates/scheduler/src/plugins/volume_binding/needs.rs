@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::api::core::{PersistentVolume, PersistentVolumeClaim};
+use crate::api::meta::ObjectMeta;
 use crate::cluster::{Interner, NodeSelectorTerm};
 use crate::framework::{Fix, Need, Obstacle, VolumeRequest};
 use crate::plugins::node_affinity::label_fix;
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_needs, claim_refs, volume_class};
 use crate::{Candidate, Cycle};
-use ketcd_kube::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
-use ketcd_kube::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// So many released volumes are looked at.
 const TRIED: usize = 6;
