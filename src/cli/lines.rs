@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use ketcd_history::clock::Clock;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::{AttributedChange, Before, Step, TextChange};
+use ketcd_history::{AttributedChange, EventPair, PrevVersion, TextChange};
 use ketcd_kube::{Body, Opaque, UnknownField};
 use ketcd_store::KeyValue;
 
@@ -46,7 +46,7 @@ pub(super) struct Lines<'s> {
     session: &'s Session,
     clock: &'s Clock,
     managed_fields: ManagedFields,
-    waiting: Vec<Read<Step>>,
+    waiting: Vec<Read<EventPair>>,
     bytes: usize,
     made: Vec<Read<Line>>,
 }
@@ -58,9 +58,9 @@ impl<'s> Lines<'s> {
     }
 
     /// Takes one more change. Returns whether it is time to [`Self::turn`].
-    pub(super) fn take(&mut self, read: Read<Step>) -> bool {
+    pub(super) fn take(&mut self, read: Read<EventPair>) -> bool {
         if let Read::Item(step) = &read {
-            let before = if let Before::Version(last) = &step.before { last.value.len() } else { 0 };
+            let before = if let PrevVersion::Version(last) = &step.prev { last.value.len() } else { 0 };
             self.bytes += before + step.event.key_value.value.len();
         }
         self.waiting.push(read);
@@ -72,7 +72,7 @@ impl<'s> Lines<'s> {
         let (waiting, made) = (mem::take(&mut self.waiting), mem::take(&mut self.made));
         self.bytes = 0;
         let (clock, decoder, managed_fields) = (self.clock, &self.session.decoder, self.managed_fields);
-        let line = |read: &Read<Step>| match read {
+        let line = |read: &Read<EventPair>| match read {
             Read::Gap { from, to } => Read::Gap { from: *from, to: *to },
             Read::Item(step) => Read::Item(line(step, decoder, clock, managed_fields)),
         };
@@ -82,7 +82,7 @@ impl<'s> Lines<'s> {
     }
 }
 
-fn line(step: &Step, decoder: &ketcd_kube::Decoder, clock: &Clock, managed_fields: ManagedFields) -> Line {
+fn line(step: &EventPair, decoder: &ketcd_kube::Decoder, clock: &Clock, managed_fields: ManagedFields) -> Line {
     let (key, mut json) = (step.event.key_value.key.clone(), Vec::with_capacity(step.event.key_value.value.len() * 2));
     if let Some(TextChange { change, text }) = step.decode_as_text(decoder, managed_fields) {
         change::append_json(&AttributedChange::new(change, clock), text.as_deref(), managed_fields, &mut json);

@@ -5,19 +5,19 @@ use std::path::Path;
 use futures_util::TryStreamExt;
 use ketcd_history::clock::Evidence;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::{Before, Follower, ObjectVersion, Step, TextChange, actor};
+use ketcd_history::{EventPair, Follower, ObjectVersion, PrevVersion, TextChange, actor};
 use ketcd_kube::{Body, Decoder, Release};
 use ketcd_store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
 use serde_json::Value;
 
-fn steps(capture: &str) -> Vec<Step> {
+fn steps(capture: &str) -> Vec<EventPair> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture).join("snapshot.db.zst");
     let source = ketcd_store::load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let mut follower = Follower::new(|_: &KeyValue| -> Body { unreachable!("steps are not decoded") });
     let items = source.watch(KeyRange::all(), Revision(1), Until::Forever);
     let items: Vec<WatchItem> = wait(items.try_collect()).unwrap();
     let events = items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None });
-    events.map(|event| follower.step(event)).collect()
+    events.map(|event| follower.pair(event)).collect()
 }
 
 fn wait<T>(future: impl Future<Output = T>) -> T {
@@ -25,7 +25,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Compares the change of `step` with that of whole objects. Returns whether it could be told without them.
-fn compare(step: &Step, decoder: &Decoder, managed_fields: ManagedFields, which: &str) -> bool {
+fn compare(step: &EventPair, decoder: &Decoder, managed_fields: ManagedFields, which: &str) -> bool {
     let mut unknown = 0;
     let whole = step.clone().decode(|KeyValue { key, value, mod_revision, .. }| {
         let decoded = decoder.decode(key, value, mod_revision.0);
@@ -101,8 +101,8 @@ fn what_is_damaged_is_not_told_from_bytes() {
             let mut after = step.clone();
             after.event.key_value = flip(&after.event.key_value);
             let mut before = step.clone();
-            if let Before::Version(last) = &before.before {
-                before.before = Before::Version(flip(last));
+            if let PrevVersion::Version(last) = &before.prev {
+                before.prev = PrevVersion::Version(flip(last));
             }
             for (step, side) in [(after, "after"), (before, "before")] {
                 damaged += 1;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::actor::Actor;
-use super::change::{AttributedChange, ObjectVersion};
+use super::attributed_change::AttributedChange;
+use super::change::ObjectVersion;
 use super::clock::Dated;
 use super::diff::{Alignment, align};
 use ketcd_kube::Object;
@@ -25,11 +26,11 @@ pub struct Setter {
 /// The setters of an object's values, shaped like the object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetterTree {
-    /// Of a value without members: who set it.
+    /// A value without members: who set it.
     Leaf(usize),
-    /// Of an object, by field, in order; and who last added or removed a member.
+    /// An object: its members by field, in order, and who last added or removed one.
     Object(Vec<(String, SetterTree)>, usize),
-    /// Of a list; and who last added, removed or moved an item.
+    /// A list: its items, and who last added, removed or moved one.
     List(Vec<SetterTree>, usize),
 }
 

@@ -7,8 +7,6 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};
 use serde_json::Value;
 
-use super::actor::{Actor, actor_by};
-use super::clock::{Clock, Dated};
 use super::diff::{self, ManagedFields};
 use ketcd_kube::{Body, Object, Opaque};
 use ketcd_store::{Origin, Revision, Sources};
@@ -80,6 +78,7 @@ impl From<Object> for ObjectVersion {
 
 /// A change of one key.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Change {
     /// The transaction's revision.
     pub revision: Revision,
@@ -101,26 +100,6 @@ pub struct Change {
     pub earlier: Option<Arc<Object>>,
 }
 
-/// A change with its time and its actor.
-#[derive(Clone, Debug)]
-pub struct AttributedChange {
-    /// The change.
-    pub change: Change,
-    /// When it was made; `None` where nothing dates the revision.
-    pub dated: Option<Dated>,
-    /// Who made it; `None` where it is not known.
-    pub actor: Option<Actor>,
-}
-
-impl AttributedChange {
-    /// Dates `change` by `clock` and finds its actor: none is inferred that leases contradict.
-    pub fn new(change: Change, clock: &Clock) -> Self {
-        let dated = clock.date(change.revision);
-        let actor = actor_by(&change, clock);
-        Self { change, dated, actor }
-    }
-}
-
 impl Change {
     /// Returns the JSON of the object after the change or, where it was deleted, before it.
     pub fn object(&self) -> Option<&Value> {
@@ -132,7 +111,7 @@ impl Change {
         self.after.whole().or(self.before.whole())
     }
 
-    /// RFC 6902, from the version before to this one; null stands for no object. `None` for a creation and after a gap.
+    /// Returns the patch (RFC 6902) from the version before to this one; null stands for a missing object. `None` for a creation and after a gap.
     pub fn patch(&self, managed_fields: ManagedFields) -> Option<Patch> {
         let before = self.before.whole()?;
         match &self.after {

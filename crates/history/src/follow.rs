@@ -6,11 +6,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::change::{Change, ObjectVersion};
-use super::step::{Before, Step};
+use super::event_pair::{EventPair, PrevVersion};
 use ketcd_kube::{Body, Object};
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
-/// Decoded objects are kept at hand up to so many stored bytes; those that change often are seldom decoded twice. Decoded they take several times that.
+/// The most stored bytes of which decoded objects are kept, so that objects that change often are seldom decoded twice. Decoded objects take
+/// several times as much memory.
 const RECENT_BYTES: usize = 4 << 20;
 
 /// Pairs each event with the version before it.
@@ -22,7 +23,7 @@ pub struct Follower<'p, D> {
     /// Returns the version before; then none is kept.
     past: Option<Box<Past<'p>>>,
     last: HashMap<Bytes, KeyValue>,
-    /// Of pods the versions that were replaced of late.
+    /// Recently replaced versions of pods.
     replaced: HashMap<Bytes, KeyValue>,
     /// Bytes of all versions put there since it was empty.
     replaced_bytes: usize,
@@ -52,7 +53,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
         }
     }
 
-    /// Lets versions be read again from where they came, so that none is kept.
+    /// Reads earlier versions from `past` when they are needed, instead of keeping them.
     #[must_use]
     pub fn asking(mut self, past: impl Fn(&KeyValue) -> Option<KeyValue> + Send + 'p) -> Self {
         self.past = Some(Box::new(past));
@@ -86,9 +87,9 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// Returns the change that `event` made. Events come in ascending order, each once.
     pub fn change(&mut self, event: Event) -> Change {
         let bytes = event.key_value.value.len();
-        let step = self.step(event);
-        let recent = self.recent.remove(&step.event.key_value.key);
-        let change = step.decode(|version| match &recent {
+        let pair = self.pair(event);
+        let recent = self.recent.remove(&pair.event.key_value.key);
+        let change = pair.decode(|version| match &recent {
             Some((revision, object)) if *revision == version.mod_revision => ObjectVersion::Object(Arc::clone(object)),
             _ => (self.decode)(version).into(),
         });
@@ -97,10 +98,10 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     }
 
     /// Returns `event` with the version before it, both as they are stored. Events come in ascending order, each once.
-    pub fn step(&mut self, event: Event) -> Step {
-        let before = self.before(&event);
-        let earlier = match (&before, event.kind) {
-            (Before::Version(last), EventKind::Delete) if is_pod(&last.key) => self.earlier(last),
+    pub fn pair(&mut self, event: Event) -> EventPair {
+        let prev = self.prev(&event);
+        let earlier = match (&prev, event.kind) {
+            (PrevVersion::Version(last), EventKind::Delete) if is_pod(&last.key) => self.earlier(last),
             _ => None,
         };
         if self.past.is_none() {
@@ -110,7 +111,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
                 EventKind::Delete => drop(self.last.remove(&now.key)),
             }
         }
-        Step { event, before, earlier }
+        EventPair { event, prev, earlier }
     }
 
     /// The version that the last one of a pod replaced.
@@ -136,10 +137,10 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     }
 
     /// The version just before; a version number that does not follow the last one seen shows a gap; a deletion has none.
-    fn before(&mut self, event: &Event) -> Before {
+    fn prev(&mut self, event: &Event) -> PrevVersion {
         let now = &event.key_value;
         if event.is_creation() {
-            return Before::Absent;
+            return PrevVersion::Absent;
         }
         let last = match &self.past {
             Some(past) => past(now),
@@ -149,7 +150,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             EventKind::Put => now.follows(last),
             EventKind::Delete => last.mod_revision > self.gap,
         };
-        last.filter(follows).map_or(Before::Unreadable, Before::Version)
+        last.filter(follows).map_or(PrevVersion::Unreadable, PrevVersion::Version)
     }
 
     /// Keeps the object at hand.

@@ -1,14 +1,16 @@
 //! Changes that somebody made: not status and heartbeats, and not what the control plane does by itself.
 
-use super::change::{AttributedChange, ChangeKind};
+use super::attributed_change::AttributedChange;
+use super::change::ChangeKind;
 use super::diff::{Detail, FieldChange, object_fields};
 use super::noise;
 
-/// Components whose writes follow from others'.
+/// Components that write only in reaction to others.
 const BY_ITSELF: [&str; 4] = ["kube-controller-manager", "kube-scheduler", "kubelet", "clusterrole-aggregation-controller"];
 
 /// What somebody did to an object.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Intervention<'a> {
     /// It was made.
     Created,
@@ -19,7 +21,7 @@ pub enum Intervention<'a> {
 }
 
 /// Returns what somebody did by a change; `None` for what the control plane writes by itself and for what only says how things are.
-/// Replicas count whoever sets them: an autoscaler is part of the control plane.
+/// Replicas count no matter who sets them: an autoscaler is part of the control plane.
 pub fn intervention(attributed: &AttributedChange) -> Option<Intervention<'_>> {
     let change = &attributed.change;
     let by_itself = attributed.actor.as_ref().is_some_and(|actor| BY_ITSELF.contains(&actor.name.as_str()));

@@ -16,7 +16,7 @@ const OF_NODES: &str = "kube-node-lease";
 const OF_LEADERS: &str = "kube-system";
 /// How long a kubelet's lease is good for by default (`nodeLeaseDurationSeconds`), and how often it is renewed: a quarter of that.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(40);
-/// By so many seconds the clocks of who renews and of the API server may differ.
+/// How far the clocks of the holder and of the API server may differ, in seconds.
 const DOUBT: f64 = 5.0;
 
 /// Leases of nodes and leaders through many revisions.
@@ -145,7 +145,7 @@ impl Leases {
     }
 }
 
-/// A moment so many seconds before another.
+/// The moment this many seconds before another.
 fn ago(time: Timestamp, seconds: f64) -> Timestamp {
     SignedDuration::try_from_secs_f64(seconds).ok().and_then(|seconds| time.checked_sub(seconds).ok()).unwrap_or(time)
 }

@@ -1,25 +1,28 @@
 #![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 mod actor;
+mod attributed_change;
 pub mod blame;
 mod change;
 pub mod clock;
 pub mod compare;
 pub mod config;
 pub mod diff;
+mod event_pair;
 mod follow;
 mod intervention;
 mod leases;
 pub mod noise;
 pub mod state;
-mod step;
 pub mod timeline;
 pub mod trouble;
 pub mod usage;
 
 pub use actor::{Actor, ActorFrom, actor};
-pub use change::{AttributedChange, Change, ChangeKind, ObjectVersion};
+pub use attributed_change::AttributedChange;
+pub use change::{Change, ChangeKind, ObjectVersion};
+pub use event_pair::{EventPair, PrevVersion, TextChange};
 pub use follow::{Follower, Past};
 pub use intervention::{Intervention, intervention};
 pub use leases::Leases;
-pub use step::{Before, Step, TextChange};

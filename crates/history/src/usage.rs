@@ -45,7 +45,7 @@ impl Sum {
     }
 }
 
-/// Sums by key. What they are of is said by the keys alone, so that kinds and namespaces are sums of these.
+/// Sums by key, from which the sums of kinds and namespaces are made.
 #[derive(Default)]
 pub struct Usage {
     keys: HashMap<Bytes, Sum>,
@@ -118,12 +118,13 @@ fn most(sum: &Sum) -> (u64, u64, u64) {
 
 /// Why an object is only what a controller left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Remains {
     /// A pod, a job or a custom resource that has come to its end.
     Ended,
     /// A ReplicaSet of an earlier rollout, scaled to nothing.
     Superseded,
-    /// An object none of whose owners exists: the garbage collector deletes it.
+    /// An object whose owners are all gone: the garbage collector deletes it.
     OwnerGone,
     /// What Helm stored of an earlier revision of a release.
     SupersededRelease,
@@ -141,7 +142,7 @@ impl Remains {
     }
 }
 
-/// Returns why an object is only left behind; `None` for what is still of use, as far as it says itself.
+/// Returns why an object is only left behind; `None` if it appears to be in use.
 pub fn remains(object: &Value) -> Option<Remains> {
     let (spec, status) = (&object["spec"], &object["status"]);
     let is_over = |kind: &str| condition(object, kind).is_some_and(|found| found["status"] == "True");
@@ -228,7 +229,7 @@ pub struct LargestField {
 }
 
 /// Returns the field that makes an object large: from the top down always the largest member, as long as that holds at least half of what it is in.
-/// Into managedFields it does not look. `None` where there is no field.
+/// It does not look into managedFields. `None` where there is no field.
 pub fn largest_field(object: &Value) -> Option<LargestField> {
     let of = size(object);
     let (mut path, mut at, mut bytes) = largest_member(object)?;

@@ -7,7 +7,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use ketcd_history::clock::Clock;
-use ketcd_history::{Change, Follower, Step};
+use ketcd_history::{Change, EventPair, Follower};
 use ketcd_kube::Body;
 use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
@@ -109,10 +109,10 @@ pub async fn dated_changes(session: &Cluster, keys: Keys, until: Revision) -> Re
 }
 
 /// The same as they are stored.
-pub async fn dated_steps(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Step>>>, Arc<Clock>)> {
+pub async fn dated_steps(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<EventPair>>>, Arc<Clock>)> {
     let (events, clock) = dated_events(session, keys, until).await?;
     let mut follower = follower(session);
-    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::step)).boxed(), clock))
+    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::pair)).boxed(), clock))
 }
 
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.

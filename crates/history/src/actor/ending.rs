@@ -1,13 +1,13 @@
 //! Who ends pods: a deletion waits for a grace period, and the request that ends it removes the pod.
 //!
 //! A DELETE without grace writes `deletionGracePeriodSeconds: 0` and removes the key in the same request (apiserver
-//! pkg/registry/generic/registry/store.go, `updateForGracefulDeletionAndFinalizers`), unless finalizers are left: then whoever takes off the last one
-//! removes it. A kubelet sends that DELETE for pods whose grace runs, when no container of theirs runs any more (kubelet
+//! pkg/registry/generic/registry/store.go, `updateForGracefulDeletionAndFinalizers`), unless finalizers are left: then the writer that
+//! takes off the last one removes it. A kubelet sends that DELETE for pods whose grace runs, when no container of theirs runs any more (kubelet
 //! pkg/kubelet/status/status_manager.go, `canBeDeleted`); everybody else may send it at any time.
 
 use serde_json::Value;
 
-use super::{Actor, CONTROLLERS, disruptor};
+use super::identity::{Actor, CONTROLLERS, scheduler_of};
 use ketcd_kube::{Object, condition};
 
 /// Finalizers that controllers of Kubernetes itself take off.
@@ -65,4 +65,15 @@ fn ends_grace(before: &Value, after: &Value) -> bool {
 fn is_running(pod: &Value) -> bool {
     let containers = ["containerStatuses", "initContainerStatuses"].into_iter().filter_map(|list| pod["status"][list].as_array()).flatten();
     containers.into_iter().any(|container| container["state"]["running"].is_object())
+}
+
+/// Each reason of DisruptionTarget has one component that sets it (k8s.io/api core/v1, PodReason…).
+pub(super) fn disruptor(marked: &Value, pod: &Value) -> Option<Actor> {
+    match marked["reason"].as_str()? {
+        "EvictionByEvictionAPI" => Some(Actor::inferred("kube-apiserver")),
+        "PreemptionByScheduler" => Some(Actor::inferred(scheduler_of(pod))),
+        "DeletionByTaintManager" | "DeletionByPodGC" | "DeletionByDeviceTaintManager" => Some(Actor::inferred(CONTROLLERS)),
+        "TerminationByKubelet" => Some(Actor::inferred("kubelet")),
+        _ => None,
+    }
 }

@@ -1,14 +1,14 @@
-//! The members of objects that show who changed them, so that the others need not be made.
+//! The fields that show who changed an object, so that the others need not be decoded.
 
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::{entries, named_by_itself, stamped};
+use super::recorded::{entries, named_by_itself, stamped};
 use ketcd_kube::FieldSet;
 
-/// What [`super::actor`] looks at in versions of objects, beside what differs between them. Of managedFields the sets of fields are missing; [`reads_field_sets`]
-/// says when they are needed.
+/// The fields that [`super::actor`] reads in versions of objects, in addition to those that differ. The field sets of managedFields are not among
+/// them; [`reads_field_sets`] says when they are needed.
 pub(crate) static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
     let managers = ["manager", "operation", "subresource", "apiVersion", "time"].map(|field| format!("metadata.managedFields.{field}"));
     FieldSet::of(BESIDE_MANAGERS.into_iter().chain(managers.iter().map(String::as_str)))

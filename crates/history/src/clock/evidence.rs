@@ -6,11 +6,12 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Clock, Micros, SECOND, build};
+use super::stamp::{Micros, SECOND, SERVER, Stamp, StampKind, WriterId};
+use super::{Clock, build};
 use ketcd_kube::FieldSet;
 use ketcd_store::Revision;
 
-/// The members of objects that hold stamps, or say whose they are.
+/// The fields of objects that hold stamps, or name their writers.
 static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of([
         "kind",
@@ -43,47 +44,6 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
 const SERVER_LAG: Micros = SECOND / 20;
 /// How much later than a client's stamp its write may be committed; measured 15 ms at the 99th percentile, 240 ms at most.
 const CLIENT_LAG: Micros = SECOND * 3 / 10;
-
-/// A writer, by its place in [`Evidence`]'s list of names; 0 is the API server, the reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct WriterId(pub(super) u32);
-
-const SERVER: WriterId = WriterId(0);
-
-/// What a stamp says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The writer stamped the moment of its write: it is committed at most `lag` later.
-    Now { lag: Micros },
-    /// Some moment before the write.
-    Past,
-}
-
-/// A timestamp that came with a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
-    pub(super) revision: i64,
-    pub(super) at: Micros,
-    /// The stamp was cut to a multiple of this: the moment lies in `[at, at + unit)`.
-    pub(super) unit: Micros,
-    pub(super) writer: WriterId,
-    pub(super) kind: Kind,
-}
-
-impl Stamp {
-    /// When the write was committed at the latest, if the stamp shows that.
-    pub(super) fn latest(&self) -> Option<Micros> {
-        match self.kind {
-            Kind::Now { lag } => Some(self.at + self.unit + lag),
-            Kind::Past => None,
-        }
-    }
-
-    /// Whether the stamp is of the API server's clock.
-    pub(super) fn is_reference(&self) -> bool {
-        self.writer == SERVER
-    }
-}
 
 /// The newest stamps already seen in a key, so that only new ones count.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +96,7 @@ impl Evidence {
 
     /// Takes note that `key` was created by the change of this revision at this time, which later versions still say.
     pub fn observe_creation(&mut self, revision: Revision, created: Timestamp) {
-        let kind = Kind::Now { lag: SERVER_LAG };
+        let kind = StampKind::Now { lag: SERVER_LAG };
         self.stamps.push(Stamp { revision: revision.0, at: created.as_microsecond(), unit: SECOND, writer: SERVER, kind });
     }
 
@@ -165,9 +125,9 @@ impl Evidence {
         (seen.bound, seen.deleting) = (bound, deleting.is_some());
         if let Some(at) = newest.filter(|&at| at > seen.server) {
             seen.server = at;
-            let kind = if fresh { Kind::Now { lag: SERVER_LAG } } else { Kind::Past };
+            let kind = if fresh { StampKind::Now { lag: SERVER_LAG } } else { StampKind::Past };
             // A time of before bounds nothing where a newer one is known, and contradicts nobody.
-            if kind == Kind::Past && at <= self.newest {
+            if kind == StampKind::Past && at <= self.newest {
                 return;
             }
             self.newest = self.newest.max(at);
@@ -182,7 +142,7 @@ impl Evidence {
             return;
         }
         seen.client = found.at;
-        let kind = if fresh { found.kind } else { Kind::Past };
+        let kind = if fresh { found.kind } else { StampKind::Past };
         let writer = self.writer(found.writer);
         self.stamps.push(Stamp { revision, at: found.at, unit: found.unit, writer, kind });
     }
@@ -201,11 +161,11 @@ impl Evidence {
 struct ClientStamp {
     at: Micros,
     unit: Micros,
-    kind: Kind,
+    kind: StampKind,
     writer: String,
 }
 
-const PROMPT: Kind = Kind::Now { lag: CLIENT_LAG };
+const PROMPT: StampKind = StampKind::Now { lag: CLIENT_LAG };
 
 fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
     match object["kind"].as_str()? {
@@ -227,7 +187,7 @@ fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
                 [&state["running"]["startedAt"], &state["terminated"]["startedAt"], &state["terminated"]["finishedAt"]]
             });
             let at = times.chain([&status["startTime"]]).filter_map(micros).max()?;
-            Some(ClientStamp { at, unit: SECOND, kind: Kind::Past, writer: node(object["spec"]["nodeName"].as_str()?) })
+            Some(ClientStamp { at, unit: SECOND, kind: StampKind::Past, writer: node(object["spec"]["nodeName"].as_str()?) })
         }
         "Endpoints" | "ConfigMap" => leader_annotation(object),
         _ => None,
@@ -248,7 +208,7 @@ fn event_stamp(event: &Value, created: bool) -> Option<ClientStamp> {
         (Some(host), Some("kubelet" | "kube-proxy")) if !host.is_empty() => node(host),
         (_, component) => format!("{} (Events)", component.unwrap_or("unknown")),
     };
-    Some(ClientStamp { at, unit: SECOND, kind: Kind::Past, writer })
+    Some(ClientStamp { at, unit: SECOND, kind: StampKind::Past, writer })
 }
 
 /// Up to 1.19 leaders renewed a lock in an annotation of an Endpoints or ConfigMap.

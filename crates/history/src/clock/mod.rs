@@ -5,13 +5,15 @@
 //! bound too, a small lag later. As time never runs backwards along revisions, each revision lies between the highest lower bound up to
 //! it and the lowest upper bound from it on. Its time is the middle of that interval, its error half the width.
 //!
-//! The API server's clock is the reference; a writer whose stamps cannot be reconciled with it by any lag has a skewed clock, is named, and does not count.
+//! The API server's clock is the reference. A writer whose stamps no lag can reconcile with it has a skewed clock: it is reported, and its stamps are
+//! ignored.
 
 mod evidence;
 mod live;
 mod moment;
 mod newest;
 mod reference;
+mod stamp;
 mod steps;
 mod writers;
 
@@ -26,13 +28,8 @@ pub use moment::{Moment, ParseMomentError, duration};
 pub use newest::newest_stamp;
 pub use writers::Skew;
 
-use evidence::Stamp;
+use stamp::{Micros, SECOND, Stamp};
 use steps::Steps;
-
-/// Microseconds since 1970.
-type Micros = i64;
-
-const SECOND: Micros = 1_000_000;
 
 /// When a revision was written: within `error` of `time`.
 #[derive(Clone, Copy, Debug, PartialEq)]

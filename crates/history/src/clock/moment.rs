@@ -8,18 +8,19 @@ use jiff::{SignedDuration, Timestamp};
 
 /// A moment in the data's own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Moment {
     /// RFC 3339.
     Absolute(Timestamp),
     /// A time of day in UTC: the last one at or before the reference time.
     TimeOfDay(Time),
-    /// So long before the reference time.
+    /// This long before the reference time.
     Ago(SignedDuration),
 }
 
-/// Why a text is no moment.
+/// A text that is not a moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no time: write 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
+#[error("invalid time {text:?}: write 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
 pub struct ParseMomentError {
     /// The text.
     pub text: String,

@@ -1,7 +1,6 @@
 //! The API server's own stamps: the largest set in which times and revisions ascend together.
 
-use super::SECOND;
-use super::evidence::Stamp;
+use super::stamp::{SECOND, Stamp};
 
 /// Below this share of stamps out of order no problem is reported: requests overtake each other across a second's turn.
 const USUAL_DISORDER: f64 = 0.02;

@@ -1,6 +1,6 @@
 //! A function of revisions that only ever rises, kept as its steps.
 
-use super::Micros;
+use super::stamp::Micros;
 
 /// Steps `(revision, value)`, both strictly ascending.
 #[derive(Clone, Debug, Default)]

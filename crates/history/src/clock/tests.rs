@@ -103,7 +103,7 @@ fn what_old_objects_hold_accuses_nobody() {
     let writes = writes([0; 3], 0);
     let mut evidence = Evidence::default();
     for (place, write) in writes.iter().enumerate() {
-        // Of leases, versions between are left out: each may hold times of long before.
+        // Versions of leases in between are left out: each may hold times of long before.
         let is_lease = write.object["kind"] == "Lease";
         let mut object = write.object.clone();
         if is_lease {

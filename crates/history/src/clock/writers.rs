@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::evidence::{Kind, Stamp, WriterId};
+use super::stamp::{Micros, SECOND, Stamp, StampKind, WriterId};
 use super::steps::Steps;
-use super::{Micros, SECOND};
 
 /// With at least this many stamps, the two most extreme ones are not believed on their own.
 const ENOUGH: usize = 8;
@@ -79,7 +78,7 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
         if let Some(latest) = latest.at_or_after(stamp.revision) {
             writer.low.push(stamp.at - latest);
         }
-        if let (Kind::Now { .. }, Some(upper), Some(earliest)) = (stamp.kind, stamp.latest(), earliest.at_or_before(stamp.revision)) {
+        if let (StampKind::Now { .. }, Some(upper), Some(earliest)) = (stamp.kind, stamp.latest(), earliest.at_or_before(stamp.revision)) {
             writer.high.push(upper - earliest);
         }
     }
@@ -92,7 +91,7 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
         let behind = most.is_some_and(|most| most < 0);
         if ahead || behind {
             evaluation.skewed.insert(writer, ());
-            // One odd time is not believed, but it is no clock either: somebody may have written it by hand.
+            // One odd time is not trusted, but it does not show a wrong clock either: somebody may have written it by hand.
             if stamps < STEADY {
                 continue;
             }
@@ -105,7 +104,7 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
     evaluation
 }
 
-/// The most extreme value, or with many the third: a single late or odd write is no skew.
+/// The most extreme value, or with many the third: a single late or odd write does not make a skew.
 fn extreme(values: &mut [Micros], order: impl Fn(&Micros, &Micros) -> std::cmp::Ordering) -> Option<Micros> {
     values.sort_unstable_by(order);
     values.get(if values.len() >= ENOUGH { 2 } else { 0 }).copied()

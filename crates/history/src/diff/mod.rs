@@ -1,7 +1,7 @@
 //! What changed between two versions of an object, matching list items by the keys Kubernetes gives them.
 //!
 //! [`patch`] is for programs: RFC 6902, exact. [`fields`] is for people: each changed field once, with the value before and after.
-//! Of whole objects [`object_patch`] and [`object_fields`] see the changes of masked values too.
+//! [`object_patch`] and [`object_fields`] take whole objects and see changes of masked values too.
 
 mod align;
 mod field;

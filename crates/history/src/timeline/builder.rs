@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::rollout::Chapters;
 use super::{Gap, Notes, Phase, Placement, Step, StepDetector, Subject, Timeline, controller, mark_longest, one_moment, state};
-use crate::change::{AttributedChange, ChangeKind, ObjectVersion};
+use crate::attributed_change::AttributedChange;
+use crate::change::{ChangeKind, ObjectVersion};
 use ketcd_kube::Object;
 use ketcd_store::Origin;
 

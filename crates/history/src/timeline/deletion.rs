@@ -8,6 +8,7 @@ use ketcd_store::Revision;
 
 /// What held a deleted object, and for how long.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Finalizer {
     /// Its name.
     pub name: String,
@@ -19,6 +20,7 @@ pub struct Finalizer {
 
 /// How an object came to be deleted.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Deletion {
     /// The revision in which deletion was requested; of an object without grace and finalizers, the one that deleted it.
     pub asked: Revision,

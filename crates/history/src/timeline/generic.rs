@@ -8,7 +8,7 @@ use super::{ByField, CreatedAs, Edit, FieldEdit, Step, StepDetail, StepKind, con
 use crate::diff::{Detail, Field, FieldChange, fields};
 use crate::noise;
 
-/// Characters up to which a value is kept beside its field.
+/// The most characters of a value that is shown with its field.
 const SHORT: usize = 40;
 
 /// Returns the steps between two neighbouring versions of an object of whatever kind.

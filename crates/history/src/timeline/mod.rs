@@ -11,26 +11,27 @@ mod heartbeat;
 mod network;
 mod node;
 mod note;
+mod object_fields;
 mod one_moment;
 mod outage;
 mod pod;
 mod resize;
 mod rollout;
+mod step;
 mod step_detail;
 mod step_detector;
 mod step_kind;
 mod step_parts;
 mod storage;
 mod story;
+mod subject;
 mod workload;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::actor::Actor;
-use super::change::AttributedChange;
+use super::attributed_change::AttributedChange;
 use super::clock::Dated;
 use ketcd_kube::{Object, condition};
 use ketcd_store::Revision;
@@ -41,6 +42,7 @@ pub use note::{Note, Notes};
 pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
 pub use rollout::{Rollout, RolloutEnd, Undo};
+pub use step::{Phase, Step};
 pub use step_detail::StepDetail;
 pub use step_detector::StepDetector;
 pub use step_kind::StepKind;
@@ -48,41 +50,14 @@ pub use step_parts::{
     ContainerExit, CreatedAs, DeviceName, Edit, FieldEdit, ResourceChange, StatusReason, Taint, TemplateChange, TemplateEdit, Utilization,
 };
 pub use story::Story;
+pub use subject::Subject;
 
-/// A step as one change shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What happened, for example [`StepKind::Scheduled`].
-    pub phase: StepKind,
-    /// More about it.
-    pub detail: StepDetail,
-}
-
-impl Step {
-    fn new(phase: StepKind, detail: impl Into<StepDetail>) -> Self {
-        Self { phase, detail: detail.into() }
-    }
-}
-
-/// A step with its place in time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
-    /// What happened, for example [`StepKind::Scheduled`].
-    pub phase: StepKind,
-    /// The revision that shows it.
-    pub revision: Revision,
-    /// When.
-    pub dated: Option<Dated>,
-    /// By whom.
-    pub by: Option<Actor>,
-    /// More about it.
-    pub detail: StepDetail,
-    /// Whether it took longest of all, counted from the phase before.
-    pub longest: bool,
-}
+use object_fields::{ByField, condition_detail, controller, items, turned, why};
+use step::mark_longest;
 
 /// A place where versions are missing.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Gap {
     /// The last revision of the object that is readable before the gap; `None` where the readable history begins with it.
     pub after: Option<Revision>,
@@ -90,39 +65,13 @@ pub struct Gap {
     pub until: Revision,
     /// When that was written.
     pub dated: Option<Dated>,
-    /// How the object stood then, in a few words.
+    /// The state of the object then, in a few words.
     pub state: String,
-}
-
-/// The object that a timeline is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
-    /// `Pod`, …
-    pub kind: String,
-    /// Empty where cluster-scoped.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Of the last incarnation; empty where no version can be read.
-    pub uid: String,
-}
-
-impl Subject {
-    /// The subject that an object is.
-    pub fn of(object: &Value) -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let metadata = &object["metadata"];
-        Self {
-            kind: text(&object["kind"]),
-            namespace: text(&metadata["namespace"]),
-            name: text(&metadata["name"]),
-            uid: text(&metadata["uid"]),
-        }
-    }
 }
 
 /// A pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Placement {
     /// The node's name.
     pub node: String,
@@ -134,6 +83,7 @@ pub struct Placement {
 
 /// What happened to one object.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Timeline {
     /// Whose.
     pub subject: Subject,
@@ -176,7 +126,7 @@ impl Timeline {
         Some(Subject { kind: text("kind"), namespace, name: text("name"), uid: String::new() })
     }
 
-    /// Leaves only what happened within `window` seconds of `center`, as far as the clock shows.
+    /// Keeps only what happened within `window` seconds of `center`, by the clock.
     pub fn keep_around(&mut self, center: jiff::Timestamp, window: f64) {
         let near =
             |dated: Option<Dated>| dated.is_some_and(|dated| dated.time.duration_since(center).as_secs_f64().abs() <= window + dated.error);
@@ -203,7 +153,7 @@ impl Timeline {
     }
 }
 
-/// How an object stands, in a few words.
+/// Describes the state of an object in a few words.
 pub fn state(object: &Value) -> String {
     let status = &object["status"];
     let phase = status["phase"].as_str().map(str::to_owned);
@@ -212,69 +162,6 @@ pub fn state(object: &Value) -> String {
     let deleting = object["metadata"]["deletionTimestamp"].as_str().map(|_| "being deleted".to_owned());
     let words: Vec<String> = [phase, node, ready, deleting].into_iter().flatten().collect();
     if words.is_empty() { "readable from here on".to_owned() } else { words.join(", ") }
-}
-
-fn mark_longest(phases: &mut [Phase]) {
-    phases.iter_mut().for_each(|phase| phase.longest = false);
-    let lengths = phases.windows(2).map(|pair| match (pair[0].dated, pair[1].dated) {
-        (Some(from), Some(to)) => to.time.duration_since(from.time),
-        _ => jiff::SignedDuration::ZERO,
-    });
-    let longest = lengths.enumerate().max_by_key(|(_, length)| *length).filter(|(_, length)| length.is_positive());
-    if let Some((place, _)) = longest.filter(|_| phases.len() > 2) {
-        phases[place + 1].longest = true;
-    }
-}
-
-/// The owner that controls an object.
-fn controller(object: &Value) -> Option<&Value> {
-    object["metadata"]["ownerReferences"].as_array()?.iter().find(|owner| owner["controller"] == true)
-}
-
-/// A condition's status where it differs from the version before: `(before, after)`, empty where there was none.
-fn turned<'a>(before: Option<&'a Value>, after: &'a Value, kind: &str) -> Option<(&'a str, &'a str, &'a Value)> {
-    let now = condition(after, kind)?;
-    let status = |condition: &'a Value| condition["status"].as_str().unwrap_or_default();
-    let then = before.and_then(|before| condition(before, kind)).map(status).unwrap_or_default();
-    (then != status(now)).then(|| (then, status(now), now))
-}
-
-/// The reason and message of a condition or state.
-fn why(value: &Value) -> StatusReason {
-    let text = |field: &str| value[field].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    StatusReason { reason: text("reason"), message: text("message") }
-}
-
-/// A condition as a step tells it.
-fn condition_detail(condition: &Value) -> StepDetail {
-    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
-    StepDetail::Condition { kind: text("type"), status: text("status"), reason: why(condition) }
-}
-
-/// A list of the object's status or spec.
-fn items<'a>(object: Option<&'a Value>, field: [&str; 2]) -> &'a [Value] {
-    object.and_then(|object| object[field[0]][field[1]].as_array()).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// The items of a list by one of their fields: of a long list each is found without a look at all others. Of items that share a value the first counts.
-struct ByField<'a>(HashMap<&'a Value, &'a Value>);
-
-impl<'a> ByField<'a> {
-    fn new(list: &'a [Value], field: &str) -> Self {
-        let mut items = HashMap::with_capacity(list.len());
-        for item in list {
-            items.entry(&item[field]).or_insert(item);
-        }
-        Self(items)
-    }
-
-    fn named(list: &'a [Value]) -> Self {
-        Self::new(list, "name")
-    }
-
-    fn find(&self, value: &Value) -> Option<&'a Value> {
-        self.0.get(value).copied()
-    }
 }
 
 #[cfg(test)]

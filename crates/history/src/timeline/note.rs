@@ -53,7 +53,7 @@ impl Notes {
         }
     }
 
-    /// The same where it is not known when the version was written: the Event's own time stands for it.
+    /// The same for a version without a known write time: the Event's own time is used.
     pub(crate) fn observe_undated(&mut self, key: &[u8], revision: Revision, event: &Value) {
         if event["kind"] == "Event" {
             let note = note(event, revision, None);

@@ -8,6 +8,7 @@ use ketcd_store::Revision;
 
 /// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Outage {
     /// The last heartbeat: of the lease or, where that is not readable, the last status posted.
     pub from: Phase,
@@ -27,6 +28,7 @@ pub struct Outage {
 
 /// A time in which a node took no new pods.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Cordon {
     /// Its begin.
     pub from: Phase,
@@ -38,6 +40,7 @@ pub struct Cordon {
 
 /// What became of a pod that lost its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Fate {
     /// Its controller made another.
     Replaced(Replacement),
@@ -51,6 +54,7 @@ pub enum Fate {
 
 /// A pod made in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Replacement {
     /// Its name.
     pub pod: String,
@@ -154,7 +158,7 @@ fn left<'a>(node: &Timeline, pods: &[&'a Timeline], from: Revision, until: Optio
     pods.iter().filter_map(begun).collect()
 }
 
-/// What became of each pod: a pod made by the same controller stands in for one of them, in the order in which they went.
+/// Finds what became of each pod: new pods of the same controller replace the lost ones in the order in which those went.
 fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)> {
     let mut taken: Vec<&Timeline> = Vec::new();
     let mut in_order = left.to_vec();
@@ -188,7 +192,7 @@ fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Op
     }
 }
 
-/// A controller makes up for a lost pod within so many seconds or, where nothing is dated, revisions; later pods have other reasons.
+/// A pod counts as the replacement of a lost one if it is created within this many seconds, or revisions if nothing is dated.
 const SOON: (f64, i64) = (30.0, 200);
 
 /// The revision in which `other` was made in place of `pod`, whose deletion began in `lost`: by the same controller, soon after it.

@@ -4,12 +4,13 @@ use serde_json::Value;
 
 use super::{StatusReason, Step, StepDetail, StepKind, TemplateChange};
 use crate::actor::Actor;
-use crate::change::AttributedChange;
+use crate::attributed_change::AttributedChange;
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
 /// How a rollout ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RolloutEnd {
     /// All replicas are of it and available.
     RolledOut,
@@ -32,6 +33,7 @@ impl RolloutEnd {
 
 /// One rollout of a Deployment, StatefulSet or DaemonSet: from a pod template to the next.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Rollout {
     /// The revision that set the template.
     pub begun: Revision,
@@ -55,6 +57,7 @@ pub struct Rollout {
 
 /// An earlier template that came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Undo {
     /// The revision number that it had, if it had one.
     pub number: Option<String>,

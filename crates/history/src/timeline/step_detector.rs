@@ -30,7 +30,7 @@ impl StepDetector {
             _ => return Vec::new(),
         };
         if kind == "Secret" {
-            // Of a Secret the fields that changed are reported, never values.
+            // For a Secret, report which fields changed, never their values.
             let before = before.map(|before| before.comparable());
             return generic::steps(before.as_deref(), &after.comparable());
         }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// `reason` and `message` of a condition, of a container's state or of the status, as far as it has them.
+/// `reason` and `message` of a condition, of a container's state or of the status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct StatusReason {
     /// A word in CamelCase.
     pub reason: Option<String>,
@@ -14,7 +15,7 @@ pub struct StatusReason {
 }
 
 impl fmt::Display for StatusReason {
-    /// `Reason: message`, as far as it has them.
+    /// `Reason: message`, or the one of them that is present.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.reason, &self.message) {
             (Some(reason), Some(message)) => write!(f, "{reason}: {message}"),
@@ -26,6 +27,7 @@ impl fmt::Display for StatusReason {
 
 /// What a created object is to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CreatedAs {
     /// No detail.
     #[default]
@@ -82,6 +84,7 @@ pub enum CreatedAs {
 
 /// A field that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct FieldEdit {
     /// Its path: `spec.maxReplicas`.
     pub path: String,
@@ -111,6 +114,7 @@ pub enum Edit {
 
 /// How a container ended, as its status says.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ContainerExit {
     /// The reason: `OOMKilled`.
     pub reason: Option<String>,
@@ -122,6 +126,7 @@ pub struct ContainerExit {
 
 /// A resource with another quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ResourceChange {
     /// The resource: `cpu`.
     pub resource: String,
@@ -135,6 +140,7 @@ pub struct ResourceChange {
 
 /// A taint of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Taint {
     /// Its key.
     pub key: String,
@@ -154,6 +160,7 @@ impl fmt::Display for Taint {
 
 /// What differs in a pod template.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum TemplateChange {
     /// It is the first: its images.
     Images(Vec<String>),
@@ -163,6 +170,7 @@ pub enum TemplateChange {
 
 /// A field of a pod template that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct TemplateEdit {
     /// Its path, below `spec` where it is there: `containers[main].image`.
     pub path: String,
@@ -174,6 +182,7 @@ pub struct TemplateEdit {
 
 /// How much of a resource pods use, in percent of what they request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Utilization {
     /// The resource: `cpu`.
     pub resource: String,
@@ -185,6 +194,7 @@ pub struct Utilization {
 
 /// A device by its driver, its pool and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct DeviceName {
     /// The driver.
     pub driver: String,

@@ -75,7 +75,7 @@ impl Story {
 
     /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion shows them.
     fn name_deleters(&mut self) {
-        // Of one moment it is not known what else was deleted.
+        // A single moment does not show what else was deleted.
         if self.timelines.values().any(|timeline| timeline.one_moment) {
             return;
         }

@@ -40,7 +40,7 @@ pub fn waits_for_pod(trouble: &Trouble, patient_classes: &BTreeSet<String>) -> b
     trouble.kind == TroubleKind::ClaimPending && matches!(&trouble.about[..], [class] if patient_classes.contains(class))
 }
 
-/// Why a namespace does not end (k8s.io/api core/v1, NamespaceConditionType): the first that holds of what stands in the way.
+/// Conditions that say why a namespace is not removed (k8s.io/api core/v1, NamespaceConditionType); the first one that is true counts.
 pub(super) fn namespace(namespace: &Value) -> Option<Trouble> {
     let metadata = &namespace["metadata"];
     let end = time(&metadata["deletionTimestamp"])?;
@@ -79,7 +79,7 @@ pub(super) fn signing_request(request: &Value) -> Option<Trouble> {
     Some(trouble.about(signer))
 }
 
-/// The resources of which a namespace may have no more. A limit of nothing is a ban and no shortage.
+/// The resources whose quota is used up. A limit of zero is a ban, not a shortage.
 pub(super) fn quota(quota: &Value) -> Vec<Trouble> {
     let (hard, used) = (&quota["status"]["hard"], &quota["status"]["used"]);
     let quantity = |value: &Value| value.as_str().and_then(|text| text.parse::<Quantity>().ok());
@@ -92,8 +92,9 @@ pub(super) fn quota(quota: &Value) -> Vec<Trouble> {
     if exhausted.is_empty() { Vec::new() } else { vec![Trouble::new(TroubleKind::QuotaExhausted).about(exhausted)] }
 }
 
-/// A webhook behind whose service nothing answers.
+/// A webhook whose service has no endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct BrokenHook {
     /// The webhook's own name, which messages about it have.
     pub name: String,
@@ -113,7 +114,7 @@ fn service_of(hook: &Value) -> Option<(String, String)> {
     Some((text(&service["namespace"])?, text(&service["name"])?))
 }
 
-/// Returns the webhooks of a configuration whose services are not among those that `answer`. Without a policy a webhook refuses what it fails for.
+/// Returns the webhooks of a configuration whose services are not in `answer`. The default failure policy is to refuse the request.
 pub fn broken_hooks(configuration: &Value, answer: &BTreeSet<(String, String)>) -> Vec<BrokenHook> {
     let hooks = configuration["webhooks"].as_array().into_iter().flatten();
     let broken = hooks.filter_map(|hook| {

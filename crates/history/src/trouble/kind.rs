@@ -26,7 +26,7 @@ macro_rules! trouble_kinds {
                 }
             }
 
-            /// Returns how much it weighs for each pod that it affects, or for itself where that is none.
+            /// Returns its weight for each pod that it affects, or for itself if it affects no pod.
             pub fn weight(self) -> u64 {
                 match self {
                     $(Self::$kind => $weight,)*
@@ -81,7 +81,7 @@ trouble_kinds! {
     Unschedulable: 4, 0;
     /// The scheduler has chosen a node, for which a volume is still to be made.
     VolumeAwaited: 4, 0;
-    /// No scheduler has looked at the pod.
+    /// No scheduler has tried the pod.
     NotScheduled: 4, 30;
     /// Bound to a node, and its containers do not start.
     NotStarting: 4, 120;

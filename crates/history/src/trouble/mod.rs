@@ -7,6 +7,7 @@ mod cluster;
 mod episodes;
 mod kind;
 mod node;
+mod of_object;
 mod pod;
 mod storage;
 pub mod triage;
@@ -21,16 +22,18 @@ pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
 pub use node::{LeaseFacts, lease_trouble};
+pub use of_object::troubles_of;
 pub use storage::{data_troubles, storage_troubles};
 
 /// Something that is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Trouble {
     /// What is wrong.
     pub kind: TroubleKind,
-    /// Since when, as the object itself says; `None` where it does not. Of a silent node: its last heartbeat.
+    /// Since when, according to the object; `None` if it does not say. For a silent node: its last heartbeat.
     pub since: Option<Timestamp>,
-    /// From when the time counts that it may last before it is a trouble, where that is not `since`. Of a silent node: when that was noticed.
+    /// The start of the time that it may last before it counts, if that is not `since`. For a silent node: when the silence was noticed.
     pub counts_from: Option<Timestamp>,
     /// Kubernetes' word for the reason.
     pub reason: Option<String>,
@@ -43,7 +46,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// A trouble of which nothing else is known.
+    /// A trouble with nothing known but its kind.
     pub fn new(kind: TroubleKind) -> Self {
         Self { kind, since: None, counts_from: None, reason: None, message: None, about: Vec::new(), numbers: None }
     }
@@ -70,37 +73,7 @@ impl Trouble {
     }
 }
 
-/// Returns what is wrong with an object by what it says of itself, the gravest first, whether or not it has lasted long enough to count.
-pub fn troubles_of(object: &Value) -> Vec<Trouble> {
-    match object["kind"].as_str().unwrap_or_default() {
-        "Pod" => pod::troubles(object),
-        "Node" => node::troubles(object),
-        "Namespace" => cluster::namespace(object).into_iter().collect(),
-        kind => {
-            let mut troubles = match kind {
-                "Deployment" | "StatefulSet" | "ReplicaSet" | "ReplicationController" | "DaemonSet" => workload::troubles(object),
-                "Job" => workload::job(object).into_iter().collect(),
-                "PersistentVolumeClaim" | "PersistentVolume" => cluster::volume(object).into_iter().collect(),
-                "APIService" => cluster::api_service(object).into_iter().collect(),
-                "CertificateSigningRequest" => cluster::signing_request(object).into_iter().collect(),
-                "ResourceQuota" => cluster::quota(object),
-                _ => Vec::new(),
-            };
-            troubles.extend(finalizers(object));
-            troubles
-        }
-    }
-}
-
-/// A deletion that waits for somebody to take off a finalizer.
-fn finalizers(object: &Value) -> Option<Trouble> {
-    let metadata = &object["metadata"];
-    let end = time(&metadata["deletionTimestamp"])?;
-    let names: Vec<String> = metadata["finalizers"].as_array().into_iter().flatten().filter_map(text).collect();
-    Some(Trouble { counts_from: Some(end), ..Trouble::new(TroubleKind::FinalizersStuck).since(asked_to_end(metadata)).about(names) })
-}
-
-/// When the deletion of an object was asked for: `deletionTimestamp` is when its grace ends.
+/// When the deletion of an object was requested: `deletionTimestamp` is the end of its grace period.
 fn asked_to_end(metadata: &Value) -> Option<Timestamp> {
     let grace = SignedDuration::from_secs(metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0));
     time(&metadata["deletionTimestamp"])?.checked_sub(grace).ok()

@@ -1,4 +1,4 @@
-//! What is wrong with a node, and with whoever has to renew a lease.
+//! What is wrong with a node, and with the holder of a lease.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -27,8 +27,9 @@ pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
     troubles
 }
 
-/// A lease as far as it says whether its holder is alive.
+/// The parts of a lease that show whether its holder is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct LeaseFacts {
     /// When it was renewed last.
     pub renewed: Timestamp,

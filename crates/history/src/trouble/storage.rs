@@ -25,7 +25,7 @@ pub fn storage_troubles(source: &SourceStatus) -> Vec<(Subject, Trouble)> {
     found
 }
 
-/// Returns whose data differ at one revision: the members that most of the others contradict, or all of them where no hash is of more than half.
+/// Returns the members whose data differ at one revision: those that the majority contradicts, or all of them if no hash has a majority.
 /// Members are compared with those that have compacted to the same revision.
 pub fn data_troubles(hashes: &MemberHashes) -> Vec<(Subject, Trouble)> {
     let mut by_compaction: BTreeMap<Revision, Vec<&MemberHash>> = BTreeMap::new();

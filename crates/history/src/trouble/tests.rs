@@ -68,7 +68,7 @@ fn a_pod_says_what_is_wrong_with_it() {
     check(&pod("a", bound.clone(), waits("ContainerCreating")), &[]);
     check(&pod("a", json!({}), refused("0/1")), &[(TroubleKind::Unschedulable, "2026-11-20T22:29:01Z")]);
     check(&pod("a", json!({}), json!({"phase": "Pending"})), &[(TroubleKind::NotScheduled, "2026-11-20T22:29:00Z")]);
-    // A minute is no long start.
+    // A minute is not a long start.
     check(&pod("a", bound.clone(), json!({"phase": "Pending"})), &[]);
     let ready = json!([{"type": "Ready", "status": "True"}]);
     let killed = |at: &str| {
@@ -277,7 +277,7 @@ fn a_node_is_silent_since_its_last_heartbeat_whatever_shows_it() {
     assert_eq!(since(&[node("2026-11-20T22:24:00Z")]), "2026-11-20T22:24:00Z");
     assert_eq!(since(&[node("2026-11-20T22:24:00Z"), lease("2026-11-20T22:27:09Z")]), "2026-11-20T22:27:09Z");
     assert_eq!(since(&[node("2026-11-20T22:27:12Z"), lease("2026-11-20T22:27:09Z")]), "2026-11-20T22:27:12Z");
-    // When that was noticed is told beside it.
+    // The time when that was noticed is reported too.
     assert_eq!(triaged(&[node("2026-11-20T22:24:00Z")])[0].trouble.counts_from.unwrap().to_string(), "2026-11-20T22:28:00Z");
     // A heartbeat after the loss cannot be: it is not believed.
     assert_eq!(since(&[node("2026-11-20T22:28:30Z")]), "2026-11-20T22:28:00Z");

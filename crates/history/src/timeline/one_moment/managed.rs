@@ -5,8 +5,9 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Step, StepDetail, StepKind, TimedStep, time};
+use super::timed_step::{TimedStep, time};
 use crate::actor::{Actor, ActorFrom};
+use crate::timeline::{Step, StepDetail, StepKind};
 
 fn entries(object: &Value) -> impl Iterator<Item = &Value> {
     object["metadata"]["managedFields"].as_array().into_iter().flatten()
@@ -21,7 +22,7 @@ fn recorded(object: &Value, entry: &Value) -> Option<Actor> {
 
 /// A field below status.
 #[derive(Clone, Copy)]
-pub(super) enum Field<'f> {
+pub(super) enum StatusField<'f> {
     /// A condition, by its type.
     Condition(&'f str),
     /// A member.
@@ -30,14 +31,14 @@ pub(super) enum Field<'f> {
     Elsewhere,
 }
 
-/// Who manages a field below status: whoever last gave it another value.
-pub(super) fn setter(object: &Value, field: Field<'_>) -> Option<Actor> {
+/// Who manages a field below status: the manager that last changed its value.
+pub(super) fn setter(object: &Value, field: StatusField<'_>) -> Option<Actor> {
     let holds = |entry: &&Value| {
         let status = &entry["fieldsV1"]["f:status"];
         match field {
-            Field::Condition(kind) => status["f:conditions"].get(format!("k:{{\"type\":\"{kind}\"}}")).is_some(),
-            Field::Status(name) => status.get(format!("f:{name}")).is_some(),
-            Field::Elsewhere => false,
+            StatusField::Condition(kind) => status["f:conditions"].get(format!("k:{{\"type\":\"{kind}\"}}")).is_some(),
+            StatusField::Status(name) => status.get(format!("f:{name}")).is_some(),
+            StatusField::Elsewhere => false,
         }
     };
     recorded(object, entries(object).find(holds)?)

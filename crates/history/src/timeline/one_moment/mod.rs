@@ -3,8 +3,10 @@
 //!
 //! A time shows when something last became as it is, not what was before. What has no time is not a step.
 
+mod collector;
 mod managed;
 mod pod;
+mod timed_step;
 mod workload;
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,8 +14,10 @@ use serde_json::Value;
 
 use super::{Phase, Step, StepDetail, StepKind, condition_detail, items, mark_longest, why};
 use crate::clock::Dated;
+use collector::StepCollector;
 use ketcd_store::Revision;
-use managed::Field;
+use managed::StatusField;
+use timed_step::{TimedStep, time};
 
 /// Timestamps in objects are whole seconds, cut off.
 const SECOND: f64 = 1.0;
@@ -36,40 +40,6 @@ const ORDER: &[StepKind] = &[
     StepKind::Restarted,
     StepKind::Ready,
 ];
-
-/// A step and its own time.
-struct TimedStep {
-    step: Step,
-    at: Timestamp,
-    by: Option<crate::Actor>,
-}
-
-/// Gathers the steps of one object.
-struct StepCollector<'o> {
-    object: &'o Value,
-    steps: Vec<TimedStep>,
-}
-
-impl<'o> StepCollector<'o> {
-    /// A step at the time written in `at`, by the manager of `field` in status; none where there is no time.
-    fn add(&mut self, phase: StepKind, detail: impl Into<StepDetail>, at: &Value, field: Field<'_>) {
-        let Some(at) = time(at) else { return };
-        let by = managed::setter(self.object, field);
-        self.steps.push(TimedStep { step: Step::new(phase, detail), at, by });
-    }
-
-    /// The conditions, each by what `phase` makes of it: its type, its status and itself.
-    fn conditions(&mut self, phase: impl Fn(&str, &str, &Value) -> Option<(StepKind, StepDetail)>) {
-        for condition in items(Some(self.object), ["status", "conditions"]) {
-            let text = |field: &str| condition[field].as_str().unwrap_or_default();
-            if let Some((phase, detail)) = phase(text("type"), text("status"), condition) {
-                // The binding writes a condition that others may have managed before, and leaves no trace of its own.
-                let field = if phase == StepKind::Scheduled { Field::Elsewhere } else { Field::Condition(text("type")) };
-                self.add(phase, detail, &condition["lastTransitionTime"], field);
-            }
-        }
-    }
-}
 
 /// The steps that an object shows, in order of time; `revision` is that of the version that shows them.
 pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
@@ -114,7 +84,7 @@ fn created(collector: &mut StepCollector<'_>) {
     }
 }
 
-/// When deletion was asked for: the end it was given, less its grace.
+/// When deletion was requested: the end of the grace period, less its length.
 fn deleting(collector: &mut StepCollector<'_>) {
     let metadata = &collector.object["metadata"];
     let grace = metadata["deletionGracePeriodSeconds"].as_i64().unwrap_or(0);
@@ -137,10 +107,6 @@ fn node(collector: &mut StepCollector<'_>) {
         _ => None,
     });
     for taint in items(Some(collector.object), ["spec", "taints"]) {
-        collector.add(StepKind::Tainted, StepDetail::Taint(super::node::taint(taint)), &taint["timeAdded"], Field::Elsewhere);
+        collector.add(StepKind::Tainted, StepDetail::Taint(super::node::taint(taint)), &taint["timeAdded"], StatusField::Elsewhere);
     }
-}
-
-fn time(value: &Value) -> Option<Timestamp> {
-    value.as_str()?.parse().ok()
 }

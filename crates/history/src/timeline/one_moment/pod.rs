@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::managed::Field;
+use super::managed::StatusField;
 use super::{StepCollector, StepDetail, StepKind, time, why};
 use crate::timeline::pod::{exit, is_sidecar, names};
 use crate::timeline::{ByField, condition, items};
@@ -70,18 +70,18 @@ fn containers(collector: &mut StepCollector<'_>) {
     }
 }
 
-const STATUSES: Field<'static> = Field::Status("containerStatuses");
+const STATUSES: StatusField<'static> = StatusField::Status("containerStatuses");
 
 /// Init containers, sidecars and ephemeral containers: started, and ended well or badly.
 fn aside(collector: &mut StepCollector<'_>, status: &Value, [started, finished, failed]: [StepKind; 3], list: &str) {
     let name = || status["name"].as_str().unwrap_or_default().to_owned();
     let (state, end) = (&status["state"], &status["state"]["terminated"]);
-    // Of one that was restarted only the last run is known.
+    // A restarted container shows only its last run.
     for run in [&state["running"], end] {
-        collector.add(started, StepDetail::Containers(vec![name()]), &run["startedAt"], Field::Status(list));
+        collector.add(started, StepDetail::Containers(vec![name()]), &run["startedAt"], StatusField::Status(list));
     }
     let phase = if end["exitCode"] == 0 { finished } else { failed };
-    collector.add(phase, StepDetail::ContainerEnded { container: name(), exit: exit(end) }, &end["finishedAt"], Field::Status(list));
+    collector.add(phase, StepDetail::ContainerEnded { container: name(), exit: exit(end) }, &end["finishedAt"], StatusField::Status(list));
 }
 
 /// Ready since; not ready since, unless it never was: then the transition is that of its beginning on the node.
@@ -89,7 +89,7 @@ fn readiness(collector: &mut StepCollector<'_>) {
     let pod = collector.object;
     let Some(ready) = condition(pod, "Ready") else { return };
     let since = &ready["lastTransitionTime"];
-    let field = Field::Condition("Ready");
+    let field = StatusField::Condition("Ready");
     if ready["status"] == "True" {
         return collector.add(StepKind::Ready, StepDetail::None, since, field);
     }

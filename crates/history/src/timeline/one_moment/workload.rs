@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::managed::Field;
+use super::managed::StatusField;
 use super::{StepCollector, StepDetail, StepKind, why};
 use crate::timeline::{autoscaler, condition, condition_detail, deployment};
 
@@ -26,7 +26,7 @@ pub(super) fn collect(kind: &str, collector: &mut StepCollector<'_>) {
 /// The controller writes a reason once (k8s.io/kubernetes pkg/controller/deployment/util, SetDeploymentCondition): since then the rollout is as it says.
 fn rollout(collector: &mut StepCollector<'_>) {
     let Some(progress) = condition(collector.object, "Progressing") else { return };
-    let field = Field::Condition("Progressing");
+    let field = StatusField::Condition("Progressing");
     match progress["reason"].as_str() {
         Some("NewReplicaSetAvailable") => {
             collector.add(StepKind::RolledOut, deployment::counts(collector.object), &progress["lastUpdateTime"], field);
@@ -37,7 +37,7 @@ fn rollout(collector: &mut StepCollector<'_>) {
 }
 
 fn job(collector: &mut StepCollector<'_>) {
-    collector.add(StepKind::Started, StepDetail::None, &collector.object["status"]["startTime"], Field::Status("startTime"));
+    collector.add(StepKind::Started, StepDetail::None, &collector.object["status"]["startTime"], StatusField::Status("startTime"));
     collector.conditions(|kind, status, condition| match (kind, status) {
         ("FailureTarget", "True") => Some((StepKind::Failing, why(condition).into())),
         ("Complete", "True") => Some((StepKind::Succeeded, StepDetail::None)),
@@ -52,7 +52,7 @@ fn cron_job(collector: &mut StepCollector<'_>) {
     let status = &collector.object["status"];
     for (field, phase) in [("lastScheduleTime", StepKind::Fired), ("lastSuccessfulTime", StepKind::JobSucceeded)] {
         if let Some(time) = status[field].as_str() {
-            collector.add(phase, StepDetail::Time(time.to_owned()), &status[field], Field::Status(field));
+            collector.add(phase, StepDetail::Time(time.to_owned()), &status[field], StatusField::Status(field));
         }
     }
 }
@@ -69,5 +69,5 @@ fn volume(collector: &mut StepCollector<'_>) {
         Some("Failed") => (StepKind::Failed, StepDetail::Message(text(&status["message"]))),
         _ => return,
     };
-    collector.add(phase, detail, &status["lastPhaseTransitionTime"], Field::Status("lastPhaseTransitionTime"));
+    collector.add(phase, detail, &status["lastPhaseTransitionTime"], StatusField::Status("lastPhaseTransitionTime"));
 }

@@ -1,12 +1,14 @@
-//! Pods and workloads with which something is wrong, with what ties them to others.
+//! Pods and workloads that have a trouble, and what relates them to other objects.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::Named;
 use super::finding::Finding;
 use crate::timeline::Subject;
 use crate::trouble::{Trouble, TroubleKind, time};
+
+/// A kind, a namespace and a name.
+pub(super) type Named = (String, String, String);
 
 /// A pod with a trouble.
 pub(super) struct PodCase {
@@ -48,14 +50,14 @@ impl PodCase {
         }
     }
 
-    /// Whether its trouble is what becomes of pods whose node is gone.
+    /// Whether its trouble is one that pods get when their node is gone.
     pub(super) fn is_lost_with_node(&self) -> bool {
         matches!(self.trouble.kind, TroubleKind::Terminating | TroubleKind::NotReady | TroubleKind::NotStarting)
     }
 }
 
-/// A workload with which something is wrong.
-pub(super) struct Workload {
+/// A workload that has a trouble.
+pub(super) struct WorkloadCase {
     pub subject: Subject,
     /// The gravest first.
     pub troubles: Vec<Trouble>,
@@ -63,7 +65,7 @@ pub(super) struct Workload {
     pub is_used: bool,
 }
 
-impl Workload {
+impl WorkloadCase {
     /// What is wrong with it, as a finding: the first trouble that `counts`.
     pub(super) fn finding(&self, counts: impl Fn(&Trouble) -> bool) -> Option<Finding> {
         let trouble = self.troubles.iter().find(|trouble| counts(trouble))?;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cases::{PodCase, Workload};
+use super::Triage;
+use super::cases::{Named, PodCase, WorkloadCase};
 use super::finding::{Finding, by_weight, joined, merge_alike};
-use super::{Named, Triage};
 use crate::timeline::Subject;
 use crate::trouble::{Trouble, TroubleKind, lease_trouble, waits_for_pod};
 
@@ -152,7 +152,7 @@ impl Chains {
         self.found.extend(by_class.into_values().filter_map(joined));
     }
 
-    /// What the API server refuses: quotas and webhooks, with the workloads whose pods they refuse, as those quote them.
+    /// Quotas and webhooks, with the workloads whose pods they refuse according to the workloads' own messages.
     fn refusals(&mut self) {
         for (subject, hook) in std::mem::take(&mut self.triage.hooks) {
             let quote = format!("webhook \"{}\"", hook.name);
@@ -177,7 +177,7 @@ impl Chains {
 
     /// The workloads whose pods are refused with these words.
     fn refused(&mut self, is_of: impl Fn(&Subject) -> bool, quote: &str) -> Vec<Finding> {
-        let quotes = |workload: &Workload, trouble: &Trouble| {
+        let quotes = |workload: &WorkloadCase, trouble: &Trouble| {
             let says = trouble.message.as_ref().is_some_and(|message| message.contains(quote));
             trouble.kind == TroubleKind::PodsRefused && says && is_of(&workload.subject)
         };

@@ -9,6 +9,7 @@ use crate::trouble::{Trouble, TroubleKind};
 
 /// A trouble that some objects have in common, with what followed from it.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Finding {
     /// What is wrong; where several objects have it, as the first of them has.
     pub trouble: Trouble,
@@ -18,12 +19,12 @@ pub struct Finding {
     pub owner: Option<Subject>,
     /// How many pods it affects: those that have it, run on the node, or are missing.
     pub pods: usize,
-    /// What followed from it, as far as the data show it.
+    /// What followed from it, if the data show that.
     pub effects: Vec<Finding>,
 }
 
 impl Finding {
-    /// A finding about one object that affects so many pods.
+    /// A finding about one object that affects this number of pods.
     pub(super) fn new(subject: Subject, trouble: Trouble, pods: usize) -> Self {
         Self { trouble, subjects: vec![subject], owner: None, pods, effects: Vec::new() }
     }
@@ -67,7 +68,7 @@ pub(super) fn by_weight(findings: &mut [Finding]) {
     });
 }
 
-/// So many alike are listed one by one; more are one finding.
+/// The most findings of one kind in a namespace that are listed one by one; more become one finding.
 const ALIKE: usize = 3;
 
 /// Makes one finding of many of one kind in one namespace that have no effects and no owner.

@@ -14,12 +14,9 @@ use serde_json::Value;
 
 use super::{BrokenHook, LeaseFacts, Trouble, TroubleKind, troubles_of};
 use crate::timeline::Subject;
-use cases::{PodCase, Workload, controller_of};
+use cases::{Named, PodCase, WorkloadCase, controller_of};
 
 pub use finding::Finding;
-
-/// A kind, a namespace and a name.
-type Named = (String, String, String);
 
 /// The components whose leases in kube-system say whether they live.
 pub const COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
@@ -36,7 +33,7 @@ pub struct Triage {
     components: Vec<(Subject, LeaseFacts)>,
     /// The Deployments behind ReplicaSets.
     owners: BTreeMap<Named, Subject>,
-    workloads: BTreeMap<Named, Workload>,
+    workloads: BTreeMap<Named, WorkloadCase>,
     /// Claims that wait.
     claims: Vec<(Subject, Trouble)>,
     /// Storage classes that provide nothing before a pod needs it.
@@ -45,8 +42,9 @@ pub struct Triage {
     others: Vec<(Subject, Trouble)>,
 }
 
-/// How much of what was looked at is there.
+/// How many objects were examined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Counts {
     /// Nodes.
     pub nodes: usize,
@@ -57,17 +55,17 @@ pub struct Counts {
 }
 
 impl Triage {
-    /// Nothing seen yet; `now` is the moment looked at, where anything shows it.
+    /// Begins without objects; `now` is the moment of the state, if anything shows it.
     pub fn new(now: Option<Timestamp>) -> Self {
         Self { now, ..Self::default() }
     }
 
-    /// How much of what was looked at is there.
+    /// Returns how many objects were examined.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Counts a pod with which nothing is wrong.
+    /// Counts a healthy pod.
     pub fn count_pod(&mut self, node: Option<&str>) {
         self.counts.pods += 1;
         if let Some(node) = node {
@@ -123,7 +121,7 @@ impl Triage {
         self.others.extend(troubles);
     }
 
-    /// Returns namespaces and names of the ReplicaSets whose owners are still to be observed, so that their pods are known to be a Deployment's.
+    /// Returns namespaces and names of the ReplicaSets whose owners are not observed yet: they tie pods to Deployments.
     pub fn missing_owners(&self) -> BTreeSet<(String, String)> {
         let controllers = self.pods.iter().filter_map(|pod| pod.controller.as_ref());
         let sets = controllers.filter(|owner| owner.0 == "ReplicaSet" && !self.owners.contains_key(*owner));
@@ -173,7 +171,7 @@ impl Triage {
         }
         let troubles = troubles_of(object);
         if !troubles.is_empty() {
-            self.workloads.insert(key, Workload { subject, troubles, is_used: false });
+            self.workloads.insert(key, WorkloadCase { subject, troubles, is_used: false });
         }
     }
 

@@ -1,4 +1,4 @@
-//! An event with the version before it, both as they are stored: decoded whole, or no further than the change needs to be told.
+//! An event with the version before it, both as they are stored: decoded whole, or only as far as the change needs.
 
 use std::sync::Arc;
 
@@ -10,18 +10,19 @@ use ketcd_store::{Event, EventKind, KeyValue};
 
 /// An event with the version before it.
 #[derive(Clone, Debug)]
-pub struct Step {
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct EventPair {
     /// The event.
     pub event: Event,
     /// The version before it.
-    pub before: Before,
-    /// For a deleted pod, the version before `before`, if it can be read.
+    pub prev: PrevVersion,
+    /// For a deleted pod, the version before `prev`, if it can be read.
     pub earlier: Option<KeyValue>,
 }
 
-/// The version before an event, as it is stored.
+/// The version before an event, as it is stored (etcd: `prev_kv`).
 #[derive(Clone, Debug)]
-pub enum Before {
+pub enum PrevVersion {
     /// There was none: the key did not exist.
     Absent,
     /// There was one, but it cannot be read any more: a gap.
@@ -30,16 +31,17 @@ pub enum Before {
     Version(KeyValue),
 }
 
-/// A change of whose objects only some members were made.
+/// A change whose objects are decoded only in part.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct TextChange {
-    /// The change. Its actor and its patch are those of the whole change; in its objects all else may be missing.
+    /// The change. Its actor and its patch are those of the whole change; other members of its objects may be missing.
     pub change: Change,
     /// The JSON of the object after the change; `None` where it was deleted.
     pub text: Option<Vec<u8>>,
 }
 
-impl Step {
+impl EventPair {
     /// What the event did to its key.
     pub fn kind(&self) -> ChangeKind {
         match self.event.kind {
@@ -51,10 +53,10 @@ impl Step {
 
     /// Decodes both versions, the one before first.
     pub fn decode(self, mut decode: impl FnMut(&KeyValue) -> ObjectVersion) -> Change {
-        let before = match &self.before {
-            Before::Absent => ObjectVersion::Absent,
-            Before::Unreadable => ObjectVersion::Unreadable,
-            Before::Version(last) => decode(last),
+        let before = match &self.prev {
+            PrevVersion::Absent => ObjectVersion::Absent,
+            PrevVersion::Unreadable => ObjectVersion::Unreadable,
+            PrevVersion::Version(last) => decode(last),
         };
         let after = match self.event.kind {
             EventKind::Delete => ObjectVersion::Absent,
@@ -64,14 +66,14 @@ impl Step {
         Change { earlier, ..self.change(before, after) }
     }
 
-    /// Decodes as much as is needed to tell the change with the JSON of its object. Reports nothing. `None` where less than whole objects does not do,
-    /// or something is to be reported: then [`Self::decode`] does it.
+    /// Decodes only what the change and the JSON of its object need, without reporting anything. Returns `None` if whole objects are needed or
+    /// there is something to report: use [`Self::decode`] then.
     pub fn decode_as_text(&self, decoder: &Decoder, managed_fields: ManagedFields) -> Option<TextChange> {
         if self.event.kind == EventKind::Delete {
-            let before = match &self.before {
-                Before::Version(last) => decode_seen(last, decoder)?,
-                Before::Absent => ObjectVersion::Absent,
-                Before::Unreadable => ObjectVersion::Unreadable,
+            let before = match &self.prev {
+                PrevVersion::Version(last) => decode_seen(last, decoder)?,
+                PrevVersion::Absent => ObjectVersion::Absent,
+                PrevVersion::Unreadable => ObjectVersion::Unreadable,
             };
             let earlier = match &self.earlier {
                 Some(earlier) => decode_seen(earlier, decoder)?.whole().cloned(),
@@ -82,18 +84,18 @@ impl Step {
         }
         let shows_managers = managed_fields == ManagedFields::Shown;
         let mut apart = self.apart(decoder, if shows_managers { &LOOKED_AT_WITH_FIELD_SETS } else { &LOOKED_AT }, !shows_managers)?;
-        if reads_containers(&apart.before, &apart.after) && matches!(self.before, Before::Version(_)) {
+        if reads_containers(&apart.before, &apart.after) && matches!(self.prev, PrevVersion::Version(_)) {
             return None;
         }
-        if !shows_managers && matches!(self.before, Before::Version(_)) && reads_field_sets(&apart.before, &apart.after) {
+        if !shows_managers && matches!(self.prev, PrevVersion::Version(_)) && reads_field_sets(&apart.before, &apart.after) {
             apart = self.apart(decoder, &LOOKED_AT_WITH_FIELD_SETS, true)?;
         }
         let Apart { text, before, after } = apart;
         let shared = |object: Object| ObjectVersion::Object(Arc::new(object));
-        let before = match self.before {
-            Before::Absent => ObjectVersion::Absent,
-            Before::Unreadable => ObjectVersion::Unreadable,
-            Before::Version(_) => shared(before),
+        let before = match self.prev {
+            PrevVersion::Absent => ObjectVersion::Absent,
+            PrevVersion::Unreadable => ObjectVersion::Unreadable,
+            PrevVersion::Version(_) => shared(before),
         };
         Some(TextChange { change: self.clone().change(before, shared(after)), text: Some(text) })
     }
@@ -102,7 +104,7 @@ impl Step {
         fn stored(version: &KeyValue) -> StoredVersion<'_> {
             StoredVersion { value: &version.value, mod_revision: version.mod_revision.0 }
         }
-        let before = if let Before::Version(last) = &self.before { Some(last) } else { None };
+        let before = if let PrevVersion::Version(last) = &self.prev { Some(last) } else { None };
         let now = &self.event.key_value;
         decoder.decode_apart(&now.key, before.map(stored), stored(now), kept, lean)
     }
@@ -114,7 +116,7 @@ impl Step {
     }
 }
 
-/// A version as far as it shows who deleted it; `None` where less than the whole does not do.
+/// Decodes what shows who deleted a version; `None` if the whole version is needed.
 fn decode_seen(version: &KeyValue, decoder: &Decoder) -> Option<ObjectVersion> {
     let decoded = decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &LOOKED_AT_OF_DELETED);
     match decoded.body {
