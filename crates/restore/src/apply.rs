@@ -80,7 +80,7 @@ fn members(live: &Map<String, Value>, wanted: &Map<String, Value>, last: &Value,
     result
 }
 
-/// A list of words of which each is there once.
+/// A list of strings without duplicates.
 fn united(live: &[Value], wanted: &[Value], last: &Value) -> Value {
     let is_removed = |item: &Value| last.as_array().is_some_and(|last| last.contains(item)) && !wanted.contains(item);
     let mut result: Vec<Value> = live.iter().filter(|item| !is_removed(item)).cloned().collect();

@@ -11,6 +11,7 @@ use crate::rules::VOLUME_NAME;
 
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Caution {
     /// A claim that was bound gets another volume.
     OtherVolume {
@@ -29,7 +30,8 @@ pub enum Caution {
         /// The Job.
         job: ObjectId,
     },
-    /// kubectl looks up the kinds of all manifests before it applies the first: custom resources whose definition comes with them are refused the first time.
+    /// kubectl looks up the kinds of all manifests before it applies the first one: custom resources that come with their definition fail the first
+    /// time.
     ApplyTwice {
         /// The custom resources.
         resources: Vec<ObjectId>,

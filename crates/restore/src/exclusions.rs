@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::generated::is_token_secret;
+use crate::identity::is_token_secret;
 use crate::identity::{group, is};
 
 /// A reason to leave an object out.
 pub struct Exclusion {
-    /// Its name, by which it is switched off.
+    /// Its name, which switches it off.
     pub name: &'static str,
     /// What it leaves out.
     pub leaves_out: &'static str,

@@ -67,3 +67,14 @@ pub(crate) fn group(object: &Value) -> &str {
 pub(crate) fn is(object: &Value, wanted_group: &str, kind: &str) -> bool {
     object["kind"] == kind && group(object) == wanted_group
 }
+
+/// Whether a name ends like a generated one: five of the consonants and digits that cannot spell a word (apimachinery `pkg/util/rand`).
+pub(crate) fn is_generated_suffix(end: &str) -> bool {
+    end.len() == 5 && end.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte))
+}
+
+/// Whether the token controller (up to 1.23) or OpenShift generated this name of a Secret for a ServiceAccount.
+pub(crate) fn is_token_secret(name: &str, account: &str) -> bool {
+    let rest = name.strip_prefix(account);
+    rest.is_some_and(|rest| ["-token-", "-dockercfg-"].iter().any(|middle| rest.strip_prefix(middle).is_some_and(is_generated_suffix)))
+}

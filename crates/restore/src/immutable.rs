@@ -73,7 +73,7 @@ const FIXED: &[(&str, &str, Fixed)] = &[
     ("apiextensions.k8s.io", "CustomResourceDefinition", Fields(&["/spec/group", "/spec/scope", "/spec/names/plural", "/spec/names/kind"])),
 ];
 
-/// Members of a volume's `spec` that are no plugin's, so that they may change. Its nodeAffinity may be set, but not changed.
+/// Members of a volume's `spec` that do not belong to a plugin and may change. Its nodeAffinity may be set, but not changed.
 const OF_VOLUME: &[&str] = &[
     "accessModes",
     "capacity",
@@ -143,7 +143,7 @@ fn volume(live: &Value, after: &Value) -> Vec<String> {
     found
 }
 
-/// Of a pod's containers only the image may change; their resources by way of the subresource `resize` alone.
+/// In a pod's containers only the image may change; resources change only through the subresource `resize`.
 fn containers(live: &Value, after: &Value) -> Vec<String> {
     let without_image = |list: &Value| {
         let mut list = list.clone();

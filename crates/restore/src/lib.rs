@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
 pub mod apply;
 pub mod cautions;
 pub mod exclusions;
-mod generated;
 mod identity;
 pub mod immutable;
 mod manifest;

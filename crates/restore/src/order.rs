@@ -1,4 +1,4 @@
-//! The order in which manifests are applied, so that each finds what it needs and none is refused by one that came with it.
+//! The order in which manifests are applied, so that each finds what it needs and no other manifest refuses it.
 
 use serde_json::Value;
 
@@ -6,6 +6,7 @@ use crate::identity::ObjectId;
 
 /// When an object's turn is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Stage {
     /// What everything else lies in.
     Namespaces,

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::identity::{ObjectId, group, is};
+use crate::identity::{ObjectId, group};
 use crate::pod_template;
 
 /// A sort of objects that others refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Related {
     /// What pods need to be admitted and to start: ConfigMaps, Secrets, ServiceAccounts, resource claims, PriorityClasses, RuntimeClasses,
     /// the Service of a StatefulSet; for an Ingress its class and certificates.
@@ -19,7 +20,7 @@ pub enum Related {
 
 /// Returns what an object refers to, of one sort, in the order of kinds and names.
 pub fn references(object: &Value, related: Related) -> BTreeSet<ObjectId> {
-    let mut found = Found { namespace: object["metadata"]["namespace"].as_str(), ids: BTreeSet::new() };
+    let mut found = References { namespace: object["metadata"]["namespace"].as_str(), ids: BTreeSet::new() };
     if let Some(pod) = pod_template::of(object) {
         match related {
             Related::Config => config_of_pod(&pod["spec"], &mut found),
@@ -33,21 +34,21 @@ pub fn references(object: &Value, related: Related) -> BTreeSet<ObjectId> {
     found.ids
 }
 
-/// References on their way together.
-struct Found<'a> {
+/// Collects references of one object.
+struct References<'a> {
     namespace: Option<&'a str>,
     ids: BTreeSet<ObjectId>,
 }
 
-impl Found<'_> {
-    /// Takes up an object of the same namespace.
-    fn beside(&mut self, group: &str, kind: &str, name: &Value) {
+impl References<'_> {
+    /// Adds an object of the same namespace.
+    fn in_namespace(&mut self, group: &str, kind: &str, name: &Value) {
         if let Some(name) = name.as_str().filter(|name| !name.is_empty()) {
             self.ids.insert(ObjectId::new(group, kind, self.namespace, name));
         }
     }
 
-    /// Takes up a cluster-scoped object.
+    /// Adds a cluster-scoped object.
     fn of_cluster(&mut self, group: &str, kind: &str, name: &Value) {
         if let Some(name) = name.as_str().filter(|name| !name.is_empty()) {
             self.ids.insert(ObjectId::new(group, kind, None, name));
@@ -59,36 +60,36 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }
 
-fn config_of_pod(spec: &Value, found: &mut Found<'_>) {
+fn config_of_pod(spec: &Value, found: &mut References<'_>) {
     let account = spec["serviceAccountName"].as_str().filter(|name| !name.is_empty()).unwrap_or("default");
-    found.beside("", "ServiceAccount", &account.into());
+    found.in_namespace("", "ServiceAccount", &account.into());
     found.of_cluster("scheduling.k8s.io", "PriorityClass", &spec["priorityClassName"]);
     found.of_cluster("node.k8s.io", "RuntimeClass", &spec["runtimeClassName"]);
-    items(&spec["imagePullSecrets"]).for_each(|secret| found.beside("", "Secret", &secret["name"]));
+    items(&spec["imagePullSecrets"]).for_each(|secret| found.in_namespace("", "Secret", &secret["name"]));
     for claim in items(&spec["resourceClaims"]) {
-        found.beside("resource.k8s.io", "ResourceClaim", &claim["resourceClaimName"]);
-        found.beside("resource.k8s.io", "ResourceClaimTemplate", &claim["resourceClaimTemplateName"]);
+        found.in_namespace("resource.k8s.io", "ResourceClaim", &claim["resourceClaimName"]);
+        found.in_namespace("resource.k8s.io", "ResourceClaimTemplate", &claim["resourceClaimTemplateName"]);
     }
     for volume in items(&spec["volumes"]) {
-        found.beside("", "ConfigMap", &volume["configMap"]["name"]);
-        found.beside("", "Secret", &volume["secret"]["secretName"]);
+        found.in_namespace("", "ConfigMap", &volume["configMap"]["name"]);
+        found.in_namespace("", "Secret", &volume["secret"]["secretName"]);
         for source in items(&volume["projected"]["sources"]) {
-            found.beside("", "ConfigMap", &source["configMap"]["name"]);
-            found.beside("", "Secret", &source["secret"]["name"]);
+            found.in_namespace("", "ConfigMap", &source["configMap"]["name"]);
+            found.in_namespace("", "Secret", &source["secret"]["name"]);
         }
         for (plugin, field) in SECRETS_OF_VOLUMES {
-            found.beside("", "Secret", &volume[*plugin][*field]["name"]);
+            found.in_namespace("", "Secret", &volume[*plugin][*field]["name"]);
         }
-        found.beside("", "Secret", &volume["azureFile"]["secretName"]);
+        found.in_namespace("", "Secret", &volume["azureFile"]["secretName"]);
     }
     for container in pod_template::containers(spec) {
         for source in items(&container["envFrom"]) {
-            found.beside("", "ConfigMap", &source["configMapRef"]["name"]);
-            found.beside("", "Secret", &source["secretRef"]["name"]);
+            found.in_namespace("", "ConfigMap", &source["configMapRef"]["name"]);
+            found.in_namespace("", "Secret", &source["secretRef"]["name"]);
         }
         for variable in items(&container["env"]) {
-            found.beside("", "ConfigMap", &variable["valueFrom"]["configMapKeyRef"]["name"]);
-            found.beside("", "Secret", &variable["valueFrom"]["secretKeyRef"]["name"]);
+            found.in_namespace("", "ConfigMap", &variable["valueFrom"]["configMapKeyRef"]["name"]);
+            found.in_namespace("", "Secret", &variable["valueFrom"]["secretKeyRef"]["name"]);
         }
     }
 }
@@ -104,24 +105,24 @@ const SECRETS_OF_VOLUMES: &[(&str, &str)] = &[
     ("storageos", "secretRef"),
 ];
 
-fn storage_of_pod(spec: &Value, found: &mut Found<'_>) {
+fn storage_of_pod(spec: &Value, found: &mut References<'_>) {
     for volume in items(&spec["volumes"]) {
-        found.beside("", "PersistentVolumeClaim", &volume["persistentVolumeClaim"]["claimName"]);
+        found.in_namespace("", "PersistentVolumeClaim", &volume["persistentVolumeClaim"]["claimName"]);
         found.of_cluster("storage.k8s.io", "StorageClass", &volume["ephemeral"]["volumeClaimTemplate"]["spec"]["storageClassName"]);
     }
 }
 
-fn config_of_others(object: &Value, found: &mut Found<'_>) {
+fn config_of_others(object: &Value, found: &mut References<'_>) {
     match (group(object), object["kind"].as_str().unwrap_or_default()) {
-        ("apps", "StatefulSet") => found.beside("", "Service", &object["spec"]["serviceName"]),
+        ("apps", "StatefulSet") => found.in_namespace("", "Service", &object["spec"]["serviceName"]),
         ("", "ServiceAccount") => {
             items(&object["imagePullSecrets"])
                 .chain(items(&object["secrets"]))
-                .for_each(|secret| found.beside("", "Secret", &secret["name"]));
+                .for_each(|secret| found.in_namespace("", "Secret", &secret["name"]));
         }
         ("networking.k8s.io" | "extensions", "Ingress") => {
             found.of_cluster("networking.k8s.io", "IngressClass", &object["spec"]["ingressClassName"]);
-            items(&object["spec"]["tls"]).for_each(|tls| found.beside("", "Secret", &tls["secretName"]));
+            items(&object["spec"]["tls"]).for_each(|tls| found.in_namespace("", "Secret", &tls["secretName"]));
         }
         ("resource.k8s.io", "ResourceClaim" | "ResourceClaimTemplate") => device_classes(object, found),
         _ => {}
@@ -129,7 +130,7 @@ fn config_of_others(object: &Value, found: &mut Found<'_>) {
 }
 
 /// The DeviceClasses that a claim or its template requests.
-fn device_classes(object: &Value, found: &mut Found<'_>) {
+fn device_classes(object: &Value, found: &mut References<'_>) {
     let spec = if object["kind"] == "ResourceClaim" { &object["spec"] } else { &object["spec"]["spec"] };
     for request in items(&spec["devices"]["requests"]) {
         found.of_cluster("resource.k8s.io", "DeviceClass", &request["deviceClassName"]);
@@ -138,7 +139,7 @@ fn device_classes(object: &Value, found: &mut Found<'_>) {
     }
 }
 
-fn storage_of_others(object: &Value, found: &mut Found<'_>) {
+fn storage_of_others(object: &Value, found: &mut References<'_>) {
     let spec = &object["spec"];
     match (group(object), object["kind"].as_str().unwrap_or_default()) {
         ("apps", "StatefulSet") => claims_of_stateful_set(object, found),
@@ -161,13 +162,13 @@ fn storage_of_others(object: &Value, found: &mut Found<'_>) {
     }
 }
 
-fn class_of(spec: &Value, found: &mut Found<'_>) {
+fn class_of(spec: &Value, found: &mut References<'_>) {
     found.of_cluster("storage.k8s.io", "StorageClass", &spec["storageClassName"]);
     found.of_cluster("storage.k8s.io", "VolumeAttributesClass", &spec["volumeAttributesClassName"]);
 }
 
 /// The claims of a StatefulSet's pods, `TEMPLATE-SET-ORDINAL`, from its first ordinal on, as many as it has replicas or had.
-fn claims_of_stateful_set(object: &Value, found: &mut Found<'_>) {
+fn claims_of_stateful_set(object: &Value, found: &mut References<'_>) {
     /// No real StatefulSet is larger.
     const MOST: u64 = 10_000;
     let number = |value: &Value| value.as_u64();
@@ -178,13 +179,13 @@ fn claims_of_stateful_set(object: &Value, found: &mut Found<'_>) {
     for template in items(&spec["volumeClaimTemplates"]) {
         let name = template["metadata"]["name"].as_str().unwrap_or_default();
         (first..first.saturating_add(replicas)).for_each(|ordinal| {
-            found.beside("", "PersistentVolumeClaim", &format!("{name}-{set}-{ordinal}").into());
+            found.in_namespace("", "PersistentVolumeClaim", &format!("{name}-{set}-{ordinal}").into());
         });
         class_of(&template["spec"], found);
     }
 }
 
-/// The ServiceAccounts that an object stands for or runs pods as, by namespace and name: those whose rights it needs.
+/// The ServiceAccounts that an object is or runs pods as, by namespace and name: it needs their permissions.
 pub fn accounts(object: &Value) -> BTreeSet<(String, String)> {
     let accounts = references(object, Related::Config).into_iter().filter(|id| id.is("", "ServiceAccount"));
     let own = Some(ObjectId::of(object)).filter(|id| id.is("", "ServiceAccount"));
@@ -218,9 +219,4 @@ pub fn role(binding: &Value) -> Option<ObjectId> {
     let (kind, name) = (binding["roleRef"]["kind"].as_str()?, binding["roleRef"]["name"].as_str()?);
     let namespace = binding["metadata"]["namespace"].as_str().filter(|_| kind == "Role");
     ["Role", "ClusterRole"].contains(&kind).then(|| ObjectId::new(GROUP, kind, namespace, name))
-}
-
-/// Whether the object is a binding of roles.
-pub fn is_binding(object: &Value) -> bool {
-    ["RoleBinding", "ClusterRoleBinding"].iter().any(|kind| is(object, "rbac.authorization.k8s.io", kind))
 }

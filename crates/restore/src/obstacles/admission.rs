@@ -105,7 +105,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Whether the object and its namespace have the labels that are asked for. A selector that cannot be read may select it.
+    /// Whether the object and its namespace match the selectors. A selector that cannot be read may match.
     fn is_selected(&self, selectors: &Value) -> bool {
         let is_met = |selector: &Value, labels: &Value| match selector {
             Value::Null => true,

@@ -1,4 +1,4 @@
-//! What stands in the way of an apply: what an API server would refuse, may refuse, or take without effect.
+//! Obstacles of an apply: what an API server would refuse, may refuse, or accept without effect.
 
 mod admission;
 mod needed;
@@ -16,7 +16,7 @@ use crate::references::{Related, references};
 
 pub use needed::Needed;
 
-/// A cluster that manifests are to be applied to, as far as it was read.
+/// The objects that were read of the cluster that manifests are to be applied to.
 pub trait Cluster {
     /// The object of this identity, if the cluster has it.
     fn object(&self, id: &ObjectId) -> Option<&Value>;
@@ -41,6 +41,7 @@ pub enum Effect {
 
 /// One obstacle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Problem {
     /// No such kind is served in this version.
     NotServed {
@@ -94,7 +95,7 @@ pub enum Problem {
         /// What the manifests would use besides.
         requested: String,
     },
-    /// A webhook whose Service is not there is asked, and must answer.
+    /// A webhook must answer, and its Service does not exist.
     WebhookUnreachable {
         /// The webhook configuration.
         configuration: ObjectId,
@@ -122,7 +123,7 @@ pub enum Problem {
         /// The LimitRange.
         limits: ObjectId,
     },
-    /// The object is there and is being deleted: what is applied to it goes with it.
+    /// The object exists and is being deleted: whatever is applied to it is deleted with it.
     Terminating,
     /// A volume is reserved for a claim that is gone.
     VolumeReserved {
@@ -154,7 +155,7 @@ pub fn merge_of(group: &str) -> Merge {
     if is_builtin { Merge::Strategic } else { Merge::Json }
 }
 
-/// Returns what stands in the way of manifests, with the objects that each obstacle is about, what is refused first.
+/// Returns the obstacles of manifests, each with the objects that it is about; refusals come first.
 pub fn obstacles(manifests: &[Value], cluster: &dyn Cluster) -> Vec<(Problem, Vec<ObjectId>)> {
     let with: BTreeMap<ObjectId, &Value> = manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest)).collect();
     let mut found: BTreeMap<Problem, BTreeSet<ObjectId>> = BTreeMap::new();

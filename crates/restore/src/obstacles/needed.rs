@@ -1,4 +1,4 @@
-//! What has to be read of a cluster to say what stands in the way.
+//! The objects of a cluster that must be read to find the obstacles.
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ pub(crate) use metadata::LAST_APPLIED;
 
 /// What is left out of an object before it is applied.
 pub struct Rule {
-    /// Its name, by which it is switched off.
+    /// Its name, which switches it off.
     pub name: &'static str,
     /// What it strips: kinds and fields.
     pub strips: &'static str,

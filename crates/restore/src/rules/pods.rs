@@ -56,7 +56,7 @@ fn is_generated(volume: &Value) -> bool {
 
 /// Whether it is what ends a generated name.
 fn is_random(end: &str) -> bool {
-    crate::generated::is_suffix(end)
+    crate::identity::is_generated_suffix(end)
 }
 
 /// Whether a container has one of the volumes at a path of its own choice: then it is the user's.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::edit::{members, remove, remove_items, remove_marks};
-use crate::generated::is_token_secret;
 use crate::identity::is;
+use crate::identity::is_token_secret;
 
 /// Labels by which a Job finds its pods (`pkg/apis/batch/types.go`; those without a prefix up to 1.26 alone).
 const JOB_LABELS: &[&str] = &["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"];
