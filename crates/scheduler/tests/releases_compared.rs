@@ -10,7 +10,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Item;
 
-/// The mentions of a release in code that is not a test: `release.0`, `Release(30)`, and `release` or `minor` beside a number.
+/// The mentions of a release in code that is not a test: `release.0`, `Release(30)`, and `release` or `minor` compared with a number.
 fn compared(items: &[Item]) -> usize {
     let is_test = |item: &Item| matches!(item, Item::Mod(item) if item.attrs.iter().any(|attribute| attribute.path().is_ident("cfg")));
     items.iter().filter(|item| !is_test(item)).map(|item| in_tokens(item.to_token_stream())).sum()

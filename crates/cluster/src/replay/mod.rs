@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 use futures_util::{StreamExt, TryStreamExt};
 
-use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject, WatchedKind, prefetch};
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, Preparsed, RawObject, WatchedKind, prefetch};
 use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
@@ -261,7 +261,7 @@ struct WatchedVersion<'e> {
 
 enum What<'e> {
     /// An object that a scheduler watches, `None` where it was deleted.
-    Watched(ObjectKey, Option<RawObject<'e>>),
+    Watched(ObjectKey, Option<Preparsed<'e>>),
     /// An Event.
     Event(RawObject<'e>),
 }

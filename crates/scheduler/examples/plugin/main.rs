@@ -1,4 +1,4 @@
-//! A plugin of one's own beside those of kube-scheduler 1.34: one file, and one row in the profile. Explains where a pod would go with it.
+//! Adds a plugin to those of kube-scheduler 1.34, in one file and one row of the profile, and explains where a pod would go with it.
 
 mod retiring_nodes;
 

@@ -24,7 +24,7 @@ Reads
 History
   node(s) were retiring; preemption cannot help
 Differs from upstream
-  It is none of upstream's."
+  Upstream has no such plugin."
     }
 
     fn filter<'a>(&self, _cycle: &'a Cycle<'a>) -> PreFilter<'a> {

@@ -134,7 +134,7 @@ impl<'a> Evaluator<'a> {
         self.finish(target.as_ref(), function, arguments, &values)
     }
 
-    /// Evaluates a call that is no macro, whose operands are evaluated.
+    /// Evaluates a call that is not a macro; its operands are evaluated.
     fn finish(&mut self, target: Option<&Value>, function: &str, sides: &[Expr], arguments: &[Value]) -> Result<Value> {
         // Results of `add` and `sub` equal nothing on the right: upstream compares two different Go types.
         if let ("==" | "!=", [_, Expr::Call { target: Some(_), function, .. }]) = (function, sides)

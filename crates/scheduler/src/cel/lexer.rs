@@ -120,7 +120,7 @@ fn string(text: &str) -> Result<Option<(Token, &str)>> {
             let token = if bytes {
                 Token::Bytes(out)
             } else {
-                Token::String(String::from_utf8(out).map_err(|_| unsupported("a string that is no UTF-8"))?)
+                Token::String(String::from_utf8(out).map_err(|_| unsupported("a string that is not UTF-8"))?)
             };
             return Ok(Some((token, after)));
         }

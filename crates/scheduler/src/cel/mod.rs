@@ -1,4 +1,4 @@
-//! CEL, as far as device selectors use it: parsed once, evaluated for each device. What is not modelled is reported as such, never guessed.
+//! The part of CEL that device selectors use: parsed once, evaluated for each device. Features that are not modelled are reported, never guessed.
 //!
 //! The language is that of `k8s.io/apiserver/pkg/cel/environment` (cel-spec with optional types, `cel.bind`, the string and list
 //! libraries, quantities and semantic versions). There is no type checker: the API server has run it before it stored the expression.

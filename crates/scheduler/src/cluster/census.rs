@@ -35,7 +35,7 @@ impl Census {
         }
     }
 
-    /// Records a Lease by which schedulers elect their leader.
+    /// Records the Lease that schedulers elect their leader with.
     pub fn add_scheduler_lease(&mut self, lease: &Value) {
         let text = |path: &str| lease.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let (Some(name), Some(holder)) = (text("/metadata/name"), text("/spec/holderIdentity")) {
@@ -43,7 +43,7 @@ impl Census {
         }
     }
 
-    /// The resources of which at least one value is encrypted: resource, scheme, name of the key, number of values; those in plain text too.
+    /// The resources that have an encrypted value: resource, scheme, name of the key, number of values; those in plain text too.
     pub fn encrypted(&self) -> impl Iterator<Item = (&str, Scheme, &str, u64)> {
         let is_sealed = |resource: &str| self.seals.keys().any(|(other, scheme, _)| other == resource && *scheme != Scheme::Identity);
         let rows = self.seals.iter().filter(move |((resource, ..), _)| is_sealed(resource));

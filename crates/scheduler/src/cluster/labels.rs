@@ -8,14 +8,13 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 
-use super::pod::template::Templates;
-use super::{Pairs, PodSpec};
+use super::Pairs;
 
 /// An immutable set of labels (or annotations), sorted by key; cheap to clone, to compare and to hash.
 #[derive(Clone)]
 pub struct Labels {
     pairs: Arc<[(Arc<str>, Arc<str>)]>,
-    /// Of the keys and values.
+    /// The hash of the keys and values.
     hash: u64,
 }
 
@@ -99,14 +98,12 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
     }
 }
 
-/// Keeps one copy of each string, label set and pod template seen.
+/// Keeps one copy of each string and label set seen.
 #[derive(Debug, Default)]
 pub struct Interner {
     strings: HashSet<Arc<str>>,
     /// By their hash.
     labels: HashMap<u64, Vec<Labels>>,
-    specs: HashSet<Arc<PodSpec>>,
-    pub(super) templates: Templates,
 }
 
 impl Interner {
@@ -139,16 +136,6 @@ impl Interner {
         let pairs: Vec<_> = pairs().map(|(key, value)| (self.string(key), self.string(value))).collect();
         let new = Labels { pairs: pairs.into(), hash };
         self.labels.entry(hash).or_default().push(new.clone());
-        new
-    }
-
-    /// Returns the shared copy of a pod's compiled template.
-    pub(crate) fn spec(&mut self, spec: PodSpec) -> Arc<PodSpec> {
-        if let Some(known) = self.specs.get(&spec) {
-            return known.clone();
-        }
-        let new = Arc::new(spec);
-        self.specs.insert(new.clone());
         new
     }
 }

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::device::classic::PodSchedulingContext;
 use super::namespaced_name::{Namespaced, NamespacedName};
-use super::unreadable::Unreadables;
-use super::{Listers, Unreadable};
+use super::unreadable::{Unreadable, Unreadables};
 
 /// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup of one that cannot be read is reported to
 /// [`super::unreadable::collect`].
@@ -61,13 +59,6 @@ impl<T> Lister<T> {
             None => self.objects.remove(&key),
         };
         (before, marked)
-    }
-}
-
-impl Listers {
-    /// Returns what scheduler and drivers negotiate about a pod, under its name of 1.27 or of 1.26.
-    pub(crate) fn scheduling_context(&self, namespace: &str, name: &str) -> Option<&Arc<PodSchedulingContext>> {
-        self.pod_scheduling_contexts.get(namespace, name).or_else(|| self.pod_schedulings.get(namespace, name))
     }
 }
 

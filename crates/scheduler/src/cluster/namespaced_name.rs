@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A namespace (empty for cluster-scoped kinds) and a name.
 pub(crate) type NamespacedName = (Arc<str>, Arc<str>);
 
-/// What has a namespace and a name, whoever owns them. Maps of [`NamespacedName`]s are looked up with `&(namespace, name) as &dyn Named`.
+/// A namespace and a name, owned or borrowed. Maps of [`NamespacedName`]s are looked up with `&(namespace, name) as &dyn Named`.
 pub(super) trait Namespaced {
     fn namespace_and_name(&self) -> (&str, &str);
 }

@@ -8,11 +8,11 @@ use serde::de::DeserializeOwned;
 
 use crate::api::meta::LabelSelector;
 
-use super::cached_object::Compiler;
+use super::compiler::Compiler;
 use super::raw_object::FromRaw;
 use super::{Interner, RawObject, Selector, equalities, label_selector};
 
-/// A Service, ReplicationController, ReplicaSet or StatefulSet, as far as it selects pods.
+/// What selects pods: a Service, ReplicationController, ReplicaSet or StatefulSet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owner {
     /// Its uid.
@@ -53,12 +53,12 @@ impl Owner {
 
     /// A Service or ReplicationController: an empty selector selects nothing.
     pub(super) fn by_labels(fields: OwnerFields<BTreeMap<String, String>>, compiler: &mut Compiler<'_>) -> Self {
-        Self::new(fields, |selector| (!selector.is_empty()).then(|| of_map(&selector, compiler.interner)))
+        Self::new(fields, |selector| (!selector.is_empty()).then(|| of_map(&selector, &mut compiler.interner.texts)))
     }
 
     /// A ReplicaSet or StatefulSet: an empty selector selects nothing here, as upstream's listers have it.
     pub(super) fn by_selector(fields: OwnerFields<LabelSelector>, compiler: &mut Compiler<'_>) -> Self {
-        Self::new(fields, |selector| label_selector(&selector, compiler.interner).filter(|selector| !selector.is_empty()))
+        Self::new(fields, |selector| label_selector(&selector, &mut compiler.interner.texts).filter(|selector| !selector.is_empty()))
     }
 }
 

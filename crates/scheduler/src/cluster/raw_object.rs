@@ -1,4 +1,4 @@
-//! A version of an object before it is applied to the state: JSON text, stored bytes, or parsed as its kind.
+//! A version of an object as it was read: JSON text or stored bytes. Every type of the state is made from it.
 
 use std::sync::Arc;
 
@@ -13,10 +13,11 @@ use crate::api::resource::V1;
 
 use super::device::v1_conversion;
 use super::device::versioned::Versioned;
-use super::watched_kind::ParsedObject;
-use super::{NodeFields, ObjectReader, PodFields, WatchedKind};
+use super::object_reader::ObjectReader;
 
-/// A version of an object that is not compiled yet.
+/// A version of an object as it was read.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RawObject<'a> {
     /// JSON as the API server returns it.
     Json(&'a [u8]),
@@ -31,8 +32,6 @@ pub enum RawObject<'a> {
         /// The revision that wrote it.
         mod_revision: i64,
     },
-    /// Already parsed.
-    Parsed(Preparsed<'a>),
 }
 
 /// Why an object cannot be read, and what is still known of it.
@@ -51,9 +50,6 @@ impl From<String> for ParseError {
         Self { why, ..Self::default() }
     }
 }
-
-/// An object parsed in advance, which needs no state and can be done on another core; or why it cannot be read.
-pub struct Preparsed<'a>(Result<ParsedObject<'a>, ParseError>);
 
 /// The type that objects of a kind are parsed as.
 pub(super) trait FromRaw: Sized {
@@ -83,27 +79,10 @@ impl<'a> From<&'a Vec<u8>> for RawObject<'a> {
 }
 
 impl<'a> RawObject<'a> {
-    /// Returns whether the object can contain `text`, without parsing it. Encrypted and parsed objects always can.
+    /// Returns whether the object can contain `text`, without parsing it. Encrypted objects always can.
     pub(crate) fn may_hold(&self, text: &[u8]) -> bool {
-        let bytes = match self {
-            Self::Json(text) => text,
-            Self::Stored { value, .. } => *value,
-            Self::Parsed(_) => return true,
-        };
+        let (Self::Json(bytes) | Self::Stored { value: bytes, .. }) = self;
         bytes.starts_with(b"k8s:enc:") || bytes.windows(text.len()).any(|window| window == text)
-    }
-
-    /// Parses it as an object of `kind`, in advance.
-    pub fn parsed(self, kind: WatchedKind) -> Self {
-        Self::Parsed(Preparsed(self.parse(kind)))
-    }
-
-    /// Parses the object, in whatever API version it was stored: the fields a scheduler reads kept their names.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
-    pub(super) fn parse(self, kind: WatchedKind) -> Result<ParsedObject<'a>, ParseError> {
-        if let Self::Parsed(Preparsed(parsed)) = self { parsed } else { ParsedObject::parse(self, kind) }
     }
 
     /// Reads the object as `T`, in whatever API version it was stored.
@@ -139,15 +118,6 @@ impl<'a> RawObject<'a> {
         })
     }
 
-    /// The same object once more, unless it was already parsed.
-    fn again(&self) -> Option<Self> {
-        match self {
-            Self::Json(text) => Some(Self::Json(text)),
-            Self::Stored { reader, key, value, mod_revision } => Some(Self::Stored { reader, key, value, mod_revision: *mod_revision }),
-            Self::Parsed(_) => None,
-        }
-    }
-
     /// Reads the object as `T`; where that fails, from JSON in which null is replaced by zero values, as the API server does.
     fn first_or_again<T: Deserialize<'a>>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
         let (error, object) = match self {
@@ -162,7 +132,6 @@ impl<'a> RawObject<'a> {
                     Body::Opaque(_) => (opaque.reason, None),
                 },
             },
-            Self::Parsed(_) => ("it was read already".to_owned(), None),
         };
         let mut object: Value = object.ok_or(error)?;
         as_decoded(&mut object);
@@ -171,32 +140,7 @@ impl<'a> RawObject<'a> {
     }
 }
 
-pub(super) fn parse_pod(raw: RawObject<'_>) -> Result<PodFields<'_>, ParseError> {
-    let again = raw.again();
-    let pod = raw.fields().and_then(|pod: PodFields<'_>| is_of_kind("Pod", &pod.kind).map(|()| pod));
-    pod.map_err(|why| unread_pod(why, again))
-}
-
-pub(super) fn parse_node(raw: RawObject<'_>) -> Result<NodeFields<'_>, String> {
-    let node: NodeFields<'_> = raw.fields()?;
-    is_of_kind("Node", &node.kind).map(|()| node)
-}
-
-/// What is known of a pod that cannot be read: its node, if that can be.
-fn unread_pod(why: String, again: Option<RawObject>) -> ParseError {
-    let object: Option<Value> = again.and_then(|again| again.fields().ok());
-    let Some(object) = object else { return why.into() };
-    let text = |pointer: &str| match object.pointer(pointer) {
-        None => Some(""),
-        Some(value) => value.as_str(),
-    };
-    let known = object["spec"].is_object() && object.get("status").is_none_or(Value::is_object);
-    let (node, nominated) = (text("/spec/nodeName"), text("/status/nominatedNodeName"));
-    let finished = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
-    let waits = known && node == Some("") && nominated == Some("");
-    ParseError { why, node: node.filter(|node| !node.is_empty()).map(str::to_owned), idle: waits || finished }
-}
-
-fn is_of_kind(wanted: &str, kind: &str) -> Result<(), String> {
+/// Refuses a stored object of another kind; one without a kind counts as of the wanted one.
+pub(super) fn is_of_kind(wanted: &str, kind: &str) -> Result<(), String> {
     if kind.is_empty() || kind == wanted { Ok(()) } else { Err(format!("it is a {kind}")) }
 }

@@ -130,10 +130,10 @@ fn requirement(expression: &core::NodeSelectorRequirement, field: bool, interner
         _ => {}
     }
     if let Some(value) = values.iter().find(|value| !field && !is_label_value(value)) {
-        return Err(format!("\"{value}\" is no label value"));
+        return Err(format!("\"{value}\" is not a valid label value"));
     }
     if !field && !is_label_key(&expression.key) {
-        return Err(format!("\"{}\" is no label key", expression.key));
+        return Err(format!("\"{}\" is not a valid label key", expression.key));
     }
     Ok(Requirement { key: interner.string(&expression.key), operator, values })
 }

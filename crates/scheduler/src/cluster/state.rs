@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::cached_object::Compiler;
+use super::compiler::Compiler;
 use super::namespaced_name::Namespaced;
 use super::node::images::Images;
 use super::pod::index::{self, PodIndex};
+use super::pod::template::Templates;
 use super::undo::RecordedChanges;
 use super::unreadable::{Problem, Unreadables};
 use super::{
-    CachedObject, ImageState, Interner, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo, PodKey,
-    RawObject, RequestRules, Unreadable, WatchedKind, WeightedTerm,
+    CachedObject, ImageState, IncomingObject, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo,
+    PodInterner, PodKey, RequestRules, Unreadable, WatchedKind, WeightedTerm,
 };
 
 /// A change that was applied, with the values needed to undo it.
@@ -31,7 +32,8 @@ pub struct ObjectChange {
 #[derive(Debug)]
 pub struct ClusterState {
     rules: RequestRules,
-    interner: Interner,
+    interner: PodInterner,
+    templates: Templates,
     nodes: Vec<NodeInfo>,
     node_ids: HashMap<Arc<str>, NodeId>,
     node_count: usize,
@@ -53,7 +55,8 @@ impl ClusterState {
     pub fn new(rules: RequestRules) -> Self {
         Self {
             rules,
-            interner: Interner::default(),
+            interner: PodInterner::default(),
+            templates: Templates::default(),
             nodes: Vec::new(),
             node_ids: HashMap::default(),
             node_count: 0,
@@ -179,19 +182,25 @@ impl ClusterState {
         self.problems.values().flatten()
     }
 
-    /// The interner of shared strings, to compile objects that are not part of the state.
-    pub fn interner(&mut self) -> &mut Interner {
+    /// What its pods share, to compile pods that are not part of it.
+    pub fn interner(&mut self) -> &mut PodInterner {
         &mut self.interner
     }
 
     /// Sets (or, with `None`, deletes) an object. One that cannot be read is kept as unreadable, and is among the problems.
-    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, mod_revision: i64) -> ObjectChange {
+    pub fn apply<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<IncomingObject<'a>>>, mod_revision: i64) -> ObjectChange {
         if object.is_some() {
             self.problems.remove(key);
         }
-        let mut compiler = Compiler { mod_revision, rules: &self.rules, interner: &mut self.interner, problems: Vec::new() };
+        let mut compiler = Compiler {
+            mod_revision,
+            rules: &self.rules,
+            interner: &mut self.interner,
+            templates: &mut self.templates,
+            problems: Vec::new(),
+        };
         let after = object.map(|object| {
-            compiler.compile(key.kind, object.into()).unwrap_or_else(|error| {
+            object.into().compile(key.kind, &mut compiler).unwrap_or_else(|error| {
                 compiler.problems.push(format!("it cannot be read as a {}: {}", key.kind.name(), error.why));
                 let node = error.node.map(Arc::from);
                 CachedObject::Unreadable(Arc::new(Unreadable { key: key.clone(), why: error.why.into(), node, idle: error.idle }))

@@ -4,12 +4,13 @@
 
 use serde_json::Value;
 
-use crate::Release;
 use crate::release::ConfigRules;
+use crate::{Gates, Release};
 
-use super::schema::{self, Kind};
+use super::context::Context;
+use super::schema::{self, FieldType};
 use super::source_tree::{File, SourceValue};
-use super::{ConfigVersion, Context};
+use super::versions::ConfigVersion;
 
 const GROUP: &str = "kubescheduler.config.k8s.io";
 
@@ -92,7 +93,7 @@ fn strict(unknown: &[String]) -> String {
 enum Nested {
     /// Valid; or of an out-of-tree plugin, or of one without arguments: then anything is accepted.
     Known,
-    /// Of another version than the file's; they are decoded and then not converted.
+    /// Another version than the file's: they are decoded and then not converted.
     OfVersion(String),
     /// With unknown fields.
     Unknown(String),
@@ -122,6 +123,30 @@ fn nested(config: &SourceValue, context: &Context<'_>) -> Result<Nested, String>
         () if kind != own => Err(format!("args for plugin {name} were not of type {own}.{GROUP}, got {kind}.{GROUP}")),
         () if theirs.version != context.version => Ok(Nested::OfVersion(format!("{}.{kind}", theirs.version.name()))),
         () => Ok(Nested::Known),
+    }
+}
+
+/// Returns the version of a file, if a scheduler of this release reads it.
+pub(super) fn version_of(file: &File, release: Release, gates: &Gates) -> Result<ConfigVersion, String> {
+    let (kind, version) = type_meta(&file.root)?;
+    if kind.is_empty() || version.is_empty() {
+        let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
+        return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));
+    }
+    if version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {version}"));
+    }
+    match ConfigVersion::named(&version, release) {
+        Some(known) if kind == "KubeSchedulerConfiguration" => Ok(known),
+        Some(known) if schema::is_args(&kind, &Context { version: known, release, gates }) => {
+            Err(arguments_alone(file, &kind, &Context { version: known, release, gates }))
+        }
+        _ => {
+            let group = ConfigRules::of(release).api_group();
+            let readable: Vec<String> = ConfigVersion::readable(release).map(|(_, name, ..)| format!("{group}/{name}")).collect();
+            let refusal = not_registered(&kind, &version, release);
+            Err(format!("{refusal}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}", readable.join(", ")))
+        }
     }
 }
 
@@ -187,30 +212,32 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    fn value(&mut self, value: &'v SourceValue, kind: Kind, of: &str, path: &str) {
+    fn value(&mut self, value: &'v SourceValue, kind: FieldType, of: &str, path: &str) {
         match (kind, value) {
             _ if self.ended.is_some() || self.wrong.is_some() && self.context.rules().quotes_first_fault() => {}
-            (Kind::Duration, SourceValue::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
+            (FieldType::Duration, SourceValue::Scalar(Value::Null)) if of != "DynamicResourcesArgs" => {
                 self.ended = ketcd_kube::go_duration::parse_go_duration("").err()
             }
-            (_, SourceValue::Scalar(Value::Null)) | (Kind::Raw, _) => {}
+            (_, SourceValue::Scalar(Value::Null)) | (FieldType::Raw, _) => {}
             (kind, SourceValue::Scalar(scalar)) if holds(kind, scalar) => {}
-            (Kind::Duration, SourceValue::Scalar(Value::String(text))) => {
+            (FieldType::Duration, SourceValue::Scalar(Value::String(text))) => {
                 self.ended = ketcd_kube::go_duration::parse_go_duration(text).err()
             }
-            (Kind::Bytes, SourceValue::Scalar(Value::String(text))) => {
+            (FieldType::Bytes, SourceValue::Scalar(Value::String(text))) => {
                 if let Some(at) = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "+/=\r\n".contains(letter))) {
                     self.wrong.get_or_insert(format!("illegal base64 data at input byte {at}"));
                 }
             }
-            (Kind::Struct(name), SourceValue::Fields(_)) => self.fields(value, name, path),
-            (Kind::Texts, SourceValue::Fields(fields)) => {
-                fields.iter().for_each(|(.., text)| self.value(text, Kind::Text("string"), of, path));
+            (FieldType::Struct(name), SourceValue::Fields(_)) => self.fields(value, name, path),
+            (FieldType::Texts, SourceValue::Fields(fields)) => {
+                fields.iter().for_each(|(.., text)| self.value(text, FieldType::Text("string"), of, path));
             }
-            (Kind::TextList, SourceValue::List(list)) => list.iter().for_each(|text| self.value(text, Kind::Text("string"), of, path)),
-            (Kind::List(name), SourceValue::List(list)) => {
+            (FieldType::TextList, SourceValue::List(list)) => {
+                list.iter().for_each(|text| self.value(text, FieldType::Text("string"), of, path))
+            }
+            (FieldType::List(name), SourceValue::List(list)) => {
                 for (at, element) in list.iter().enumerate() {
-                    self.value(element, Kind::Struct(name), of, &format!("{path}[{at}]"));
+                    self.value(element, FieldType::Struct(name), of, &format!("{path}[{at}]"));
                 }
             }
             _ => self.mismatch(value, kind, of),
@@ -218,11 +245,11 @@ impl<'v> Walk<'_, 'v> {
     }
 
     /// Go records the first value of the wrong type and continues, except where the type decodes itself, as durations do.
-    fn mismatch(&mut self, value: &SourceValue, kind: Kind, of: &str) {
+    fn mismatch(&mut self, value: &SourceValue, kind: FieldType, of: &str) {
         let (what, names) = (literal(value, kind), self.names.join("."));
         let wanted = schema::go_type(kind, self.context);
         let reason = format!("json: cannot unmarshal {what} into Go struct field {of}.{names} of type {wanted}");
-        let kept = if matches!(kind, Kind::Duration) { &mut self.ended } else { &mut self.wrong };
+        let kept = if matches!(kind, FieldType::Duration) { &mut self.ended } else { &mut self.wrong };
         kept.get_or_insert(reason);
     }
 
@@ -235,18 +262,18 @@ impl<'v> Walk<'_, 'v> {
 }
 
 /// Whether a field of this kind simply holds the value.
-fn holds(kind: Kind, value: &Value) -> bool {
+fn holds(kind: FieldType, value: &Value) -> bool {
     match (kind, value) {
-        (Kind::Text(_), Value::String(_)) | (Kind::Float, Value::Number(_)) | (Kind::Truth, Value::Bool(_)) => true,
-        (Kind::Int(bits), Value::Number(number)) => number.as_i64().is_some_and(|value| bits == 64 || i32::try_from(value).is_ok()),
+        (FieldType::Text(_), Value::String(_)) | (FieldType::Float, Value::Number(_)) | (FieldType::Truth, Value::Bool(_)) => true,
+        (FieldType::Int(bits), Value::Number(number)) => number.as_i64().is_some_and(|value| bits == 64 || i32::try_from(value).is_ok()),
         _ => false,
     }
 }
 
 /// Describes a value of the wrong type; a number that its field is too small for is shown itself.
-fn literal(value: &SourceValue, kind: Kind) -> String {
+fn literal(value: &SourceValue, kind: FieldType) -> String {
     match (value, kind) {
-        (SourceValue::Scalar(Value::Number(number)), Kind::Int(_)) => format!("number {number}"),
+        (SourceValue::Scalar(Value::Number(number)), FieldType::Int(_)) => format!("number {number}"),
         _ => shape(value).to_owned(),
     }
 }

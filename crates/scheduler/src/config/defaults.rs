@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::release::{ConfigRules, Point, added_scores, extends, is_in_tree};
 use crate::{Gates, Profile, Release};
 
-use super::ConfigVersion;
 use super::plugin_set::{Enabled, PluginSet};
+use super::versions::ConfigVersion;
 
 /// One set per point.
 pub(super) type Plugins = BTreeMap<Point, PluginSet>;

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::context::Context;
 use super::defaults::{self, Plugins};
 use super::framework::needed;
 use super::plugin_set::PluginSet;
-use super::{ConfigVersion, Context, schema};
+use super::schema;
+use super::versions::ConfigVersion;
 use crate::release::Point;
 use crate::validation::Document;
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{ConfigVersion, Context};
+use super::context::Context;
+use super::versions::ConfigVersion;
 use crate::framework::Unverifiable;
 use crate::validation::Document;
 use crate::validation::label_name;

@@ -1,4 +1,4 @@
-//! From plugin sets to lists: which plugins run at each extension point, in which order and with which weights, or why the scheduler does not start.
+//! Turns plugin sets into lists: the plugins of each extension point with their order and weights, or the reason that the scheduler does not start.
 //! Upstream: `framework/runtime/framework.go` NewFramework, updatePluginList, expandMultiPointPlugins, getScoreWeights.
 
 use std::collections::BTreeMap;

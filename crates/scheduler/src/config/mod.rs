@@ -3,6 +3,7 @@
 //! Upstream: `cmd/kube-scheduler/app/options/configfile.go`, `pkg/scheduler/apis/config` (types, defaults, validation), `scheduler.go` New.
 
 mod arguments;
+mod context;
 mod decode;
 mod defaults;
 mod draft;
@@ -18,39 +19,22 @@ mod versions;
 
 use serde_json::Value;
 
-use crate::release::ConfigRules;
 use crate::validation::Document;
 use crate::{Gates, Profile, Release, applied_release};
 
+use context::Context;
 use draft::Draft;
 use source_tree::File;
-pub(crate) use versions::ConfigVersion;
+use versions::ConfigVersion;
 
-/// A configuration.
+/// A scheduler configuration: the profiles of a file and what of it was ignored.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SchedulerConfiguration {
     /// Its profiles, in order; each pod names one.
     pub profiles: Vec<Profile>,
     /// What was ignored, each a sentence for the user.
     pub notes: Vec<String>,
-}
-
-/// The context of reading a file.
-#[derive(Clone, Copy)]
-struct Context<'c> {
-    /// The file's version.
-    version: ConfigVersion,
-    /// The scheduler's release.
-    release: Release,
-    /// Its gates.
-    gates: &'c Gates,
-}
-
-impl Context<'_> {
-    /// The release's rules for configurations.
-    fn rules(&self) -> ConfigRules {
-        ConfigRules::of(self.release)
-    }
 }
 
 impl SchedulerConfiguration {
@@ -59,7 +43,7 @@ impl SchedulerConfiguration {
         Self::of(&File::parse(text).map_err(|reason| vec![reason])?, release, gates)
     }
 
-    /// Reads a configuration of which only the value is known.
+    /// Reads a configuration whose text is not known, only its value.
     pub fn read(value: &Value, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         Self::of(&File::of(value), release, gates)
     }
@@ -67,9 +51,10 @@ impl SchedulerConfiguration {
     fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         if policy::is_policy(&file.value) {
             let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
-            return repeated.and_then(|()| policy::read(&file.value, release, gates));
+            let profile = repeated.and_then(|()| policy::read(&file.value, release, gates))?;
+            return Ok(Self { profiles: vec![profile], notes: Vec::new() });
         }
-        let version = ConfigVersion::of(file, applied_release(release), gates).map_err(|reason| vec![reason])?;
+        let version = decode::version_of(file, applied_release(release), gates).map_err(|reason| vec![reason])?;
         let context = Context { version, release: applied_release(release), gates };
         let notes = match decode::check(file, &context) {
             // v1alpha1 is decoded leniently where strict decoding fails.

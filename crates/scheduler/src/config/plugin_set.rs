@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::Release;
 use crate::release::ValidationWords;
 
-use super::ConfigVersion;
+use super::versions::ConfigVersion;
 use crate::validation::Document;
 
 /// An enabled plugin, with its weight if one is given.
@@ -56,7 +56,7 @@ impl PluginSet {
         let mut enabled = Vec::new();
         let mut replaced = BTreeSet::new();
         for default in self.enabled.iter().filter(|default| !custom.disables(&default.name)) {
-            // Of two entries of one name the last one wins, as in upstream's map.
+            // If two entries have the same name, the last one wins, as in upstream's map.
             match custom.enabled.iter().rposition(|plugin| plugin.name == default.name).filter(|_| in_place) {
                 Some(at) => {
                     replaced.insert(at);

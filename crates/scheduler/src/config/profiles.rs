@@ -10,10 +10,12 @@ use crate::profile::PLACEMENT_SCORES;
 use crate::release::{ConfigRules, Point, WeightCheck, extends};
 use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, Unverifiable, registry};
 
+use super::context::Context;
 use super::draft::Draft;
 use super::framework::{self, Framework};
 use super::plugin_set::{Enabled, PluginSet};
-use super::{ConfigVersion, Context, arguments, decode, extenders};
+use super::versions::ConfigVersion;
+use super::{arguments, decode, extenders};
 use crate::validation::Document;
 
 /// Makes every profile; the error is why the first one that fails cannot be made.
@@ -137,7 +139,7 @@ fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
     let no_filter = prefilters.iter().filter(|plugin| !made.runs(&plugin.name, Point::Filter));
     profile.prefilters_only = no_filter.filter_map(filter).collect();
     let release = profile.release;
-    let labels = draft.arguments_of("ServiceAffinity").is_some_and(|args| !arguments::texts(&args.field("affinityLabels")).is_empty());
+    let labels = draft.arguments_of("ServiceAffinity").is_some_and(|args| !args.field("affinityLabels").texts().is_empty());
     let alone = |entry: &&FilterEntry| {
         (labels || entry.name != "ServiceAffinity")
             && entry.plugin.without_prefilter(&profile.rules).is_known()
@@ -171,7 +173,7 @@ fn scores_alone(name: &str, made: &Framework, release: Release) -> bool {
 /// Returns the plugin behind a name at a point, with the name it is reported by. A configuration lives as long as the program, so do plugins made
 /// from arguments.
 fn rule(name: &str, point: Point, draft: &Draft<'_>) -> Option<(&'static str, &'static dyn Plugin)> {
-    let texts = |field: &str| draft.arguments_of(name).map(|args| arguments::texts(&args.field(field))).unwrap_or_default();
+    let texts = |field: &str| draft.arguments_of(name).map(|args| args.field(field).texts()).unwrap_or_default();
     let labels = |present: &str, absent: &str| -> Vec<(Arc<str>, bool)> {
         let present = texts(present).into_iter().map(|label| (label, true));
         present.chain(texts(absent).into_iter().map(|label| (label, false))).collect()

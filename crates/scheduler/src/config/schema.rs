@@ -2,13 +2,13 @@
 //! Sources: `kube-scheduler/config/{v1beta1,v1beta2,v1beta3,v1}/types.go` and `types_pluginargs.go`, `component-base/config/v1alpha1/types.go`,
 //! `api/core/v1/types.go`; 1.18: `kube-scheduler/config/{v1alpha1,v1alpha2}/types.go`.
 
-use super::ConfigVersion::{self, V1, V1Alpha1, V1Alpha2, V1Beta1, V1Beta2};
-use super::Context;
+use super::context::Context;
+use super::versions::ConfigVersion::{self, V1, V1Alpha1, V1Alpha2, V1Beta1, V1Beta2};
 use crate::release::{Span, since};
 
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum FieldType {
     /// A string, or a named string type.
     Text(&'static str),
     /// An integer of this many bits.
@@ -45,11 +45,11 @@ enum Package {
 }
 
 /// A field.
-pub(super) struct Field {
+pub(super) struct FieldSchema {
     /// Its name.
     pub name: &'static str,
     /// Its type.
-    pub kind: Kind,
+    pub kind: FieldType,
     releases: Span,
     versions: (ConfigVersion, ConfigVersion),
 }
@@ -57,14 +57,14 @@ pub(super) struct Field {
 struct Struct {
     name: &'static str,
     package: Package,
-    fields: &'static [Field],
+    fields: &'static [FieldSchema],
 }
 
-const fn field(name: &'static str, kind: Kind) -> Field {
-    Field { name, kind, releases: since(0), versions: (V1Alpha1, V1) }
+const fn field(name: &'static str, kind: FieldType) -> FieldSchema {
+    FieldSchema { name, kind, releases: since(0), versions: (V1Alpha1, V1) }
 }
 
-impl Field {
+impl FieldSchema {
     const fn since(self, first: u16) -> Self {
         Self { releases: since(first), ..self }
     }
@@ -74,25 +74,25 @@ impl Field {
     }
 }
 
-const TEXT: Kind = Kind::Text("string");
-const SET: Kind = Kind::Struct("PluginSet");
+const TEXT: FieldType = FieldType::Text("string");
+const SET: FieldType = FieldType::Struct("PluginSet");
 
 #[rustfmt::skip]
 const STRUCTS: &[Struct] = &[
     Struct { name: "KubeSchedulerConfiguration", package: Package::Own, fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("parallelism", Kind::Int(32)).since(20), field("leaderElection", Kind::Struct("LeaderElectionConfiguration")),
-        field("clientConnection", Kind::Struct("ClientConnectionConfiguration")), field("healthzBindAddress", TEXT).of(V1Alpha1, V1Beta2), field("metricsBindAddress", TEXT).of(V1Alpha1, V1Beta2),
-        field("enableProfiling", Kind::Truth), field("enableContentionProfiling", Kind::Truth), field("percentageOfNodesToScore", Kind::Int(32)),
-        field("podInitialBackoffSeconds", Kind::Int(64)), field("podMaxBackoffSeconds", Kind::Int(64)), field("profiles", Kind::List("KubeSchedulerProfile")).of(V1Alpha2, V1),
-        field("extenders", Kind::List("Extender")).of(V1Alpha2, V1), field("delayCacheUntilActive", Kind::Truth).since(28).of(V1, V1),
-        field("schedulerName", TEXT).of(V1Alpha1, V1Alpha1), field("algorithmSource", Kind::Raw).of(V1Alpha1, V1Alpha1), field("failureDomains", TEXT).of(V1Alpha1, V1Alpha1),
-        field("hardPodAffinitySymmetricWeight", Kind::Int(32)).of(V1Alpha1, V1Alpha1), field("plugins", Kind::Struct("Plugins")).of(V1Alpha1, V1Alpha1),
-        field("pluginConfig", Kind::List("PluginConfig")).of(V1Alpha1, V1Alpha1),
-        field("disablePreemption", Kind::Truth).of(V1Alpha1, V1Alpha2), field("bindTimeoutSeconds", Kind::Int(64)).of(V1Alpha1, V1Alpha2),
+        field("kind", TEXT), field("apiVersion", TEXT), field("parallelism", FieldType::Int(32)).since(20), field("leaderElection", FieldType::Struct("LeaderElectionConfiguration")),
+        field("clientConnection", FieldType::Struct("ClientConnectionConfiguration")), field("healthzBindAddress", TEXT).of(V1Alpha1, V1Beta2), field("metricsBindAddress", TEXT).of(V1Alpha1, V1Beta2),
+        field("enableProfiling", FieldType::Truth), field("enableContentionProfiling", FieldType::Truth), field("percentageOfNodesToScore", FieldType::Int(32)),
+        field("podInitialBackoffSeconds", FieldType::Int(64)), field("podMaxBackoffSeconds", FieldType::Int(64)), field("profiles", FieldType::List("KubeSchedulerProfile")).of(V1Alpha2, V1),
+        field("extenders", FieldType::List("Extender")).of(V1Alpha2, V1), field("delayCacheUntilActive", FieldType::Truth).since(28).of(V1, V1),
+        field("schedulerName", TEXT).of(V1Alpha1, V1Alpha1), field("algorithmSource", FieldType::Raw).of(V1Alpha1, V1Alpha1), field("failureDomains", TEXT).of(V1Alpha1, V1Alpha1),
+        field("hardPodAffinitySymmetricWeight", FieldType::Int(32)).of(V1Alpha1, V1Alpha1), field("plugins", FieldType::Struct("Plugins")).of(V1Alpha1, V1Alpha1),
+        field("pluginConfig", FieldType::List("PluginConfig")).of(V1Alpha1, V1Alpha1),
+        field("disablePreemption", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("bindTimeoutSeconds", FieldType::Int(64)).of(V1Alpha1, V1Alpha2),
     ] },
     Struct { name: "KubeSchedulerProfile", package: Package::Own, fields: &[
-        field("schedulerName", TEXT), field("plugins", Kind::Struct("Plugins")), field("pluginConfig", Kind::List("PluginConfig")),
-        field("percentageOfNodesToScore", Kind::Int(32)).since(26).of(V1, V1),
+        field("schedulerName", TEXT), field("plugins", FieldType::Struct("Plugins")), field("pluginConfig", FieldType::List("PluginConfig")),
+        field("percentageOfNodesToScore", FieldType::Int(32)).since(26).of(V1, V1),
     ] },
     Struct { name: "Plugins", package: Package::Own, fields: &[
         field("queueSort", SET), field("preFilter", SET), field("filter", SET), field("postFilter", SET).of(V1Alpha1, V1Alpha1), field("postFilter", SET).of(V1Beta1, V1), field("preScore", SET).of(V1Alpha2, V1), field("score", SET), field("reserve", SET),
@@ -100,93 +100,93 @@ const STRUCTS: &[Struct] = &[
         field("preEnqueue", SET).since(26), field("placementGenerate", SET).since(36), field("placementScore", SET).since(36),
         field("podGroupPostFilter", SET).since(37),
     ] },
-    Struct { name: "PluginSet", package: Package::Own, fields: &[field("enabled", Kind::List("Plugin")), field("disabled", Kind::List("Plugin"))] },
-    Struct { name: "Plugin", package: Package::Own, fields: &[field("name", TEXT), field("weight", Kind::Int(32))] },
-    Struct { name: "PluginConfig", package: Package::Own, fields: &[field("name", TEXT), field("args", Kind::Raw)] },
+    Struct { name: "PluginSet", package: Package::Own, fields: &[field("enabled", FieldType::List("Plugin")), field("disabled", FieldType::List("Plugin"))] },
+    Struct { name: "Plugin", package: Package::Own, fields: &[field("name", TEXT), field("weight", FieldType::Int(32))] },
+    Struct { name: "PluginConfig", package: Package::Own, fields: &[field("name", TEXT), field("args", FieldType::Raw)] },
     Struct { name: "Extender", package: Package::Own, fields: &[
-        field("urlPrefix", TEXT), field("filterVerb", TEXT), field("preemptVerb", TEXT), field("prioritizeVerb", TEXT), field("weight", Kind::Int(64)), field("bindVerb", TEXT),
-        field("enableHTTPS", Kind::Truth).of(V1Beta1, V1), field("enableHttps", Kind::Truth).of(V1Alpha1, V1Alpha2), field("tlsConfig", Kind::Struct("ExtenderTLSConfig")),
-        field("httpTimeout", Kind::Duration).of(V1Beta1, V1), field("httpTimeout", Kind::Int(64)).of(V1Alpha1, V1Alpha2), field("nodeCacheCapable", Kind::Truth),
-        field("managedResources", Kind::List("ExtenderManagedResource")), field("ignorable", Kind::Truth),
+        field("urlPrefix", TEXT), field("filterVerb", TEXT), field("preemptVerb", TEXT), field("prioritizeVerb", TEXT), field("weight", FieldType::Int(64)), field("bindVerb", TEXT),
+        field("enableHTTPS", FieldType::Truth).of(V1Beta1, V1), field("enableHttps", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("tlsConfig", FieldType::Struct("ExtenderTLSConfig")),
+        field("httpTimeout", FieldType::Duration).of(V1Beta1, V1), field("httpTimeout", FieldType::Int(64)).of(V1Alpha1, V1Alpha2), field("nodeCacheCapable", FieldType::Truth),
+        field("managedResources", FieldType::List("ExtenderManagedResource")), field("ignorable", FieldType::Truth),
     ] },
-    Struct { name: "ExtenderManagedResource", package: Package::OfExtender, fields: &[field("name", TEXT), field("ignoredByScheduler", Kind::Truth)] },
+    Struct { name: "ExtenderManagedResource", package: Package::OfExtender, fields: &[field("name", TEXT), field("ignoredByScheduler", FieldType::Truth)] },
     Struct { name: "ExtenderTLSConfig", package: Package::OfExtender, fields: &[
-        field("insecure", Kind::Truth), field("serverName", TEXT), field("certFile", TEXT), field("keyFile", TEXT), field("caFile", TEXT),
-        field("certData", Kind::Bytes), field("keyData", Kind::Bytes), field("caData", Kind::Bytes),
+        field("insecure", FieldType::Truth), field("serverName", TEXT), field("certFile", TEXT), field("keyFile", TEXT), field("caFile", TEXT),
+        field("certData", FieldType::Bytes), field("keyData", FieldType::Bytes), field("caData", FieldType::Bytes),
     ] },
     Struct { name: "LeaderElectionConfiguration", package: Package::Fixed("v1alpha1"), fields: &[
-        field("leaderElect", Kind::Truth), field("leaseDuration", Kind::Duration), field("renewDeadline", Kind::Duration), field("retryPeriod", Kind::Duration),
+        field("leaderElect", FieldType::Truth), field("leaseDuration", FieldType::Duration), field("renewDeadline", FieldType::Duration), field("retryPeriod", FieldType::Duration),
         field("resourceLock", TEXT), field("resourceName", TEXT), field("resourceNamespace", TEXT), field("lockObjectNamespace", TEXT).of(V1Alpha1, V1Alpha1),
         field("lockObjectName", TEXT).of(V1Alpha1, V1Alpha1),
     ] },
     Struct { name: "ClientConnectionConfiguration", package: Package::Fixed("v1alpha1"), fields: &[
-        field("kubeconfig", TEXT), field("acceptContentTypes", TEXT), field("contentType", TEXT), field("qps", Kind::Float), field("burst", Kind::Int(32)),
+        field("kubeconfig", TEXT), field("acceptContentTypes", TEXT), field("contentType", TEXT), field("qps", FieldType::Float), field("burst", FieldType::Int(32)),
     ] },
     Struct { name: "DefaultPreemptionArgs", package: Package::Own, fields: &[
-        field("kind", TEXT).since(20), field("apiVersion", TEXT), field("minCandidateNodesPercentage", Kind::Int(32)), field("minCandidateNodesAbsolute", Kind::Int(32)),
+        field("kind", TEXT).since(20), field("apiVersion", TEXT), field("minCandidateNodesPercentage", FieldType::Int(32)), field("minCandidateNodesAbsolute", FieldType::Int(32)),
     ] },
     Struct { name: "DynamicResourcesArgs", package: Package::Own, fields: &[
-        field("kind", TEXT).since(34), field("apiVersion", TEXT), field("filterTimeout", Kind::Duration), field("bindingTimeout", Kind::Duration).since(35),
+        field("kind", TEXT).since(34), field("apiVersion", TEXT), field("filterTimeout", FieldType::Duration), field("bindingTimeout", FieldType::Duration).since(35),
     ] },
     Struct { name: "InterPodAffinityArgs", package: Package::Own, fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("hardPodAffinityWeight", Kind::Int(32)), field("ignorePreferredTermsOfExistingPods", Kind::Truth).since(27),
+        field("kind", TEXT), field("apiVersion", TEXT), field("hardPodAffinityWeight", FieldType::Int(32)), field("ignorePreferredTermsOfExistingPods", FieldType::Truth).since(27),
     ] },
-    Struct { name: "NodeAffinityArgs", package: Package::Own, fields: &[field("kind", TEXT).since(20), field("apiVersion", TEXT), field("addedAffinity", Kind::Struct("NodeAffinity"))] },
+    Struct { name: "NodeAffinityArgs", package: Package::Own, fields: &[field("kind", TEXT).since(20), field("apiVersion", TEXT), field("addedAffinity", FieldType::Struct("NodeAffinity"))] },
     Struct { name: "NodeLabelArgs", package: Package::Own, fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("presentLabels", Kind::TextList), field("absentLabels", Kind::TextList),
-        field("presentLabelsPreference", Kind::TextList), field("absentLabelsPreference", Kind::TextList),
+        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("presentLabels", FieldType::TextList), field("absentLabels", FieldType::TextList),
+        field("presentLabelsPreference", FieldType::TextList), field("absentLabelsPreference", FieldType::TextList),
     ] },
-    Struct { name: "NodeResourcesBalancedAllocationArgs", package: Package::Own, fields: &[field("kind", TEXT).since(22), field("apiVersion", TEXT), field("resources", Kind::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesBalancedAllocationArgs", package: Package::Own, fields: &[field("kind", TEXT).since(22), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
     Struct { name: "NodeResourcesFitArgs", package: Package::Own, fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("ignoredResources", Kind::TextList), field("ignoredResourceGroups", Kind::TextList),
-        field("scoringStrategy", Kind::Struct("ScoringStrategy")).since(22),
+        field("kind", TEXT), field("apiVersion", TEXT), field("ignoredResources", FieldType::TextList), field("ignoredResourceGroups", FieldType::TextList),
+        field("scoringStrategy", FieldType::Struct("ScoringStrategy")).since(22),
     ] },
-    Struct { name: "NodeResourcesLeastAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", Kind::List("ResourceSpec"))] },
-    Struct { name: "NodeResourcesMostAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", Kind::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesLeastAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesMostAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
     Struct { name: "PodTopologySpreadArgs", package: Package::Own, fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("defaultConstraints", Kind::List("TopologySpreadConstraint")),
-        field("defaultingType", Kind::Text("PodTopologySpreadConstraintsDefaulting")).since(20),
+        field("kind", TEXT), field("apiVersion", TEXT), field("defaultConstraints", FieldType::List("TopologySpreadConstraint")),
+        field("defaultingType", FieldType::Text("PodTopologySpreadConstraintsDefaulting")).since(20),
     ] },
     Struct { name: "RequestedToCapacityRatioArgs", package: Package::Own, fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("shape", Kind::List("UtilizationShapePoint")), field("resources", Kind::List("ResourceSpec")),
+        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("shape", FieldType::List("UtilizationShapePoint")), field("resources", FieldType::List("ResourceSpec")),
     ] },
     Struct { name: "ServiceAffinityArgs", package: Package::Own, fields: &[
-        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("affinityLabels", Kind::TextList), field("antiAffinityLabelsPreference", Kind::TextList),
+        field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("affinityLabels", FieldType::TextList), field("antiAffinityLabelsPreference", FieldType::TextList),
     ] },
     Struct { name: "VolumeBindingArgs", package: Package::Own, fields: &[
-        field("kind", TEXT), field("apiVersion", TEXT), field("bindTimeoutSeconds", Kind::Int(64)), field("shape", Kind::List("UtilizationShapePoint")).since(22),
+        field("kind", TEXT), field("apiVersion", TEXT), field("bindTimeoutSeconds", FieldType::Int(64)), field("shape", FieldType::List("UtilizationShapePoint")).since(22),
     ] },
     Struct { name: "ScoringStrategy", package: Package::Own, fields: &[
-        field("type", Kind::Text("ScoringStrategyType")), field("resources", Kind::List("ResourceSpec")), field("requestedToCapacityRatio", Kind::Struct("RequestedToCapacityRatioParam")),
+        field("type", FieldType::Text("ScoringStrategyType")), field("resources", FieldType::List("ResourceSpec")), field("requestedToCapacityRatio", FieldType::Struct("RequestedToCapacityRatioParam")),
     ] },
-    Struct { name: "RequestedToCapacityRatioParam", package: Package::Own, fields: &[field("shape", Kind::List("UtilizationShapePoint"))] },
-    Struct { name: "ResourceSpec", package: Package::Own, fields: &[field("name", TEXT), field("weight", Kind::Int(64))] },
-    Struct { name: "UtilizationShapePoint", package: Package::Own, fields: &[field("utilization", Kind::Int(32)), field("score", Kind::Int(32))] },
+    Struct { name: "RequestedToCapacityRatioParam", package: Package::Own, fields: &[field("shape", FieldType::List("UtilizationShapePoint"))] },
+    Struct { name: "ResourceSpec", package: Package::Own, fields: &[field("name", TEXT), field("weight", FieldType::Int(64))] },
+    Struct { name: "UtilizationShapePoint", package: Package::Own, fields: &[field("utilization", FieldType::Int(32)), field("score", FieldType::Int(32))] },
     Struct { name: "NodeAffinity", package: Package::Fixed("v1"), fields: &[
-        field("requiredDuringSchedulingIgnoredDuringExecution", Kind::Struct("NodeSelector")),
-        field("preferredDuringSchedulingIgnoredDuringExecution", Kind::List("PreferredSchedulingTerm")),
+        field("requiredDuringSchedulingIgnoredDuringExecution", FieldType::Struct("NodeSelector")),
+        field("preferredDuringSchedulingIgnoredDuringExecution", FieldType::List("PreferredSchedulingTerm")),
     ] },
-    Struct { name: "NodeSelector", package: Package::Fixed("v1"), fields: &[field("nodeSelectorTerms", Kind::List("NodeSelectorTerm"))] },
+    Struct { name: "NodeSelector", package: Package::Fixed("v1"), fields: &[field("nodeSelectorTerms", FieldType::List("NodeSelectorTerm"))] },
     Struct { name: "NodeSelectorTerm", package: Package::Fixed("v1"), fields: &[
-        field("matchExpressions", Kind::List("NodeSelectorRequirement")), field("matchFields", Kind::List("NodeSelectorRequirement")),
+        field("matchExpressions", FieldType::List("NodeSelectorRequirement")), field("matchFields", FieldType::List("NodeSelectorRequirement")),
     ] },
     Struct { name: "NodeSelectorRequirement", package: Package::Fixed("v1"), fields: &[
-        field("key", TEXT), field("operator", Kind::Text("NodeSelectorOperator")), field("values", Kind::TextList),
+        field("key", TEXT), field("operator", FieldType::Text("NodeSelectorOperator")), field("values", FieldType::TextList),
     ] },
-    Struct { name: "PreferredSchedulingTerm", package: Package::Fixed("v1"), fields: &[field("weight", Kind::Int(32)), field("preference", Kind::Struct("NodeSelectorTerm"))] },
+    Struct { name: "PreferredSchedulingTerm", package: Package::Fixed("v1"), fields: &[field("weight", FieldType::Int(32)), field("preference", FieldType::Struct("NodeSelectorTerm"))] },
     Struct { name: "TopologySpreadConstraint", package: Package::Fixed("v1"), fields: &[
-        field("maxSkew", Kind::Int(32)), field("topologyKey", TEXT), field("whenUnsatisfiable", Kind::Text("UnsatisfiableConstraintAction")),
-        field("labelSelector", Kind::Struct("LabelSelector")), field("minDomains", Kind::Int(32)).since(24), field("nodeAffinityPolicy", Kind::Text("NodeInclusionPolicy")).since(25),
-        field("nodeTaintsPolicy", Kind::Text("NodeInclusionPolicy")).since(25), field("matchLabelKeys", Kind::TextList).since(25),
+        field("maxSkew", FieldType::Int(32)), field("topologyKey", TEXT), field("whenUnsatisfiable", FieldType::Text("UnsatisfiableConstraintAction")),
+        field("labelSelector", FieldType::Struct("LabelSelector")), field("minDomains", FieldType::Int(32)).since(24), field("nodeAffinityPolicy", FieldType::Text("NodeInclusionPolicy")).since(25),
+        field("nodeTaintsPolicy", FieldType::Text("NodeInclusionPolicy")).since(25), field("matchLabelKeys", FieldType::TextList).since(25),
     ] },
-    Struct { name: "LabelSelector", package: Package::Fixed("v1"), fields: &[field("matchLabels", Kind::Texts), field("matchExpressions", Kind::List("LabelSelectorRequirement"))] },
+    Struct { name: "LabelSelector", package: Package::Fixed("v1"), fields: &[field("matchLabels", FieldType::Texts), field("matchExpressions", FieldType::List("LabelSelectorRequirement"))] },
     Struct { name: "LabelSelectorRequirement", package: Package::Fixed("v1"), fields: &[
-        field("key", TEXT), field("operator", Kind::Text("LabelSelectorOperator")), field("values", Kind::TextList),
+        field("key", TEXT), field("operator", FieldType::Text("LabelSelectorOperator")), field("values", FieldType::TextList),
     ] },
 ];
 
 /// Returns a struct's field, where the release and the version of the API have it.
-pub(super) fn field_of(name: &str, field: &str, context: &Context<'_>) -> Option<&'static Field> {
+pub(super) fn field_of(name: &str, field: &str, context: &Context<'_>) -> Option<&'static FieldSchema> {
     STRUCTS.iter().find(|known| known.name == name)?.fields.iter().find(|known| known.name == field && exists(known, context))
 }
 
@@ -200,27 +200,27 @@ pub(super) fn is_of_extender(of: &str) -> bool {
     matches!(of, "Extender" | "ExtenderManagedResource" | "ExtenderTLSConfig")
 }
 
-fn exists(field: &Field, context: &Context<'_>) -> bool {
+fn exists(field: &FieldSchema, context: &Context<'_>) -> bool {
     field.releases.contains(context.release) && (field.versions.0..=field.versions.1).contains(&context.version)
 }
 
 /// Go's name of a field's type.
-pub(super) fn go_type(kind: Kind, context: &Context<'_>) -> String {
+pub(super) fn go_type(kind: FieldType, context: &Context<'_>) -> String {
     match kind {
-        Kind::Text("string") | Kind::Duration => "string".to_owned(),
-        Kind::Text(name @ ("ScoringStrategyType" | "PodTopologySpreadConstraintsDefaulting")) => {
+        FieldType::Text("string") | FieldType::Duration => "string".to_owned(),
+        FieldType::Text(name @ ("ScoringStrategyType" | "PodTopologySpreadConstraintsDefaulting")) => {
             format!("{}.{name}", context.version.name())
         }
-        Kind::Text(name) => format!("v1.{name}"),
-        Kind::Int(bits) => format!("int{bits}"),
-        Kind::Float => "float32".to_owned(),
-        Kind::Truth => "bool".to_owned(),
-        Kind::Bytes => "[]uint8".to_owned(),
-        Kind::Raw => "runtime.RawExtension".to_owned(),
-        Kind::Texts => "map[string]string".to_owned(),
-        Kind::TextList => "[]string".to_owned(),
-        Kind::Struct(name) => format!("{}.{name}", package(name, context)),
-        Kind::List(name) => format!("[]{}.{name}", package(name, context)),
+        FieldType::Text(name) => format!("v1.{name}"),
+        FieldType::Int(bits) => format!("int{bits}"),
+        FieldType::Float => "float32".to_owned(),
+        FieldType::Truth => "bool".to_owned(),
+        FieldType::Bytes => "[]uint8".to_owned(),
+        FieldType::Raw => "runtime.RawExtension".to_owned(),
+        FieldType::Texts => "map[string]string".to_owned(),
+        FieldType::TextList => "[]string".to_owned(),
+        FieldType::Struct(name) => format!("{}.{name}", package(name, context)),
+        FieldType::List(name) => format!("[]{}.{name}", package(name, context)),
     }
 }
 

@@ -49,7 +49,7 @@ impl File {
         Ok(Self { root, value, repeated, is_json })
     }
 
-    /// A file of which only the value is known.
+    /// A file whose text is not known, only its value.
     pub(crate) fn of(value: &Value) -> Self {
         Self { root: SourceValue::of(value), value: value.clone(), repeated: None, is_json: false }
     }

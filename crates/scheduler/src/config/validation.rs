@@ -6,9 +6,11 @@ use serde_json::Value;
 
 use crate::Arguments;
 
+use super::context::Context;
 use super::draft::{Configured, Draft};
 use super::plugin_set::PluginSet;
-use super::{ConfigVersion, Context, arguments, extenders, schema};
+use super::versions::ConfigVersion;
+use super::{arguments, extenders, schema};
 use crate::release::{Point, Span, ValidationWords, between, extends, since};
 use crate::validation::Document;
 

@@ -1,14 +1,10 @@
 //! Versions of the configuration's API, and the releases that read them.
 
+use crate::Release;
 use crate::release::{ConfigRules, Span, between, since};
-use crate::{Gates, Release};
-
-use super::source_tree::File;
-use super::{Context, decode, schema};
 
 /// A version of the API group `kubescheduler.config.k8s.io`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the versions' own names")]
 pub(crate) enum ConfigVersion {
     V1Alpha1,
     V1Alpha2,
@@ -29,37 +25,14 @@ const VERSIONS: [(ConfigVersion, &str, Span); 6] = [
 ];
 
 impl ConfigVersion {
-    /// Returns the version of a file, if a scheduler of this release reads it.
-    pub(crate) fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, String> {
-        let (kind, version) = decode::type_meta(&file.root)?;
-        if kind.is_empty() || version.is_empty() {
-            let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
-            return Err(format!("Object '{missing}' is missing: a KubeSchedulerConfiguration or a Policy is wanted"));
-        }
-        if version.matches('/').count() > 1 {
-            return Err(format!("unexpected GroupVersion string: {version}"));
-        }
-        match Self::named(&version, release) {
-            Some(known) if kind == "KubeSchedulerConfiguration" => Ok(known),
-            Some(known) if schema::is_args(&kind, &Context { version: known, release, gates }) => {
-                Err(decode::arguments_alone(file, &kind, &Context { version: known, release, gates }))
-            }
-            _ => {
-                let group = ConfigRules::of(release).api_group();
-                let readable: Vec<String> = Self::readable(release).map(|(_, name, ..)| format!("{group}/{name}")).collect();
-                let refusal = decode::not_registered(&kind, &version, release);
-                Err(format!("{refusal}: kube-scheduler {release} reads KubeSchedulerConfiguration of {}", readable.join(", ")))
-            }
-        }
-    }
-
     /// Returns the version of an `apiVersion`, if this release reads it.
     pub(crate) fn named(version: &str, release: Release) -> Option<Self> {
         let name = version.strip_prefix(ConfigRules::of(release).api_group())?.strip_prefix('/')?;
         Self::readable(release).find(|(_, known, ..)| *known == name).map(|(version, ..)| *version)
     }
 
-    fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, Span)> {
+    /// The versions that this release reads, each with its name and its releases.
+    pub(super) fn readable(release: Release) -> impl Iterator<Item = &'static (Self, &'static str, Span)> {
         VERSIONS.iter().filter(move |(.., releases)| releases.contains(release))
     }
 

@@ -14,7 +14,7 @@ use super::search::{DeviceResult, DeviceSearch, RequestIndices};
 use super::{Fault, can_skip_operations};
 
 /// What deallocating a device restores.
-pub(super) struct Undo<'s> {
+pub(super) struct DeviceUndo<'s> {
     /// How many devices the claim had before.
     before: usize,
     /// Whether its counters were consumed.
@@ -33,7 +33,7 @@ impl<'s> DeviceSearch<'s, '_> {
         number: usize,
         (pool, device): (&'s Pool<'s>, PoolDevice<'s>),
         must: bool,
-    ) -> Result<Option<Undo<'s>>, Fault> {
+    ) -> Result<Option<DeviceUndo<'s>>, Fault> {
         let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
         let alternative = &request.alternatives[place.alternative];
@@ -92,7 +92,7 @@ impl<'s> DeviceSearch<'s, '_> {
         });
         let found = &mut self.found[place.claim];
         let shared = capacity.as_ref().map(|(taken, _)| taken.clone());
-        let undo = Undo { before: found.len(), counted, capacity, groups: before };
+        let undo = DeviceUndo { before: found.len(), counted, capacity, groups: before };
         let request = sub.map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"));
         found.push(DeviceResult { request, device, admin_access: admin, shared });
         Ok(Some(undo))
@@ -115,7 +115,7 @@ impl<'s> DeviceSearch<'s, '_> {
     }
 
     /// Deallocates a device.
-    pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: Undo<'s>) {
+    pub(super) fn put_back(&mut self, place: RequestIndices, device: &PoolDevice<'s>, undo: DeviceUndo<'s>) {
         let rules = self.allocator.rules;
         let request = &self.requests[place.claim][place.request];
         let (name, sub) = (request.name, request.prioritized.then_some(request.alternatives[place.alternative].name));
@@ -131,7 +131,7 @@ impl<'s> DeviceSearch<'s, '_> {
         }
     }
 
-    /// Releases capacity. A device of which nothing is consumed any more is removed, unless it had an entry before.
+    /// Releases capacity. A device with nothing left consumed is removed, unless it had an entry before.
     fn give_back(&mut self, device: &PoolDevice<'s>, taken: &Amounts, known: bool) {
         let Some(total) = self.consumed.get_mut(&device.id) else { return };
         for (name, taken) in taken {

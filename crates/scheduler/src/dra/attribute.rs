@@ -22,7 +22,7 @@ pub(super) fn lookup<'d>(
     selectors: &Selectors,
     rules: DeviceRules,
 ) -> Result<Option<Cow<'d, DeviceAttribute>>, Fault> {
-    // Of two with the same name the last wins.
+    // If two have the same name, the last one wins.
     match derived.iter().rev().find(|derived| derived.name == name) {
         Some(derived) => derive(derived, device, selectors, rules).map(|attribute| Some(Cow::Owned(attribute))),
         None => Ok(published(name, device).map(Cow::Borrowed)),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::Profile;
-use crate::cluster::{Claim, ClusterState, PodInfo};
+use crate::cluster::{Claim, ClusterState, Node, PodInfo};
 
 use super::group_claims::owner_problem;
+use super::reserve::results;
 
 /// Returns the pod's claims, in order, or why it cannot be scheduled.
 pub(crate) fn pod_claims(pod: &PodInfo, state: &ClusterState, profile: &Profile) -> Result<Vec<Arc<Claim>>, String> {
@@ -42,4 +43,14 @@ pub(crate) fn named_claims(pod: &PodInfo, state: &ClusterState, profile: &Profil
         claims.push((entry.clone(), claim.clone()));
     }
     Ok(claims)
+}
+
+/// Whether a node declares that it can skip operations that a device does not need.
+pub(crate) fn can_skip_operations(node: &Node) -> bool {
+    node.declared_features.iter().any(|feature| &**feature == "DRAOptionalNodeOperations")
+}
+
+/// Whether any device of a claim requires a node that can. Upstream: `allocationResultRequiresDRAOptionalNodeOperations` (1.37).
+pub(crate) fn skips_operations(claim: &Claim) -> bool {
+    results(claim).iter().any(|result| result.skip_node_operations.as_ref().is_some_and(|operations| !operations.is_empty()))
 }

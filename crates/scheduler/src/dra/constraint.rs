@@ -17,9 +17,9 @@ pub(super) struct ConstraintState<'a> {
     rules: DeviceRules,
     devices: usize,
     /// The common values, device by device. Without lists, only those of the first, as upstream does.
-    common: Vec<Option<Values>>,
+    common: Vec<Option<AttributeValues>>,
     /// The values that must differ.
-    differing: Vec<(&'a str, DeviceId<'a>, Option<Values>)>,
+    differing: Vec<(&'a str, DeviceId<'a>, Option<AttributeValues>)>,
 }
 
 impl<'a> ConstraintState<'a> {
@@ -58,13 +58,13 @@ impl<'a> ConstraintState<'a> {
             return Ok(true);
         }
         let Some(attribute) = lookup(self.attribute)? else { return Ok(false) };
-        let own = Values::of(&attribute, self.lists);
+        let own = AttributeValues::of(&attribute, self.lists);
         let fits = if self.distinct { self.differs(request, id, own) } else { self.agrees(own) };
         self.devices += usize::from(fits);
         Ok(fits)
     }
 
-    fn agrees(&mut self, own: Option<Values>) -> bool {
+    fn agrees(&mut self, own: Option<AttributeValues>) -> bool {
         if self.devices == 0 {
             // The first device is accepted whatever the attribute's type, unless lists are supported.
             let fits = !self.lists || own.is_some();
@@ -80,7 +80,7 @@ impl<'a> ConstraintState<'a> {
         agrees
     }
 
-    fn differs(&mut self, request: &'a str, id: DeviceId<'a>, own: Option<Values>) -> bool {
+    fn differs(&mut self, request: &'a str, id: DeviceId<'a>, own: Option<AttributeValues>) -> bool {
         if self.devices > 0 || self.rules.checks_first_distinct_value() {
             let mut others = self.differing.iter().map(|(.., value)| value);
             let clashes = match &own {
@@ -123,14 +123,14 @@ impl<'a> ConstraintState<'a> {
 
 /// The values of an attribute, as a set.
 #[derive(Clone, Debug)]
-enum Values {
+enum AttributeValues {
     Strings(Vec<String>),
     Ints(Vec<i64>),
     Bools(Vec<bool>),
     Versions(Vec<String>),
 }
 
-impl Values {
+impl AttributeValues {
     fn of(attribute: &DeviceAttribute, lists: bool) -> Option<Self> {
         fn list<T: Clone>(values: Option<&Vec<T>>, lists: bool) -> Option<Vec<T>> {
             values.filter(|values| lists && !values.is_empty()).cloned()

@@ -13,7 +13,7 @@ use super::capacity::amount;
 use super::pool::{device_matches, is_published_for};
 use super::{Fault, claim_name, results};
 
-/// The published devices, as far as they consume node resources.
+/// The published devices that consume node resources.
 pub(crate) struct NodeAllocatable<'a> {
     slices: Vec<&'a Slice>,
     rules: &'a Rules,
@@ -68,7 +68,7 @@ impl<'a> NodeAllocatable<'a> {
 
     /// Returns what the devices of these claims consume of a node for a pod, by the name of the claim; `None`: they have none that could consume
     /// anything.
-    /// Of a claim that the pod names twice, the last devices count.
+    /// If the pod names a claim twice, the last devices count.
     ///
     /// # Errors
     /// Upstream fails, or its result depends on which of several slices it finds first.
@@ -123,7 +123,7 @@ impl<'a> NodeAllocatable<'a> {
         };
         let Some(consumed) = consumed.get(key).map(amount) else { return Ok(None) };
         let Some(multiplier) = take.multiplier else { return Ok(Some(consumed)) };
-        let finer = || Fault::Unknown(format!("what device {} takes of {} is no amount this can hold", result.device, take.resource));
+        let finer = || Fault::Unknown(format!("what device {} takes of {} is too fine an amount", result.device, take.resource));
         consumed.times(multiplier).map(Some).ok_or_else(finer)
     }
 

@@ -105,7 +105,7 @@ fn unseen(judgement: &Judgement) -> Option<Caveat> {
     Some(Caveat::Sampled { sample, failing, plugins: compared.map(|score| score.plugin).collect() })
 }
 
-/// The caveat that 1.17 reports one reason for a node, and looks at extended resources in a map's order.
+/// The caveat that 1.17 reports only one reason for a node, and checks extended resources in a map's order.
 fn one_of_several(of: &Circumstances) -> Option<Caveat> {
     let request = of.profile.rules.requests.incoming(&of.attempt.pod).scalars;
     if !of.profile.rules.one_reason_a_node() || request.len() < 2 {

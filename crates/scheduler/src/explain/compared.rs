@@ -9,7 +9,7 @@ use crate::{Cycle, Judgement, NodeJudgement, Profile, Refusal, Verdict, evidence
 
 use crate::replay::Replay;
 
-/// How many nodes are looked at for each kind of rejection.
+/// The most nodes that are compared for each kind of rejection.
 const NODES_OF_A_KIND: usize = 24;
 
 impl Replay {

@@ -7,11 +7,11 @@ use crate::devices::{self, RecordedDevices};
 use crate::explanation::{Agreement, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, StateSeen};
 use crate::framework::{Cycle, DeviceCheck, Fact};
 use crate::plugins::dynamic_resources::allocated_devices;
+use crate::plugins::named_nodes;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
 use crate::replay::look_back::EvaluatedAttempt;
-use crate::replay::origin::meant_for;
 use crate::replay::{Replay, attempt};
 
 mod caveats;
@@ -155,4 +155,11 @@ fn recorded(of: &RecordedDevices) -> Fact {
     let (claim, devices) = (of.devices.claim.clone(), allocated_devices(&of.devices.allocation));
     let check = DeviceCheck::Recorded { claim, devices, revision: of.revision, agrees: of.agrees };
     Fact::new(of.agrees != Some(false), check)
+}
+
+/// Returns the node that the pod's required node affinity names as the only one, as for pods of a DaemonSet since 1.12.
+fn meant_for(pod: &PodInfo) -> Option<Arc<str>> {
+    let names = named_nodes(&pod.spec)?;
+    let mut names = names.into_iter();
+    names.next().filter(|_| names.next().is_none())
 }

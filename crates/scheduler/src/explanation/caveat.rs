@@ -11,6 +11,7 @@ use super::{DecidedBy, StateSeen};
 
 /// What is assumed of a scheduler, the same for every pod of its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Assumption {
     /// The configuration has parts that cannot be verified.
     Unverifiable(Unverifiable),
@@ -20,6 +21,7 @@ pub enum Assumption {
 
 /// A reason why the scheduler may have decided differently than the rules do.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Caveat {
     /// No attempt shows how the pod got its node: it is evaluated as if it were to be scheduled now.
     NoAttempt(DecidedBy),
@@ -84,7 +86,7 @@ pub enum Caveat {
     Group(GroupCaveat),
     /// The pod waits for others of its group, and which of them get nodes at the same time is not in etcd; with Permit's message.
     WaitsOnPermit(&'static str),
-    /// Of several extended resources that these nodes lack, 1.17 names one in its message, in a map's order.
+    /// These nodes lack several extended resources, and 1.17 names only one of them in its message, in a map's order.
     OneOfSeveralResources {
         /// The nodes.
         nodes: Vec<Arc<str>>,
@@ -118,7 +120,7 @@ pub enum Caveat {
     },
     /// The pod was nominated to this node, which fits: no other was evaluated.
     Nominated(Arc<str>),
-    /// ImageLocality counts nodes by their history, part of which was compacted.
+    /// ImageLocality counts nodes by their history, and a part of that was compacted.
     ImageHistoryCompacted,
     /// A score is not certain on these nodes: it depends on what the scheduler had counted of their image lists.
     UncertainScore {
@@ -150,8 +152,9 @@ pub enum Caveat {
 
 /// An object that could not be read, or not in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum UnreadObject {
-    /// An object of which a part could not be read.
+    /// An object that could be read only in part.
     Problem(Problem),
     /// An object that was looked up and could not be read at all.
     Unreadable(Arc<Unreadable>),

@@ -7,6 +7,7 @@ use crate::cluster::{PodInfo, PodKey, Taint};
 
 /// A change that people can make. Amounts and skews are zero until a trial has found the necessary value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Fix {
     /// Make the node schedulable again, its taint included.
     Uncordon,
@@ -47,7 +48,7 @@ pub enum Fix {
         /// The one that is taken.
         port: i32,
     },
-    /// Delete a pod that is in the way.
+    /// Delete a pod that prevents it.
     DeletePod(PodKey),
     /// Raise the `maxSkew` of a spread constraint.
     RaiseMaxSkew {
@@ -101,6 +102,7 @@ pub enum Fix {
 
 /// The request of a PersistentVolumeClaim of the pod's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct VolumeRequest {
     /// The claim's name.
     pub claim: Arc<str>,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::cluster::Unreadable;
 
 use super::group_cycle::GroupCycle;
-use super::sample::Sample;
 use super::scores::Scores;
 use super::verdict::{Refusal, Verdict};
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Judgement {
     /// The rejection or error that concerns the pod as a whole, if there is one.
     pub whole_pod: Option<WholePod>,
@@ -43,8 +43,27 @@ pub struct Judgement {
     pub unread: Vec<Arc<Unreadable>>,
 }
 
+/// How many nodes the scheduler evaluates before it stops (`percentageOfNodesToScore`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The nodes of the cluster, or those of the PreFilterResult.
+    pub of: usize,
+    /// How many of them fit.
+    pub fit: usize,
+    /// After how many feasible nodes it stops.
+    pub enough: usize,
+}
+
+impl Sample {
+    /// How many feasible nodes it does not evaluate.
+    pub fn unseen(&self) -> usize {
+        self.fit.saturating_sub(self.enough)
+    }
+}
+
 /// Why a pod does not get the node that was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct DriverWait {
     /// The nodes this applies to.
     pub nodes: Vec<Arc<str>>,
@@ -79,6 +98,7 @@ pub enum WholePod {
 
 /// The filters' verdicts on one node.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct NodeJudgement {
     /// The node.
     pub name: Arc<str>,

@@ -1,4 +1,4 @@
-//! The needs behind a filter's rejection: changes one of which every remedy must contain, or the obstacle.
+//! The needs behind a filter's rejection: sets of changes of which every remedy must contain one, or the obstacle.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Need {
     }
 }
 
-/// What a filter looks at besides what its needs name. A change made for another filter may meet or raise its needs if it changes that.
+/// What a filter reads in addition to what its needs name. A change made for another filter may meet or raise its needs if it changes that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     /// The node's labels.
@@ -49,6 +49,7 @@ pub struct Touches {
 
 /// What is changed to meet a filter's needs. Filters of different kinds have no change in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ChangeOf {
     /// The node: cordon, conditions, taints.
     Node,
@@ -62,6 +63,7 @@ pub enum ChangeOf {
 
 /// Why no change is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Obstacle {
     /// Upstream's reasons for the rejection.
     Refused(Vec<Cow<'static, str>>),
@@ -107,7 +109,7 @@ pub enum Obstacle {
     },
     /// `addedAffinity` of the scheduler's configuration keeps pods off the node.
     AddedAffinity,
-    /// The node has as many pods as it may, none of which may be deleted.
+    /// The node has as many pods as it allows, and none of them may be deleted.
     TooManyPods,
     /// The node lacks a resource.
     NoRoom,

@@ -51,7 +51,7 @@ pub trait Plugin: Sync {
         Vec::new()
     }
 
-    /// What its filter looks at besides what its needs name.
+    /// What its filter reads in addition to what its needs name.
     fn touches(&self) -> Touches {
         Touches::default()
     }

@@ -53,6 +53,7 @@ pub enum FilterMode {
 
 /// A profile: the scheduler's release, its plugins and their arguments.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Profile {
     /// The `spec.schedulerName` of its pods.
     pub scheduler_name: String,
@@ -64,7 +65,7 @@ pub struct Profile {
     pub rules: Rules,
     /// Filters, in order.
     pub filters: Vec<FilterEntry>,
-    /// Names of the filters in the order their PreFilter runs, where that differs from `filters`; the others follow.
+    /// Names of the filters in the order in which their PreFilter runs, if that differs from `filters`; the others follow.
     pub prefilter_order: Vec<&'static str>,
     /// Plugins whose PreFilter runs though their Filter does not (a configuration may say so).
     pub prefilters_only: Vec<FilterEntry>,
@@ -114,7 +115,7 @@ impl Profile {
         runs && !pod.spec.scheduling_gates.is_empty()
     }
 
-    /// What each node has a verdict of: the filters, in order, then the plugins of which a configuration runs the PreFilter alone.
+    /// The names of the verdicts of each node: the filters, in order, then the plugins whose PreFilter alone the configuration runs.
     pub fn rows(&self) -> impl Iterator<Item = &FilterEntry> {
         self.filters.iter().chain(&self.prefilters_only)
     }

@@ -25,7 +25,7 @@ pub struct Feasible<'a> {
 }
 
 impl<'a> Feasible<'a> {
-    /// The nodes that fit, of which the scheduler does not evaluate `unseen`.
+    /// The nodes that fit; the scheduler does not evaluate `unseen` of them.
     pub fn new(nodes: Vec<&'a NodeInfo>, unseen: usize) -> Self {
         Self { nodes, unseen }
     }

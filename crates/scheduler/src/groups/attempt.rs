@@ -273,7 +273,7 @@ impl Progress {
     }
 }
 
-/// The nodes with the best score, one of which is chosen, by name.
+/// The names of the nodes with the best score; one of them is chosen.
 fn best(judgement: &Judgement) -> Vec<Arc<str>> {
     if let Some(nominated) = &judgement.nominated {
         return vec![nominated.clone()];

@@ -1,4 +1,4 @@
-//! Which pods are tried in a group's cycle, and in which order, as far as etcd shows it.
+//! Which pods are tried in a group's cycle, and in which order, inferred from what etcd shows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -191,7 +191,7 @@ impl PodGroupAlgorithmResult {
         Self { tries: Vec::new(), chosen: None, drawn: Vec::new(), scores: BTreeMap::new(), status, waits: false }
     }
 
-    /// Whether the nodes of its pods, as far as they are known, are random.
+    /// Whether the known nodes of its pods are random.
     pub(crate) fn is_drawn(&self) -> bool {
         let drawn = |tried: &GroupAttempt| {
             let mut members = tried.members.iter().map(|member| &member.tried);

@@ -129,7 +129,7 @@ impl Group<'_> {
         runs && !(self.by_topology() && self.spec.scheduling_constraints.is_some())
     }
 
-    /// Runs DynamicResources' PodGroupPostFilter, which looks at the pods tried.
+    /// Runs DynamicResources' PodGroupPostFilter on the pods tried.
     fn freed(&self, state: &ClusterState, outcome: &PodGroupAlgorithmResult) -> PostFilter {
         let plugin = registry::named("DynamicResources");
         let Some(tried) = outcome.chosen.map(|at| &outcome.tries[at].1) else { return plugin.pod_group_post_filter(&[]) };

@@ -1,6 +1,6 @@
 //! The status of a group's cycle, and its wording.
 
-/// Upstream's `fwk.Status` as far as a group's cycle needs it (`staging/src/k8s.io/kube-scheduler/framework/interface.go`).
+/// The part of upstream's `fwk.Status` that a group's cycle needs (`staging/src/k8s.io/kube-scheduler/framework/interface.go`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     /// The group fits.

@@ -6,11 +6,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::release::Rules;
-use crate::{Refusal, Verdict};
+use crate::{Candidate, Refusal, Verdict};
+
+/// A predicate prepared for one pod: says of each node what is wrong with it, or a verdict of another kind.
+pub(super) type PreparedPredicate<'a> = Box<dyn Fn(&Candidate) -> Result<Vec<Reason>, Verdict> + Sync + 'a>;
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "upstream's own names, without their Err prefix")]
 pub(super) enum Reason {
     DiskConflict,
     VolumeZoneConflict,

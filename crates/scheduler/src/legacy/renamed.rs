@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::predicates::Prepared;
-use super::reason::{in_words_of, verdict};
+use super::reason::{PreparedPredicate, in_words_of, verdict};
 use crate::framework::{Candidate, ChangeOf, Fact, Need, Touches};
 use crate::release::Rules;
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Verdict, plugins};
 
-/// What a predicate and the plugin that took its place have in common beside the verdict.
+/// What a predicate shares with the plugin that took its place, apart from the verdict.
 macro_rules! as_its_successor {
     () => {
         fn compared(&self, cycle: &Cycle, node: &Candidate, verdict: &Verdict) -> Vec<Fact> {
@@ -37,8 +36,8 @@ macro_rules! as_its_successor {
     };
 }
 
-/// A predicate prepared for one pod, as a plugin's answer before any node is looked at.
-pub(super) fn prefilter<'a>(cycle: &'a Cycle<'a>, prepared: Prepared<'a>) -> PreFilter<'a> {
+/// A predicate prepared for one pod, as a plugin's answer before any node is evaluated.
+pub(super) fn prefilter<'a>(cycle: &'a Cycle<'a>, prepared: PreparedPredicate<'a>) -> PreFilter<'a> {
     let rules = &cycle.profile.rules;
     PreFilter::Filter(Box::new(move |candidate| prepared(candidate).map_or_else(|verdict| verdict, |reasons| verdict(&reasons, rules))))
 }
@@ -52,7 +51,7 @@ pub(super) struct Predicate {
     /// The plugin that took its place, which compares and needs the same.
     pub successor: &'static str,
     /// Prepares it for one pod.
-    pub prepare: for<'a> fn(&'a Cycle<'a>) -> Prepared<'a>,
+    pub prepare: for<'a> fn(&'a Cycle<'a>) -> PreparedPredicate<'a>,
 }
 
 impl Plugin for Predicate {
@@ -90,7 +89,7 @@ impl Plugin for Renamed {
         self.doc
     }
 
-    /// Predicates cannot be skipped, nor can they refuse a pod before nodes are looked at.
+    /// Predicates cannot be skipped, nor can they refuse a pod before nodes are evaluated.
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         let rules = &cycle.profile.rules;
         match plugins::rule(self.successor).filter(cycle) {

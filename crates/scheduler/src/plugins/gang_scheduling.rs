@@ -57,7 +57,7 @@ Differs from upstream
         }
     }
 
-    /// `Permit`, as far as pods that are bound tell.
+    /// `Permit`, inferred from the pods that are bound.
     fn permit(&self, cycle: &Cycle) -> Option<&'static str> {
         let Group::Known(policy) = group(cycle)? else { return None };
         let least = policy.gang.as_ref()?.min_count;

@@ -103,7 +103,7 @@ Differs from upstream
 pub(crate) struct Count {
     /// The driver.
     pub driver: String,
-    /// Volumes that are there.
+    /// The volumes on the node.
     pub attached: i64,
     /// Volumes the pod would add.
     pub wanted: i64,
@@ -246,7 +246,7 @@ fn driver_and_handle(
     }
 }
 
-/// `getNodeVolumeAttachmentInfo`: volumes attached to each node, whoever uses them.
+/// `getNodeVolumeAttachmentInfo`: volumes attached to each node, in use or not.
 fn attachments<'a>(cycle: &Cycle<'a>) -> HashMap<&'a str, Volumes> {
     let listers = cycle.state.listers();
     if !cycle.profile.rules.volume_attachments_count() {

@@ -218,7 +218,7 @@ impl NonCsiLimits {
         Ok(disks)
     }
 
-    /// `matchProvisioner`: looks at the field only, not at the beta annotation.
+    /// `matchProvisioner`: reads only the field, not the beta annotation.
     fn provisions(&self, claim: &PersistentVolumeClaim, cycle: &Cycle<'_>) -> bool {
         let class = cycle.state.listers().storage_classes.get("", spec_class(claim));
         class.is_some_and(|class| class.provisioner == self.in_tree)

@@ -12,10 +12,10 @@ use crate::{Cycle, Feasible, Plugin, PreScore};
 use super::workload_selector::{workload_selector, workload_selectors};
 
 /// Upstream: `plugins/selectorspread/selector_spread.go` (1.19–1.28), `priorities/selector_spreading.go` up to 1.18.
-pub(super) struct SelectorSpread;
-
-/// The same, as 1.17 and 1.18 call it.
-pub(super) struct DefaultPodTopologySpread;
+pub(super) struct SelectorSpread {
+    /// Its name in the release: 1.17 and 1.18 call it DefaultPodTopologySpread.
+    pub(super) name: &'static str,
+}
 
 const DOC: &str = "The pods of a Service or a set are spread over hosts and zones.
 
@@ -33,7 +33,7 @@ Differs from upstream
 
 impl Plugin for SelectorSpread {
     fn name(&self) -> &'static str {
-        "SelectorSpread"
+        self.name
     }
 
     fn doc(&self) -> &'static str {
@@ -53,29 +53,7 @@ impl Plugin for SelectorSpread {
     }
 }
 
-impl Plugin for DefaultPodTopologySpread {
-    fn name(&self) -> &'static str {
-        "DefaultPodTopologySpread"
-    }
-
-    fn doc(&self) -> &'static str {
-        DOC
-    }
-
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        score(cycle)
-    }
-
-    fn without_prescore(&self, rules: &Rules) -> WithoutState {
-        WithoutState::fails(rules.reading_selectors(), "PreScore", self.name())
-    }
-
-    fn score_without_state<'a>(&self, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
-        unread_state(self.without_prescore(&cycle.profile.rules), name, cycle, prescore)
-    }
-}
-
-/// Pods with constraints of their own are not spread by selectors, and no state is asked for.
+/// Pods with constraints of their own are not spread by selectors, so their missing state does not matter.
 fn unread_state<'a>(without: WithoutState, name: &str, cycle: &Cycle, prescore: PreScore<'a>) -> PreScore<'a> {
     match (without.error(), prescore) {
         (Some(error), _) if cycle.pod.spec.spread.is_empty() => {

@@ -72,7 +72,7 @@ impl<'s> Hierarchy<'s> {
         parent.map(|name| GroupId::of_groups(&id.namespace, name))
     }
 
-    /// Returns a group and its ancestors, as far as they exist.
+    /// Returns a group and those of its ancestors that exist.
     pub(crate) fn upwards(&self, id: GroupId) -> Vec<(GroupId, &'s Arc<PodGroup>)> {
         let mut found: Vec<(GroupId, &Arc<PodGroup>)> = Vec::new();
         let mut next = Some(id);

@@ -6,6 +6,7 @@ use crate::{Gates, Profile, Release, VersionFrom, applied_release};
 
 /// A scheduler.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Scheduler {
     /// Its profiles; a pod is evaluated with the one it names, or hypothetically with the first.
     pub profiles: Vec<Profile>,
@@ -19,6 +20,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// The scheduler of a release as it runs without a configuration file.
+    #[must_use]
     pub fn with_defaults(version: VersionFrom) -> Self {
         let profile = Profile::new(version.release, Gates::new(applied_release(version.release)).at_patch(version.patch));
         Self { profiles: vec![profile], recorded: version.release, version, configured: false }

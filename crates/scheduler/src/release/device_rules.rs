@@ -17,7 +17,6 @@ pub(super) enum Channel {
 
 /// An allocator of one release, with the features that are on.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "each field is a feature gate, or says what it is in `new`")]
 #[allow(clippy::struct_excessive_bools, reason = "one per gate")]
 pub(crate) struct DeviceRules {
     pub(super) minor: u16,

@@ -2,6 +2,7 @@
 
 /// The order in which inter-pod affinity is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AffinityOrder {
     /// Existing pods' anti-affinity, then the pod's affinity, then its anti-affinity.
     ExistingFirst,
@@ -11,6 +12,7 @@ pub enum AffinityOrder {
 
 /// The formula of the spread constraints' score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SpreadFormula {
     /// The share of matching pods, reversed.
     Flip,
@@ -22,6 +24,7 @@ pub enum SpreadFormula {
 
 /// The score of a pod without spread constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum WithoutConstraints {
     /// Zero on every node.
     Zero,
@@ -33,6 +36,7 @@ pub enum WithoutConstraints {
 
 /// The formula of balance between resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum BalancedFormula {
     /// The difference of two fractions.
     Difference,
@@ -46,6 +50,7 @@ pub enum BalancedFormula {
 
 /// The formula of the score for the size of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ImageFormula {
     /// Size alone, in ten buckets.
     Buckets,
@@ -57,6 +62,7 @@ pub enum ImageFormula {
 
 /// The format of an unschedulable pod's message (FitError).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum FitErrorFormat {
     /// `0/N nodes are available: R.`
     Reasons,
@@ -70,6 +76,7 @@ pub enum FitErrorFormat {
 
 /// Which nodes preemption tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum PreemptionCandidates {
     /// Every node whose status is not UnschedulableAndUnresolvable, nodes without a status too.
     AllButUnresolvable,
@@ -79,6 +86,7 @@ pub enum PreemptionCandidates {
 
 /// The order of plugins that MultiPoint and an extension point name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum MultiPointOrder {
     /// The extension point's, then those that only MultiPoint names.
     Last,

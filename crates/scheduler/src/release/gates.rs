@@ -116,6 +116,7 @@ impl Gates {
     }
 
     /// Sets the patch of the release, where it is known.
+    #[must_use]
     pub fn at_patch(mut self, patch: Option<u16>) -> Self {
         self.patch = patch;
         self
@@ -156,6 +157,7 @@ impl Gates {
     }
 
     /// Sets one gate.
+    #[must_use]
     pub fn with(mut self, name: &str, on: bool) -> Self {
         self.set.insert(name.to_owned(), on);
         self

@@ -30,7 +30,7 @@ pub fn applied_release(release: Release) -> Release {
 
 /// A text that is not a version, or is older than the oldest whose rules are known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no scheduler version known here: give one from {OLDEST_SCHEDULER} to {NEWEST_SCHEDULER}, for example 1.28")]
+#[error("unknown scheduler version \"{text}\": expected one from {OLDEST_SCHEDULER} to {NEWEST_SCHEDULER}, for example 1.28")]
 pub struct UnknownRelease {
     /// The text given.
     pub text: String,

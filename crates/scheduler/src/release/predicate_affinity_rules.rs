@@ -2,7 +2,7 @@
 
 use super::rules::Rules;
 
-/// Which of a pod's affinity terms are looked at together.
+/// Which of a pod's affinity terms are evaluated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TermGrouping {
     /// Each term for itself, and pods matching that term.

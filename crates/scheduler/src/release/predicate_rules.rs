@@ -1,4 +1,4 @@
-//! What differs between releases in predicates and priorities (1.9–1.17) beside those that look at volumes or at affinity between pods. Upstream:
+//! What differs between releases in predicates and priorities (1.9–1.17), except those for volumes and for affinity between pods. Upstream:
 //! `algorithm/predicates/{predicates,error}.go`, `algorithm/priorities`, `core/generic_scheduler.go`.
 
 use crate::Release;

@@ -8,11 +8,11 @@ use super::rules::Rules;
 pub(crate) enum BudgetCount {
     /// Not at all: each pod is compared with the budgets as they stand.
     Unchanged,
-    /// Of a pod's budgets, those before the first that allows no more.
+    /// A pod's budgets before the first that allows no more disruptions.
     UntilUsedUp,
     /// All budgets of a pod.
     All,
-    /// Of a pod's budgets, those up to the first that it violates.
+    /// A pod's budgets up to the first that it violates.
     UntilViolated,
 }
 
@@ -45,7 +45,7 @@ impl Rules {
         self.release.0 >= 15
     }
 
-    /// Whether a node without pods of lower priority is no candidate (selectVictimsOnNode, since 1.21).
+    /// Whether only nodes with pods of lower priority are candidates (selectVictimsOnNode, since 1.21).
     pub(crate) fn candidates_need_victims(&self) -> bool {
         self.release.0 >= 21
     }

@@ -10,6 +10,7 @@ use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, schedule
 
 /// The evidence for a scheduler's release.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum VersionEvidence {
     /// Given by the caller.
     Given,
@@ -76,6 +77,7 @@ impl VersionFrom {
     }
 
     /// The same, its evidence with what is assumed of the patch where patches have different rules.
+    #[must_use]
     pub fn with_assumption(mut self) -> Self {
         if self.patch.is_none() && patches_differ(self.release) {
             self.evidence = VersionEvidence::NewestPatchAssumed(Box::new(self.evidence));

@@ -33,7 +33,7 @@ impl Fix {
         }
     }
 
-    /// Applies the change, as far as it is one of the pod.
+    /// Applies the change if it changes the pod.
     pub(super) fn change_pod(&self, pod: &mut PodInfo) {
         let mut spec: PodSpec = (*pod.spec).clone();
         match self {

@@ -13,7 +13,7 @@ pub(super) struct FilterNeed {
     pub plugin: &'static str,
     /// The need.
     pub need: Need,
-    /// What the filter looks at besides.
+    /// What else the filter reads.
     touches: Touches,
 }
 

@@ -49,7 +49,7 @@ impl<'a> RemedySearch<'a> {
     /// Searches, with this many trials.
     pub(super) fn run(pod: &'a PodInfo, state: &mut ClusterState, profile: &'a Profile, node: &'a Arc<str>, trials: usize) -> Self {
         let mut pods: Vec<Arc<PodInfo>> = state.node(node).map(|node| node.pods.clone()).unwrap_or_default();
-        // Of pods to delete, the least important comes first: the lowest priority, then the latest start.
+        // The least important pod is deleted first: the lowest priority, then the latest start.
         pods.sort_by_key(|pod| (pod.spec.priority, std::cmp::Reverse(pod.started), pod.key()));
         let ranks = pods.iter().zip(0..).map(|(pod, rank)| (pod.key(), rank)).collect();
         let (known, hopeless, found) = (HashMap::new(), Vec::new(), Vec::new());

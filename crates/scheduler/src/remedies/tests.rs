@@ -231,7 +231,7 @@ fn no_smaller_set_of_the_considered_changes_suffices() {
             if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {
                 continue;
             }
-            // Of each pod another few nodes.
+            // Each pod names other nodes.
             for node in judgement.nodes.iter().skip(number % 2).step_by(2) {
                 let search = RemedySearch::run(pod, &mut state, &profile, &node.name, TRIALS);
                 let smallest = search.found.first().map_or(3, |(_, fixes)| fixes.len());

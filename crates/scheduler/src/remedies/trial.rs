@@ -75,7 +75,7 @@ impl<'s> Trial<'s> {
         })
     }
 
-    /// Returns the skew that one of the pod's constraints would have on the node, or the allowed one where that is enough.
+    /// Returns the skew that one of the pod's constraints would have on the node, or the allowed skew if that is enough.
     fn skew(&self, profile: &Profile, node: &str, at: usize) -> i32 {
         let constraints = &self.pod.spec.spread;
         let hard = constraints.iter().take(at).filter(|constraint| constraint.when_unsatisfiable == WhenUnsatisfiable::DoNotSchedule);

@@ -1,4 +1,4 @@
-//! Volumes and claims that a change creates, as far as filters look at them.
+//! Volumes and claims that a change creates, with the fields that filters read.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use super::Replay;
 
 const REASON: &str = "FailedScheduling";
 
-/// Since 1.20 the message of an Event is cut to 1,024 bytes, the last four of which are then these.
+/// Since 1.20 the message of an Event is cut to 1,024 bytes and then ends in these.
 const CUT: &str = " ...";
 
 /// An Event `FailedScheduling`.

@@ -198,7 +198,7 @@ impl Replay {
                 .as_ref()
                 .is_none_or(|recorded| **recorded == *ours || attempt.event_only && is_cut_from(recorded, ours))
         };
-        // Of messages that are all possible, the recorded one is ours.
+        // Several messages are possible: use the recorded one.
         if let Some(at) = judgement.equal_messages.iter().position(|ours| is(ours)).filter(|_| attempt.recorded_message.is_some()) {
             let first = judgement.message.replace(judgement.equal_messages.remove(at));
             judgement.equal_messages.extend(first);
@@ -211,7 +211,7 @@ impl Replay {
         EvaluatedAttempt { judgement, agreement, same_message, follows, scope, before }
     }
 
-    /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, as far as the history was read.
+    /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, in the history that was read.
     fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
         if pod.spec.pod_group.is_none() {
             return BTreeMap::new();
@@ -243,7 +243,7 @@ impl SoughtState<'_> {
     }
 }
 
-/// Of judgements from which the outcome does not follow exactly, returns the first that at least agrees, else the first.
+/// Returns the first judgement that at least agrees with the outcome, else the first, where none shows it exactly.
 fn better(known: ChosenState, other: ChosenState) -> ChosenState {
     if known.0.agreement != Agreement::Disagrees || other.0.agreement == Agreement::Disagrees { known } else { other }
 }

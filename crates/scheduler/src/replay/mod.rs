@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ClusterState, HasState, ObjectChange, ObjectKey, PodInfo, PodKey, RawObject, UndoLog, WatchedKind};
+use crate::cluster::{
+    CachedObject, ClusterState, HasState, IncomingObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind,
+};
 
 use crate::explanation::{Attempt, Depth};
 use crate::profile::scheduler::Scheduler;
@@ -14,7 +16,6 @@ pub(crate) mod attempt;
 mod event_only;
 pub(crate) mod image_snapshots;
 pub(crate) mod look_back;
-pub(crate) mod origin;
 pub(crate) mod own_writes;
 
 use event_only::EventOnly;
@@ -67,11 +68,13 @@ impl Replay {
     }
 
     /// Sets how much evidence explanations bring.
+    #[must_use]
     pub fn with_depth(self, depth: Depth) -> Self {
         Self { depth, ..self }
     }
 
     /// Sets whether explanations bring remedies for pods that fit no node.
+    #[must_use]
     pub fn with_remedies(self, remedies: bool) -> Self {
         Self { remedies, ..self }
     }
@@ -92,7 +95,7 @@ impl Replay {
     }
 
     /// Adds an object that existed when the walk began.
-    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<RawObject<'a>>, mod_revision: i64) {
+    pub fn seed<'a>(&mut self, key: &ObjectKey, object: impl Into<IncomingObject<'a>>, mod_revision: i64) {
         let change = self.state.apply(key, Some(object), mod_revision);
         self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
         self.note(&change, mod_revision);
@@ -100,7 +103,7 @@ impl Replay {
     }
 
     /// Applies a change and returns the attempts it shows: seldom one, hardly ever two. `object` is `None` for a deletion.
-    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<RawObject<'a>>>, revision: i64) -> Vec<Attempt> {
+    pub fn advance<'a>(&mut self, key: &ObjectKey, object: Option<impl Into<IncomingObject<'a>>>, revision: i64) -> Vec<Attempt> {
         let change = self.state.apply(key, object, revision);
         let refused = || {
             self.waiting.values().any(|(_, pod)| {

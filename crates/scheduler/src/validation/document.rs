@@ -1,6 +1,7 @@
 //! A value of a configuration file with its field path, so that every validation error names its field.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -34,6 +35,11 @@ impl<'a> Document<'a> {
     pub(crate) fn elements(&self) -> Vec<Self> {
         let list = self.value.as_array().map(Vec::as_slice).unwrap_or_default();
         list.iter().enumerate().map(|(at, value)| Self { value, path: format!("{}[{at}]", self.path) }).collect()
+    }
+
+    /// The strings of a list.
+    pub(crate) fn texts(&self) -> Vec<Arc<str>> {
+        self.elements().iter().map(|entry| entry.text().into()).collect()
     }
 
     /// An element that upstream adds to a list.

@@ -131,7 +131,10 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// Returns where a bound volume can be reached: by its CSI driver, where that took it over; an error where it cannot take it over.
+    /// Returns which nodes reach a bound volume, according to its CSI driver if that took it over.
+    ///
+    /// # Errors
+    /// The driver cannot take the volume over.
     fn affinity<'b>(&self, volume: &'b BoundVolume, csi_node: Option<&CSINode>) -> Option<Result<&'b VolumeAffinity, &'b String>> {
         let own = volume.affinity.as_ref()?;
         let (release, gates) = (self.cycle.profile.release, &self.cycle.profile.gates);

@@ -13,7 +13,7 @@ use super::claims::{annotation, storage_request};
 /// Where a volume can be reached.
 #[derive(Debug)]
 pub(crate) struct VolumeAffinity {
-    /// Lists of terms, one of each of which must match; no list: everywhere.
+    /// Lists of terms: in each list one term must match. Without a list every node matches.
     required: Vec<Vec<NodeSelectorTerm>>,
 }
 

@@ -4,10 +4,8 @@ mod binder;
 mod claims;
 mod matching;
 mod migration;
-mod needs;
 
 pub(crate) use binder::Binder;
-pub(crate) use claims::{PodClaims, claim_class, claim_refs, is_controlled_by, owner_problem, spec_class};
+pub(crate) use claims::{PodClaims, claim_class, claim_needs, claim_refs, is_controlled_by, owner_problem, spec_class};
 pub(crate) use matching::{VolumeAffinity, volume_class};
 pub(crate) use migration::{InTreePlugin, inline_csi_volume, is_migrated, volume_plugin};
-pub(crate) use needs::claim_needs;

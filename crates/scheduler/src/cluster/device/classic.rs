@@ -23,7 +23,6 @@ pub(crate) struct DriverClaim {
 /// The spec of such a claim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverClaimSpec {
     pub(crate) resource_class_name: String,
     pub(crate) parameters_ref: Option<ParametersReference>,
@@ -35,7 +34,6 @@ pub(crate) struct DriverClaimSpec {
 /// The status of such a claim.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverClaimStatus {
     pub(crate) allocation: Option<DriverAllocation>,
     pub(crate) deallocation_requested: bool,
@@ -44,7 +42,6 @@ pub(crate) struct DriverClaimStatus {
 /// An allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverAllocation {
     pub(crate) shareable: bool,
     pub(crate) resource_handles: Vec<ResourceHandle>,
@@ -53,7 +50,6 @@ pub(crate) struct DriverAllocation {
 /// What a driver needs to know about an allocation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceHandle {
     pub(crate) driver_name: String,
     pub(crate) structured_data: Option<StructuredData>,
@@ -62,7 +58,6 @@ pub(crate) struct ResourceHandle {
 /// A reference to parameters of a class or claim.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ParametersReference {
     pub(crate) api_group: String,
     pub(crate) kind: String,
@@ -73,7 +68,6 @@ pub(crate) struct ParametersReference {
 /// A class of claims, up to 1.30.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceClass {
     pub(crate) driver_name: String,
     pub(crate) parameters_ref: Option<ParametersReference>,
@@ -84,7 +78,6 @@ pub(crate) struct ResourceClass {
 /// How scheduler and drivers negotiate the node of a pod (in 1.26 named PodScheduling).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct PodSchedulingContext {
     pub(crate) metadata: ObjectMeta,
     pub(crate) spec: PodSchedulingContextSpec,
@@ -94,7 +87,6 @@ pub(crate) struct PodSchedulingContext {
 /// The scheduler's part.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct PodSchedulingContextSpec {
     pub(crate) selected_node: String,
     pub(crate) potential_nodes: Vec<String>,
@@ -103,7 +95,6 @@ pub(crate) struct PodSchedulingContextSpec {
 /// The drivers' part.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct PodSchedulingContextStatus {
     pub(crate) resource_claims: Vec<ClaimSchedulingStatus>,
 }
@@ -111,7 +102,6 @@ pub(crate) struct PodSchedulingContextStatus {
 /// A driver's answer for one claim of the pod.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ClaimSchedulingStatus {
     /// The claim's name in the pod.
     pub(crate) name: String,
@@ -121,7 +111,6 @@ pub(crate) struct ClaimSchedulingStatus {
 /// The nodes a device class is for (1.31).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ClassNodes {
     pub(crate) suitable_nodes: NodeSelector,
 }

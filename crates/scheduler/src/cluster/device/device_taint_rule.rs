@@ -1,4 +1,4 @@
-//! DeviceTaintRules as far as schedulers read them, whatever version they are stored in.
+//! The parts of DeviceTaintRules that schedulers read, in every stored version.
 //! Sources: `api/resource/v1alpha3/types.go` and `v1beta2/types.go` (DeviceTaintRule).
 
 use serde::Deserialize;

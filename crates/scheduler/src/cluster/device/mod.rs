@@ -4,5 +4,6 @@ pub(crate) mod classic;
 pub(super) mod device_taint_rule;
 pub(crate) mod named_resources;
 pub(super) mod node_allocatable_claim;
+pub(super) mod objects;
 pub(super) mod v1_conversion;
 pub(super) mod versioned;

@@ -11,7 +11,6 @@ use super::classic::ParametersReference;
 /// The named resources allocated on a node (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct StructuredData {
     pub(crate) node_name: String,
     pub(crate) results: Vec<DriverResult>,
@@ -20,7 +19,6 @@ pub(crate) struct StructuredData {
 /// One of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverResult {
     pub(crate) named_resources: Option<NamedObject>,
 }
@@ -28,7 +26,6 @@ pub(crate) struct DriverResult {
 /// An object with a name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedObject {
     pub(crate) name: String,
 }
@@ -36,7 +33,6 @@ pub(crate) struct NamedObject {
 /// The parameters of a class (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceClassParameters {
     pub(crate) generated_from: Option<ParametersReference>,
     pub(crate) filters: Vec<ResourceFilter>,
@@ -45,7 +41,6 @@ pub(crate) struct ResourceClassParameters {
 /// Which devices of a driver a class is for.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceFilter {
     pub(crate) driver_name: String,
     pub(crate) named_resources: Option<NamedResourcesSelector>,
@@ -54,7 +49,6 @@ pub(crate) struct ResourceFilter {
 /// A condition on a named resource, in CEL.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedResourcesSelector {
     pub(crate) selector: String,
 }
@@ -62,7 +56,6 @@ pub(crate) struct NamedResourcesSelector {
 /// The parameters of a claim (1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceClaimParameters {
     pub(crate) generated_from: Option<ParametersReference>,
     pub(crate) driver_requests: Vec<DriverRequests>,
@@ -71,7 +64,6 @@ pub(crate) struct ResourceClaimParameters {
 /// The requests of a claim to one driver.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct DriverRequests {
     pub(crate) driver_name: String,
     pub(crate) requests: Vec<ResourceRequest>,
@@ -80,7 +72,6 @@ pub(crate) struct DriverRequests {
 /// A request for one resource.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct ResourceRequest {
     pub(crate) named_resources: Option<NamedResourcesSelector>,
 }
@@ -88,7 +79,6 @@ pub(crate) struct ResourceRequest {
 /// Resources a driver offers on a node (ResourceSlice of 1.30).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedResourceSlice {
     pub(crate) node_name: String,
     pub(crate) driver_name: String,
@@ -98,7 +88,6 @@ pub(crate) struct NamedResourceSlice {
 /// Resources by name.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedResources {
     pub(crate) instances: Vec<NamedResource>,
 }
@@ -106,7 +95,6 @@ pub(crate) struct NamedResources {
 /// One of them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedResource {
     pub(crate) name: String,
     pub(crate) attributes: Vec<NamedAttribute>,
@@ -115,7 +103,6 @@ pub(crate) struct NamedResource {
 /// One attribute of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct NamedAttribute {
     pub(crate) name: String,
     pub(crate) quantity: Option<String>,
@@ -130,7 +117,6 @@ pub(crate) struct NamedAttribute {
 /// Integers.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct IntSlice {
     pub(crate) ints: Vec<i64>,
 }
@@ -138,7 +124,6 @@ pub(crate) struct IntSlice {
 /// Strings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct StringSlice {
     pub(crate) strings: Vec<String>,
 }

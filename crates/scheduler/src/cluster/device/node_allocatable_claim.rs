@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::cluster::pod::request_rules::NO_DEFAULTS;
-use crate::cluster::pod::spec::{compiled, resource_list};
-use crate::cluster::resource::list::{ResourceList, add_all};
-use crate::cluster::{Interner, Pairs, PodInfo, RequestRules, Text};
+use crate::cluster::resource::list::{ResourceList, add_all, compiled, resource_list};
+use crate::cluster::{Interner, Pairs, Text};
 
 /// What the devices of one claim consume for one pod: an entry of `status.nodeAllocatableResourceClaimStatuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,7 +71,6 @@ impl NodeAllocatableClaim {
 /// An entry of `status.nodeAllocatableResourceClaimStatuses`, as stored.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct NodeAllocatableClaimFields<'a> {
     #[serde(borrow)]
     pub(crate) resource_claim_name: Option<Text<'a>>,
@@ -91,7 +88,6 @@ pub(crate) struct NodeAllocatableClaimFields<'a> {
 /// An entry's `mapping`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct MappedFields<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -102,7 +98,6 @@ pub(crate) struct MappedFields<'a> {
 /// An entry's `overhead`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct OverheadFields<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -110,27 +105,4 @@ pub(crate) struct OverheadFields<'a> {
     pub(crate) per_pod: Option<Text<'a>>,
     #[serde(borrow)]
     pub(crate) per_container: Option<Text<'a>>,
-}
-
-impl RequestRules {
-    /// Adds what the pod's devices consume, where that counts (`addDRANodeAllocatableClaimResources`).
-    pub(in crate::cluster) fn add_devices(&self, pod: &PodInfo, total: &mut ResourceList) {
-        for taking in pod.node_allocatable_claims.iter().filter(|_| self.devices) {
-            add_all(total, &taking.total());
-        }
-    }
-
-    /// The requests of a pod yet to be scheduled, together with what its devices would consume.
-    pub(crate) fn with_devices(&self, pod: &PodInfo) -> ResourceList {
-        self.aggregate(pod, NO_DEFAULTS, false)
-    }
-
-    /// The huge-page limits of the pod's containers together with what its devices consume; other resources are not part of them where no container
-    /// has limits (`AggregateContainerLimits`).
-    pub(crate) fn huge_page_limits(&self, pod: &PodInfo) -> ResourceList {
-        let mut total = self.sum(pod, |container, _| container.limits.clone());
-        self.add_devices(pod, &mut total);
-        total.retain(|(name, _)| name.starts_with("hugepages-"));
-        total
-    }
 }

@@ -3,12 +3,6 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use crate::api::resource::{DeviceClass, ResourceClaim, ResourceSlice};
-use crate::cluster::raw_object::{FromRaw, RawObject};
-
-use super::classic::{self, ClassNodes, DriverClaim};
-use super::named_resources::{self, NamedResourceSlice};
-
 /// An object with the fields of all versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Versioned<T, O> {
@@ -17,15 +11,6 @@ pub(crate) struct Versioned<T, O> {
     /// The fields that only older versions had, where the object is stored in one.
     pub(crate) older: Option<Arc<O>>,
 }
-
-/// A ResourceClaim.
-pub(crate) type Claim = Versioned<ResourceClaim, DriverClaim>;
-
-/// A ResourceSlice.
-pub(crate) type Slice = Versioned<ResourceSlice, NamedResourceSlice>;
-
-/// A DeviceClass.
-pub(crate) type Class = Versioned<DeviceClass, ClassNodes>;
 
 impl<T, O> Deref for Versioned<T, O> {
     type Target = T;
@@ -37,23 +22,5 @@ impl<T, O> Deref for Versioned<T, O> {
 impl<T, O> DerefMut for Versioned<T, O> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.known
-    }
-}
-
-impl FromRaw for Claim {
-    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(classic::of_claim)
-    }
-}
-
-impl FromRaw for Slice {
-    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(named_resources::of_slice)
-    }
-}
-
-impl FromRaw for Class {
-    fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(classic::of_class)
     }
 }

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use crate::cluster::pod::fields::{ConditionFields, MetadataFields};
-use crate::cluster::{Pairs, Text};
+use crate::cluster::raw_object::is_of_kind;
+use crate::cluster::{Pairs, RawObject, Text};
 
 /// A Node.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -26,7 +27,6 @@ pub(crate) struct NodeFields<'a> {
 /// A Node's `spec`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct NodeSpecFields<'a> {
     #[serde(borrow)]
     pub(crate) taints: Option<Vec<TaintFields<'a>>>,
@@ -36,7 +36,6 @@ pub(crate) struct NodeSpecFields<'a> {
 /// A taint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct TaintFields<'a> {
     #[serde(borrow)]
     pub(crate) effect: Option<Text<'a>>,
@@ -49,7 +48,6 @@ pub(crate) struct TaintFields<'a> {
 /// A Node's `status`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct NodeStatusFields<'a> {
     #[serde(borrow)]
     pub(crate) allocatable: Option<Pairs<'a>>,
@@ -66,7 +64,6 @@ pub(crate) struct NodeStatusFields<'a> {
 /// An image that a node has.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ImageFields<'a> {
     #[serde(borrow)]
     pub(crate) names: Option<Vec<Text<'a>>>,
@@ -76,8 +73,16 @@ pub(crate) struct ImageFields<'a> {
 /// A Node's `status.nodeInfo`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct NodeInfoFields<'a> {
     #[serde(borrow)]
     pub(crate) kubelet_version: Option<Text<'a>>,
+}
+
+/// Reads a node.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(in crate::cluster) fn parse_node(raw: RawObject<'_>) -> Result<NodeFields<'_>, String> {
+    let node: NodeFields<'_> = raw.fields()?;
+    is_of_kind("Node", &node.kind).map(|()| node)
 }

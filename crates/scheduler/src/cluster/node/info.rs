@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use super::fields::{NodeSpecFields, NodeStatusFields};
 use crate::cluster::pod::fields::MetadataFields;
-use crate::cluster::pod::spec::resource_list;
-use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, PodInfo, RequestRules, Resources, Text};
-
-/// A node's number within one `ClusterState`, stable while the state lives.
-pub(crate) type NodeId = u32;
+use crate::cluster::resource::list::resource_list;
+use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, NodeId, PodInfo, RequestRules, Resources, Text};
 
 /// A taint.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,7 +38,6 @@ impl PodFields<'static> {
 /// An object's `metadata`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub struct MetadataFields<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -51,7 +50,7 @@ pub struct MetadataFields<'a> {
     #[serde(borrow)]
     pub(crate) annotations: Option<Pairs<'a>>,
     #[serde(borrow)]
-    pub(crate) owner_references: Option<Vec<OwnerFields<'a>>>,
+    pub(crate) owner_references: Option<Vec<OwnerReferenceFields<'a>>>,
     #[serde(borrow)]
     pub(crate) creation_timestamp: Option<Text<'a>>,
     #[serde(borrow)]
@@ -61,8 +60,7 @@ pub struct MetadataFields<'a> {
 /// An entry of `metadata.ownerReferences`.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
-pub(crate) struct OwnerFields<'a> {
+pub(crate) struct OwnerReferenceFields<'a> {
     #[serde(borrow)]
     pub(crate) api_version: Option<Text<'a>>,
     #[serde(borrow)]
@@ -77,7 +75,6 @@ pub(crate) struct OwnerFields<'a> {
 /// A Pod's `spec`. Fields that few pods have are parsed into the API's own types.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub struct SpecFields<'a> {
     pub(crate) affinity: Option<core::Affinity>,
     #[serde(borrow)]
@@ -116,7 +113,6 @@ pub struct SpecFields<'a> {
 /// A container.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ContainerFields<'a> {
     #[serde(borrow)]
     pub(crate) image: Option<Text<'a>>,
@@ -137,7 +133,6 @@ pub(crate) struct ContainerFields<'a> {
 /// An ephemeral container.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct EphemeralFields<'a> {
     #[serde(borrow)]
     pub(crate) volume_mounts: Option<Vec<MountFields<'a>>>,
@@ -146,7 +141,6 @@ pub(crate) struct EphemeralFields<'a> {
 /// An entry of a container's `volumeMounts`.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct MountFields<'a> {
     #[serde(borrow)]
     pub(crate) bind_mount_options: Option<Vec<Text<'a>>>,
@@ -155,7 +149,6 @@ pub(crate) struct MountFields<'a> {
 /// An entry of a container's `restartPolicyRules`.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct RuleFields<'a> {
     #[serde(borrow)]
     pub(crate) action: Option<Text<'a>>,
@@ -164,7 +157,6 @@ pub(crate) struct RuleFields<'a> {
 /// An entry of a container's `ports`.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct PortFields<'a> {
     #[serde(borrow, rename = "hostIP")]
     pub(crate) host_ip: Option<Text<'a>>,
@@ -176,7 +168,6 @@ pub(crate) struct PortFields<'a> {
 /// Requests and limits, the amounts as text; claims of devices.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ResourceFields<'a> {
     #[serde(borrow)]
     pub(crate) claims: Option<Vec<ClaimReferenceFields<'a>>>,
@@ -189,7 +180,6 @@ pub(crate) struct ResourceFields<'a> {
 /// An entry of a container's `resources.claims`.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ClaimReferenceFields<'a> {
     #[serde(borrow)]
     pub(crate) name: Option<Text<'a>>,
@@ -198,7 +188,6 @@ pub(crate) struct ClaimReferenceFields<'a> {
 /// A toleration.
 #[derive(Clone, Debug, Default, Hash, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct TolerationFields<'a> {
     #[serde(borrow)]
     pub(crate) effect: Option<Text<'a>>,
@@ -213,7 +202,6 @@ pub(crate) struct TolerationFields<'a> {
 /// A volume: the sources that some release's scheduler reads.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct VolumeFields<'a> {
     pub(crate) aws_elastic_block_store: Option<core::AWSElasticBlockStoreVolumeSource>,
     pub(crate) azure_disk: Option<core::AzureDiskVolumeSource>,
@@ -232,14 +220,13 @@ pub(crate) struct VolumeFields<'a> {
     pub(crate) vsphere_volume: Option<core::VsphereVirtualDiskVolumeSource>,
 }
 
-/// A field of which only its presence matters.
+/// A field that matters only by its presence.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(crate) struct Present {}
 
 /// A volume's `persistentVolumeClaim`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ClaimSourceFields<'a> {
     #[serde(borrow)]
     pub(crate) claim_name: Text<'a>,
@@ -248,7 +235,6 @@ pub(crate) struct ClaimSourceFields<'a> {
 /// A Pod's `status`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct StatusFields<'a> {
     #[serde(borrow)]
     pub(crate) allocated_resources: Option<Pairs<'a>>,
@@ -276,7 +262,6 @@ pub(crate) struct StatusFields<'a> {
 /// A condition of the status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ConditionFields<'a> {
     #[serde(borrow)]
     pub(crate) last_transition_time: Option<Text<'a>>,
@@ -293,7 +278,6 @@ pub(crate) struct ConditionFields<'a> {
 /// The status of a container.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "the fields' own names")]
 pub(crate) struct ContainerStatusFields<'a> {
     #[serde(borrow)]
     pub(crate) allocated_resources: Option<Pairs<'a>>,
@@ -318,7 +302,6 @@ pub(crate) struct WorkloadReference {
 /// A claim of devices the pod names (`PodResourceClaim`).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct PodClaimFields {
     pub(crate) name: String,
     pub(crate) resource_claim_name: Option<String>,
@@ -330,7 +313,6 @@ pub(crate) struct PodClaimFields {
 /// The names of a claim or template.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs, reason = "Kubernetes' own fields")]
 pub(crate) struct PodClaimSource {
     pub(crate) resource_claim_name: Option<String>,
     pub(crate) resource_claim_template_name: Option<String>,

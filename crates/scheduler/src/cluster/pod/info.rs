@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::fields::{MetadataFields, ResourceFields, SpecFields, StatusFields};
 use super::requests::ContainerAllocation;
-use super::spec::resource_list;
+use super::spec::PodInterner;
 use crate::api::core;
 use crate::cluster::namespaced_name::NamespacedName;
+use crate::cluster::resource::list::resource_list;
 use crate::cluster::{Interner, Labels, NodeAllocatableClaim, Pairs, PodFields, PodSpec, Text};
 
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 pub(super) const NOMINATED: &str = "NominatedNodeName";
 
-/// The annotations that tell something of a pod.
+/// The annotations of a pod that matter to a scheduler.
 pub(super) const ANNOTATIONS: [&str; 2] = [MIRROR, NOMINATED];
 
 /// Namespace and name.
@@ -87,13 +88,14 @@ pub(crate) struct ClaimStatus {
 
 impl PodInfo {
     /// Compiles a pod. What cannot be read is added to `problems`; the rest counts.
-    pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut Interner, problems: &mut Vec<String>) -> Self {
+    pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut PodInterner, problems: &mut Vec<String>) -> Self {
         let (no_metadata, no_spec, no_status) = (MetadataFields::default(), SpecFields::default(), StatusFields::default());
         let metadata = pod.metadata.as_ref().unwrap_or(&no_metadata);
         let source = pod.spec.as_ref().unwrap_or(&no_spec);
         let status = pod.status.as_ref().unwrap_or(&no_status);
-        let compiled = PodSpec::compile(metadata, source, interner, problems);
+        let compiled = PodSpec::compile(metadata, source, &mut interner.texts, problems);
         let spec = interner.spec(compiled);
+        let interner = &mut interner.texts;
         let mut text = |text: &Option<Text>| text.as_ref().filter(|text| !text.is_empty()).map(|text| interner.string(text));
         let annotation = |key: &str| metadata.annotations.as_ref().and_then(|annotations| annotations.get(key));
         let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_.as_deref() == Some(kind));

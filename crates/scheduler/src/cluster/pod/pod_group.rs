@@ -1,4 +1,4 @@
-//! Pod groups as far as schedulers read them, in every version they are stored in.
+//! The parts of pod groups that schedulers read, in every stored version.
 //! Sources: `api/scheduling/v1alpha1/types.go` (Workload, 1.35), `v1alpha2` (PodGroup, 1.36), `v1alpha3` and `v1beta1` (PodGroup,
 //! CompositePodGroup, 1.37).
 

@@ -31,9 +31,9 @@ pub(crate) struct PodRequests {
     pub(crate) init_containers: Vec<ContainerRequests>,
     /// `spec.overhead`.
     pub(crate) overhead: ResourceList,
-    /// `spec.resources.requests`, where `spec.resources` has any.
+    /// `spec.resources.requests`, if `spec.resources` has any.
     pub(crate) pod_level: ResourceList,
-    /// `spec.resources.limits`, likewise.
+    /// `spec.resources.limits`, if `spec.resources` has any.
     pub(crate) pod_level_limits: ResourceList,
     /// What a pod of this template requests of its node, once it was computed.
     pub(in crate::cluster) resource: Memo,

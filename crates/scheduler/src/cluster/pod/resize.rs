@@ -1,6 +1,7 @@
 //! In-place resizes: what the status reports as allocated and actuated counts besides the spec.
 
-use super::request_rules::{Defaults, RequestRules, ResizeStatus, is_pod_level, with_defaults};
+use super::request_rules::{RequestRules, ResizeStatus};
+use super::request_sums::{Defaults, is_pod_level, with_defaults};
 use super::requests::ContainerRequests;
 use crate::cluster::resource::list::{ResourceList, raise_all};
 use crate::cluster::{Amount, PodInfo};

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::fields::{ContainerFields, MetadataFields, OwnerFields, PodClaimFields, SpecFields, TolerationFields};
+use foldhash::HashSet;
+
+use super::fields::{ContainerFields, MetadataFields, OwnerReferenceFields, PodClaimFields, SpecFields, TolerationFields};
 use crate::api::core;
+use crate::cluster::resource::list::resource_list;
 use crate::cluster::{
-    Amount, ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, ResourceList, Selector, Text,
-    equalities, label_selector,
+    ContainerRequests, Interner, NodeSelectorTerm, Pairs, PodAffinity, PodRequests, PodVolume, Selector, Text, equalities, label_selector,
 };
 
 /// Everything of a pod's spec (and its controller) that some plugin reads.
@@ -138,30 +140,24 @@ pub struct HostPort {
     pub port: i32,
 }
 
-/// Parses a resource list; amounts that are not valid quantities are added to `problems`.
-pub(in crate::cluster) fn resource_list(
-    list: Option<&Pairs>,
-    place: &str,
-    interner: &mut Interner,
-    problems: &mut Vec<String>,
-) -> ResourceList {
-    let list = list.into_iter().flat_map(Pairs::iter);
-    list.filter_map(|(name, quantity)| compiled(name, quantity, place, interner, problems)).collect()
+/// Keeps one copy of each pod spec seen, and of the strings and label sets in them.
+#[derive(Debug, Default)]
+pub struct PodInterner {
+    /// The strings and label sets.
+    pub(crate) texts: Interner,
+    specs: HashSet<Arc<PodSpec>>,
 }
 
-/// One of its amounts.
-pub(in crate::cluster) fn compiled(
-    name: &str,
-    quantity: &str,
-    place: &str,
-    interner: &mut Interner,
-    problems: &mut Vec<String>,
-) -> Option<(Arc<str>, Amount)> {
-    let amount = Amount::parse(quantity);
-    if amount.is_none() {
-        problems.push(format!("{place}.{name}: \"{quantity}\" is no quantity; counted as absent"));
+impl PodInterner {
+    /// Returns the shared copy of a spec.
+    pub(super) fn spec(&mut self, spec: PodSpec) -> Arc<PodSpec> {
+        if let Some(known) = self.specs.get(&spec) {
+            return known.clone();
+        }
+        let new = Arc::new(spec);
+        self.specs.insert(new.clone());
+        new
     }
-    Some((interner.string(name), amount?))
 }
 
 impl PodSpec {
@@ -294,7 +290,7 @@ fn resource_claim(claim: &PodClaimFields, interner: &mut Interner) -> (Arc<str>,
     (interner.string(&claim.name), claim_name, template)
 }
 
-fn controller(owner: &OwnerFields, interner: &mut Interner) -> ControllerRef {
+fn controller(owner: &OwnerReferenceFields, interner: &mut Interner) -> ControllerRef {
     let mut text = |field: &Option<Text>| interner.string(field.as_deref().unwrap_or_default());
     ControllerRef { api_version: text(&owner.api_version), kind: text(&owner.kind), name: text(&owner.name), uid: text(&owner.uid) }
 }

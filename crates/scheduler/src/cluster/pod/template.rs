@@ -6,54 +6,39 @@ use std::sync::Arc;
 use foldhash::HashMap;
 use sha2::{Digest, Sha256};
 
-use ketcd_kube::{Decoder, Excerpt, FieldSet, Shown, ShownValue};
+use ketcd_kube::{Shown, ShownValue};
+use serde_json::Value;
 
+use super::excerpt::{OWN, Own};
 use super::info::{self, ScheduledCondition};
-use crate::cluster::raw_object::{ParseError, parse_pod};
-use crate::cluster::{Interner, PodFields, PodInfo, PodSpec, RawObject};
+use super::spec::PodInterner;
+use crate::cluster::raw_object::{ParseError, is_of_kind};
+use crate::cluster::{PodFields, PodInfo, PodSpec, RawObject};
 
-/// What is read of each pod.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Own {
-    Name,
-    Uid,
-    Annotation,
-    Created,
-    Deleted,
-    RequiredNode,
-    Node,
-    Started,
-    Transition,
-    Condition,
+/// Reads a pod.
+///
+/// # Errors
+/// Why it cannot be read, and what is still known of it.
+pub(super) fn parse_pod(raw: RawObject<'_>) -> Result<PodFields<'_>, ParseError> {
+    let pod = raw.fields().and_then(|pod: PodFields<'_>| is_of_kind("Pod", &pod.kind).map(|()| pod));
+    pod.map_err(|why| unread_pod(why, raw))
 }
 
-/// Where it is. A DaemonSet's pods name their nodes in `matchFields`.
-const OWN: [(Own, &str); 10] = [
-    (Own::Name, "metadata.name"),
-    (Own::Uid, "metadata.uid"),
-    (Own::Annotation, "metadata.annotations"),
-    (Own::Created, "metadata.creationTimestamp"),
-    (Own::Deleted, "metadata.deletionTimestamp"),
-    (Own::RequiredNode, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.matchFields.values"),
-    (Own::Node, "spec.nodeName"),
-    (Own::Started, "status.startTime"),
-    (Own::Transition, "status.conditions.lastTransitionTime"),
-    (Own::Condition, "status.conditions.type"),
-];
-
-/// Not compared either: it is read only with a source that plugins read, and pods that have one are of no template.
-const VOLUME_NAME: &str = "spec.volumes.name";
-
-/// What the pods of a template share, of what is read; it shows [`OWN`].
-pub(in crate::cluster) fn excerpt(decoder: &Decoder) -> Option<Excerpt> {
-    let read = FieldSet::read_by::<PodFields<'static>>().without(VOLUME_NAME);
-    // The types of conditions are shared: they tell to which one a time belongs.
-    let own = OWN.iter().filter(|(own, _)| *own != Own::Condition);
-    let shared = own.fold(read, |read, (_, path)| read.without(path));
-    decoder.excerpt("v1", "Pod", &shared, &OWN.map(|(_, path)| path))
+/// What is known of a pod that cannot be read: its node, if that can be.
+fn unread_pod(why: String, raw: RawObject<'_>) -> ParseError {
+    let Ok(object) = raw.fields::<Value>() else { return why.into() };
+    let text = |pointer: &str| match object.pointer(pointer) {
+        None => Some(""),
+        Some(value) => value.as_str(),
+    };
+    let known = object["spec"].is_object() && object.get("status").is_none_or(Value::is_object);
+    let (node, nominated) = (text("/spec/nodeName"), text("/status/nominatedNodeName"));
+    let finished = matches!(text("/status/phase"), Some("Succeeded" | "Failed"));
+    let waits = known && node == Some("") && nominated == Some("");
+    ParseError { why, node: node.filter(|node| !node.is_empty()).map(str::to_owned), idle: waits || finished }
 }
 
-/// A pod that is parsed as far as that needs no state.
+/// A pod, parsed as far as is possible without the state.
 #[expect(clippy::large_enum_variant, reason = "it stands in a box")]
 pub(crate) enum ParsedPod<'a> {
     /// All that is read of it.
@@ -75,7 +60,7 @@ pub(crate) struct OwnFields<'a> {
     name: &'a str,
     uid: &'a str,
     node_name: &'a str,
-    /// Whether an annotation tells something of it.
+    /// Whether it has an annotation that matters to a scheduler.
     is_annotated: bool,
     created: Option<i64>,
     is_terminating: bool,
@@ -139,21 +124,22 @@ impl<'a> ParsedPod<'a> {
     pub(in crate::cluster) fn compile(
         self,
         mod_revision: i64,
-        interner: &mut Interner,
+        interner: &mut PodInterner,
+        templates: &mut Templates,
         problems: &mut Vec<String>,
     ) -> Result<Arc<PodInfo>, ParseError> {
         let (own, template, pod) = match self {
             Self::Whole(fields) => return Ok(Arc::new(PodInfo::compile(&fields, mod_revision, interner, problems))),
             Self::OfTemplate { own, template, pod } => (own, template, pod),
         };
-        if let Some(like) = interner.templates.get(&template)
+        if let Some(like) = templates.get(&template)
             && let Some(spec) = own.spec_like(&like.spec, interner)
         {
             return Ok(Arc::new(PodInfo { spec, ..own.pod_like(&like, mod_revision, interner) }));
         }
         let info = Arc::new(PodInfo::compile(&parse_pod(pod)?, mod_revision, interner, problems));
         if problems.is_empty() && info.spec.volumes.is_empty() {
-            interner.templates.insert(template, info.clone());
+            templates.insert(template, info.clone());
         }
         Ok(info)
     }
@@ -177,7 +163,7 @@ impl<'a> OwnFields<'a> {
     }
 
     /// Returns another pod's spec with the node names that this one requires; `None` where one of the two does not require them as upstream parses them.
-    fn spec_like(&self, like: &Arc<PodSpec>, interner: &mut Interner) -> Option<Arc<PodSpec>> {
+    fn spec_like(&self, like: &Arc<PodSpec>, interner: &mut PodInterner) -> Option<Arc<PodSpec>> {
         let terms = || like.node_affinity.required.iter().flatten();
         if self.required_nodes.is_empty() && terms().all(|term| term.fields.is_empty() && term.error.is_none()) {
             return Some(like.clone());
@@ -190,14 +176,14 @@ impl<'a> OwnFields<'a> {
             }
             for field in &mut term.fields {
                 let [(_, name)] = own.next()? else { return None };
-                field.values = vec![interner.string(name)];
+                field.values = vec![interner.texts.string(name)];
             }
         }
         own.next().is_none().then(|| interner.spec(spec))
     }
 
     /// Returns a pod of the same template as another.
-    fn pod_like(&self, like: &PodInfo, mod_revision: i64, interner: &mut Interner) -> PodInfo {
+    fn pod_like(&self, like: &PodInfo, mod_revision: i64, interner: &mut PodInterner) -> PodInfo {
         let since = self.scheduled.since;
         let scheduled = |condition: &Arc<ScheduledCondition>| {
             if since == condition.since { condition.clone() } else { Arc::new(ScheduledCondition { since, ..(**condition).clone() }) }
@@ -205,7 +191,7 @@ impl<'a> OwnFields<'a> {
         PodInfo {
             name: self.name.into(),
             uid: self.uid.into(),
-            node_name: (!self.node_name.is_empty()).then(|| interner.string(self.node_name)),
+            node_name: (!self.node_name.is_empty()).then(|| interner.texts.string(self.node_name)),
             terminating: self.is_terminating,
             created: self.created,
             started: self.started,
@@ -242,7 +228,7 @@ impl Templates {
 #[cfg(test)]
 mod tests {
     use ketcd_kube::{Decoder, Release, encode};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::info::{MIRROR, NOMINATED};
     use super::*;
@@ -265,13 +251,13 @@ mod tests {
     fn compiled(pods: &[Value]) -> Vec<(String, bool)> {
         let decoder = Decoder::new();
         let reader = ObjectReader::new(&decoder);
-        let mut interner = Interner::default();
+        let (mut interner, mut templates) = (PodInterner::default(), Templates::default());
         let mut compile = |pod: &Value| {
             let value = encode(pod, Release(36)).unwrap().unwrap();
             let pod = ParsedPod::parse(RawObject::Stored { reader: &reader, key: b"/registry/pods/a/p", value: &value, mod_revision: 7 });
             let pod = pod.unwrap_or_else(|error| panic!("{}", error.why));
-            let found = matches!(&pod, ParsedPod::OfTemplate { template, .. } if interner.templates.get(template).is_some());
-            let info = pod.compile(7, &mut interner, &mut Vec::new()).unwrap_or_else(|error| panic!("{}", error.why));
+            let found = matches!(&pod, ParsedPod::OfTemplate { template, .. } if templates.get(template).is_some());
+            let info = pod.compile(7, &mut interner, &mut templates, &mut Vec::new()).unwrap_or_else(|error| panic!("{}", error.why));
             (format!("{info:?}"), found)
         };
         pods.iter().map(&mut compile).collect()

@@ -2,10 +2,36 @@
 
 use std::sync::Arc;
 
-use crate::cluster::Amount;
+use crate::cluster::{Amount, Interner, Pairs};
 
 /// Amounts by resource name.
 pub(crate) type ResourceList = Vec<(Arc<str>, Amount)>;
+
+/// Parses a resource list; amounts that are not valid quantities are added to `problems`.
+pub(in crate::cluster) fn resource_list(
+    list: Option<&Pairs>,
+    place: &str,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> ResourceList {
+    let list = list.into_iter().flat_map(Pairs::iter);
+    list.filter_map(|(name, quantity)| compiled(name, quantity, place, interner, problems)).collect()
+}
+
+/// Parses one amount of such a list.
+pub(in crate::cluster) fn compiled(
+    name: &str,
+    quantity: &str,
+    place: &str,
+    interner: &mut Interner,
+    problems: &mut Vec<String>,
+) -> Option<(Arc<str>, Amount)> {
+    let amount = Amount::parse(quantity);
+    if amount.is_none() {
+        problems.push(format!("{place}.{name}: \"{quantity}\" is not a valid quantity; counted as absent"));
+    }
+    Some((interner.string(name), amount?))
+}
 
 /// The amount of that name, zero if there was none.
 fn entry<'a>(list: &'a mut ResourceList, name: &Arc<str>) -> &'a mut Amount {

@@ -1,4 +1,4 @@
-//! A pod's volumes, as far as any release's scheduler reads them.
+//! The parts of a pod's volumes that the scheduler of any release reads.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ pub(crate) struct PodVolume {
 
 /// Sources that some plugin reads; others are omitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum VolumeSource {
     /// A claim of the pod's namespace.
     Claim(Arc<str>),

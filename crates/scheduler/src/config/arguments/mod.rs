@@ -5,12 +5,10 @@ mod node_affinity;
 mod resources;
 mod spread;
 
-use std::sync::Arc;
-
 use crate::release::{ConfigRules, ValidationWords};
 use crate::{Arguments, Release};
 
-use super::Context;
+use super::context::Context;
 use crate::validation::Document;
 use ketcd_kube::go_duration::{SECOND, parse_go_duration};
 
@@ -55,11 +53,6 @@ pub(super) fn taken_in_1_18(plugin: &str) -> bool {
         plugin,
         "InterPodAffinity" | "NodeLabel" | "NodeResourcesFit" | "PodTopologySpread" | "RequestedToCapacityRatio" | "ServiceAffinity"
     )
-}
-
-/// The strings of a list.
-pub(super) fn texts(list: &Document<'_>) -> Vec<Arc<str>> {
-    list.elements().iter().map(|entry| entry.text().into()).collect()
 }
 
 fn inter_pod_affinity(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
@@ -166,7 +159,7 @@ fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
         for label in absent.elements() {
             let Some(other) = present.elements().into_iter().rfind(|other| other.text() == label.text()) else { continue };
             if !context.rules().reports_fields_of_arguments() {
-                let listed = |list: &Document<'_>| texts(list).join(" ");
+                let listed = |list: &Document<'_>| list.texts().join(" ");
                 let (text, present, absent) = (label.text(), listed(&present), listed(&absent));
                 let why = format!("exist in both the present([{present}]) and absent([{absent}]) label list");
                 return vec![format!("detecting at least one label (e.g., {text:?}) that {why}")];

@@ -4,7 +4,7 @@ use crate::Arguments;
 use crate::api::core;
 use crate::cluster::{Interner, NodeAffinity};
 
-use crate::config::Context;
+use crate::config::context::Context;
 use crate::config::decode::in_words_of;
 use crate::validation::{Document, node_selector_term};
 

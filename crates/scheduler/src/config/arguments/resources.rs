@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::{Arguments, ScoringStrategy};
 
-use super::texts;
-use crate::config::{ConfigVersion, Context};
+use crate::config::context::Context;
+use crate::config::versions::ConfigVersion;
 use crate::validation::Document;
 use crate::validation::label_name;
 
 /// Resources with weights.
-type Resources = Vec<(Arc<str>, i64)>;
+type WeightedResources = Vec<(Arc<str>, i64)>;
 
 const STRATEGIES: &[&str] = &["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
 
@@ -21,8 +21,8 @@ fn is_strategy(kind: &str) -> bool {
 /// NodeResourcesFit; its strategy since 1.22.
 pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (resources, groups) = (args.field("ignoredResources"), args.field("ignoredResourceGroups"));
-    arguments.ignored_resources = texts(&resources);
-    arguments.ignored_resource_groups = texts(&groups);
+    arguments.ignored_resources = resources.texts();
+    arguments.ignored_resource_groups = groups.texts();
     let (rules, mut wrong) = (context.rules(), Vec::new());
     if !rules.checks_ignored_resources() {
         return wrong;
@@ -88,7 +88,7 @@ fn strategy(given: &Document<'_>, args: &Document<'_>, context: &Context<'_>, ar
 }
 
 /// Reads a list: cpu and memory where it is empty, weight 1 where none is given.
-fn resources(list: &Document<'_>) -> Resources {
+fn resources(list: &Document<'_>) -> WeightedResources {
     let elements = list.elements();
     if elements.is_empty() {
         return vec![("cpu".into(), 1), ("memory".into(), 1)];
@@ -118,7 +118,7 @@ fn check_weights(list: &Document<'_>, place: &Document<'_>, weight: fn(&Document
 }
 
 /// NodeResourcesLeastAllocated and NodeResourcesMostAllocated, up to 1.22.
-pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut Resources) -> Vec<String> {
+pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut WeightedResources) -> Vec<String> {
     let list = args.field("resources");
     let (rules, mut wrong) = (context.rules(), Vec::new());
     if !rules.allocated_scores_take_arguments() {

@@ -4,7 +4,8 @@ use crate::api::core;
 use crate::cluster::{Interner, SpreadConstraint};
 use crate::{Arguments, PodTopologySpreadDefaults};
 
-use crate::config::{ConfigVersion, Context};
+use crate::config::context::Context;
+use crate::config::versions::ConfigVersion;
 use crate::validation::Document;
 use crate::validation::label_name;
 

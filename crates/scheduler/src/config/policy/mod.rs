@@ -1,6 +1,7 @@
 //! The legacy Policy file (1.9 to 1.22): predicates, priorities with weights and arguments, extenders.
 //! Upstream: `factory/factory.go` CreateFromConfig, `factory/plugins.go`, `api/validation/validation.go`; from 1.17 on each entry is a plugin.
 
+mod context;
 mod extenders;
 mod predicates;
 mod priorities;
@@ -10,25 +11,11 @@ mod shape;
 
 use serde_json::Value;
 
-use super::SchedulerConfiguration;
+use context::PolicyContext;
+
 use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, FilterMode, Gates, PodTopologySpreadDefaults, Profile, Release};
-
-/// The context of reading entries.
-pub(super) struct PolicyContext<'a> {
-    /// The scheduler's release.
-    pub release: Release,
-    /// Its gates.
-    pub gates: &'a Gates,
-}
-
-impl PolicyContext<'_> {
-    /// The release's rules for Policies.
-    fn rules(&self) -> PolicyRules {
-        PolicyRules::of(self.release)
-    }
-}
 
 /// Whether a file is a Policy.
 pub(super) fn is_policy(value: &Value) -> bool {
@@ -38,7 +25,7 @@ pub(super) fn is_policy(value: &Value) -> bool {
 }
 
 /// Reads a Policy for a scheduler of this release. Unknown fields are ignored, as upstream does.
-pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<SchedulerConfiguration, Vec<String>> {
+pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<Profile, Vec<String>> {
     let document = Document::new(value);
     let context = PolicyContext { release, gates };
     let rules = context.rules();
@@ -79,7 +66,7 @@ pub(super) fn read(value: &Value, release: Release, gates: &Gates) -> Result<Sch
     if document.field("alwaysCheckAllPredicates").truth() == Some(true) && rules.checks_all_predicates() {
         profile.filter_mode = FilterMode::All;
     }
-    if wrong.is_empty() { Ok(SchedulerConfiguration { profiles: vec![profile], notes: Vec::new() }) } else { Err(wrong) }
+    if wrong.is_empty() { Ok(profile) } else { Err(wrong) }
 }
 
 /// Whether pods without constraints are spread, which may be done only for SelectorSpreadPriority.
@@ -97,9 +84,4 @@ fn symmetric_weight(document: &Document<'_>, arguments: &mut Arguments, rules: P
         arguments.hard_pod_affinity_weight = weight;
     }
     None
-}
-
-/// A configuration lives as long as the program, so its names are leaked.
-fn kept(name: &str) -> &'static str {
-    Box::leak(name.to_owned().into_boxed_str())
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::context::{PolicyContext, kept};
 use super::refusals::got_nothing;
-use super::{PolicyContext, kept, registry};
+use super::registry;
 use crate::legacy::{self, PolicyPredicate};
 use crate::validation::Document;
 use crate::{FilterEntry, Plugin, Unverifiable, registry as rules};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::context::{PolicyContext, kept};
 use super::refusals::{got_nothing, plugin_refused};
-use super::{PolicyContext, kept, registry, shape};
+use super::{registry, shape};
 use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::validation::Document;
 use crate::{Arguments, Plugin, ScoreEntry, registry as rules};

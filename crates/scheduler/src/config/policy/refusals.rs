@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{PolicyContext, extenders, registry};
-use crate::config::{self, ConfigVersion, arguments};
+use super::context::PolicyContext;
+use super::{extenders, registry};
+use crate::config::context::Context;
+use crate::config::versions::ConfigVersion;
+use crate::config::{arguments, extenders as extender_rules};
 use crate::release::PolicyRules;
 use crate::validation::Document;
 use crate::{Arguments, Profile, Release};
@@ -22,7 +25,7 @@ pub(super) fn check(document: &Document<'_>, context: &PolicyContext<'_>) -> Vec
         wrong.extend(extenders::check(document));
         return wrong;
     }
-    wrong.extend(config::extenders::check(document, &configured(context)));
+    wrong.extend(extender_rules::check(document, &configured(context)));
     let symmetric = document.field("hardPodAffinitySymmetricWeight");
     let value = symmetric.whole().filter(|value| !(0..=100).contains(value));
     wrong.extend(value.map(|value| symmetric.invalid(value, "not in valid range [0-100]")));
@@ -104,8 +107,8 @@ pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Argumen
 }
 
 /// The context of a configuration of the same release.
-fn configured<'a>(context: &PolicyContext<'a>) -> config::Context<'a> {
-    config::Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
+fn configured<'a>(context: &PolicyContext<'a>) -> Context<'a> {
+    Context { version: ConfigVersion::V1Alpha2, release: context.release, gates: context.gates }
 }
 
 /// Why a plugin named without arguments is not created.

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::PolicyContext;
+use super::context::PolicyContext;
 use crate::release::{Span, between, since};
 
 /// In which releases a name is registered, and while which gate is on (or off).

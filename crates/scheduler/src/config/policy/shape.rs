@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::PolicyContext;
+use super::context::PolicyContext;
 use crate::legacy::CapacityRatio;
 use crate::validation::Document;
 

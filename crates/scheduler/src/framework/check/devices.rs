@@ -2,6 +2,7 @@
 
 /// A check on the devices of the pod's claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DeviceCheck {
     /// No claim is needed: device plugins serve all the pod requests.
     DevicePlugins,
@@ -67,6 +68,7 @@ pub enum DeviceCheck {
 
 /// A device that a claim has or would get (`DeviceRequestAllocationResult`).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct AllocatedDevice {
     /// The request it serves (`request/alternative`).
     pub request: String,
@@ -78,8 +80,9 @@ pub struct AllocatedDevice {
     pub device: String,
 }
 
-/// Devices of one class that a request asks for.
+/// The devices of one class that a claim requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ClassRequest {
     /// The DeviceClass.
     pub class: String,

@@ -6,12 +6,13 @@ use crate::cluster::{Labels, Requirement};
 
 /// A check on the node's labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LabelCheck {
     /// A requirement on one label.
     Wanted(WantedLabel),
     /// The pod requires no labels.
     NoneWanted,
-    /// The node lacks a label by which it would be counted (a topology key).
+    /// The node lacks the label that it would be counted by (a topology key).
     Missing {
         /// The label's key.
         key: Arc<str>,
@@ -54,6 +55,7 @@ pub enum LabelCheck {
 
 /// A requirement on a label, and the node's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct WantedLabel {
     /// The requirement.
     pub wanted: Requirement,

@@ -6,6 +6,7 @@ use crate::cluster::{PodKey, Requirement};
 
 /// A check on other pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum PodCheck {
     /// Pods nominated to the node, which are counted as if they ran there.
     Nominated(Vec<PodKey>),
@@ -15,7 +16,7 @@ pub enum PodCheck {
         selected: SelectedPods,
         /// Where it looks for them.
         domain: TopologyDomain,
-        /// Those that are there, by name.
+        /// The pods found, by name.
         found: Vec<FoundPod>,
     },
     /// No pod matches the pod's required affinity, but the pod itself does.
@@ -26,7 +27,7 @@ pub enum PodCheck {
         selected: Vec<SelectedPods>,
         /// Where they are looked for.
         domain: TopologyDomain,
-        /// Those that are there, by name.
+        /// The pods found, by name.
         found: Vec<FoundPod>,
     },
     /// The node lacks the topology key of a term of anti-affinity, so no pod is in a domain with it.
@@ -51,23 +52,25 @@ pub enum PodCheck {
 
 /// A pod that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct FoundPod {
     /// The pod.
     pub pod: PodKey,
-    /// Its node, where that is not the one checked.
+    /// Its node, if that is not the node checked.
     pub node: Option<Arc<str>>,
 }
 
 /// The pods a term of pod affinity selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SelectedPods {
     /// The requirements of its `labelSelector`, all of which must hold; `None`: it has no selector and selects nothing.
     pub labels: Option<Vec<Requirement>>,
-    /// The namespaces it looks at.
+    /// The namespaces it searches.
     pub namespaces: SelectedNamespaces,
 }
 
-/// The namespaces a term of pod affinity looks at.
+/// The namespaces that a term of pod affinity searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectedNamespaces {
     /// The pod's own.
@@ -98,6 +101,7 @@ pub enum TopologyDomain {
 
 /// What a spread constraint compares on a node that has its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SpreadCheck {
     /// The topology key.
     pub key: Arc<str>,
@@ -115,7 +119,7 @@ pub struct SpreadCheck {
     pub few: bool,
     /// How many domains there should be.
     pub min_domains: i64,
-    /// Every domain with its count, the emptiest first; only where it was asked for.
+    /// Every domain with its count, the emptiest first; only if requested.
     pub domains: Vec<(Arc<str>, i64)>,
 }
 

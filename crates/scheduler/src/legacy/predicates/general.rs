@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::{HostPort, NodeInfo, NodeSelectorTerm, PodInfo, Resources};
 
-use super::{Prepared, pages, prefilter};
+use super::{pages, prefilter};
 use crate::framework::{Fact, Need, Touches};
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 use crate::release::Rules;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
@@ -48,7 +49,7 @@ impl Plugin for GeneralPredicates {
     }
 }
 
-fn general<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+fn general<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let request = cycle.profile.rules.requests.incoming(cycle.pod);
     Box::new(move |candidate| {
         let mut reasons = resources(cycle, &request, candidate.node);
@@ -60,23 +61,23 @@ fn general<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
 }
 
 /// PodFitsResources.
-pub(super) fn pod_fits_resources<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn pod_fits_resources<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let request = cycle.profile.rules.requests.incoming(cycle.pod);
     Box::new(move |candidate| Ok(resources(cycle, &request, candidate.node)))
 }
 
 /// HostName.
-pub(super) fn host_name<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn host_name<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     Box::new(move |candidate| Ok(host_name_reason(cycle.pod, candidate.node).into_iter().collect()))
 }
 
 /// PodFitsHostPorts, and its older name PodFitsPorts.
-pub(super) fn host_ports<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn host_ports<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     Box::new(move |candidate| Ok(host_ports_reason(cycle.pod, candidate.node).into_iter().collect()))
 }
 
 /// MatchNodeSelector.
-pub(super) fn node_selector<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn node_selector<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let rules = &cycle.profile.rules;
     Box::new(move |candidate| Ok(node_selector_reason(cycle.pod, candidate.node, rules).into_iter().collect()))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cluster::{AffinityTerm, Labels, NamespaceSelectors, NodeInfo, PodInfo, Requirement};
 
-use super::Prepared;
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 use crate::release::{Rules, TermGrouping};
 use crate::{Candidate, Cycle, Verdict};
@@ -15,7 +15,7 @@ use crate::{Candidate, Cycle, Verdict};
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
 /// MatchInterPodAffinity.
-pub(super) fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn match_inter_pod_affinity<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let rules = &cycle.profile.rules;
     let walks = rules.absent_nodes_make_affinity_walk() && cycle.state.absent_nodes().next().is_some();
     let grouping = |usual: TermGrouping| if walks { TermGrouping::OneDomain } else { usual };
@@ -100,7 +100,7 @@ struct Domain<'a> {
     terms: Vec<&'a AffinityTerm>,
     counts: HashMap<Vec<Arc<str>>, i64>,
     pods: i64,
-    /// Whether only the node's own pods are looked at: the key is the hostname, where that counts.
+    /// Whether only the node's own pods are checked: the key is the hostname, where that counts.
     own_pods_only: bool,
     /// Nodes that are gone but have a pod the terms mean, where each check walks all pods.
     astray: BTreeSet<Arc<str>>,

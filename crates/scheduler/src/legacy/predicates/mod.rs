@@ -12,13 +12,9 @@ mod volume_binding;
 
 pub(crate) use policy_predicates::PolicyPredicate;
 
-use super::reason::Reason;
 use super::renamed::prefilter;
 use super::{Predicate, Renamed};
-use crate::{Candidate, Plugin, Verdict};
-
-/// A predicate prepared for one pod: says of each node what is wrong with it, or a verdict of another kind.
-pub(super) type Prepared<'a> = Box<dyn Fn(&Candidate) -> Result<Vec<Reason>, Verdict> + Sync + 'a>;
+use crate::Plugin;
 
 /// Predicates that only a Policy enables, with its argument.
 pub(super) static POLICY_PREDICATES: &[&dyn Plugin] = &[

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::cluster::{ContainerRequests, NodeInfo, PodInfo, ResourceList};
 
-use super::{Prepared, pages, prefilter};
+use super::{pages, prefilter};
 use crate::framework::{ChangeOf, Fact, Fix, Need, NodeCheck, Obstacle};
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 use crate::release::Rules;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict, plugins};
@@ -66,7 +67,7 @@ impl Plugin for CheckNodeCondition {
     }
 }
 
-fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+fn check_node_condition<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let knows_out_of_disk = cycle.profile.rules.knows_out_of_disk();
     Box::new(move |candidate| {
         let mut reasons: Vec<_> = candidate

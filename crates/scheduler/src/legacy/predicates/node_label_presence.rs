@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::Prepared;
 use crate::Cycle;
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 
 /// CheckNodeLabelPresence. Each label comes with whether it must be there.
-pub(super) fn check_node_label_presence<'a>(_cycle: &'a Cycle<'a>, labels: Vec<(Arc<str>, bool)>) -> Prepared<'a> {
+pub(super) fn check_node_label_presence<'a>(_cycle: &'a Cycle<'a>, labels: Vec<(Arc<str>, bool)>) -> PreparedPredicate<'a> {
     Box::new(move |candidate| {
         let violated = labels.iter().any(|(label, presence)| candidate.labels.has(label) != *presence);
         Ok(if violated { vec![Reason::NodeLabelPresenceViolated] } else { Vec::new() })

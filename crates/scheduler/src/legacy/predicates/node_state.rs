@@ -3,21 +3,22 @@
 
 use crate::cluster::{PodInfo, Taint, Toleration};
 
-use super::{Prepared, pages, prefilter};
+use super::{pages, prefilter};
 use crate::framework::{Fact, Need};
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 use crate::plugins::taint_toleration;
 use crate::{Candidate, Cycle, Plugin, PreFilter, Verdict};
 
 /// CheckNodeUnschedulable.
-pub(super) fn check_node_unschedulable<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn check_node_unschedulable<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     let taint = Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() };
     let tolerated = cycle.profile.rules.cordons_can_be_tolerated() && tolerates(cycle.pod, &taint);
     Box::new(move |candidate| Ok(if candidate.unschedulable && !tolerated { vec![Reason::NodeUnschedulable] } else { Vec::new() }))
 }
 
 /// PodToleratesNodeTaints.
-pub(super) fn pod_tolerates_node_taints<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn pod_tolerates_node_taints<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     tolerates_all(cycle, &["NoSchedule", "NoExecute"])
 }
 
@@ -50,7 +51,7 @@ impl Plugin for PodToleratesNodeNoExecuteTaints {
     }
 }
 
-fn tolerates_all<'a>(cycle: &'a Cycle<'a>, effects: &'static [&'static str]) -> Prepared<'a> {
+fn tolerates_all<'a>(cycle: &'a Cycle<'a>, effects: &'static [&'static str]) -> PreparedPredicate<'a> {
     Box::new(move |candidate| {
         let refuses = |taint: &Taint| effects.contains(&&*taint.effect) && !tolerates(cycle.pod, taint);
         Ok(if candidate.taints.iter().any(refuses) { vec![Reason::TaintsTolerationsNotMatch] } else { Vec::new() })

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::cluster::{Labels, NodeId, NodeInfo};
 
-use super::Prepared;
 use crate::framework::LabelCheck;
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::Reason;
 use crate::{Candidate, Cycle, Fact, Verdict};
 
@@ -146,7 +146,7 @@ fn carries(labels: &Labels, wanted: &Labels) -> bool {
 }
 
 /// CheckServiceAffinity as a prepared predicate.
-pub(super) fn check_service_affinity<'a>(cycle: &'a Cycle<'a>, labels: Vec<Arc<str>>) -> Prepared<'a> {
+pub(super) fn check_service_affinity<'a>(cycle: &'a Cycle<'a>, labels: Vec<Arc<str>>) -> PreparedPredicate<'a> {
     let affinity = ServiceAffinity::new(cycle, labels);
     Box::new(move |candidate| affinity.filter(candidate))
 }

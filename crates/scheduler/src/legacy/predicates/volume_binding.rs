@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use super::Prepared;
 use crate::api::core::PersistentVolumeClaim;
+use crate::legacy::reason::PreparedPredicate;
 use crate::legacy::reason::in_words_of;
 use crate::release::{Rules, VolumeRules};
 use crate::volumes::{Binder, PodClaims, claim_refs};
 use crate::{Cycle, Refusal, Verdict};
 
 /// CheckVolumeBinding.
-pub(super) fn check_volume_binding<'a>(cycle: &'a Cycle<'a>) -> Prepared<'a> {
+pub(super) fn check_volume_binding<'a>(cycle: &'a Cycle<'a>) -> PreparedPredicate<'a> {
     if !cycle.profile.gates.on("VolumeScheduling") {
         return Box::new(|_| Ok(Vec::new()));
     }

@@ -15,13 +15,13 @@ pub(crate) struct ServiceAntiAffinity {
 }
 
 /// How many pods of the Service each node holds, and how many there are.
-struct Counts {
+struct ServiceCounts {
     nodes: HashMap<NodeId, i64>,
     /// Where those on every node count; else those on the nodes that fit are added up.
     all: Option<i64>,
 }
 
-impl Counts {
+impl ServiceCounts {
     fn on(&self, node: &NodeInfo) -> i64 {
         self.nodes.get(&node.id).copied().unwrap_or(0)
     }
@@ -52,7 +52,7 @@ Differs from upstream
         let services = cycle.state.listers().services.in_namespace(&cycle.pod.namespace);
         let selectors =
             services.filter_map(|(_, service)| service.selector.as_ref().filter(|selector| selector.matches(&cycle.pod.labels)));
-        let mut candidates: Vec<Counts> = selectors.map(|selector| count(cycle, Some(selector))).collect();
+        let mut candidates: Vec<ServiceCounts> = selectors.map(|selector| count(cycle, Some(selector))).collect();
         if candidates.is_empty() {
             candidates.push(count(cycle, None));
         }
@@ -64,7 +64,7 @@ Differs from upstream
         {
             return PreScore::Unknown("1.9 hands the scores of nodes out in random order".into());
         }
-        let raw_of = |counts: &Counts| -> Vec<i64> { feasible.iter().map(|node| counts.on(node)).collect() };
+        let raw_of = |counts: &ServiceCounts| -> Vec<i64> { feasible.iter().map(|node| counts.on(node)).collect() };
         let other_counts = candidates.iter().skip(1).any(|counts| raw_of(counts) != raw_of(&candidates[0]));
         if other_counts || answers.any(|other| Some(other) != first) {
             return PreScore::Unknown("several Services select the pod, and which is first in the scheduler's list is not recorded".into());
@@ -78,10 +78,10 @@ Differs from upstream
     }
 }
 
-fn count(cycle: &Cycle, selector: Option<&Selector>) -> Counts {
+fn count(cycle: &Cycle, selector: Option<&Selector>) -> ServiceCounts {
     let rules = &cycle.profile.rules;
     let groups = cycle.state.groups_in(&cycle.pod.namespace).filter(|group| rules.service_scores_count_terminating() || !group.terminating);
-    let mut counts = Counts { nodes: HashMap::new(), all: None };
+    let mut counts = ServiceCounts { nodes: HashMap::new(), all: None };
     for group in groups.filter(|group| selector.is_some_and(|selector| selector.matches(&group.labels))) {
         for (node, pods) in &group.nodes {
             *counts.nodes.entry(*node).or_insert(0) += i64::from(*pods);
@@ -93,7 +93,7 @@ fn count(cycle: &Cycle, selector: Option<&Selector>) -> Counts {
     counts
 }
 
-fn normalized(counts: &Counts, nodes: &[&NodeInfo], labels: &[Arc<str>], max: i64) -> Vec<i64> {
+fn normalized(counts: &ServiceCounts, nodes: &[&NodeInfo], labels: &[Arc<str>], max: i64) -> Vec<i64> {
     let all = counts.all.unwrap_or_else(|| nodes.iter().map(|node| counts.on(node)).sum());
     let mut sums = vec![0.0; nodes.len()];
     for label in labels {

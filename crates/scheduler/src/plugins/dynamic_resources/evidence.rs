@@ -1,4 +1,4 @@
-//! What is compared about devices: those that claims have, those they would get, those that are there.
+//! What is compared about devices: those that claims have, those they would get, those that exist.
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use crate::{Refusal, Verdict};
 use super::available::{is_allocated, is_reachable};
 use super::wanted::Wanted;
 
-/// A resource of which a node has not enough left for the pod and its devices, in the scheduler's units.
+/// A resource that a node has too little of for the pod and its devices, in the scheduler's units.
 pub(crate) struct Lacking {
     /// Its name.
     pub resource: Arc<str>,
@@ -128,7 +128,7 @@ impl From<Fault> for Verdict {
     }
 }
 
-/// `nodeFitsResources`: of the scalar resources only huge pages are looked at, even where none are asked for.
+/// `nodeFitsResources`: among scalar resources only huge pages are checked, even if none are requested.
 fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking> {
     let request = rules.units(&rules.with_devices(pod));
     let standard = ["cpu", "memory", "ephemeral-storage"].map(Arc::from).into_iter();

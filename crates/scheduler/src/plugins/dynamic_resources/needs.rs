@@ -8,10 +8,10 @@ use crate::{Candidate, Cycle};
 
 use super::is_reachable;
 
-/// So many claims whose devices could be given up are looked at.
+/// The most claims of other pods that are considered for giving up their devices.
 const TRIED: usize = 6;
 
-/// Pods of other claims give their devices up; which of them are the right ones is found by trying.
+/// Pods of other claims give their devices up; trying shows which of them are the right ones.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let holder = |claim: &Claim| {
         let consumers = claim.status.as_ref()?.reserved_for.as_deref()?;

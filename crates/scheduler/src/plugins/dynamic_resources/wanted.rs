@@ -190,7 +190,7 @@ pub(super) fn pre_enqueue(cycle: &Cycle<'_>) -> Option<String> {
     pod_claims(cycle.pod, cycle.state, cycle.profile).err()
 }
 
-/// What keeps an unallocated claim from being looked at at all.
+/// What excludes an unallocated claim from allocation.
 fn problem<'a>(claim: &Claim, cycle: &Cycle<'_>) -> Option<PreFilter<'a>> {
     let refuse = |reason: String| Some(PreFilter::Refuse(Refusal::unresolvable(reason)));
     for request in requests(claim) {

@@ -1,4 +1,4 @@
-//! What pod affinity asks for: softer terms, or the pods gone that keep this one away.
+//! What would satisfy pod affinity: softer terms, or deleting the pods that repel this one.
 
 use std::sync::Arc;
 

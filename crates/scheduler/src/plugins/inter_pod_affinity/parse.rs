@@ -8,7 +8,7 @@ use crate::validation::label_name;
 use crate::{Cycle, PreFilter, Refusal, Verdict};
 
 /// Why terms do not parse, in upstream's words.
-enum Fault {
+enum TermFault {
     Said(String),
     /// Upstream takes a map's entries in any order and reports the first that does not parse.
     OneOf(Vec<String>),
@@ -23,8 +23,8 @@ pub(super) fn refusal<'a>(cycle: &Cycle) -> Option<PreFilter<'a>> {
         UnparsedAffinity::Ignored => return None,
     };
     let said = faults.iter().map(|(list, fault)| match fault {
-        Fault::Said(why) => Ok(format!("{list}: {why}")),
-        Fault::OneOf(which) => Err(which.join("; or: ")),
+        TermFault::Said(why) => Ok(format!("{list}: {why}")),
+        TermFault::OneOf(which) => Err(which.join("; or: ")),
     });
     let said: Result<Vec<String>, String> = said.collect();
     Some(match (said, rule) {
@@ -45,7 +45,7 @@ pub(super) fn refusal<'a>(cycle: &Cycle) -> Option<PreFilter<'a>> {
 }
 
 /// By the name of each list of terms that does not parse its first fault.
-fn pod_faults(cycle: &Cycle) -> Vec<(&'static str, Fault)> {
+fn pod_faults(cycle: &Cycle) -> Vec<(&'static str, TermFault)> {
     let (near, apart) = (&cycle.pod.spec.pod_affinity, &cycle.pod.spec.pod_anti_affinity);
     let lists: [(&str, Vec<&AffinityTerm>); 4] = [
         ("requiredAffinityTerms", near.required.iter().map(|term| &**term).collect()),
@@ -61,20 +61,20 @@ fn pod_faults(cycle: &Cycle) -> Vec<(&'static str, Fault)> {
 }
 
 /// A term's selectors are parsed in turn.
-fn term_fault(term: &AffinityTerm, rules: &Rules) -> Option<Fault> {
+fn term_fault(term: &AffinityTerm, rules: &Rules) -> Option<TermFault> {
     let namespaces = term.namespace_selector.as_ref().filter(|_| rules.namespace_selector != NamespaceSelectors::Unknown);
     let of_labels = term.selector.as_ref().and_then(|selector| selector_fault(selector, term.match_labels, rules));
     of_labels.or_else(|| namespaces.and_then(|selector| selector_fault(selector, term.match_namespace_labels, rules)))
 }
 
 /// The first `equalities` requirements stand in a map.
-fn selector_fault(selector: &Selector, equalities: usize, rules: &Rules) -> Option<Fault> {
+fn selector_fault(selector: &Selector, equalities: usize, rules: &Rules) -> Option<TermFault> {
     let (pairs, expressions) = selector.requirements.split_at(equalities.min(selector.requirements.len()));
     let mut of_pairs: Vec<String> = pairs.iter().filter_map(|requirement| requirement_fault(requirement, rules)).collect();
     match of_pairs.len() {
-        0 => expressions.iter().find_map(|requirement| requirement_fault(requirement, rules)).map(Fault::Said),
-        1 => of_pairs.pop().map(Fault::Said),
-        _ => Some(Fault::OneOf(of_pairs)),
+        0 => expressions.iter().find_map(|requirement| requirement_fault(requirement, rules)).map(TermFault::Said),
+        1 => of_pairs.pop().map(TermFault::Said),
+        _ => Some(TermFault::OneOf(of_pairs)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What node affinity asks for: labels that people may set, or less of the pod.
+//! What would satisfy node affinity: labels that people may set, or fewer requirements of the pod.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{Candidate, Cycle};
 
 use super::term_matches;
 
-/// The node selector's labels, each; the required terms, one of which must hold; and those of the scheduler's configuration.
+/// The needs for each label of the node selector, for one of the required terms, and for one of those in the scheduler's configuration.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let spec = &cycle.pod.spec;
     if cycle.pod.is_of_daemon_set() {
@@ -43,7 +43,7 @@ fn labels(terms: &[NodeSelectorTerm], node: &Candidate) -> Vec<Fix> {
     terms.iter().filter(usable).filter_map(of_term).flatten().collect()
 }
 
-/// The label that meets a requirement, where it is one that people may set. What a label that is there says is not changed: others rely on it.
+/// The label that meets a requirement, if people may set it. Existing labels are not changed: others rely on them.
 pub(in crate::plugins) fn label(wanted: &Requirement, node: &Candidate) -> Option<Fix> {
     let number =
         |by: i64| wanted.values.first().and_then(|bound| bound.parse::<i64>().ok()?.checked_add(by)).map(|bound| bound.to_string().into());

@@ -8,7 +8,7 @@ use crate::{Candidate, Cycle};
 
 use super::{device_resources, shortages};
 
-/// The number of pods, and each resource that is asked for or lacks.
+/// The number of pods, and each resource that is requested or lacking.
 pub(super) fn room(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
     let (rules, arguments) = (&cycle.profile.rules, &cycle.profile.arguments);
     let request = rules.requests.incoming(cycle.pod);

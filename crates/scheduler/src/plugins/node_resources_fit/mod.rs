@@ -86,7 +86,7 @@ Differs from upstream
 pub(crate) struct Shortage {
     /// Its name; `pods` for the number of pods.
     pub resource: Arc<str>,
-    /// What the pod asks for.
+    /// What the pod requests.
     pub requested: i64,
     /// What the pods on the node have taken.
     pub used: i64,
@@ -170,16 +170,18 @@ pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
     resources_of_classes(classes, &cycle.profile.rules).into_keys().map(Arc::from).collect()
 }
 
-/// NodeResourcesLeastAllocated: the score that NodeResourcesFit took over in 1.22.
-pub(crate) struct LeastAllocated;
+/// A score of its own up to 1.21, which NodeResourcesFit then took over with a strategy.
+pub(crate) struct AllocationScore {
+    name: &'static str,
+    doc: &'static str,
+    strategy: ScoringStrategy,
+    resources: fn(&Arguments) -> &[(Arc<str>, i64)],
+}
 
-impl Plugin for LeastAllocated {
-    fn name(&self) -> &'static str {
-        "NodeResourcesLeastAllocated"
-    }
-
-    fn doc(&self) -> &'static str {
-        "The emptier a node would be, the more points.
+/// NodeResourcesLeastAllocated: the emptier the better.
+pub(crate) static LEAST_ALLOCATED: AllocationScore = AllocationScore {
+    name: "NodeResourcesLeastAllocated",
+    doc: "The emptier a node would be, the more points.
 
 Checks
   Score: for cpu and memory, the share that stays free with the pod, averaged; containers without requests count 100m and 200Mi.
@@ -188,24 +190,15 @@ Reads
 History
   1.17–1.21 (1.9–1.16 LeastRequestedPriority); from 1.22 NodeResourcesFit with the strategy LeastAllocated
 Differs from upstream
-  nowhere"
-    }
+  nowhere",
+    strategy: ScoringStrategy::LeastAllocated,
+    resources: |arguments| &arguments.least_allocated,
+};
 
-    fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        strategy_score(cycle, ScoringStrategy::LeastAllocated, &cycle.profile.arguments.least_allocated, cycle.profile.rules.requests)
-    }
-}
-
-/// NodeResourcesMostAllocated: the fuller the better, up to 1.21.
-pub(crate) struct MostAllocated;
-
-impl Plugin for MostAllocated {
-    fn name(&self) -> &'static str {
-        "NodeResourcesMostAllocated"
-    }
-
-    fn doc(&self) -> &'static str {
-        "The fuller a node would be, the more points.
+/// NodeResourcesMostAllocated: the fuller the better.
+pub(crate) static MOST_ALLOCATED: AllocationScore = AllocationScore {
+    name: "NodeResourcesMostAllocated",
+    doc: "The fuller a node would be, the more points.
 
 Checks
   Score: for cpu and memory, the share taken with the pod, averaged; containers without requests count 100m and 200Mi.
@@ -215,11 +208,23 @@ History
   1.17–1.21, in no default profile (1.9–1.16 MostRequestedPriority); from 1.22 NodeResourcesFit with the strategy MostAllocated
   up to 1.19 an over-committed resource gives 0, then it counts as full
 Differs from upstream
-  nowhere"
+  nowhere",
+    strategy: ScoringStrategy::MostAllocated,
+    resources: |arguments| &arguments.most_allocated,
+};
+
+impl Plugin for AllocationScore {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn doc(&self) -> &'static str {
+        self.doc
     }
 
     fn score<'a>(&self, cycle: &'a Cycle<'a>, _feasible: &'a Feasible<'a>) -> PreScore<'a> {
-        strategy_score(cycle, ScoringStrategy::MostAllocated, &cycle.profile.arguments.most_allocated, cycle.profile.rules.requests)
+        let resources = (self.resources)(&cycle.profile.arguments);
+        strategy_score(cycle, self.strategy.clone(), resources, cycle.profile.rules.requests)
     }
 }
 

@@ -1,11 +1,11 @@
-//! What each lacking resource asks for: less requested, or a pod less that takes of it.
+//! What would satisfy each lacking resource: a smaller request, or one pod less that uses it.
 
 use crate::framework::{Fix, Need, Obstacle};
 use crate::{Candidate, Cycle};
 
 use super::{Shortage, device_resources, shortages};
 
-/// Each resource that lacks: less asked for, or a pod less that takes of it.
+/// The needs of each lacking resource: a smaller request, or one pod less that uses it.
 pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
     let (rules, arguments) = (&cycle.profile.rules, &cycle.profile.arguments);
     let request = rules.requests.incoming(cycle.pod);

@@ -1,4 +1,4 @@
-//! What each skewed constraint asks for: more skew, a softer constraint, or a pod of the node's less.
+//! What would satisfy each skewed constraint: more allowed skew, a softer constraint, or one pod less on the node.
 
 use crate::cluster::WhenUnsatisfiable;
 use crate::framework::{Fix, Need, Obstacle};

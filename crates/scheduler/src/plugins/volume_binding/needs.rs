@@ -10,7 +10,7 @@ use crate::plugins::node_affinity::label_fix;
 use crate::volumes::{Binder, PodClaims, VolumeAffinity, claim_class, claim_needs, claim_refs, volume_class};
 use crate::{Candidate, Cycle};
 
-/// So many released volumes are looked at.
+/// The most released volumes that are considered.
 const TRIED: usize = 6;
 
 /// What the pod's claims lack on a node: bound volumes within its reach, and something for those that wait for their pod.

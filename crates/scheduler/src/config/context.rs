@@ -1,0 +1,24 @@
+//! What reading a configuration depends on: its version, the scheduler's release and its gates.
+
+use crate::release::ConfigRules;
+use crate::{Gates, Release};
+
+use super::versions::ConfigVersion;
+
+/// The context of reading a file.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'c> {
+    /// The file's version.
+    pub(super) version: ConfigVersion,
+    /// The scheduler's release.
+    pub(super) release: Release,
+    /// Its gates.
+    pub(super) gates: &'c Gates,
+}
+
+impl Context<'_> {
+    /// The release's rules for configurations.
+    pub(super) fn rules(&self) -> ConfigRules {
+        ConfigRules::of(self.release)
+    }
+}
