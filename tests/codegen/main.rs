@@ -2,6 +2,7 @@
 
 mod kinds;
 mod kubernetes;
+mod release;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ mod compatibility;
 mod deploy;
 mod examples;
 mod help;
+mod libraries;
 mod pages;
 
 use std::fs;

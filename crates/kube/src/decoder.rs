@@ -97,47 +97,56 @@ impl Decoder {
     }
 
     /// Renders as an API server of `release` does: members it does not know are left out and reported as unknown fields.
+    #[must_use]
     pub fn with_release(self, release: Release) -> Self {
         Self { release, lenient: false, ..self }
     }
 
     /// Renders by the rules of a release that was found in the data, so it may be wrong by some minors: members it does not know are shown all the same.
+    #[must_use]
     pub fn with_release_found(self, release: Release) -> Self {
         Self { release, lenient: true, ..self }
     }
 
     /// Leaves out `metadata.managedFields`, which few look at and which is often half of an object.
+    #[must_use]
     pub fn without_managed_fields(self) -> Self {
         Self { lean: true, ..self }
     }
 
     /// Keeps the order of members within stored JSON, such as `managedFields`, in text: as API servers answer, and with less work than sorting them
     /// as kubectl does.
+    #[must_use]
     pub fn keeping_order(self) -> Self {
         Self { keeps_order: true, ..self }
     }
 
     /// Shows the values of Secrets, where `shows`, instead of [`secret::MASK`].
+    #[must_use]
     pub fn showing_secrets(self, shows: bool) -> Self {
         Self { shows_secrets: shows, ..self }
     }
 
     /// Reports to `observer`, for each value, what its object does not show.
+    #[must_use]
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer: Some(observer), ..self }
     }
 
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
+    #[must_use]
     pub fn with_schemas(self, schemas: Arc<CustomSchemas>) -> Self {
         Self { schemas: Some(schemas), ..self }
     }
 
     /// Keys lie below this prefix, and not below a usual one: they say which kind a value must be of.
+    #[must_use]
     pub fn with_prefix(self, prefix: &str) -> Self {
         Self { prefix: Some(prefix.into()), ..self }
     }
 
     /// Opens values sealed by encryption at rest with these keys.
+    #[must_use]
     pub fn with_key_ring(self, keys: KeyRing) -> Self {
         Self { keys, ..self }
     }

@@ -39,12 +39,14 @@ impl FieldSet {
     pub(crate) const WHOLE: Self = Self { members: Vec::new() };
 
     /// The same with the member at this dotted path.
+    #[must_use]
     pub fn with(mut self, path: &str) -> Self {
         self.add(path.split('.'));
         self
     }
 
     /// The same without the member at this dotted path, if it is named.
+    #[must_use]
     pub fn without(mut self, path: &str) -> Self {
         self.remove(path);
         self

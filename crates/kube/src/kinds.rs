@@ -120,6 +120,11 @@ fn qualified(name: &str, group: &str) -> String {
 }
 
 impl KindRow {
+    /// Returns the row, among those of a group, that `is_it` accepts.
+    pub(super) fn in_group(group: &str, is_it: impl Fn(&Self) -> bool) -> Option<&'static Self> {
+        KINDS.iter().find(|row| (row.group == group || row.other_groups.contains(&group)) && is_it(row))
+    }
+
     /// Returns the row of Kubernetes' own kind of that name, as objects spell it; in a constant, a wrong name does not compile.
     ///
     /// # Panics

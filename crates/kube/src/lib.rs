@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod address;
+pub mod api;
 mod as_decoded;
 mod borrowed;
 mod custom_kind;

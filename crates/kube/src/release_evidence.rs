@@ -1,5 +1,6 @@
 //! The release of an API server, as far as its objects in etcd show it.
 
+use super::proto::versions::VERSIONS;
 use super::release::Release;
 
 /// What was seen of a cluster's version.
@@ -10,46 +11,38 @@ pub struct ReleaseEvidence {
     kubelet: Option<Release>,
 }
 
-/// Versions every server of these releases serves unless configured otherwise, and so keeps an APIService for: the release that brought it.
-/// Source: Kubernetes' API reference of each release.
-const SERVED_SINCE: &[(&str, u16)] = &[
-    ("v1.apps", 9),
-    ("v1.coordination.k8s.io", 14),
-    ("v1.scheduling.k8s.io", 14),
-    ("v1.apiextensions.k8s.io", 16),
-    ("v1.admissionregistration.k8s.io", 16),
-    ("v1.events.k8s.io", 19),
-    ("v1.certificates.k8s.io", 19),
-    ("v1.node.k8s.io", 20),
-    ("v1.discovery.k8s.io", 21),
-    ("v1.policy", 21),
-    ("v2.autoscaling", 23),
-    ("v1.flowcontrol.apiserver.k8s.io", 29),
-    ("v1.resource.k8s.io", 34),
-    ("v1.storagemigration.k8s.io", 37),
-];
+/// A group and version whose APIService, kept by every server that serves it, tells releases apart.
+struct Witness {
+    group: &'static str,
+    version: &'static str,
+    /// The first release that serves it by default.
+    first: u16,
+    /// The last; `None` where none is known to have removed it.
+    last: Option<u16>,
+}
 
-/// Versions that were removed: the first and the last release that had them.
-const SERVED_UNTIL: &[(&str, u16, u16)] = &[
-    ("v1beta1.apps", 8, 15),
-    ("v1beta2.apps", 8, 15),
-    ("v1beta1.extensions", 8, 21),
-    ("v1beta1.apiextensions.k8s.io", 8, 21),
-    ("v1beta1.apiregistration.k8s.io", 8, 21),
-    ("v1beta1.authentication.k8s.io", 8, 21),
-    ("v1beta1.authorization.k8s.io", 8, 21),
-    ("v1beta1.rbac.authorization.k8s.io", 8, 21),
-    ("v1beta1.batch", 8, 24),
-    ("v1beta1.discovery.k8s.io", 17, 24),
-    ("v1beta1.events.k8s.io", 8, 24),
-    ("v1beta1.node.k8s.io", 14, 24),
-    ("v1beta1.policy", 8, 24),
-    ("v2beta1.autoscaling", 8, 24),
-    ("v2beta2.autoscaling", 12, 25),
-    ("v1beta1.flowcontrol.apiserver.k8s.io", 20, 25),
-    ("v1beta2.flowcontrol.apiserver.k8s.io", 23, 28),
-    ("v1beta3.flowcontrol.apiserver.k8s.io", 26, 31),
-];
+impl Witness {
+    /// Those that came after the oldest release, and those that were removed. A version that kinds can still be served in, though none is by default,
+    /// shows nothing. (An aggregator keeps no APIService of its own group's current version.)
+    fn all() -> impl Iterator<Item = Self> {
+        let groups = VERSIONS.chunk_by(|a, b| (a.group, a.version) == (b.group, b.version));
+        groups.filter_map(|rows| {
+            let served: Vec<(u16, u16)> = rows.iter().filter_map(|row| row.served).collect();
+            let first = served.iter().map(|served| served.0).min()?.max(Release::OLDEST.0);
+            let last = served.iter().map(|served| served.1).max().filter(|last| *last != u16::MAX);
+            let (group, version) = (rows[0].group, rows[0].version);
+            let counts = match last {
+                Some(_) => served.len() == rows.len(),
+                None => first > Release::OLDEST.0 && group != "apiregistration.k8s.io",
+            };
+            counts.then_some(Self { group, version, first, last })
+        })
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        name.split_once('.') == Some((self.version, self.group))
+    }
+}
 
 impl ReleaseEvidence {
     /// An APIService is stored under this name.
@@ -70,13 +63,14 @@ impl ReleaseEvidence {
     /// The oldest and the newest release it can be. `None` where nothing was seen.
     pub fn bounds(&self) -> Option<(Release, Release)> {
         let (mut oldest, mut newest) = (Release::OLDEST.0, Release::NEWEST.0);
-        let served = |name: &str| self.served.iter().any(|served| served == name);
+        let served = |witness: &Witness| self.served.iter().any(|name| witness.is_named(name));
         if !self.served.is_empty() {
-            for &(name, since) in SERVED_SINCE {
-                if served(name) { oldest = oldest.max(since) } else { newest = newest.min(since - 1) }
-            }
-            for &(_, since, until) in SERVED_UNTIL.iter().filter(|(name, ..)| served(name)) {
-                (oldest, newest) = (oldest.max(since), newest.min(until));
+            for witness in Witness::all() {
+                match (served(&witness), witness.last) {
+                    (true, last) => (oldest, newest) = (oldest.max(witness.first), newest.min(last.unwrap_or(newest))),
+                    (false, None) => newest = newest.min(witness.first - 1),
+                    (false, Some(_)) => {}
+                }
             }
         } else if self.kubelet.is_none() {
             return None;
@@ -91,7 +85,7 @@ impl ReleaseEvidence {
 mod tests {
     use super::*;
 
-    fn release(served: &[&str], kubelets: &[&str]) -> Option<u16> {
+    fn release(served: &[String], kubelets: &[&str]) -> Option<u16> {
         let mut evidence = ReleaseEvidence::default();
         served.iter().for_each(|name| evidence.saw_api_service(name));
         kubelets.iter().for_each(|version| evidence.saw_kubelet(version));
@@ -99,10 +93,9 @@ mod tests {
     }
 
     /// The APIServices of a server of some release, as far as the tables show.
-    fn services(minor: u16) -> Vec<&'static str> {
-        let since = SERVED_SINCE.iter().filter(|row| row.1 <= minor).map(|row| row.0);
-        let until = SERVED_UNTIL.iter().filter(|row| row.1 <= minor && minor <= row.2).map(|row| row.0);
-        since.chain(until).collect()
+    fn services(minor: u16) -> Vec<String> {
+        let served = Witness::all().filter(|own| own.first <= minor && own.last.is_none_or(|last| minor <= last));
+        served.map(|own| format!("{}.{}", own.version, own.group)).collect()
     }
 
     #[test]

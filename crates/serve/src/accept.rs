@@ -6,6 +6,7 @@
 
 use axum::http::{HeaderMap, header};
 use ketcd_kube::Release;
+use ketcd_kube::api::Resource;
 
 use super::protobuf;
 use super::status::{Result, Status};
@@ -71,6 +72,13 @@ pub(super) enum Endpoint {
     Document,
     /// A `Status` that says why something else cannot be had.
     Failure,
+}
+
+impl Endpoint {
+    /// What an API server of this release writes objects of a resource as.
+    pub(super) fn of(resource: &Resource, release: Release) -> Self {
+        if resource.custom.is_some() { Self::CustomObjects(release) } else { Self::Objects }
+    }
 }
 
 /// The first release that writes the metadata of custom resources, and failures to read them, in protobuf (apiextensions-apiserver, commit 04252b3ee).

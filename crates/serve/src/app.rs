@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ketcd_kube::Body;
+use ketcd_kube::api::Catalog;
 use ketcd_kube::rbac::Policy;
 use ketcd_store::{At, KeyRange, Revision};
 use sha2::{Digest, Sha256};
@@ -15,7 +16,6 @@ use super::authorization;
 use super::limits::Limits;
 use super::path::MomentPath;
 use super::replay::Replay;
-use super::resources::Catalog;
 use super::served::Served;
 use super::status::{Result, Status};
 

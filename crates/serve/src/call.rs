@@ -5,17 +5,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use ketcd_kube::api::{Fields, Resource};
 use ketcd_kube::{LabelSelector, Release};
 use ketcd_store::KeyRange;
 use serde_json::Value;
 
 use super::accept::{Accepted, Encoding};
 use super::app::{App, Moment};
-use super::fields::Fields;
 use super::objects::append_json;
 use super::params::Params;
 use super::protobuf;
-use super::resources::Resource;
 use super::status::{Result, Status};
 
 /// One read of a resource.

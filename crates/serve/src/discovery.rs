@@ -4,9 +4,9 @@
 
 use std::net::SocketAddr;
 
+use ketcd_kube::api::{Catalog, Group, Resource, Version, api_version};
 use serde_json::{Value, json};
 
-use super::resources::{Catalog, Group, Resource, Version, api_version};
 use super::scale;
 
 /// The first release that says what one object of a built-in resource is called.

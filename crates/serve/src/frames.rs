@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use jiff::Timestamp;
+use ketcd_kube::api::Resource;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 use serde_json::{Value, json};
 
@@ -12,7 +13,6 @@ use super::app::{After, App};
 use super::call::{Call, Filter};
 use super::objects::{Objects, Stored, append_json, partial};
 use super::protobuf;
-use super::resources::Resource;
 use super::status::{Result, Status};
 use super::table::Table;
 

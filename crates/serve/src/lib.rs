@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! A request goes through [`access`], [`path`],
+//! [`ketcd_kube::api`] says what is served. A request goes through [`access`], [`path`],
 //! [`authorization`] where it impersonates a user, and [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
 
 mod accept;
@@ -12,9 +12,7 @@ mod asker;
 mod authorization;
 mod call;
 mod continuation;
-mod convert;
 mod discovery;
-mod fields;
 mod frames;
 mod get;
 mod kubeconfig;
@@ -28,7 +26,6 @@ mod params;
 mod path;
 mod protobuf;
 mod replay;
-mod resources;
 mod reviews;
 mod router;
 mod scale;
@@ -38,7 +35,6 @@ mod status;
 mod table;
 mod tls;
 mod version;
-mod versions;
 mod watch;
 mod websocket;
 
@@ -47,4 +43,3 @@ pub use limits::threads;
 pub use router::read_request;
 pub use server::{Options, Server};
 pub use tls::CertificateFiles;
-pub use versions::Versions;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use ketcd_cluster::read::name_below;
+use ketcd_kube::api::{Resource, convert};
 use ketcd_kube::{Body, Decoded, Decoder, FieldSet, MASK};
 use ketcd_store::KeyValue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::app::App;
-use super::convert;
-use super::resources::Resource;
 use super::status::{self, Status};
 
 /// The mask of a Secret's values, in base64 as all of them are.

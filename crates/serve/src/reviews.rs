@@ -8,13 +8,13 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::LengthLimitError;
+use ketcd_kube::api::Resource;
 use ketcd_kube::rbac::{Action, Policy, ResourceAction, Rule, User};
 use ketcd_kube::{Body as Decoded, Decoder};
 use serde_json::{Map, Value, json};
 
 use super::app::{App, Moment};
 use super::asker::Asker;
-use super::resources::Resource;
 use super::status::{Result, Status};
 
 /// More than any review needs.

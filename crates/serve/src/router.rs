@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use axum::response::{IntoResponse, Response};
 use ketcd_kube::Release;
+use ketcd_kube::api::{Catalog, Resource};
 use serde_json::{Value, json};
 
 use super::accept::{Accepted, Encoding, Endpoint, Shape, negotiate};
@@ -20,7 +21,6 @@ use super::newcomers::Client;
 use super::outflow::pumped;
 use super::params::Params;
 use super::path::{ApiPath, ResourcePath};
-use super::resources::{Catalog, Resource};
 use super::reviews::Review;
 use super::status::{Result, Status};
 use super::websocket::Handshake;
@@ -127,7 +127,7 @@ pub fn read_request(url: &str, accept: &str) -> Option<std::result::Result<Strin
         let filter = Filter::parse(&params, resource, asked.name, catalog.release)?;
         let token = Some(params.continue_token.as_str()).filter(|token| !token.is_empty());
         let continuation = token.map(Continuation::decode).transpose()?;
-        let accepted = negotiate(&headers, resource.endpoint(catalog.release))?;
+        let accepted = negotiate(&headers, Endpoint::of(resource, catalog.release))?;
         let is_watch = params.watch || Params::ask_watch(&uri);
         Ok(format!("{:?} {asked:?} {filter:?} {continuation:?} {accepted:?} {is_watch}", path.moment))
     };
@@ -172,7 +172,7 @@ async fn read(
         namespace: asked.namespace.map(str::to_owned),
         name: asked.name.map(str::to_owned),
         params,
-        accepted: negotiate(headers, resource.endpoint(app.data.release()))?,
+        accepted: negotiate(headers, Endpoint::of(&resource, app.data.release()))?,
         app,
     };
     match asked.name {

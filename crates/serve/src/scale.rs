@@ -5,10 +5,10 @@
 //! `pkg/registry/customresource/etcd.go` for custom resources.
 
 use ketcd_kube::LabelSelector;
+use ketcd_kube::api::{Resource, api_version};
 use serde_json::{Map, Value, json};
 
 use super::get::at_path;
-use super::resources::{Resource, api_version};
 use super::status::{Result, Status};
 
 /// Returns the group and version of the scales of a resource.
@@ -70,7 +70,7 @@ mod tests {
     use ketcd_kube::Release;
 
     use super::*;
-    use crate::resources::Catalog;
+    use ketcd_kube::api::Catalog;
 
     fn check(resource: (&str, &str), spec: &Value, wanted: &Value) {
         let catalog = Catalog::new(Release(15), &[]);

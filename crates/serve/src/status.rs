@@ -7,13 +7,13 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ketcd_cluster::Error;
 use ketcd_kube::Release;
+use ketcd_kube::api::{Resource, qualified};
 use ketcd_kube::rbac::Action;
 use ketcd_store::Error as StoreError;
 use serde_json::{Map, Value, json};
 
 use super::accept::Encoding;
 use super::protobuf;
-use super::resources::{Resource, qualified};
 
 /// The result of answering a request.
 pub(super) type Result<T, E = Box<Status>> = std::result::Result<T, E>;

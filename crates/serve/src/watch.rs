@@ -14,7 +14,7 @@ use ketcd_store::{At, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 
-use super::accept::{Encoding, Shape};
+use super::accept::{Encoding, Endpoint, Shape};
 use super::app::After;
 use super::call::Call;
 use super::frames::Frames;
@@ -53,7 +53,7 @@ enum Begin {
 /// Answers a watch.
 pub(super) async fn watch(call: Call) -> Result<Response> {
     if call.accepted.encoding == Encoding::Yaml {
-        return Err(call.resource.endpoint(call.app.data.release()).refusal_of_watch());
+        return Err(Endpoint::of(&call.resource, call.app.data.release()).refusal_of_watch());
     }
     let filter = call.filter()?;
     let keys = call.keys(&filter);

@@ -5,6 +5,7 @@ mod folder;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ketcd_kube::api::Versions;
 use ketcd_kube::{MASK, Object, Release};
 use ketcd_restore::cautions::{self, Caution};
 use ketcd_restore::{ObjectId, Switches, order, strip};
@@ -16,7 +17,6 @@ pub(super) use folder::Folder;
 use ketcd_cluster::extract::Gathered;
 
 use ketcd_render::extraction::{LeftOut, Summary};
-use ketcd_serve::Versions;
 
 /// Manifests in the order in which they are to be applied.
 pub(super) struct Extraction {

@@ -41,6 +41,7 @@ impl KeyRing {
     }
 
     /// Lets `service` open the data keys of KMS v2.
+    #[must_use]
     pub fn with_key_service(self, service: Arc<dyn KeyService>) -> Self {
         Self { service: Some(service), ..self }
     }

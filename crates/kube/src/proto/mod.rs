@@ -6,3 +6,5 @@ pub mod kinds;
 #[allow(clippy::all, clippy::pedantic, reason = "generated")]
 pub mod kubernetes;
 pub mod table;
+#[rustfmt::skip]
+pub mod versions;

@@ -1,10 +1,10 @@
 //! The schemas of custom resources: those of their definitions, with the members that every object has.
 
+use ketcd_kube::api::{Custom, Resource};
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use super::{descriptions, identity};
-use crate::resources::{Custom, Resource};
 
 /// Adds a custom resource and its list, and returns the name of its schema: the group backwards, the version, the kind.
 pub(super) fn add(schemas: &mut Schemas, resource: &Resource, custom: &Custom) -> Option<String> {

@@ -10,13 +10,13 @@ mod schemas;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ketcd_kube::api::{Catalog, Resource, Version, api_version};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use self::schemas::Schemas;
 use super::accept::{Endpoint, negotiate};
 use super::call::respond;
-use super::resources::{Catalog, Resource, Version, api_version};
 use super::status::{Result, Status};
 use super::version;
 

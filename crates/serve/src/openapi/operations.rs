@@ -3,11 +3,11 @@
 //! Patches are among them, though they are refused: kubectl and Helm look there whether the server validates fields itself (`fieldValidation`), and read
 //! the old documents otherwise, before they do anything, dry runs on the client included.
 
+use ketcd_kube::api::{Resource, api_version};
 use serde_json::{Map, Value, json};
 
 use super::identity;
 use super::schemas::Schemas;
-use crate::resources::{Resource, api_version};
 
 /// Returns the paths of a resource whose objects have this schema.
 pub(super) fn of(resource: &Resource, schema: &str, schemas: &Schemas) -> Map<String, Value> {

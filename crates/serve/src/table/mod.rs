@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ketcd_kube::Release;
+use ketcd_kube::api::{Column, Resource};
 use ketcd_store::KeyValue;
 use serde_json::{Value, json};
 
 use super::objects::{Objects, Stored, append_json};
 use super::params::Include;
-use super::resources::{Column, Resource};
 use super::status::Result;
 use ketcd_render::table::{Labels, PodRow, RowFields, Table as Cells, View, row_fields};
 
@@ -172,7 +172,7 @@ fn of_custom(column: &Column) -> Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::Catalog;
+    use ketcd_kube::api::Catalog;
 
     #[test]
     fn columns_are_those_of_the_renderer() {

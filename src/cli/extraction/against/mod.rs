@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::Difference;
+use ketcd_kube::api::Versions;
 use ketcd_kube::{Kinds, Object};
 use ketcd_restore::ObjectId;
 use ketcd_restore::apply::applied;
@@ -23,7 +24,6 @@ use crate::cli::args::is_url;
 use crate::cli::session::Session;
 use ketcd_render::comparison::Named;
 use ketcd_render::plan::Plan;
-use ketcd_serve::Versions;
 
 /// A cluster as far as it was read.
 pub(in crate::cli) struct Target {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures_util::TryStreamExt;
+use ketcd_kube::api::Versions;
 use ketcd_kube::{Body, Kind, Object};
 use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles::Needed;
@@ -16,7 +17,6 @@ use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::DEFINITIONS;
 use ketcd_cluster::read::{decoder, decoder_of};
-use ketcd_serve::Versions;
 
 /// Reads the newest state of a source.
 pub(super) async fn read(session: &Session, name: &str, manifests: &[Value]) -> Result<Target> {

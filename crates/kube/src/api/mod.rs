@@ -1,21 +1,26 @@
-//! The resources that are served: those that an API server of the data's release serves by default, and those that the CustomResourceDefinitions of
-//! the moment define.
+//! What an API server of a release serves: its own resources, by default, and those that CustomResourceDefinitions define; in which versions, by
+//! which fields objects are selected, and how an object of one version becomes one of another.
 
-mod builtin;
+pub mod convert;
 mod custom;
+mod fields;
+mod versions;
 
 use std::sync::Arc;
 
-use ketcd_kube::{CustomSchemas, Kind, Kinds, Release};
+use crate::proto::kinds::KindRow;
+use crate::proto::versions::VERSIONS;
+use crate::{CustomSchemas, Kind, Kinds, Release};
 use serde_json::Value;
 
-pub(super) use custom::{Column, Custom};
-
-use super::accept::Endpoint;
+pub use custom::{Column, Custom};
+pub use fields::Fields;
+pub use versions::Versions;
 
 /// One resource in one version.
 #[derive(Debug)]
-pub(super) struct Resource {
+#[non_exhaustive]
+pub struct Resource {
     /// The API group, empty for core. Some resources are served in several groups.
     pub group: String,
     /// The version.
@@ -30,37 +35,32 @@ pub(super) struct Resource {
 
 impl Resource {
     /// Returns `group/version`, or the version alone in the core group.
-    pub(super) fn api_version(&self) -> String {
+    pub fn api_version(&self) -> String {
         api_version(&self.group, &self.version)
     }
 
     /// Returns the resource as error messages name it: `pods`, `deployments.apps`.
-    pub(super) fn qualified(&self) -> String {
+    pub fn qualified(&self) -> String {
         qualified(&self.kind.plural, &self.group)
     }
 
-    /// What its objects can be written as by an API server of this release.
-    pub(super) fn endpoint(&self, release: Release) -> Endpoint {
-        if self.custom.is_some() { Endpoint::CustomObjects(release) } else { Endpoint::Objects }
-    }
-
     /// The schemas of its CustomResourceDefinition.
-    pub(super) fn schemas(&self) -> Option<&Arc<CustomSchemas>> {
+    pub fn schemas(&self) -> Option<&Arc<CustomSchemas>> {
         self.custom.as_ref()?.schemas.as_ref()
     }
 
     /// Its own schema among them.
-    pub(super) fn schema(&self) -> Option<&Value> {
+    pub fn schema(&self) -> Option<&Value> {
         self.schemas()?.schema(&self.version)
     }
 
     /// The kind of its lists.
-    pub(super) fn list_kind(&self) -> String {
+    pub fn list_kind(&self) -> String {
         self.custom.as_ref().map_or_else(|| format!("{}List", self.kind.kind), |custom| custom.list_kind.clone())
     }
 
     /// What can be done with it. Resources that are never stored are there to be created; of those, ketcd answers reviews.
-    pub(super) fn verbs(&self) -> &'static [&'static str] {
+    pub fn verbs(&self) -> &'static [&'static str] {
         match &*self.kind.plural {
             // None is stored, so a client that lists all there is need not ask.
             "componentstatuses" if self.group.is_empty() => &["get"],
@@ -71,18 +71,46 @@ impl Resource {
 }
 
 /// Returns a resource as error messages name it: `pods`, `deployments.apps`.
-pub(super) fn qualified(plural: &str, group: &str) -> String {
+pub fn qualified(plural: &str, group: &str) -> String {
     if group.is_empty() { plural.to_owned() } else { format!("{plural}.{group}") }
 }
 
 /// Returns `group/version`, or the version alone in the core group.
-pub(super) fn api_version(group: &str, version: &str) -> String {
+pub fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
+/// Groups in the order of discovery (the API servers' `APIServicePriorities`); others come after them.
+const GROUP_ORDER: &[&str] = &[
+    "",
+    "apiregistration.k8s.io",
+    "extensions",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "storagemigration.k8s.io",
+];
+
 /// One version of a group.
 #[derive(Debug)]
-pub(super) struct Version {
+#[non_exhaustive]
+pub struct Version {
     /// Its name.
     pub name: String,
     /// Its resources, by name.
@@ -91,7 +119,8 @@ pub(super) struct Version {
 
 /// One API group.
 #[derive(Debug)]
-pub(super) struct Group {
+#[non_exhaustive]
+pub struct Group {
     /// Its name, empty for core.
     pub name: String,
     /// Its versions, the preferred first.
@@ -100,7 +129,8 @@ pub(super) struct Group {
 
 /// Everything that is served at one moment.
 #[derive(Debug)]
-pub(super) struct Catalog {
+#[non_exhaustive]
+pub struct Catalog {
     /// The groups in the order of discovery, core first.
     pub groups: Vec<Group>,
     /// The release whose resources they are.
@@ -109,15 +139,11 @@ pub(super) struct Catalog {
 
 impl Catalog {
     /// The resources of a release, and those of these CustomResourceDefinitions.
-    pub(super) fn new(release: Release, definitions: &[Value]) -> Self {
+    pub fn new(release: Release, definitions: &[Value]) -> Self {
         let mut catalog = Self { groups: Vec::new(), release };
         let kinds = Kinds::builtin();
-        for &(group, version, first, last, plurals) in builtin::SERVED {
-            if (first..=last).contains(&release.0) {
-                for plural in plurals.split(' ') {
-                    catalog.add_builtin(&kinds, group, version, plural);
-                }
-            }
+        for row in VERSIONS.iter().filter(|row| row.is_served_by(release.0)) {
+            catalog.add_builtin(&kinds, row.group, row.version, row.plural);
         }
         for definition in definitions {
             custom::resources(definition, release).into_iter().for_each(|resource| catalog.add(resource));
@@ -129,12 +155,13 @@ impl Catalog {
     fn add_builtin(&mut self, kinds: &Kinds, group: &str, version: &str, plural: &str) {
         let is_in = |kind: &Kind| kind.group == group || kind.other_groups.iter().any(|other| other == group);
         let Some(kind) = kinds.iter().find(|kind| kind.plural == plural && is_in(kind)) else { return };
-        let own = builtin::SUBRESOURCES.iter().filter(|row| (row.0, row.1) == (group, plural) && row.3 <= self.release.0);
+        let Some(row) = KindRow::in_group(group, |row| row.plural == plural) else { return };
+        let own = row.subresources.iter().filter(|own| own.1 <= self.release.0);
         self.add(Resource {
             group: group.to_owned(),
             version: version.to_owned(),
             kind: Arc::clone(kind),
-            subresources: own.map(|row| row.2.to_owned()).collect(),
+            subresources: own.map(|own| own.0.to_owned()).collect(),
             custom: None,
         });
     }
@@ -158,23 +185,23 @@ impl Catalog {
     /// Kubernetes' own groups keep the order of their table, in which the preferred version of a group comes first; groups of custom resources come
     /// after them by name, their versions as the definitions order them.
     fn sort(&mut self) {
-        let rank = |name: &str| builtin::GROUP_ORDER.iter().position(|own| *own == name).unwrap_or(usize::MAX);
+        let rank = |name: &str| GROUP_ORDER.iter().position(|own| *own == name).unwrap_or(usize::MAX);
         self.groups.sort_by(|a, b| (rank(&a.name), &a.name).cmp(&(rank(&b.name), &b.name)));
         for group in &mut self.groups {
             if rank(&group.name) == usize::MAX {
-                group.versions.sort_by(|a, b| ketcd_kube::compare_versions(&a.name, &b.name));
+                group.versions.sort_by(|a, b| crate::compare_versions(&a.name, &b.name));
             }
             group.versions.iter_mut().for_each(|version| version.resources.sort_by(|a, b| a.kind.plural.cmp(&b.kind.plural)));
         }
     }
 
     /// Returns a version of a group.
-    pub(super) fn version(&self, group: &str, version: &str) -> Option<&Version> {
+    pub fn version(&self, group: &str, version: &str) -> Option<&Version> {
         self.groups.iter().find(|own| own.name == group)?.versions.iter().find(|own| own.name == version)
     }
 
     /// Returns a resource.
-    pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+    pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.version(group, version)?.resources.iter().find(|resource| resource.kind.plural == plural)
     }
 }
@@ -184,17 +211,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::proto::versions::VersionRow;
 
     #[test]
     fn every_row_names_a_known_kind() {
         let kinds = Kinds::builtin();
-        for (group, version, .., plurals) in builtin::SERVED {
-            for plural in plurals.split(' ') {
-                let found = kinds
-                    .iter()
-                    .any(|kind| kind.plural == plural && (kind.group == *group || kind.other_groups.iter().any(|other| other == group)));
-                assert!(found, "{group}/{version} {plural}");
-            }
+        for VersionRow { group, version, plural, .. } in VERSIONS {
+            let is_in = |kind: &Kind| kind.group == *group || kind.other_groups.iter().any(|other| other == group);
+            assert!(kinds.iter().any(|kind| kind.plural == *plural && is_in(kind)), "{group}/{version} {plural}");
         }
     }
 

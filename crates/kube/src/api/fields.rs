@@ -7,14 +7,14 @@
 
 use std::borrow::Cow;
 
-use ketcd_kube::{FieldTerm, Release};
+use crate::{FieldTerm, Release};
 use serde_json::Value;
 
-use crate::resources::Resource;
+use crate::api::Resource;
 
 /// A conjunction of terms.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fields {
+pub struct Fields {
     terms: Vec<Term>,
 }
 
@@ -40,7 +40,7 @@ enum Field {
 
 impl Fields {
     /// Reads a selector for objects of a resource. The error is the message of an API server of this release.
-    pub(super) fn parse(text: &str, resource: &Resource, release: Release) -> Result<Self, String> {
+    pub fn parse(text: &str, resource: &Resource, release: Release) -> Result<Self, String> {
         let terms = FieldTerm::read(text).map_err(|error| error.problem)?.into_iter();
         let terms = terms
             .map(|FieldTerm { label, value, is_equal }| Ok(Term { field: field(resource, release, &label)?, wanted: value, is_equal }));
@@ -48,28 +48,29 @@ impl Fields {
     }
 
     /// Selects the object of one name beside what it selects.
-    pub(super) fn and_name(mut self, name: &str) -> Self {
+    #[must_use]
+    pub fn and_name(mut self, name: &str) -> Self {
         self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });
         self
     }
 
     /// Whether it selects everything.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
     /// Whether it looks at names and namespaces alone.
-    pub(super) fn are_of_metadata(&self) -> bool {
+    pub fn are_of_metadata(&self) -> bool {
         self.terms.iter().all(|term| matches!(term.field, Field::Name | Field::Namespace))
     }
 
     /// The only name that it selects, if it is one.
-    pub(super) fn exact_name(&self) -> Option<&str> {
+    pub fn exact_name(&self) -> Option<&str> {
         self.terms.iter().find(|term| term.field == Field::Name && term.is_equal).map(|term| term.wanted.as_str())
     }
 
     /// Whether an object is selected, as it is stored.
-    pub(super) fn matches(&self, object: &Value) -> bool {
+    pub fn matches(&self, object: &Value) -> bool {
         self.terms.iter().all(|term| (term.field.value(object) == term.wanted) == term.is_equal)
     }
 }
@@ -244,7 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::resources::Catalog;
+    use crate::api::Catalog;
 
     fn check(resource: (&str, &str, &str), selector: &str, object: &Value, wanted: Result<bool, &str>) {
         check_in(36, resource, selector, object, wanted);

@@ -1,10 +1,10 @@
 //! The versions in which API servers of a release serve each kind, and objects in them; for those who answer no requests.
 
-use ketcd_kube::Release;
+use crate::Release;
 use serde_json::Value;
 
 use super::convert;
-use super::resources::{Catalog, Resource};
+use super::{Catalog, Resource};
 
 /// What is served at one moment.
 pub struct Versions {

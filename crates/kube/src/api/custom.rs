@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use ketcd_kube::{CustomSchemas, Kinds, Release};
+use crate::{CustomSchemas, Kinds, Release};
 use serde_json::{Value, json};
 
 use super::Resource;
 
 /// What a CustomResourceDefinition says of one version beyond names and scope.
 #[derive(Debug)]
-pub(crate) struct Custom {
+#[non_exhaustive]
+pub struct Custom {
     /// The kind of lists.
     pub list_kind: String,
     /// The columns after the name.
@@ -26,7 +27,8 @@ pub(crate) struct Custom {
 
 /// A column as the definition heads it.
 #[derive(Debug)]
-pub(crate) struct Column {
+#[non_exhaustive]
+pub struct Column {
     /// The heading.
     pub name: String,
     /// `string`, `integer`, `number`, `boolean` or `date`.
@@ -41,7 +43,7 @@ pub(crate) struct Column {
 
 /// The resources of a definition, none before it is established.
 pub(super) fn resources(definition: &Value, release: Release) -> Vec<Resource> {
-    if ketcd_kube::condition(definition, "Established").is_none_or(|condition| condition["status"] != "True") {
+    if crate::condition(definition, "Established").is_none_or(|condition| condition["status"] != "True") {
         return Vec::new();
     }
     let (spec, schemas) = (&definition["spec"], CustomSchemas::of(definition).map(Arc::new));
