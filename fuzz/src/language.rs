@@ -7,17 +7,17 @@ use ketcd_kube::{FieldSelector, LabelSelector};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::json_path::{ItemByItem, JsonPath};
 use ketcd_render::sort_key::SortKey;
-use ketcd_scheduler::door;
+use ketcd_scheduler::fuzz::evaluate_cel;
 use serde_json::{Value, json};
 
 /// An expression of a device selector: the same answer each time, and no larger than the limit on cost lets it grow.
 pub fn cel(data: &[u8]) {
     const MOST: usize = 64 << 20;
     let Ok(expression) = std::str::from_utf8(data) else { return };
-    let answer = door::evaluate_cel(expression);
+    let answer = evaluate_cel(expression);
     let (Ok(text) | Err(text)) = &answer;
     assert!(text.len() <= MOST, "{} bytes of answer", text.len());
-    assert_eq!(answer, door::evaluate_cel(expression));
+    assert_eq!(answer, evaluate_cel(expression));
 }
 
 /// A template, run over a list: what it prints item by item is what it prints of all at once.

@@ -7,13 +7,13 @@ pub mod cluster;
 mod config;
 mod cycle;
 mod devices;
-#[doc(hidden)]
-pub mod door;
 mod dra;
 mod evidence;
 mod explain;
 mod explanation;
 mod framework;
+#[doc(hidden)]
+pub mod fuzz;
 mod groups;
 mod legacy;
 mod plugins;

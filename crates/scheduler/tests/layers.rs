@@ -29,7 +29,7 @@ const LAYERS: &[&str] = &[
     "replay",
     "remedies",
     "explain",
-    "door",
+    "fuzz",
 ];
 
 #[test]

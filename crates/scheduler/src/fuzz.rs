@@ -1,4 +1,4 @@
-//! Entry points for the fuzz targets to what the crate keeps private: from text to text, so that nothing else becomes public.
+//! Entry points for fuzz targets into private parts of the crate. They take and return text, so that no type becomes public.
 
 use super::cel::{Expression, Semver, Value};
 use crate::cluster::Amount;
