@@ -1,28 +1,24 @@
 //! Objects written in protobuf again, against the bytes of upstream's own serialiser.
 
-#![allow(clippy::disallowed_methods, reason = "the test reads recorded values")]
-
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ketcd_kube::{Body, Decoder, Release, encode};
+use ketcd_testing::testdata;
 use serde_json::Value;
 
 /// Encodes what every value of a file decodes to. It must decode to the same again, and be the same bytes but for those that hold what JSON does not
 /// show: bytes that are there though they are empty, and members of raw JSON in another order.
 fn check(file: &str, release: Release, count: usize, differing: &[&str]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/values").join(file);
-    let pairs = zstd::Decoder::new(File::open(path).unwrap()).unwrap();
+    let pairs = testdata::read(&format!("values/{file}"));
     let decoder = Decoder::for_stored_values().with_release(release).showing_secrets(true);
     let decode = |value: &[u8]| match decoder.decode(b"", value, 0).body {
         Body::Object(object) => object.into_value(),
         Body::Opaque(opaque) => panic!("{}", opaque.reason),
     };
     let (mut all, mut other) = (0, BTreeSet::new());
-    for pair in serde_json::Deserializer::from_reader(pairs).into_iter::<Value>() {
+    for pair in serde_json::Deserializer::from_slice(&pairs).into_iter::<Value>() {
         let pair = pair.unwrap();
         let id = pair["id"].as_str().unwrap();
         let value = BASE64.decode(pair["pb"].as_str().unwrap()).unwrap();

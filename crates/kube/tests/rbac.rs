@@ -1,16 +1,11 @@
 //! Verdicts of role-based access control equal those of upstream's authorizer, which made `testdata/rbac`; and what they say where something is missing.
 
-#![allow(clippy::disallowed_methods, reason = "the test reads recorded answers")]
-
-use std::fs::File;
-use std::path::Path;
-
 use ketcd_kube::rbac::{Action, Policy, PolicyKind, ResourceAction, User};
+use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
 fn lines() -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rbac/k136-story.ndjson.zst");
-    let text = zstd::decode_all(File::open(path).unwrap()).unwrap();
+    let text = testdata::read("rbac/k136-story.ndjson.zst");
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 

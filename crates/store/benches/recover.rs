@@ -3,15 +3,14 @@
 
 use std::hint::black_box;
 use std::io::Read;
-use std::path::Path;
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use ketcd_store::load;
+use ketcd_testing::testdata;
 
 fn decompressed(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/captures").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
+    testdata::read(&format!("captures/{name}"))
 }
 
 /// A recorded data dir: its database, and its log's files with their names.

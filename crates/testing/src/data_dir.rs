@@ -1,15 +1,15 @@
 //! A recorded member's data dir, unpacked.
 
 use std::fs;
-use std::path::Path;
 
 use tempfile::TempDir;
 
-/// Unpacks the data dir of a recorded member: an archive below the repository's `testdata/captures`.
+use crate::testdata;
+
+/// Unpacks the data dir of a recorded member: an archive below `testdata/captures`.
 pub fn data_dir(name: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/captures").join(name);
-    let tar = zstd::decode_all(fs::File::open(archive).unwrap()).unwrap();
+    let tar = testdata::read(&format!("captures/{name}"));
     let text = |field: &[u8]| String::from_utf8(field.split(|&byte| byte == 0).next().unwrap().to_vec()).unwrap();
     let mut at = 0;
     while tar[at] != 0 {

@@ -3,7 +3,7 @@
 #[cfg(feature = "etcd")]
 pub mod cluster;
 pub mod command;
-#[cfg(feature = "etcd")]
+#[cfg(feature = "testdata")]
 pub mod data_dir;
 #[cfg(feature = "etcd")]
 pub mod etcd;
@@ -24,6 +24,8 @@ pub mod pki;
 pub mod pty;
 pub mod random;
 pub mod snapshot;
+#[cfg(feature = "testdata")]
+pub mod testdata;
 #[cfg(feature = "etcd")]
 pub mod wal;
 pub mod watcher;

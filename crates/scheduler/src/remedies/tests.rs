@@ -169,18 +169,30 @@ fn a_volume_for_a_claim() {
     check(pod, &objects, &[("n1", &[Fix::ProvideVolume(request(Some("local")))])]);
 }
 
-macro_rules! made_up {
-    ($($name:literal)*) => {
-        &[$(($name, include_bytes!(concat!("../../../../testdata/releases/", $name, ".ndjson.zst")))),*]
-    };
-}
-
 /// The made-up clusters of `testdata/releases`.
-const MADE_UP: &[(&str, &[u8])] = made_up!("1.21" "1.22" "1.22-nopreempt" "1.23" "1.24" "1.25" "1.26" "1.28" "1.29" "1.29-bare" "1.29-order" "1.30" "1.33" "1.33-most" "1.34" "1.35" "1.36");
+const MADE_UP: [&str; 17] = [
+    "1.21",
+    "1.22",
+    "1.22-nopreempt",
+    "1.23",
+    "1.24",
+    "1.25",
+    "1.26",
+    "1.28",
+    "1.29",
+    "1.29-bare",
+    "1.29-order",
+    "1.30",
+    "1.33",
+    "1.33-most",
+    "1.34",
+    "1.35",
+    "1.36",
+];
 
 /// One of the made-up clusters: its profile, its state and its pods that wait.
-fn made_up(file: &[u8]) -> (Profile, ClusterState, Vec<PodInfo>) {
-    let text = zstd::decode_all(file).unwrap();
+fn made_up(name: &str) -> (Profile, ClusterState, Vec<PodInfo>) {
+    let text = ketcd_testing::testdata::read(&format!("releases/{name}.ndjson.zst"));
     let mut lines =
         text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice::<Value>(line).unwrap());
     let (head, objects) = (lines.next().unwrap(), lines.next().unwrap());
@@ -224,8 +236,8 @@ fn sets<T: Clone>(of: &[T], size: usize) -> Vec<Vec<T>> {
 fn no_smaller_set_of_the_considered_changes_suffices() {
     const MOST: usize = 1000;
     let (mut tried, mut searched, mut sizes) = (0, 0, [0; 8]);
-    for (file, text) in MADE_UP {
-        let (profile, mut state, pods) = made_up(text);
+    for file in MADE_UP {
+        let (profile, mut state, pods) = made_up(file);
         for (number, pod) in pods.iter().enumerate() {
             let judgement = Cycle { pod, state: &state, profile: &profile, scope: None }.evaluate();
             if judgement.nodes.iter().any(NodeJudgement::fits) || matches!(judgement.whole_pod, Some(WholePod::Gated { .. })) {

@@ -8,16 +8,15 @@ mod truncated;
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 
 use ketcd_store::{Event, KeyRange, Revision, Source, Until, WatchItem, load};
+use ketcd_testing::testdata;
 
 fn decompressed(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/captures").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
+    testdata::read(&format!("captures/{name}"))
 }
 
 fn open(bytes: Vec<u8>) -> Result<Box<dyn Source>, String> {

@@ -4,17 +4,14 @@ mod damage;
 mod made;
 mod recorded;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures_util::StreamExt;
 use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
-
-fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/captures/k136-kine").join(name)
-}
+use ketcd_testing::testdata;
 
 fn decompressed(name: &str) -> Vec<u8> {
-    zstd::decode_all(std::fs::File::open(capture(name)).unwrap()).unwrap()
+    testdata::read(&format!("captures/k136-kine/{name}"))
 }
 
 /// `state.db` and `state.db-wal` as a kill -9 of kine left them.

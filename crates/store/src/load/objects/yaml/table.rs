@@ -1,7 +1,6 @@
 //! Held against sigs.k8s.io/yaml, which kubectl reads and writes YAML with: thousands of awkward strings, as it writes them and without quotes.
 
-use std::path::Path;
-
+use ketcd_testing::testdata;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -22,8 +21,7 @@ struct Line {
 }
 
 fn lines() -> Vec<Line> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/yaml/strings.ndjson.zst");
-    let table = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let table = testdata::read("yaml/strings.ndjson.zst");
     table.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
