@@ -57,8 +57,11 @@ pub(crate) fn post_filter<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, jud
                 return PostFilterResult { message: text.to_owned(), ..PostFilterResult::default() };
             }
             PostFilter::Preempts if !profile.preempts => {}
-            PostFilter::Preempts if let PostFilters::Declines(why) = of_group => parts.push(format!("preemption: {why}")),
             PostFilter::Preempts => {
+                if let PostFilters::Declines(why) = of_group {
+                    parts.push(format!("preemption: {why}"));
+                    continue;
+                }
                 let preemption = dry_run(cycle, prepared, judgement);
                 if preemption.nominates || preemption.failed {
                     let reported = profile.rules.fit_error != FitErrorFormat::Reasons;
