@@ -26,6 +26,12 @@ pub struct Pair {
     pub key: PathBuf,
 }
 
+impl Default for Pki {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Pki {
     /// A CA named `etcd-ca`, as kubeadm names every one.
     pub fn new() -> Self {
