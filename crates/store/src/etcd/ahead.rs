@@ -12,10 +12,11 @@ use tokio::time::{sleep, timeout};
 use tonic::Code;
 
 use super::answer::{RangeAsked, Untrue};
-use super::client::{Cluster, Consistency, LARGEST_MESSAGE};
-use super::config::{PAGE_BYTES, ReadConsistency};
+use super::client::Cluster;
+use super::config::{Consistency, LARGEST_MESSAGE, PAGE_BYTES, ReadConsistency};
+use super::fetch::fetch;
 use super::page::{Page, PageSize};
-use super::range::{bytes, fetch, options_of};
+use super::wire::{bytes, options_of};
 use crate::{KeyRange, Result, Want};
 
 /// The key-values of one page.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use etcd_client::proto::{PbKeyValue, PbRangeResponse, PbResponseHeader, PbStatusResponse};
 
-use super::range::range_end;
+use super::wire::range_end;
 use crate::{KeyRange, Revision};
 
 /// The newest revision that is believed: a million writes a second make it in 285 years. Numbers up to here are exact in every JSON reader, and may

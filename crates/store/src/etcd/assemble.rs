@@ -4,7 +4,7 @@ use bytes::Bytes;
 use etcd_client::proto::{PbEvent, PbWatchResponse};
 
 use super::answer::Untrue;
-use super::range::key_value;
+use super::wire::key_value;
 use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// `mvccpb.Event.EventType.DELETE`.

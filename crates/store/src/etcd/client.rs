@@ -9,41 +9,20 @@ use tokio::time::Instant;
 
 use super::answer::{Failed, Untrue};
 use super::arrivals::Arrivals;
-use super::config::{EtcdConfig, ReadConsistency};
+use super::config::{Consistency, EtcdConfig, ReadConsistency};
 use super::endpoint::Endpoint;
-use super::errors::{Class, Trouble, none_answered};
 use super::member::Member;
 use super::pacer::Pacer;
+use super::rights::denied;
 use super::tls;
+use super::trouble::{Class, Trouble, none_answered};
 use crate::{Error, KeyRange, Result};
 
 /// Reports to the user during a call: a lost connection, a read without a leader.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The longest message that is read: more than any value, which `--max-request-bytes` holds at 1.5 MiB unless it is raised.
-pub(super) const LARGEST_MESSAGE: usize = 64 << 20;
 /// How long a cluster that has no leader is not asked for one again.
 const LEADERLESS: Duration = Duration::from_secs(15);
-
-/// Whether an answer needs the cluster's leader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Consistency {
-    /// The newest the cluster agrees on; refused at once without a leader.
-    Linearizable,
-    /// What the member itself holds, maybe behind.
-    Serializable,
-}
-
-impl ReadConsistency {
-    /// The ways to ask, the better first.
-    pub(super) fn attempts(self) -> &'static [Consistency] {
-        match self {
-            Self::Auto => &[Consistency::Linearizable, Consistency::Serializable],
-            Self::Linearizable => &[Consistency::Linearizable],
-            Self::Serializable => &[Consistency::Serializable],
-        }
-    }
-}
 
 /// All endpoints of one cluster.
 pub(super) struct Cluster {
@@ -254,5 +233,13 @@ impl Cluster {
     /// The error for troubles that need no further look.
     pub(super) fn error(&self, troubles: Vec<Trouble>) -> Error {
         none_answered(troubles, &self.name())
+    }
+
+    /// The error for troubles met on the way to `keys`.
+    pub(super) fn error_reading(&self, keys: &KeyRange, troubles: Vec<Trouble>) -> Error {
+        match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
+            Some(trouble) => denied(keys, trouble),
+            None => self.error(troubles),
+        }
     }
 }

@@ -19,8 +19,37 @@ pub enum ReadConsistency {
     Serializable,
 }
 
+/// Whether an answer needs the cluster's leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Consistency {
+    /// The newest the cluster agrees on; refused at once without a leader.
+    Linearizable,
+    /// What the member itself holds, maybe behind.
+    Serializable,
+}
+
+impl ReadConsistency {
+    /// The ways to ask, the better first.
+    pub(super) fn attempts(self) -> &'static [Consistency] {
+        match self {
+            Self::Auto => &[Consistency::Linearizable, Consistency::Serializable],
+            Self::Linearizable => &[Consistency::Linearizable],
+            Self::Serializable => &[Consistency::Serializable],
+        }
+    }
+}
+
 /// How many bytes are asked for at once, unless the user says otherwise.
 pub(super) const PAGE_BYTES: usize = 4 << 20;
+
+/// The longest message that is read: more than any value, which `--max-request-bytes` holds at 1.5 MiB unless it is raised.
+pub(super) const LARGEST_MESSAGE: usize = 64 << 20;
+/// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
+pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// How long a ping waits for its answer.
+pub(super) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a member that does not answer stays unnoticed.
+pub(super) const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_INTERVAL.as_secs() + KEEPALIVE_TIMEOUT.as_secs());
 
 /// Where etcd is and who we are. Names and defaults are etcdctl's.
 #[derive(Clone)]

@@ -3,79 +3,15 @@
 use tonic::{Code, Status};
 
 use super::answer::Untrue;
-use super::client::LARGEST_MESSAGE;
-use super::config::{EtcdConfig, ReadConsistency};
+use super::config::{EtcdConfig, KEEPALIVE, LARGEST_MESSAGE, ReadConsistency};
 use super::connector::Failure;
 use super::endpoint::Endpoint;
-use super::member::KEEPALIVE;
+use super::identity::{user_name, who};
 use super::parts::TOO_MANY;
-use super::rights::who;
 use super::tls_errors::of_tls;
-use crate::Error;
-
-/// Why one endpoint did not answer one call.
-#[derive(Debug)]
-pub(super) struct Trouble {
-    pub class: Class,
-    /// A clause that names the endpoint.
-    pub problem: String,
-    /// What the user can do about it.
-    pub hint: Option<String>,
-}
-
-/// What follows from a trouble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
-    /// This endpoint cannot be reached, or does not trust us, or we not it; another may do better.
-    Endpoint,
-    /// The member can be reached but no leader confirms its answer: what it holds itself can be read all the same.
-    NoLeader,
-    /// The member did not answer in time, perhaps for want of a leader.
-    Silent,
-    /// The member is a learner, which answers for itself only.
-    Learner,
-    /// The requested revision was compacted.
-    Compacted,
-    /// The requested revision does not exist yet.
-    Future,
-    /// etcd's authentication is off: go on without a user.
-    AuthenticationOff,
-    /// The user may not do this.
-    Denied,
-    /// An answer is larger than what is read at once.
-    TooLarge,
-    /// The server's answer cannot be true.
-    Untrue,
-    /// No endpoint will say otherwise.
-    Final,
-}
-
-impl Class {
-    /// Whether another member may do better.
-    pub(super) fn is_of_one_member(self) -> bool {
-        matches!(self, Self::Endpoint | Self::NoLeader | Self::Silent | Self::Learner)
-    }
-
-    /// Whether the member may answer for itself.
-    pub(super) fn may_be_read_serializably(self) -> bool {
-        matches!(self, Self::NoLeader | Self::Silent | Self::Learner)
-    }
-}
+use super::trouble::{Class, Trouble};
 
 impl Trouble {
-    pub(super) fn new(class: Class, problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { class, problem: problem.into(), hint: Some(hint.into()) }
-    }
-
-    /// What a call that took longer than `--command-timeout` means.
-    pub(super) fn timeout(endpoint: &Endpoint, config: &EtcdConfig) -> Self {
-        Self::new(
-            Class::Silent,
-            format!("{} did not answer within {:?}", endpoint.url(), config.command_timeout),
-            "raise --command-timeout, or check that the cluster has a leader",
-        )
-    }
-
     /// What etcd-client's error means, together with what the connection saw.
     pub(super) fn of_call(error: etcd_client::Error, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Self {
         match error {
@@ -86,33 +22,6 @@ impl Trouble {
             },
         }
     }
-
-    /// What an answer that cannot be true means.
-    pub(super) fn untrue(untrue: &Untrue, endpoint: &Endpoint) -> Self {
-        let problem = format!("{} answers, but not as etcd does: it {}", endpoint.url(), untrue.problem());
-        Self { class: Class::Untrue, problem, hint: None }
-    }
-
-    /// The error for the user.
-    pub(super) fn into_error(self, endpoint: &Endpoint) -> Error {
-        none_answered(vec![self], &endpoint.to_string())
-    }
-}
-
-/// The error when no endpoint answered: one sentence for one endpoint, a list for several.
-pub(super) fn none_answered(mut troubles: Vec<Trouble>, endpoints: &str) -> Error {
-    if let Some(untrue) = troubles.iter().position(|trouble| trouble.class == Class::Untrue) {
-        return Error::Untrue { endpoint: endpoints.to_owned(), problem: troubles.swap_remove(untrue).problem };
-    }
-    let hint = troubles.first_mut().and_then(|first| first.hint.take());
-    let problem = match troubles.as_slice() {
-        [only] => only.problem.clone(),
-        many => {
-            let each: Vec<&str> = many.iter().map(|trouble| trouble.problem.as_str()).collect();
-            format!("none of {} endpoints answers: {}", many.len(), each.join("; "))
-        }
-    };
-    Error::Remote { endpoint: endpoints.to_owned(), problem, hint }
 }
 
 fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
@@ -216,11 +125,6 @@ fn is_stopping(status: &Status) -> bool {
 /// Whether the status is the client's own, about a transport that broke, and not a server's answer.
 fn is_broken(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
-}
-
-/// The user without what follows a colon: given with --password, `NAME:PASSWORD` is taken for a whole name.
-pub(super) fn user_name(config: &EtcdConfig) -> Option<&str> {
-    config.user.as_deref().map(|user| user.split(':').next().unwrap_or_default())
 }
 
 /// Whether the text is one of those etcd gives when a request could not get through the cluster's leader.

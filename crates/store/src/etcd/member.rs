@@ -1,7 +1,6 @@
 //! One member of a cluster: an etcd-client over a channel of ours.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use etcd_client::{Client, ConnectOptions};
 use tokio::sync::OnceCell;
@@ -9,18 +8,11 @@ use tokio::time::timeout;
 use tonic::transport::Channel;
 
 use super::answer::Failed;
-use super::client::Consistency;
-use super::config::EtcdConfig;
+use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT};
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
-use super::errors::Trouble;
 use super::parts;
-
-/// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a member that does not answer stays unnoticed.
-pub(super) const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_INTERVAL.as_secs() + KEEPALIVE_TIMEOUT.as_secs());
+use super::trouble::Trouble;
 
 /// How many bytes of answers etcd may send ahead: a page and some more, rather than 64 KiB at a time.
 const WINDOW: u32 = 8 << 20;

@@ -6,7 +6,7 @@ use etcd_client::GetResponse;
 use etcd_client::proto::PbRangeResponse;
 
 use super::answer::{Content, RangeAsked, Untrue};
-use super::range::bytes;
+use super::wire::bytes;
 use crate::{KeyRange, Revision, Want};
 
 /// The first page's limit; Kubernetes' own client pages by 500, but the first page is asked before any value's size is known.

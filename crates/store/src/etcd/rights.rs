@@ -1,22 +1,9 @@
-//! What a user may not read: who was refused which keys, and the commands that grant them.
+//! What a user may not read, and the commands that grant it.
 
-use super::client::Cluster;
-use super::config::EtcdConfig;
-use super::errors::{Class, Trouble, user_name};
-use super::range::range_end;
-use super::tls;
+use super::trouble::Trouble;
+use super::wire::range_end;
 use crate::shell::quoted;
 use crate::{Error, KeyRange};
-
-impl Cluster {
-    /// The error for troubles met on the way to `keys`.
-    pub(super) fn error_reading(&self, keys: &KeyRange, troubles: Vec<Trouble>) -> Error {
-        match troubles.iter().find(|trouble| trouble.class == Class::Denied) {
-            Some(trouble) => denied(keys, trouble),
-            None => self.error(troubles),
-        }
-    }
-}
 
 /// The error of keys that the user may not read: what to grant is exactly these.
 pub(super) fn denied(keys: &KeyRange, trouble: &Trouble) -> Error {
@@ -24,15 +11,16 @@ pub(super) fn denied(keys: &KeyRange, trouble: &Trouble) -> Error {
     Error::Denied { keys: keys.clone(), problem: format!("{} read {}", trouble.problem, shown(keys)), hint }
 }
 
-/// Who etcd takes us for: the user given or, without one, the common name of the client certificate.
-pub(super) fn who(config: &EtcdConfig) -> String {
-    if let Some(user) = user_name(config) {
-        return format!("user {user:?}");
-    }
-    let Some(cert) = &config.cert else { return "this client".to_owned() };
-    match tls::common_name(cert) {
-        Some(name) => format!("user {name:?} (the common name in {})", cert.display()),
-        None => format!("the user of the client certificate in {}", cert.display()),
+/// The error of a bounded watch for which all keys would have to be read.
+pub(super) fn dense_denied(trouble: &Trouble) -> Error {
+    let keys = KeyRange::all();
+    Error::Denied {
+        problem: format!(
+            "{} read all keys, as a past watch needs of this release of etcd, which says too early that one has ended (etcd issue 15220)",
+            trouble.problem
+        ),
+        hint: format!("upgrade etcd to 3.4.25, 3.5.8 or newer, or grant its role what it lacks: {}", grant_command(&keys)),
+        keys,
     }
 }
 

@@ -1,16 +1,10 @@
 //! The readable revisions of a live cluster: the newest from any answer's header, the oldest from the refusal of revision 1.
 
-use etcd_client::GetOptions;
-
-use super::answer::{Content, RangeAsked};
-use super::client::{Cluster, Consistency};
-use super::errors::{Class, Trouble};
-use super::range::nonempty;
-use super::watch;
+use super::client::Cluster;
+use super::head::{has, head, revision_of};
+use super::trouble::Class;
+use super::watch::compacted_revision;
 use crate::{KeyRange, Result, Revision, RevisionSpan};
-
-/// Keys that a client with few permissions may still ask for; what they hold does not matter.
-const ASKED_FOR: [&[u8]; 3] = [b"\0", b"/registry/", b"/kubernetes.io/"];
 
 /// Returns the revisions that can be read.
 pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
@@ -18,55 +12,9 @@ pub(super) async fn span(cluster: &Cluster) -> Result<RevisionSpan> {
     match revision_of(cluster, &key, 1).await {
         Ok(_) => Ok(RevisionSpan { oldest: Revision(1), newest, compacted: None }),
         Err(troubles) if has(&troubles, Class::Compacted) => {
-            let compacted = watch::compacted_revision(cluster, &KeyRange::key(key)).await?;
+            let compacted = compacted_revision(cluster, &KeyRange::key(key)).await?;
             Ok(RevisionSpan { oldest: compacted, newest, compacted: Some(compacted) })
         }
         Err(troubles) => Err(cluster.error_reading(&KeyRange::key(key), troubles)),
     }
-}
-
-/// Returns the newest revision the cluster agrees on.
-pub(super) async fn newest(cluster: &Cluster) -> Result<Revision> {
-    head(cluster).await.map(|(_, newest)| newest)
-}
-
-/// A key we may ask for, and the newest revision.
-async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
-    let announced = cluster.announced();
-    let wanted = announced.first().cloned().unwrap_or_else(KeyRange::all);
-    let mut denied = Vec::new();
-    for keys in announced.into_iter().chain(ASKED_FOR.map(KeyRange::key)) {
-        let key = nonempty(&keys.start);
-        match revision_of(cluster, &key, 0).await {
-            Ok(newest) => {
-                if !denied.is_empty() {
-                    cluster.may_read(&keys);
-                }
-                return Ok((key, newest));
-            }
-            Err(troubles) if has(&troubles, Class::Denied) => denied = troubles,
-            Err(troubles) => return Err(cluster.error(troubles)),
-        }
-    }
-    Err(cluster.error_reading(&wanted, denied))
-}
-
-/// Asks for one key at a revision (0: the newest) and returns the header's revision.
-pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
-    let keys = KeyRange::key(key);
-    let asked = RangeAsked { keys: &keys, revision: (revision > 0).then_some(Revision(revision)), content: Content::Count };
-    cluster
-        .ask(|client, consistency| async move {
-            let mut options = GetOptions::new().with_count_only().with_revision(revision);
-            if consistency == Consistency::Serializable {
-                options = options.with_serializable();
-            }
-            let answer = client.kv_client().get(key, Some(options)).await?;
-            Ok(asked.check(&answer.0)?)
-        })
-        .await
-}
-
-fn has(troubles: &[Trouble], class: Class) -> bool {
-    troubles.iter().any(|trouble| trouble.class == class)
 }

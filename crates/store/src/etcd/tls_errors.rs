@@ -5,7 +5,7 @@ use rustls::{AlertDescription, CertificateError};
 
 use super::config::EtcdConfig;
 use super::endpoint::Endpoint;
-use super::errors::{Class, Trouble};
+use super::trouble::{Class, Trouble};
 
 /// The trouble of a handshake that TLS itself ended.
 pub(super) fn of_tls(error: &rustls::Error, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {

@@ -7,7 +7,7 @@ use async_stream::try_stream;
 use futures_util::future::try_join_all;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt, select_all};
 
-use super::watch;
+use super::stream::watch;
 use crate::etcd::client::Cluster;
 use crate::{Error, KeyRange, Result, Revision, Until, WatchItem};
 

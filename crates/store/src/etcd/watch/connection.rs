@@ -1,21 +1,18 @@
 //! A watch's stream on one member: opened where a leader is known first, and proved to work before it counts.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use etcd_client::{Client, GetOptions, WatchOptions, WatchResponse, WatchStream};
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::dense_denied;
 use super::expected::Expected;
-use crate::etcd::answer::{Content, Failed, RangeAsked, Untrue, plausible};
-use crate::etcd::client::{Cluster, Consistency, LARGEST_MESSAGE};
-use crate::etcd::config::ReadConsistency;
-use crate::etcd::errors::{Class, Trouble};
-use crate::etcd::range::{nonempty, range_end};
-use crate::etcd::rights::denied;
-use crate::etcd::span::revision_of;
+use crate::etcd::answer::{Content, Failed, RangeAsked};
+use crate::etcd::client::Cluster;
+use crate::etcd::config::{Consistency, LARGEST_MESSAGE, ReadConsistency};
+use crate::etcd::rights::{denied, dense_denied};
+use crate::etcd::trouble::{Class, Trouble};
+use crate::etcd::wire::{nonempty, range_end};
 use crate::{KeyRange, Result, Revision};
 
 /// How often a bounded watch asks whether the end is reached, at first.
@@ -123,7 +120,7 @@ impl Cluster {
 }
 
 /// Opens a stream and waits for the member's confirmation: over TLS, etcd refuses a watch only on the open stream.
-async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse, Expected), Failed> {
+pub(super) async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse, Expected), Failed> {
     let start = nonempty(&keys.start);
     let mut options = WatchOptions::new().with_start_revision(from.0).with_fragment().with_progress_notify();
     if let Some(end) = range_end(keys, &start) {
@@ -136,65 +133,5 @@ async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchS
             Ok((stream, created, expected))
         }
         None => Err(etcd_client::Error::WatchError("the stream ended before the watch began".to_owned()).into()),
-    }
-}
-
-/// Finds the revision at which the history begins, given the newest: etcd names it to a watch that starts before it. A learner serves no
-/// watch; there the revisions are tried.
-///
-/// etcd takes up to 100 ms to answer such a watch (server/storage/mvcc/watchable_store.go, `syncWatchersLoop`). A compaction that is known is the last
-/// one while its revision can be read.
-pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
-    let known = cluster.compacted.load(Ordering::Relaxed);
-    if known > 0 && is_readable(cluster, &nonempty(&keys.start), known).await? {
-        return Ok(Revision(known));
-    }
-    let answer = cluster
-        .ask(|client, _| async move {
-            let (mut stream, mut response, mut expected) = open(client, keys, Revision(1)).await?;
-            loop {
-                if response.compact_revision() != 0 {
-                    return Ok(plausible(response.compact_revision())?);
-                }
-                let Some(next) = stream.message().await? else { break };
-                expected.check(&next.0)?;
-                response = next;
-            }
-            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()).into())
-        })
-        .await;
-    let compacted = match answer {
-        Ok(compacted) => compacted,
-        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Learner) => search_compacted(cluster, keys).await?,
-        Err(troubles) => return Err(cluster.error_reading(keys, troubles)),
-    };
-    let newest = crate::etcd::span::newest(cluster).await?;
-    if compacted > newest {
-        return Err(cluster.untrue(&Untrue::new(format!("says that revision {compacted} was compacted, where the newest is {newest}"))));
-    }
-    cluster.compacted.fetch_max(compacted.0, Ordering::Relaxed);
-    Ok(compacted)
-}
-
-/// The first revision that can be read, found by halves.
-async fn search_compacted(cluster: &Cluster, keys: &KeyRange) -> Result<Revision> {
-    let key = nonempty(&keys.start);
-    let (mut compacted, mut readable) = (1, crate::etcd::span::newest(cluster).await?.0);
-    while readable - compacted > 1 {
-        let middle = compacted + (readable - compacted) / 2;
-        match is_readable(cluster, &key, middle).await? {
-            true => readable = middle,
-            false => compacted = middle,
-        }
-    }
-    Ok(Revision(readable))
-}
-
-/// Whether a revision is not compacted.
-async fn is_readable(cluster: &Cluster, key: &[u8], revision: i64) -> Result<bool> {
-    match revision_of(cluster, key, revision).await {
-        Ok(_) => Ok(true),
-        Err(troubles) if troubles.iter().any(|trouble| trouble.class == Class::Compacted) => Ok(false),
-        Err(troubles) => Err(cluster.error(troubles)),
     }
 }

@@ -7,10 +7,12 @@ use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
 
 use super::connection::MemberWatch;
-use super::{PATIENCE, Watch};
-use crate::etcd::errors::{Class, Trouble};
-use crate::etcd::member::KEEPALIVE;
-use crate::etcd::range::{nonempty, range};
+use super::outage::PATIENCE;
+use super::stream::Watch;
+use crate::etcd::config::KEEPALIVE;
+use crate::etcd::range::range;
+use crate::etcd::trouble::{Class, Trouble};
+use crate::etcd::wire::nonempty;
 use crate::{At, Error, KeyRange, KeyValue, Result, Revision, Want, WatchItem};
 
 /// How often a watch on a member without a leader looks for one.
