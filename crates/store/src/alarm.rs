@@ -17,6 +17,7 @@ impl Alarm {
         AlarmType::try_from(kind).ok().filter(|kind| *kind != AlarmType::None).map(|kind| Self { member, kind })
     }
 
+    #[cfg(feature = "live")]
     /// Reads an alarm as Go prints the message: `memberID:8211 alarm:NOSPACE`, with blanks of any number.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| text.split_whitespace().find_map(|word| word.strip_prefix(name));

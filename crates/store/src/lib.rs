@@ -2,6 +2,7 @@
 
 mod alarm;
 mod error;
+#[cfg(feature = "live")]
 pub mod etcd;
 mod fusion;
 mod key_value;
@@ -11,6 +12,7 @@ mod memory;
 #[allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, reason = "generated")]
 mod proto;
 mod reading;
+#[cfg(feature = "recording")]
 pub mod recording;
 mod revision;
 pub mod shell;

@@ -34,6 +34,7 @@ use lineage::{Verdict, Witness, compare};
 use live::Live;
 use part::Pool;
 
+#[cfg(feature = "recording")]
 pub(crate) use lineage::disagreement;
 pub(crate) use live::Beside;
 pub(crate) use part::{Held, Open, Part};

@@ -7,8 +7,11 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use ketcd_testing::database;
 
+#[cfg(feature = "live")]
+use super::Beside;
 use super::part::{Held, POOL_BYTES, Part};
-use super::{Beside, Fused, plan};
+use super::{Fused, plan};
+#[cfg(feature = "live")]
 use crate::etcd::{EtcdConfig, EtcdSource};
 use crate::load::{Limits, open_bytes};
 use crate::{
@@ -139,8 +142,10 @@ fn a_state_is_read_from_one_file() {
 }
 
 /// A source that asked a file, where it should ask the etcd beside it, would say that every key may be read.
+#[cfg(feature = "live")]
 #[tokio::test]
 async fn the_facts_of_a_live_etcd_are_those_of_it_and_files() {
+    use crate::etcd::{EtcdConfig, EtcdSource};
     let config = || EtcdConfig { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdConfig::default() };
     let etcd = EtcdSource::new(config(), Arc::new(|_| ())).unwrap();
     let member = etcd.facts().live.unwrap().member();

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::data_dir::Parts;
-use super::format::Format;
 use super::image::Image;
-use super::{kine, wal};
+#[cfg(feature = "kine")]
+use super::kine;
+use super::{bolt, wal};
 
 /// The bytes of a header.
 const HEADER: usize = 512;
@@ -26,6 +27,7 @@ pub(super) enum Content {
     /// A member's data dir, or a part of it.
     Member(Parts),
     /// A database of kine and its log.
+    #[cfg(feature = "kine")]
     Kine(kine::Files),
     /// Another database.
     Database(Image),
@@ -44,10 +46,33 @@ pub(super) struct Archive {
 pub(super) fn looks_like_tar(bytes: &[u8]) -> bool {
     let Some(header) = bytes.get(..HEADER) else { return false };
     // Every entry has a name; a database begins with page 0.
-    if header[0] == 0 || kine::has_sound_header(bytes) {
+    if header[0] == 0 || is_sqlite_database(bytes) {
         return false;
     }
-    checksum_holds(header) || (&header[257..262] == b"ustar" && !super::bolt::begins_with_meta_page(bytes))
+    checksum_holds(header) || (&header[257..262] == b"ustar" && !bolt::begins_with_meta_page(bytes))
+}
+
+/// Whether bytes begin with the header of an SQLite database: its magic number, and the fractions of pages that never change.
+fn is_sqlite_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"SQLite format 3\0") && bytes.get(21..24) == Some(&[64, 32, 32])
+}
+
+/// Whether bytes are a database of etcd or of kine. An archive in the archive is neither.
+fn is_database(bytes: &[u8]) -> bool {
+    (!looks_like_tar(bytes) && bolt::looks_like_bolt(bytes)) || is_of_sqlite(bytes)
+}
+
+/// Whether bytes are a database of kine, or the log beside it.
+fn is_of_sqlite(bytes: &[u8]) -> bool {
+    !looks_like_tar(bytes) && !bolt::looks_like_bolt(bytes) && looks_like_sqlite(bytes)
+}
+
+#[cfg(feature = "kine")]
+use super::kine::looks_like_sqlite;
+
+#[cfg(not(feature = "kine"))]
+fn looks_like_sqlite(bytes: &[u8]) -> bool {
+    is_sqlite_database(bytes)
 }
 
 /// Whether the checksum of a header holds. It is made with spaces in its own place; some programs added signed bytes.
@@ -83,7 +108,7 @@ impl Entry {
 
     /// Whether it is a database, or a file that k3s keeps with one.
     fn is_of_database(&self) -> bool {
-        self.beside().is_some() || self.name() == K3S || matches!(Format::of_beginning(&self.bytes), Some(Format::Bolt | Format::Sqlite))
+        self.beside().is_some() || self.name() == K3S || is_database(&self.bytes)
     }
 
     /// The directory that would be a member's.
@@ -184,8 +209,20 @@ fn take_database(entries: &mut Vec<Entry>) -> Result<Content, String> {
         entries.extract_if(.., |entry| entry.path.as_os_str() == name).next().map(|entry| entry.bytes)
     };
     let (file, beside) = (take("").unwrap_or_default(), BESIDE.map(take));
-    let is_sqlite = Format::of_beginning(&file) == Some(Format::Sqlite) || beside[0].is_some();
-    Ok(if is_sqlite { Content::Kine(kine::Files::of_archive(file, beside)) } else { Content::Database(Image::plain(file)) })
+    if !is_of_sqlite(&file) && beside[0].is_none() {
+        return Ok(Content::Database(Image::plain(file)));
+    }
+    kine_of(file, beside)
+}
+
+#[cfg(feature = "kine")]
+fn kine_of(file: Bytes, beside: [Option<Bytes>; 3]) -> Result<Content, String> {
+    Ok(Content::Kine(kine::Files::of_archive(file, beside)))
+}
+
+#[cfg(not(feature = "kine"))]
+fn kine_of(_: Bytes, _: [Option<Bytes>; 3]) -> Result<Content, String> {
+    Err("is a tar archive of a database of kine, which is not read without the feature kine".to_owned())
 }
 
 /// The names of the first entries, and how many more there are.

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use super::db_file::{self, Facts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
+use super::options::Reading;
+use super::problem::Problem;
 use super::wal::{Log, LogChange};
-use super::{Limits, Problem};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Origin, Revision, RevisionSpan};
 
@@ -20,15 +21,15 @@ pub(super) struct Parts {
 
 /// Reads the data dir at `path`, or a part of it, into `builder`; returns what the database says, with the log's own problems, and the
 /// cluster's id.
-pub(super) fn read(path: &Path, limits: &Limits, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
     if Log::is_in(path) {
-        return read_files(Parts { db: None, log: Log::read(path, limits)? }, builder);
+        return read_files(Parts { db: None, log: Log::read(path, reading)? }, builder);
     }
     let member = member(path)?;
     let db = member.join("snap/db");
-    let db = if db.is_file() { Some(image::open(&db.to_string_lossy(), limits)?) } else { None };
+    let db = if db.is_file() { Some(image::open(&db.to_string_lossy(), reading)?) } else { None };
     // The log is read after the database, so that it reaches at least as far.
-    let log = if member.join("wal").is_dir() { Log::read(&member.join("wal"), limits)? } else { Log::default() };
+    let log = if member.join("wal").is_dir() { Log::read(&member.join("wal"), reading)? } else { Log::default() };
     read_files(Parts { db, log }, builder)
 }
 
@@ -88,6 +89,7 @@ fn nothing_in(log: &Log) -> String {
 const OF_K3S: [&str; 4] = ["etcd", "db/etcd", "server/db/etcd", "k3s/server/db/etcd"];
 
 /// Whether a member's database or log is in the directory.
+#[cfg(any(feature = "kine", feature = "recording"))]
 pub(super) fn is_there(path: &Path) -> bool {
     member(path).is_ok()
 }

@@ -1,64 +1,52 @@
-//! What a file is, by its bytes.
+//! What a row of the formats says: how one is recognised, and how it is loaded.
 
 use bytes::Bytes;
 
-use super::{archive, bolt, kine, raft_snapshot, spool, wal};
+use super::image::Image;
+use super::loaded::Loaded;
+use super::objects::Objects;
+use super::options::Reading;
+use super::problem::Problem;
+use crate::SourceKind;
+use crate::versions::VersionsBuilder;
 
-/// What bytes are. What cannot be anything else is taken for API objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Tar,
-    /// etcd's database.
-    Bolt,
-    /// kine's database, or the log beside it.
-    Sqlite,
-    /// kine's table as text.
-    KineExport(kine::Form),
-    /// A file of a member's log.
-    Log,
-    RaftSnapshot,
-    Objects,
+/// A format of a file.
+pub(super) struct Format {
+    /// What a file of it is; `None` where that is what lies in it.
+    pub kind: Option<SourceKind>,
+    pub recognised: Recognised,
+    pub load: fn(&mut Loading<'_, '_>, &str, Image) -> Result<Loaded, Problem>,
 }
 
-impl Format {
-    /// What these bytes are, plain. An archive is recognised first: what lies in it looks like itself at some distance from the beginning.
-    pub(super) fn of(bytes: &Bytes) -> Self {
-        match Self::of_beginning(bytes) {
-            Some(format) => format,
-            None => match kine::form(bytes) {
-                Some(form) => Self::KineExport(form),
-                None if raft_snapshot::is_one(bytes) => Self::RaftSnapshot,
-                None => Self::Objects,
-            },
-        }
-    }
-
-    /// What bytes are that begin so, as far as a beginning shows it.
-    pub(super) fn of_beginning(bytes: &[u8]) -> Option<Self> {
-        if archive::looks_like_tar(bytes) {
-            Some(Self::Tar)
-        } else if bolt::looks_like_bolt(bytes) {
-            Some(Self::Bolt)
-        } else if kine::looks_like_sqlite(bytes) {
-            Some(Self::Sqlite)
-        } else if wal::looks_like_log(bytes) {
-            Some(Self::Log)
-        } else {
-            None
-        }
-    }
+/// How a format shows.
+pub(super) enum Recognised {
+    /// By its beginning, for certain.
+    Beginning(fn(&[u8]) -> bool),
+    /// By all of it; `may_begin` says whether bytes that begin so may be of it.
+    Whole { may_begin: fn(&[u8]) -> bool, is_one: fn(&Bytes) -> bool },
 }
 
-/// Whether bytes that begin so may be anything that is read, once they are unpacked.
-pub(super) fn may_be_known(beginning: &[u8]) -> bool {
-    /// Damage further on does not make another thing of a text.
-    const TEXT: usize = 4096;
-    let has_mark = beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]);
-    let is_text = || has_mark || !beginning[..beginning.len().min(TEXT)].contains(&0);
-    is_text() || Format::of_beginning(beginning).is_some() || raft_snapshot::begins_so(beginning)
+/// What a file is loaded into.
+#[cfg_attr(not(all(feature = "kine", feature = "objects")), allow(dead_code, reason = "some formats do without"))]
+pub(super) struct Loading<'a, 'k> {
+    pub reading: Reading<'a>,
+    pub builder: &'a mut VersionsBuilder,
+    pub objects: &'a mut Objects<'k>,
+    /// Whether it was opened by its path, so that files may lie beside it.
+    pub has_path: bool,
 }
 
-/// The same of bytes that may be packed.
-pub(super) fn may_be_known_or_packed(beginning: &[u8]) -> bool {
-    spool::looks_compressed(beginning) || may_be_known(beginning)
+/// The format that bytes are of.
+pub(super) fn recognise(formats: &'static [Format], bytes: &Bytes) -> Option<&'static Format> {
+    let by_beginning = |format: &&Format| matches!(format.recognised, Recognised::Beginning(is_one) if is_one(bytes));
+    let by_whole = |format: &&Format| matches!(format.recognised, Recognised::Whole { is_one, .. } if is_one(bytes));
+    formats.iter().find(by_beginning).or_else(|| formats.iter().find(by_whole))
+}
+
+/// Whether bytes that begin so may be of one of the formats.
+pub(super) fn may_be_one(formats: &[Format], beginning: &[u8]) -> bool {
+    formats.iter().any(|format| match format.recognised {
+        Recognised::Beginning(is_one) => is_one(beginning),
+        Recognised::Whole { may_begin, .. } => may_begin(beginning),
+    })
 }

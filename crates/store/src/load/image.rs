@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Limits;
 use super::bolt::{Bolt, Live, looks_like_bolt};
 use super::mapped::{map, map_lazily, map_with_room};
+use super::options::Reading;
 use super::spool::{self, Spooled};
 use crate::{Error, Result};
 
@@ -38,8 +38,8 @@ impl Image {
     /// # Errors
     ///
     /// [`Error::Format`] where nothing of them can be decompressed.
-    pub(super) fn of_bytes(name: &str, bytes: Bytes, limits: &Limits) -> Result<Self> {
-        let Spooled { bytes, cut, digest } = spool::decompress(name, bytes, limits)?;
+    pub(super) fn of_bytes(name: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Self> {
+        let Spooled { bytes, cut, digest } = spool::decompress(name, bytes, reading)?;
         Ok(Self { bytes, live: None, cut, digest })
     }
 
@@ -59,9 +59,9 @@ impl Image {
 ///
 /// # Errors
 ///
-/// [`Error::File`] where it cannot be read, [`Error::Format`] where nothing of it can be decompressed, or it is larger than `limits` allow.
-pub(super) fn open(path: &str, limits: &Limits) -> Result<Image> {
-    open_with(path, limits, map)
+/// [`Error::File`] where it cannot be read, [`Error::Format`] where nothing of it can be decompressed, or it is larger than the limits allow.
+pub(super) fn open(path: &str, reading: &Reading<'_>) -> Result<Image> {
+    open_with(path, reading, map)
 }
 
 /// [`open`], where few pages will be read.
@@ -69,18 +69,18 @@ pub(super) fn open(path: &str, limits: &Limits) -> Result<Image> {
 /// # Errors
 ///
 /// As of [`open`].
-pub(super) fn look(path: &str, limits: &Limits) -> Result<Image> {
-    open_with(path, limits, map_lazily)
+pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
+    open_with(path, reading, map_lazily)
 }
 
-fn open_with(path: &str, limits: &Limits, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
+fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     let mut file = if path == "-" { standard_input() } else { File::open(path) }.map_err(file_error)?;
     let is_plain = file.metadata().map_err(file_error)?.is_file();
     if path == "-" || !is_plain {
         refuse_device(path, &file)?;
-        let spooled = spool::stream(path, &mut file, limits)?;
-        return Image::of_bytes(path, spooled, limits);
+        let spooled = spool::stream(path, &mut file, reading)?;
+        return Image::of_bytes(path, spooled, reading);
     }
     if is_owned_by_etcd(&file) {
         let bytes = map_with_room(path, &file, ROOM).map_err(file_error)?;
@@ -89,9 +89,9 @@ fn open_with(path: &str, limits: &Limits, map: fn(&str, &File) -> io::Result<Byt
         if looks_like_bolt(&bytes) {
             return Ok(Image { live: Some(Arc::new(live)), ..Image::plain(bytes) });
         }
-        return Image::of_bytes(path, bytes, limits);
+        return Image::of_bytes(path, bytes, reading);
     }
-    Image::of_bytes(path, map(path, &file).map_err(file_error)?, limits)
+    Image::of_bytes(path, map(path, &file).map_err(file_error)?, reading)
 }
 
 /// A database that is written may grow by so much while it is read.
@@ -142,6 +142,7 @@ pub(super) fn is_owned_by_etcd(file: &File) -> bool {
 }
 
 /// No bytes, in the place of a file that is not there.
+#[cfg(feature = "kine")]
 pub(super) fn none() -> Image {
     Image::plain(Bytes::new())
 }

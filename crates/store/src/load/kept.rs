@@ -13,25 +13,16 @@ use std::time::SystemTime;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use super::Limits;
 use super::bolt::looks_like_bolt;
 use super::db_file::Facts;
 use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
+use super::options::{Cache, Limits};
 use super::own::{NotOpened, OwnDirectory};
 use super::spool::looks_compressed;
 use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
-
-/// Where indexes are kept, and of which files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
-    /// The directory; it is made if need be, for its user alone.
-    pub directory: PathBuf,
-    /// Of smaller files, in bytes, none is kept: they are read as quickly.
-    pub smallest: u64,
-}
 
 /// Changes with every change of what is kept.
 const FORMAT: u32 = 1;

@@ -6,7 +6,6 @@ use bytes::Bytes;
 
 use super::bolt::{Bolt, Bucket, Order, Pair, Visited, Walk};
 use super::buckets::MetaBucket;
-use super::format::Format;
 use super::image::Image;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::{Event, EventKind, KeyValue, Origin, Revision, RevisionSpan, Sources};
@@ -19,9 +18,9 @@ pub(crate) struct Peek {
 }
 
 impl Peek {
-    /// Looks into a file. `None` where it is no database, or its meta pages or the way to its ends are damaged, or etcd writes it.
+    /// Looks into a file. `None` where its meta pages or the way to its ends are damaged, or etcd writes it.
     pub(super) fn at(image: &Image) -> Option<Self> {
-        if image.live.is_some() || image.cut.is_some() || Format::of(&image.bytes) != Format::Bolt {
+        if image.live.is_some() || image.cut.is_some() {
             return None;
         }
         let bolt = Bolt::open(image.bytes.clone()).ok().filter(|bolt| bolt.problems.is_empty())?;

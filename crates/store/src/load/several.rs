@@ -2,10 +2,15 @@
 
 use std::path::Path;
 
+use super::formats::format_of;
+use super::image;
+use super::loaded::finish;
 use super::objects::Objects;
+use super::one::{Found, load, open_one};
+use super::options::Limits;
 use super::peek::Peek;
-use super::{Found, Limits, finish, image, load, open_one};
 use crate::fusion::{Held, Open, Part};
+#[cfg(feature = "recording")]
 use crate::recording::RecordingSource;
 use crate::versions::VersionsBuilder;
 use crate::{Result, SourceKind};
@@ -74,10 +79,12 @@ fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Open {
 /// What a file says of itself that can be opened again later.
 fn peek(path: &str, found: &Found) -> Option<Peek> {
     let Found::File(image) = found else { return None };
-    (path != "-" && Path::new(path).is_file()).then(|| Peek::at(image)).flatten()
+    let is_database = || format_of(&image.bytes).is_some_and(|format| format.kind == Some(SourceKind::Db));
+    (path != "-" && Path::new(path).is_file() && is_database()).then(|| Peek::at(image)).flatten()
 }
 
 fn open_part(path: &str, found: Found, limits: &Limits) -> Result<Part> {
+    #[cfg(feature = "recording")]
     if matches!(found, Found::Recording) {
         let recording = RecordingSource::open(path)?;
         let (span, cluster_id) = (recording.whole_span(), recording.cluster_id().map(str::to_owned));

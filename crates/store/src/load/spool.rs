@@ -6,10 +6,9 @@ use std::io::{self, Read, Write};
 
 use bytes::{Buf, Bytes};
 
-use super::Limits;
 use super::bolt::looks_like_bolt;
-use super::format::{may_be_known, may_be_known_or_packed};
 use super::mapped::map;
+use super::options::Reading;
 use super::pump::{GivenUp, Piece, Pump, Pumped};
 use crate::{Error, Result};
 
@@ -32,9 +31,9 @@ pub(super) struct Spooled {
 ///
 /// # Errors
 ///
-/// It cannot be read, does not end within `limits`, or begins with nothing that ketcd reads.
-pub(super) fn stream(path: &str, from: &mut File, limits: &Limits) -> Result<Bytes> {
-    match copy(path, from, limits, may_be_known_or_packed)? {
+/// It cannot be read, does not end within the limits, or begins with nothing that ketcd reads.
+pub(super) fn stream(path: &str, from: &mut File, reading: &Reading<'_>) -> Result<Bytes> {
+    match copy(path, from, reading, |beginning| looks_compressed(beginning) || (reading.may_be_known)(beginning))? {
         (spooled, Pumped { ended: None, .. }) => map(path, &spooled).map_err(|cause| no_room(path, &cause)),
         (_, Pumped { ended: Some(cause), .. }) => Err(Error::File { path: path.to_owned(), cause }),
     }
@@ -44,12 +43,12 @@ pub(super) fn stream(path: &str, from: &mut File, limits: &Limits) -> Result<Byt
 ///
 /// # Errors
 ///
-/// Nothing can be decompressed, or more than `limits` allow.
-pub(super) fn decompress(path: &str, bytes: Bytes, limits: &Limits) -> Result<Spooled> {
+/// Nothing can be decompressed, or more than the limits allow.
+pub(super) fn decompress(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Spooled> {
     let Some((what, mut decoder)) = decoder(bytes.clone()).map_err(|cause| Error::File { path: path.to_owned(), cause })? else {
         return Ok(Spooled { bytes, cut: None, digest: None });
     };
-    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, limits, may_be_known)?;
+    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, reading, reading.may_be_known)?;
     let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
@@ -84,7 +83,7 @@ pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Box<dyn 
 
 /// Copies a stream into a file without a name, if it may be anything that ketcd reads, by what `is_known` says of its beginning: nothing else is
 /// waited for or unpacked.
-fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Pumped)> {
+fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Pumped)> {
     let mut first = Piece::read(from);
     // A database may have lost its beginning.
     while first.end.is_none() && !is_known(&first.bytes) {
@@ -97,10 +96,10 @@ fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u
         first.end = end;
     }
     let file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
-    let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: limits.unpacked, written: &|_| {} };
+    let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: reading.limits.unpacked, written: &|_| {} };
     let pumped = match first {
         // Too short to be worth a thread.
-        Piece { bytes, end: Some(end) } if bytes.len() as u64 <= limits.unpacked => {
+        Piece { bytes, end: Some(end) } if bytes.len() as u64 <= reading.limits.unpacked => {
             (&file).write_all(&bytes).map_err(|cause| no_room(path, &cause))?;
             Pumped { ended: end.err(), digest: None }
         }
@@ -110,7 +109,7 @@ fn copy(path: &str, from: &mut impl Read, limits: &Limits, is_known: impl Fn(&[u
                 path: path.to_owned(),
                 problem: format!(
                     "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
-                    limits.unpacked
+                    reading.limits.unpacked
                 ),
             },
         })?,

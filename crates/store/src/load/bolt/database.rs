@@ -1,37 +1,16 @@
-//! bbolt's file format, read-only: two meta pages, and trees of pages in which buckets keep their pairs in key order.
-//!
-//! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
-//! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
-
-mod cursor;
-pub(super) mod freelist;
-mod layout;
-mod live;
-mod meta;
-mod page;
-mod stale;
-#[cfg(test)]
-pub(super) mod testing;
-#[cfg(test)]
-mod tests;
-mod walk;
+//! A database file by its meta pages, and where its buckets lie.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-pub(super) use cursor::Order;
-pub(super) use live::Live;
-pub(super) use meta::{Meta, begins_with_meta_page, looks_like_bolt};
-pub(super) use page::PageId;
-pub(super) use stale::Stale;
-pub(super) use walk::{Damage, Visited, Walk};
-
-use page::read_u64;
+use super::live::{self, Live};
+use super::meta::{self, Meta};
+use super::page::{PageId, read_u64};
 
 /// A database file whose meta pages have been weighed.
-pub(super) struct Bolt {
+pub(in crate::load) struct Bolt {
     /// The whole file, without the checksum that a snapshot appends.
     pub image: Bytes,
     /// The meta page of the newest transaction that holds, or what is known without one.
@@ -46,7 +25,7 @@ pub(super) struct Bolt {
 
 /// A pair found in a bucket, as places in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(in crate::load) struct Pair {
     /// Where the key lies.
     pub key: Range<usize>,
     /// Where the value lies.
@@ -57,7 +36,7 @@ pub(super) struct Pair {
 
 /// Where a bucket's pairs are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Bucket {
+pub(in crate::load) enum Bucket {
     /// In the tree below this page.
     Tree(PageId),
     /// In one small leaf page that lies in the bucket's own value.
@@ -70,7 +49,7 @@ impl Bolt {
     /// # Errors
     ///
     /// A fragment that says why it cannot be read: both meta pages are broken, and no other page is to be found.
-    pub(super) fn open(image: Bytes) -> Result<Self, String> {
+    pub(in crate::load) fn open(image: Bytes) -> Result<Self, String> {
         let (meta, mut problems) = meta::weigh(&image)?;
         let page_size = meta.page_size;
         let needed = meta.high_water.saturating_mul(page_size as u64);
@@ -100,7 +79,7 @@ impl Bolt {
     /// # Errors
     ///
     /// A fragment that says why it cannot be read.
-    pub(super) fn of_live(live: Arc<Live>) -> Result<Self, String> {
+    pub(in crate::load) fn of_live(live: Arc<Live>) -> Result<Self, String> {
         let mut bolt = Self { image: Bytes::new(), meta: Meta::default(), checksum: None, problems: Vec::new(), live: Some(live) };
         bolt.catch_up()?;
         if bolt.meta.root.is_none() {
@@ -114,7 +93,7 @@ impl Bolt {
     /// # Errors
     ///
     /// As of [`Self::of_live`].
-    pub(super) fn catch_up(&mut self) -> Result<(), String> {
+    pub(in crate::load) fn catch_up(&mut self) -> Result<(), String> {
         let Some(live) = &self.live else { return Ok(()) };
         (self.meta, self.problems) = live.meta()?;
         self.image = live.image().map_err(|cause| format!("cannot be read: {cause}"))?;
@@ -126,27 +105,27 @@ impl Bolt {
     }
 
     /// How many pages the file may have before it is read to its end.
-    pub(super) fn room(&self) -> PageId {
+    pub(in crate::load) fn room(&self) -> PageId {
         self.live.as_ref().map_or(self.pages_held(), |live| (live.map().len() / self.meta.page_size) as PageId)
     }
 
     /// How many of its pages the file holds, whatever number its meta page claims.
-    pub(super) fn pages_held(&self) -> PageId {
+    pub(in crate::load) fn pages_held(&self) -> PageId {
         self.meta.high_water.min((self.image.len() / self.meta.page_size) as PageId)
     }
 
     /// The bucket of this name, found from the root down.
-    pub(super) fn bucket_named(&self, name: &[u8]) -> Option<Bucket> {
+    pub(in crate::load) fn bucket_named(&self, name: &[u8]) -> Option<Bucket> {
         live::find(self, name).and_then(|pair| self.bucket_of(&pair).ok())
     }
 
     /// The bucket of all named buckets, where a meta page leads to it.
-    pub(super) fn root(&self) -> Option<Bucket> {
+    pub(in crate::load) fn root(&self) -> Option<Bucket> {
         self.meta.root.map(Bucket::Tree)
     }
 
     /// The first page after that of its beginning in which `value` goes on and which holds nothing but zeros.
-    pub(super) fn zeroed_page(&self, value: &Range<usize>) -> Option<PageId> {
+    pub(in crate::load) fn zeroed_page(&self, value: &Range<usize>) -> Option<PageId> {
         let size = self.meta.page_size;
         let is_zeroed = |&start: &usize| self.image[start..self.image.len().min(start + size)].iter().all(|&byte| byte == 0);
         let mut starts = (value.start.next_multiple_of(size)..value.end).step_by(size);
@@ -158,7 +137,7 @@ impl Bolt {
     /// # Errors
     ///
     /// A fragment, where the value is too short for a header.
-    pub(super) fn bucket_of(&self, pair: &Pair) -> Result<Bucket, String> {
+    pub(in crate::load) fn bucket_of(&self, pair: &Pair) -> Result<Bucket, String> {
         let header = &self.image[pair.value.clone()];
         let root = read_u64(header, 0).filter(|_| header.len() >= BUCKET_HEADER).ok_or("a bucket's header is cut short")?;
         Ok(match root {

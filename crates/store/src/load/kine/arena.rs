@@ -78,3 +78,8 @@ impl Arena {
         map("values of a kine database", &self.file.into_inner()?)
     }
 }
+
+/// Why values cannot be gathered.
+pub(super) fn no_room(cause: std::io::Error) -> String {
+    format!("its values cannot be gathered in {}: {cause}; set TMPDIR to a directory with more space", std::env::temp_dir().display())
+}

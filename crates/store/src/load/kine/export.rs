@@ -6,7 +6,7 @@ use std::io;
 use serde_json::{Map, Value};
 
 use super::arena::Whose;
-use super::checks::Finding;
+use super::finding::Finding;
 use super::row::Columns;
 use super::rows::{Row, RowReader};
 use super::sqlite::Payload;

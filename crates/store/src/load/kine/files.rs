@@ -10,7 +10,8 @@ use bytes::Bytes;
 
 use super::super::image::{self, Image};
 use super::super::mapped::map;
-use super::super::{Limits, Problem};
+use super::super::options::Reading;
+use super::super::problem::Problem;
 use crate::Error;
 
 /// A database file, and its log.
@@ -71,21 +72,21 @@ impl Files {
 
     /// The bytes of one file: a database, or a log alone.
     pub(in super::super) fn of_bytes(bytes: Bytes, cut: Option<String>) -> Self {
-        let (file, log) = if super::is_log(&bytes) { (Bytes::new(), bytes) } else { (bytes, Bytes::new()) };
+        let (file, log) = if super::sqlite::is_log(&bytes) { (Bytes::new(), bytes) } else { (bytes, Bytes::new()) };
         Self { problems: cut.into_iter().collect(), ..Self::of_pair(file, log) }
     }
 
     /// The bytes of a database, and those of its log, of the index of that and of a rollback journal, as far as they are there.
     pub(in super::super) fn of_archive(file: Bytes, [log, index, journal]: [Option<Bytes>; 3]) -> Self {
-        let files = if super::is_log(&file) { Self::of_bytes(file, None) } else { Self::of_pair(file, log.unwrap_or_default()) };
+        let files = if super::sqlite::is_log(&file) { Self::of_bytes(file, None) } else { Self::of_pair(file, log.unwrap_or_default()) };
         let problems = journal.as_deref().and_then(hot_journal).into_iter().collect();
         Self { index: index.unwrap_or_default(), problems, ..files }
     }
 
     /// The file at `path`, which was opened as `image`, and what lies beside it.
-    pub(in super::super) fn with_log(path: &str, image: Image, limits: &Limits) -> Result<Self, Problem> {
+    pub(in super::super) fn with_log(path: &str, image: Image, reading: &Reading<'_>) -> Result<Self, Problem> {
         let log = beside(path, "-wal");
-        if path == "-" || super::is_log(&image.bytes) {
+        if path == "-" || super::sqlite::is_log(&image.bytes) {
             return Ok(Self::of_bytes(image.bytes, image.cut));
         }
         let mut files = match File::open(path) {
@@ -94,7 +95,7 @@ impl Files {
                 // Before the log, which may still grow: the index must not be ahead of it.
                 let index = beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER).into();
                 let has_log = fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0);
-                let log = if has_log { image::open(&log.to_string_lossy(), limits)? } else { image::none() };
+                let log = if has_log { image::open(&log.to_string_lossy(), reading)? } else { image::none() };
                 let problems = image.cut.into_iter().chain(log.cut).collect();
                 Self { index, problems, ..Self::of_pair(image.bytes, log.bytes) }
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::arena::{Images, Span, Whose};
-use super::checks::Finding;
+use super::finding::Finding;
 use super::row::Role;
 use super::rows::Row;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};

@@ -7,6 +7,7 @@ mod arena;
 mod checks;
 mod export;
 mod files;
+mod finding;
 mod history;
 mod row;
 mod rows;
@@ -20,11 +21,12 @@ use bytes::Bytes;
 use super::db_file::Facts;
 use crate::versions::{Layer, VersionsBuilder};
 
-use arena::Images;
+use arena::{Images, no_room};
+use finding::listed;
 use history::History;
 use row::{Columns, Role};
 use rows::{Row, RowReader};
-use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees};
+use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees, is_log};
 use stale::Used;
 use table::Table;
 
@@ -34,16 +36,6 @@ pub(super) use files::{Files, in_directory};
 /// Whether bytes are an SQLite database or its log, or pages with rows of kine whose first page is lost.
 pub(super) fn looks_like_sqlite(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || is_log(bytes) || has_rows(bytes)
-}
-
-/// Whether bytes begin with the header of an SQLite database: its magic number, and the fractions of pages that never change.
-pub(super) fn has_sound_header(bytes: &[u8]) -> bool {
-    bytes.starts_with(MAGIC) && bytes.get(21..24) == Some(&[64, 32, 32])
-}
-
-/// Whether bytes are SQLite's write-ahead log.
-fn is_log(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x37, 0x7f, 0x06, 0x82]) || bytes.starts_with(&[0x37, 0x7f, 0x06, 0x83])
 }
 
 /// Whether some page is a leaf with a row of kine.
@@ -90,7 +82,7 @@ pub(super) fn read_export(bytes: &Bytes, cut: Option<String>, form: Form, builde
     let mut facts = Facts { file_bytes: length, in_use_bytes: length, damage: cut.into_iter().collect(), ..Facts::default() };
     let mut reader = RowReader::new().map_err(no_room)?;
     let (rows, problems) = export::rows(bytes, form, &mut reader).map_err(no_room)?;
-    facts.damage.extend(checks::listed(problems, "lines cannot be read"));
+    facts.damage.extend(listed(problems, "lines cannot be read"));
     facts.damage.extend(checks::of_rows(&rows, &reader.digests));
     let history = History::of(&rows, table::compacted(&rows));
     index(&rows, &history, [bytes, &Bytes::new()], reader, facts, builder)
@@ -120,16 +112,12 @@ fn index(
             "its table has lost {count} changes of revisions {first} to {last} that later rows or pages which it does not reach still hold; they are shown"
         ));
     }
-    facts.damage.extend(checks::listed(history.missing(), "revisions are missing"));
+    facts.damage.extend(listed(history.missing(), "revisions are missing"));
     if builder.changes_of(layer).next().is_none() && !facts.damage.is_empty() {
         return Err(format!("nothing of it can be read: {}", facts.damage.join("; ")));
     }
     (facts.span, facts.layer) = (builder.span(layer), Some(layer));
     Ok(facts)
-}
-
-fn no_room(cause: std::io::Error) -> String {
-    format!("its values cannot be gathered in {}: {cause}; set TMPDIR to a directory with more space", std::env::temp_dir().display())
 }
 
 /// The pages of the files; what is wrong with them or may be missing from them goes into `facts`.

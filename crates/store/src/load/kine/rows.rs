@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::arena::{Arena, Span, Whose};
-use super::checks::Finding;
+use super::finding::Finding;
 use super::row::{Columns, Digests, Role, role};
 use super::sqlite::{Cell, Moment, Page, PageNumber, Pages, Payload, Trees};
 

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::super::db_file::Facts;
-use super::checks::{self, Finding};
-use super::no_room;
+use super::arena::no_room;
+use super::checks;
+use super::finding::{Finding, listed};
 use super::row::Role;
 use super::rows::{self, Row, RowReader, TableRows};
 use super::schema::{self, Schema};
@@ -41,7 +42,7 @@ impl Table {
         schema.kine.into_iter().for_each(|root| trees.table(root, &mut |cell| cells.push(cell)));
         let TableRows { rows, problems, overflow } = rows::read(&cells, pages, trees, reader).map_err(no_room)?;
         facts.damage.extend(damage_sentences(&trees.damage));
-        facts.damage.extend(checks::listed(problems, "rows cannot be read"));
+        facts.damage.extend(listed(problems, "rows cannot be read"));
         facts.damage.extend(checks::of_rows(&rows, &reader.digests));
         facts.damage.extend(names.iter().flat_map(|names| checks::of_names(&rows, names, &reader.digests)));
         let table = Self { rows, overflow, last_id };
@@ -86,5 +87,5 @@ fn damage_sentences(damage: &[Damage]) -> Vec<String> {
         };
         Finding::new([], format!("page {page} is damaged: {problem}{lost}"))
     };
-    checks::listed(damage.iter().map(finding).collect(), "places are damaged")
+    listed(damage.iter().map(finding).collect(), "places are damaged")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::{Kept, Objects};
+use super::collected::{Kept, Objects};
 
 /// Names listed of many.
 const NAMED: usize = 3;

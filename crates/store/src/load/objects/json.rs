@@ -5,8 +5,8 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
+use super::collected::{Mark, Objects, is_list, is_named, name_after};
 use super::document::{Document, Parts};
-use super::{Mark, Objects, is_list, is_named, name_after};
 
 /// Reads the documents from `start` on; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::administration::AuthRequest;
-use super::log::Entry;
+use super::entry::Entry;
 use crate::proto::authpb::{Permission, permission::Type};
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{DeleteRangeRequest, InternalRaftRequest, PutRequest, RequestOp, TxnRequest};

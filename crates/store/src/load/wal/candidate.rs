@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::auth::{Auth, Author};
-use super::log::Entry;
+use super::entry::Entry;
 use super::request::{Request, Target, operations};
 use super::surroundings::{Asked, Surroundings, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;

@@ -8,10 +8,12 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::administration::MembershipRequest;
+use super::entry::Entry;
 use super::record::{CRC, ENTRY, METADATA, Next, Records, SNAPSHOT, STATE};
 use super::request::Request;
 use crate::Result;
-use crate::load::{Limits, image};
+use crate::load::image;
+use crate::load::options::Reading;
 use crate::proto::etcdserverpb::Metadata;
 use crate::proto::raftpb::{self, ConfChangeType, HardState};
 use crate::proto::walpb::{Record, Snapshot};
@@ -46,30 +48,19 @@ pub(crate) struct Run {
     pub entries: Vec<Entry>,
 }
 
-/// A raft entry.
-#[derive(Clone)]
-pub(crate) struct Entry {
-    /// Which of the log's files holds it.
-    pub file: usize,
-    /// What the data are: an [`EntryType`](raftpb::EntryType).
-    pub kind: i32,
-    /// A slice of that file; empty where a new leader only confirms its term.
-    pub data: Bytes,
-}
-
 impl Log {
     /// Reads the files of a `wal` directory.
     ///
     /// # Errors
     ///
     /// A file or the directory cannot be read.
-    pub(crate) fn read(directory: &Path, limits: &Limits) -> Result<Self> {
+    pub(crate) fn read(directory: &Path, reading: &Reading<'_>) -> Result<Self> {
         let file_error = |cause| crate::Error::File { path: directory.display().to_string(), cause };
         let mut files = Vec::new();
         for entry in fs::read_dir(directory).map_err(file_error)? {
             let name = entry.map_err(file_error)?.file_name().to_string_lossy().into_owned();
             if sequence(&name).is_some() {
-                let image = image::open(&directory.join(&name).to_string_lossy(), limits)?;
+                let image = image::open(&directory.join(&name).to_string_lossy(), reading)?;
                 files.push((name, image.bytes));
             }
         }

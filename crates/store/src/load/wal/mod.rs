@@ -6,6 +6,7 @@ mod administration;
 mod align;
 mod auth;
 mod candidate;
+mod entry;
 mod held;
 mod log;
 mod record;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::align::{Evidence, Fixed};
 use super::candidate::{Candidate, Guard, Write, candidates, simple};
-use super::log::Entry;
+use super::entry::Entry;
 use super::replay::{KeyState, LogChange};
 use super::request::Request;
 use super::surroundings::Surroundings;

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use bytes::Bytes;
 
 use super::auth::Author;
-use super::log::Entry;
+use super::entry::Entry;
 use super::request::{Request, Target};
 use super::surroundings::{Asked, Surroundings, Undecided};
 use crate::EventKind;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
-use super::log::Entry;
+use super::entry::Entry;
 use crate::proto::etcdserverpb::compare::CompareTarget;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{

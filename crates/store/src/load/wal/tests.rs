@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
-use super::log::{Entry, Log, Run};
+use super::entry::Entry;
+use super::log::{Log, Run};
 use super::record::{Next, Records};
 use super::request::{Request, operations};
 use crate::proto::authpb::Permission;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::pages::{Moment, Page, PageNumber, Pages};
+use super::numbers::{PageNumber, u16_at, u32_at};
+use super::pages::{Moment, Page, Pages};
 use super::record::varint;
-use super::{u16_at, u32_at};
 
 /// What kind of page it is, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Source of the format: sqlite.org, `walformat.html`, section 2, as of SQLite 3.51.
 
-use super::log::checksummed;
+use super::numbers::checksummed;
 
 /// The bytes that are looked at: the header, and up to which frame the log was written back.
 pub(in super::super) const INDEX_HEADER: usize = 100;

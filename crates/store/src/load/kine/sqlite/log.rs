@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::index::LogIndex;
-use super::pages::PageNumber;
-use super::{page_size, u32_at};
+use super::numbers::{PageNumber, checksummed, page_size, u32_at};
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -227,14 +226,7 @@ fn segments(bytes: &[u8], size: usize, is_big_endian: bool, header: Option<&LogH
     segments
 }
 
-/// The checksum of words, going on from another one.
-pub(super) fn checksummed(bytes: &[u8], is_big_endian: bool, from: (u32, u32)) -> (u32, u32) {
-    let word = |bytes: &[u8]| {
-        let bytes = bytes.try_into().unwrap_or_default();
-        if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-    };
-    bytes.chunks_exact(8).fold(from, |(one, other), words| {
-        let one = one.wrapping_add(word(&words[..4])).wrapping_add(other);
-        (one, other.wrapping_add(word(&words[4..])).wrapping_add(one))
-    })
+/// Whether bytes are SQLite's write-ahead log.
+pub(in super::super) fn is_log(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x37, 0x7f, 0x06, 0x82]) || bytes.starts_with(&[0x37, 0x7f, 0x06, 0x83])
 }

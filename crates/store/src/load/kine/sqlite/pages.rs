@@ -3,9 +3,7 @@
 use bytes::Bytes;
 
 use super::log::{Log, Run};
-
-/// Pages are numbered from 1.
-pub(in super::super) type PageNumber = u32;
+use super::numbers::PageNumber;
 
 /// A database file and the log beside it.
 pub(in super::super) struct Pages {

@@ -3,7 +3,8 @@
 use foldhash::HashSet;
 
 use super::cell::{Cell, Header, Kind};
-use super::pages::{Moment, PageNumber, Pages};
+use super::numbers::PageNumber;
+use super::pages::{Moment, Pages};
 
 /// Deeper trees than any database has are damage.
 const DEEPEST: usize = 24;

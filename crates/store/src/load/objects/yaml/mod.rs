@@ -10,7 +10,7 @@ use composer::{Composer, Members, Problem};
 use libyaml_safer::{Event, EventData};
 use serde_json::Value;
 
-use super::{Objects, is_list, is_named, name_after};
+use super::collected::{Objects, is_list, is_named, name_after};
 
 /// Reads the documents; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes) -> Vec<String> {

@@ -1,0 +1,26 @@
+//! bbolt's file format, read-only: two meta pages, and trees of pages in which buckets keep their pairs in key order.
+//!
+//! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
+//! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
+
+mod cursor;
+mod database;
+pub(super) mod freelist;
+mod layout;
+mod live;
+mod meta;
+mod page;
+mod stale;
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub(super) use cursor::Order;
+pub(super) use database::{Bolt, Bucket, Pair};
+pub(super) use live::Live;
+pub(super) use meta::{begins_with_meta_page, looks_like_bolt};
+pub(super) use page::PageId;
+pub(super) use stale::Stale;
+pub(super) use walk::{Damage, Visited, Walk};

@@ -1,0 +1,84 @@
+//! A format that only tests read, to show what a new one takes: this file, and a row of `formats`.
+//!
+//! A line is a change: its revision, its key and its value, or no value where the key was deleted.
+
+use bytes::Bytes;
+
+use super::db_file::Facts;
+use super::format::Loading;
+use super::image::Image;
+use super::loaded::Loaded;
+use super::problem::Problem;
+use crate::versions::{Layer, Location, StoredChange};
+use crate::{EventKind, Origin, Revision, RevisionSpan, SourceKind};
+
+/// What a file begins with.
+const MAGIC: &[u8] = b"#changes\n";
+
+/// Whether bytes begin as a file of changes does.
+pub(super) fn is_one(beginning: &[u8]) -> bool {
+    beginning.starts_with(MAGIC)
+}
+
+/// Loads the changes of a file.
+pub(super) fn load(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let too_many = || "too many files at once".to_owned();
+    let bytes: Bytes = image.bytes;
+    let file = loading.builder.image(bytes.clone()).ok_or_else(too_many)?;
+    let layer = loading.builder.layer(Layer::default()).ok_or_else(too_many)?;
+    let (mut newest, mut damage, mut start) = (1, Vec::new(), MAGIC.len());
+    for line in bytes[MAGIC.len()..].split(|&byte| byte == b'\n') {
+        match change(line, start, file) {
+            Some(change) => {
+                newest = newest.max(change.main);
+                loading.builder.push(layer, change);
+            }
+            None if line.is_empty() => {}
+            None => damage.push(format!("the line at byte {start} is not a change")),
+        }
+        start += line.len() + 1;
+    }
+    let span = RevisionSpan { oldest: Revision(1), newest: Revision(newest), compacted: None };
+    loading.builder.set_span(layer, span);
+    let facts = Facts { file_bytes: bytes.len() as u64, span: Some(span), layer: Some(layer), damage, ..Facts::default() };
+    Ok(Loaded::new(SourceKind::Db, path.to_owned(), facts))
+}
+
+/// The change of a line that begins at a byte of the file.
+fn change(line: &[u8], start: usize, file: u16) -> Option<StoredChange> {
+    let mut words = line.splitn(3, |&byte| byte == b' ');
+    let (revision, key, value) = (words.next()?, words.next()?, words.next());
+    let main = std::str::from_utf8(revision).ok()?.parse().ok()?;
+    let place = |start: usize, word: &[u8]| Location { image: file, start: start as u64, length: word.len() as u32 };
+    let (key_at, kind) = (start + revision.len() + 1, if value.is_some() { EventKind::Put } else { EventKind::Delete });
+    let (key, value) = (place(key_at, key), place(key_at + key.len() + 1, value.unwrap_or_default()));
+    Some(StoredChange { main, sub: 0, kind, origin: Origin::Db, key, value, create_revision: main, version: 1, replaced: 0, lease: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::{FutureExt, TryStreamExt};
+
+    use super::*;
+    use crate::load::{Limits, open_bytes};
+    use crate::{At, KeyRange, Until, Want};
+
+    #[test]
+    fn a_new_format_is_read_as_any_other() {
+        let text = b"#changes\n2 /a one\n3 /b two\nwhat\n4 /a\n";
+        for bytes in [text.to_vec(), zstd::encode_all(&text[..], 1).unwrap()] {
+            let source = open_bytes("night.changes", bytes.into(), &Limits::default(), &|_| None).unwrap();
+            assert_eq!(source.damage(), ["night.changes: the line at byte 27 is not a change"]);
+            let alive = |revision| {
+                let listing = source.range(KeyRange::all(), At::Revision(Revision(revision)), Want::Values).now_or_never().unwrap();
+                let entries: Vec<_> = listing.unwrap().entries.try_collect().now_or_never().unwrap().unwrap();
+                entries.into_iter().map(|entry| (entry.key, entry.value)).collect::<Vec<_>>()
+            };
+            assert_eq!(alive(3), [("/a".into(), "one".into()), ("/b".into(), "two".into())]);
+            assert_eq!(alive(4), [("/b".into(), "two".into())]);
+            let items: Vec<_> =
+                source.watch(KeyRange::key("/a"), Revision(1), Until::Forever).try_collect().now_or_never().unwrap().unwrap();
+            assert_eq!(items.len(), 3, "{items:?}");
+        }
+    }
+}

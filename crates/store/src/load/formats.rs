@@ -1,0 +1,170 @@
+//! The formats of files, one row each: how it is recognised and how it is loaded. A new one is a file of its own, and a row here.
+
+use bytes::Bytes;
+
+use super::checksum::Check;
+use super::format::{Format, Loading, Recognised, may_be_one, recognise};
+use super::image::Image;
+#[cfg(feature = "kine")]
+use super::kine;
+use super::loaded::Loaded;
+use super::options::{Limits, Reading};
+use super::problem::Problem;
+#[cfg(feature = "objects")]
+use super::sql_dump;
+use super::{archive, bolt, data_dir, db_file, raft_snapshot, wal};
+use crate::SourceKind;
+
+/// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
+/// from the beginning.
+const FORMATS: &[Format] = &[
+    #[cfg(test)]
+    Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(super::dry_run::is_one), load: super::dry_run::load },
+    Format { kind: None, recognised: Recognised::Beginning(archive::looks_like_tar), load: load_archive },
+    Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(bolt::looks_like_bolt), load: load_database },
+    #[cfg(feature = "kine")]
+    Format { kind: Some(SourceKind::Kine), recognised: Recognised::Beginning(kine::looks_like_sqlite), load: load_kine },
+    Format { kind: Some(SourceKind::DataDir), recognised: Recognised::Beginning(wal::looks_like_log), load: load_log },
+    #[cfg(feature = "kine")]
+    Format {
+        kind: Some(SourceKind::Kine),
+        recognised: Recognised::Whole { may_begin: is_text, is_one: |bytes| kine::form(bytes).is_some() },
+        load: load_kine_export,
+    },
+    Format {
+        kind: Some(SourceKind::DataDir),
+        recognised: Recognised::Whole { may_begin: raft_snapshot::begins_so, is_one: raft_snapshot::is_one },
+        load: load_raft_snapshot,
+    },
+    #[cfg(feature = "objects")]
+    Format { kind: Some(SourceKind::Objects), recognised: Recognised::Whole { may_begin: is_text, is_one: |_| true }, load: load_objects },
+];
+
+/// What these bytes are, if they are anything known.
+pub(super) fn format_of(bytes: &Bytes) -> Option<&'static Format> {
+    recognise(FORMATS, bytes)
+}
+
+/// How files of these formats are read.
+pub(super) fn reading(limits: &Limits) -> Reading<'_> {
+    Reading { limits, may_be_known: |beginning| may_be_one(FORMATS, beginning) }
+}
+
+/// Whether bytes begin as a text does. Damage further on does not make another thing of one.
+#[cfg(any(feature = "kine", feature = "objects"))]
+fn is_text(beginning: &[u8]) -> bool {
+    const TEXT: usize = 4096;
+    let has_mark = beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]);
+    has_mark || !beginning[..beginning.len().min(TEXT)].contains(&0)
+}
+
+/// Loads a file of one format.
+pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    if image.bytes.is_empty() {
+        return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
+    }
+    match format_of(&image.bytes) {
+        Some(format) => (format.load)(loading, path, image),
+        None => Err(Problem::Format("is of no format that is read".to_owned())),
+    }
+}
+
+fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let archive = archive::read(&image.bytes)?;
+    let mut loaded = match archive.content {
+        archive::Content::Member(parts) => load_parts(loading, path, parts, None)?,
+        #[cfg(feature = "kine")]
+        archive::Content::Kine(files) => kine(loading, path, files)?,
+        archive::Content::Database(image) => load_database(loading, path, image)?,
+    };
+    loaded.facts.damage.extend(archive.cut.into_iter().chain(image.cut));
+    loaded.facts.left_out.extend(archive.left_out);
+    Ok(Loaded { is_archived: true, ..loaded })
+}
+
+fn load_database(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let mut bolt = image.database()?;
+    let (_, mut facts) = db_file::read(&mut bolt, loading.builder)?;
+    facts.damage.extend(image.cut);
+    facts.damage.extend(facts.newest_unreached.map(newer_unreached));
+    let checksum = bolt.checksum.map(|expected| match image.digest {
+        Some(digest) => Check::done(digest == expected),
+        None => Check::new(bolt.image.clone(), expected),
+    });
+    Ok(Loaded { checksum, ..Loaded::new(SourceKind::Db, path.to_owned(), facts) })
+}
+
+/// A snapshot may have such pages, of changes that were made while it was taken; there the checksum vouches for the tree.
+fn newer_unreached(newest: i64) -> String {
+    format!(
+        "pages that its tree does not reach hold revisions up to {newest}: the tree has lost them, or the file was copied while etcd wrote to it; \
+         what is shown may be older than it looks"
+    )
+}
+
+#[cfg(feature = "kine")]
+fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let files = match loading.has_path {
+        true => kine::Files::with_log(path, image, &loading.reading)?,
+        false => kine::Files::of_bytes(image.bytes, image.cut),
+    };
+    kine(loading, path, files)
+}
+
+/// Loads the database of kine in some files.
+#[cfg(feature = "kine")]
+pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files) -> Result<Loaded, Problem> {
+    let facts = kine::read(files, loading.builder)?;
+    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
+}
+
+#[cfg(feature = "kine")]
+fn load_kine_export(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let form = kine::form(&image.bytes).ok_or_else(|| "is not kine's table".to_owned())?;
+    let facts = kine::read_export(&image.bytes, image.cut, form, loading.builder)?;
+    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
+}
+
+fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    load_parts(loading, path, data_dir::Parts { db: None, log: wal::Log::of_file(image.bytes) }, image.cut)
+}
+
+/// Loads the files of a member that came in one.
+pub(super) fn load_parts(
+    loading: &mut Loading<'_, '_>,
+    path: &str,
+    parts: data_dir::Parts,
+    cut: Option<String>,
+) -> Result<Loaded, Problem> {
+    let (mut facts, cluster_id) = data_dir::read_files(parts, loading.builder)?;
+    facts.damage.extend(cut);
+    Ok(Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path.to_owned(), facts) })
+}
+
+fn load_raft_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    let facts = raft_snapshot::read(&image.bytes, loading.builder);
+    Ok(Loaded::new(SourceKind::DataDir, path.to_owned(), facts.ok_or_else(|| "is a raft snapshot that cannot be read".to_owned())?))
+}
+
+#[cfg(feature = "objects")]
+fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+    if let Some(problem) = sql_dump::recognised(path, &image.bytes) {
+        return Err(Problem::Format(problem));
+    }
+    let damage = match &image.cut {
+        None => loading.objects.read(path, &image.bytes)?,
+        Some(cut) => loading.objects.read(path, &whole_objects(&image.bytes)).map_err(|problem| format!("{problem}; {cut}"))?,
+    };
+    let length = image.bytes.len() as u64;
+    let damage = damage.into_iter().chain(image.cut).collect();
+    let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
+    Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
+}
+
+/// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.
+#[cfg(feature = "objects")]
+fn whole_objects(text: &Bytes) -> Bytes {
+    let last = |separator: &[u8]| text.windows(separator.len()).rposition(|bytes| bytes == separator);
+    let end = if text.trim_ascii_start().starts_with(b"{") { last(b"\n") } else { last(b"\n---").max(last(b"\n- ")) };
+    text.slice(..end.unwrap_or(text.len()))
+}

@@ -1,0 +1,33 @@
+//! What is wrong with rows, and how it is said.
+
+/// More sentences of a kind are not written; of the rest the revisions are named.
+const MOST: usize = 20;
+
+/// A sentence, and the revisions of which it says something.
+pub(super) struct Finding {
+    /// None where it is not known which.
+    pub(super) revisions: Vec<i64>,
+    /// What is wrong.
+    pub(super) sentence: String,
+}
+
+impl Finding {
+    pub(super) fn new(revisions: impl Into<Vec<i64>>, sentence: String) -> Self {
+        Self { revisions: revisions.into(), sentence }
+    }
+}
+
+/// The first sentences, and how many more there are of which revisions, so that each revision that may be shown wrongly is named.
+pub(super) fn listed(findings: Vec<Finding>, more: &str) -> Vec<String> {
+    let rest = findings.len().saturating_sub(MOST);
+    let mut revisions: Vec<i64> = findings.iter().skip(MOST).flat_map(|finding| finding.revisions.iter().copied()).collect();
+    revisions.sort_unstable();
+    revisions.dedup();
+    let mut listed: Vec<String> = findings.into_iter().take(MOST).map(|finding| finding.sentence).collect();
+    if rest > 0 {
+        let revisions: Vec<String> = revisions.iter().map(i64::to_string).collect();
+        let of = if revisions.is_empty() { String::new() } else { format!(": revisions {}", revisions.join(", ")) };
+        listed.push(format!("{rest} more {more}{of}"));
+    }
+    listed
+}

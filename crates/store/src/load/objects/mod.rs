@@ -1,0 +1,19 @@
+//! API objects as kubectl prints them: a `List`, one object, a YAML stream or lines of JSON. All files of them together are the state of one
+//! moment: one revision, no history.
+//!
+//! Objects are read one by one. Of JSON only the places are kept, as it can be read where it lies; what comes as YAML, or lacks its kind, is kept as
+//! compact JSON.
+
+mod collected;
+mod copies;
+#[cfg(feature = "objects")]
+mod document;
+mod finish;
+#[cfg(feature = "objects")]
+mod json;
+#[cfg(feature = "objects")]
+mod reading;
+#[cfg(feature = "objects")]
+mod yaml;
+
+pub(super) use collected::Objects;

@@ -1,0 +1,44 @@
+//! Reads the objects of one file.
+
+use bytes::Bytes;
+
+use super::collected::Objects;
+use super::{json, yaml};
+
+/// Problems of one file that are reported one by one.
+const TOLD: usize = 10;
+
+/// The error for files of an unknown format.
+const NEITHER: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
+
+impl Objects<'_> {
+    /// Reads the objects of one file; returns what of it cannot be read, one message an item.
+    ///
+    /// # Errors
+    ///
+    /// A fragment, where the bytes are no objects.
+    pub(in crate::load) fn read(&mut self, path: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
+        const HEAD: usize = 4096;
+        if bytes[..bytes.len().min(HEAD)].contains(&0) {
+            return Err(NEITHER.to_owned());
+        }
+        self.recognised = false;
+        self.files.push(path.to_owned());
+        self.file_image = self.images.len();
+        self.images.push(bytes.clone());
+        let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let first = bytes[start..].iter().find(|byte| !byte.is_ascii_whitespace());
+        let is_json = first.is_some_and(|first| matches!(first, b'{' | b'['));
+        let mut damage = if is_json { json::read(self, bytes, start) } else { yaml::read(self, &bytes.slice(start..)) };
+        if damage.len() > TOLD {
+            let more = damage.len() - TOLD;
+            damage.truncate(TOLD);
+            damage.push(format!("{more} more of its objects or documents cannot be read"));
+        }
+        if self.recognised {
+            return Ok(damage);
+        }
+        let why = damage.into_iter().next().unwrap_or_else(|| "nothing in it has apiVersion and kind".to_owned());
+        Err(format!("{NEITHER}: {why}"))
+    }
+}

@@ -1,0 +1,122 @@
+//! What is at one path, and how it is opened.
+
+use std::path::Path;
+
+use super::data_dir;
+use super::format::Loading;
+use super::formats::{format_of, load_image, reading};
+use super::image::{self, Image};
+use super::kept::{Found as Index, Place};
+#[cfg(feature = "kine")]
+use super::kine;
+use super::loaded::{Loaded, finish, source};
+use super::objects::Objects;
+use super::options::{KeyOf, Limits, Reading};
+use super::problem::Problem;
+#[cfg(feature = "recording")]
+use crate::recording::{self, RecordingSource};
+use crate::versions::VersionsBuilder;
+use crate::{Result, RevisionSpan, Source, SourceKind};
+
+/// What is at a path.
+pub(super) enum Found {
+    #[cfg(feature = "recording")]
+    Recording,
+    Directory,
+    File(Image),
+    /// A compressed database that was looked into and is not kept unpacked.
+    Packed {
+        span: RevisionSpan,
+        bytes: u64,
+    },
+}
+
+impl Found {
+    /// Looks at a path; `open` opens a file.
+    pub(super) fn at(path: &str, limits: &Limits, open: fn(&str, &Reading<'_>) -> Result<Image>) -> Result<Self> {
+        #[cfg(feature = "recording")]
+        if is_recording(path) {
+            return Ok(Self::Recording);
+        }
+        if image::is_directory(path) { Ok(Self::Directory) } else { open(path, &reading(limits)).map(Self::File) }
+    }
+
+    /// Whether it is nothing that etcd or kine wrote.
+    pub(super) fn is_objects(&self) -> bool {
+        let Self::File(Image { bytes, .. }) = self else { return false };
+        !bytes.is_empty() && format_of(bytes).is_some_and(|format| format.kind == Some(SourceKind::Objects))
+    }
+}
+
+/// Opens what is at one path; of a large database by the index that was kept of it.
+pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    // A pipe can be opened once.
+    let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
+    let mut foreign = None;
+    match place.as_ref().map(|place| place.read(limits)) {
+        Some(Index::Index(found)) => {
+            let (versions, facts) = *found;
+            return Ok(Box::new(source(path.to_owned(), versions, vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)])));
+        }
+        Some(Index::Foreign(why)) => foreign = Some(why),
+        Some(Index::Nothing) | None => {}
+    }
+    let found = Found::at(path, limits, image::open)?;
+    #[cfg(feature = "recording")]
+    if matches!(found, Found::Recording) {
+        return Ok(Box::new(RecordingSource::open(path)?));
+    }
+    let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
+    let mut loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
+    let keeps = place.filter(|place| loaded.kind == SourceKind::Db && !loaded.is_archived && place.keeps(&loaded.facts));
+    let keeps = keeps.map(|place| (place, loaded.facts.clone()));
+    // Whether the index would have been of the file is not looked at.
+    loaded.facts.left_out.extend(foreign.filter(|_| keeps.is_some()));
+    let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
+    Ok(Box::new(match keeps {
+        // An index that cannot be kept is made again.
+        Some((place, facts)) => source.when_sound(move |versions| drop(place.write(versions, &facts))),
+        None => source,
+    }))
+}
+
+/// Whether a path is that of a recording.
+#[cfg(feature = "recording")]
+fn is_recording(path: &str) -> bool {
+    image::is_directory(path) && !data_dir::is_there(Path::new(path)) && recording::is_recording(Path::new(path))
+}
+
+/// Loads what is at a path.
+pub(super) fn load(
+    path: &str,
+    found: Found,
+    limits: &Limits,
+    builder: &mut VersionsBuilder,
+    objects: &mut Objects<'_>,
+) -> Result<Loaded, Problem> {
+    let mut loading = Loading { reading: reading(limits), builder, objects, has_path: true };
+    match found {
+        Found::File(image) => load_image(&mut loading, path, image),
+        Found::Packed { .. } => {
+            let image = image::open(path, &loading.reading)?;
+            load_image(&mut loading, path, image)
+        }
+        #[cfg(feature = "recording")]
+        Found::Recording => load_directory(&mut loading, path),
+        Found::Directory => load_directory(&mut loading, path),
+    }
+}
+
+/// Loads a member's data dir, or a directory of k3s.
+fn load_directory(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, Problem> {
+    #[cfg(feature = "kine")]
+    if let Some(database) = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path))) {
+        // Only what is left of it beside its place may be there.
+        let image = if database.exists() { image::open(&database.to_string_lossy(), &loading.reading)? } else { image::none() };
+        let path = database.to_string_lossy();
+        let files = kine::Files::with_log(&path, image, &loading.reading)?;
+        return super::formats::kine(loading, &path, files);
+    }
+    let (facts, cluster_id) = data_dir::read(Path::new(path), &loading.reading, loading.builder)?;
+    Ok(Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path.to_owned(), facts) })
+}

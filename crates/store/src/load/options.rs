@@ -1,0 +1,38 @@
+//! What the caller says of how files are read.
+
+use std::path::PathBuf;
+
+/// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
+pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
+
+/// How much a file may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most bytes that come out of a compressed file or a pipe.
+    pub unpacked: u64,
+    /// Where the indexes of large databases are kept; `None`: nowhere.
+    pub cache: Option<Cache>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { unpacked: 16 << 30, cache: None }
+    }
+}
+
+/// Where indexes are kept, and of which files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    /// The directory; it is made if need be, for its user alone.
+    pub directory: PathBuf,
+    /// Of smaller files, in bytes, none is kept: they are read as quickly.
+    pub smallest: u64,
+}
+
+/// How files are read: within limits, and which streams are worth reading to their end.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    pub limits: &'a Limits,
+    /// Whether bytes that begin so may be of any format.
+    pub may_be_known: fn(&[u8]) -> bool,
+}

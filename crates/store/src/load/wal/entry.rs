@@ -1,0 +1,14 @@
+//! An entry of the raft log.
+
+use bytes::Bytes;
+
+/// A raft entry.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    /// Which of the log's files holds it.
+    pub file: usize,
+    /// What the data are: an [`EntryType`](crate::proto::raftpb::EntryType).
+    pub kind: i32,
+    /// A slice of that file; empty where a new leader only confirms its term.
+    pub data: Bytes,
+}
