@@ -1,8 +1,8 @@
-//! Holds the crate's modules to their order: each may use only those listed before it.
-
-use std::path::Path;
+//! Holds the modules of ketcd-scheduler to their order: each may use only those listed before it.
 
 use ketcd_testing::layers::Crate;
+
+use super::sources;
 
 /// The layers, from the ground up.
 const LAYERS: &[&str] = &[
@@ -34,8 +34,8 @@ const LAYERS: &[&str] = &[
 
 #[test]
 fn every_layer_uses_only_those_below_it() {
-    let this = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert!(this.files() > 200, "only {} files were found", this.files());
-    let faults = this.faults(LAYERS);
+    let found = sources("crates/scheduler/src");
+    assert!(found.len() > 200, "only {} files were found", found.len());
+    let faults = Crate::new(found).faults(LAYERS);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

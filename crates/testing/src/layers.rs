@@ -1,4 +1,4 @@
-//! The order in which the modules of a crate may use each other.
+//! What each source file of a crate uses and defines, and the order in which the modules of its root may use each other.
 //!
 //! Every source file is parsed, and every path that starts with `crate`, `self` or `super` is resolved to a module of the crate's root, names
 //! that `lib.rs` re-exports included. Methods that a layer adds to a type of a lower one may not be called from below.
@@ -12,9 +12,10 @@ use syn::{Attribute, ExprMethodCall, Item, ItemExternCrate, ItemImpl, ItemMod, I
 
 /// A source file: its name below `src` and what it holds.
 pub struct Source {
-    name: String,
+    /// Its path below `src`.
+    pub name: String,
     /// Its module's path from the crate's root.
-    module: Vec<String>,
+    pub module: Vec<String>,
     file: syn::File,
 }
 
@@ -28,6 +29,13 @@ impl Source {
         let mut module: Vec<String> = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         module.pop_if(|last| last == "mod");
         Self { name: name.to_owned(), module, file }
+    }
+
+    /// Returns what it uses and defines outside its tests.
+    pub fn seen_without_tests<'c>(&self, names: &'c BTreeMap<String, String>) -> Seen<'c> {
+        let mut seen = Seen { module: self.module.clone(), skips_tests: true, ..Seen::new(names) };
+        seen.visit_file(&self.file);
+        seen
     }
 
     fn layer(&self) -> &str {
@@ -145,26 +153,49 @@ fn lent(seen: &[(&Source, Seen)], rank: &dyn Fn(&str) -> Option<usize>) -> BTree
 }
 
 /// What one file uses and defines.
-struct Seen<'c> {
+pub struct Seen<'c> {
     names: &'c BTreeMap<String, String>,
     module: Vec<String>,
+    skips_tests: bool,
     uses: BTreeSet<String>,
-    calls: BTreeSet<String>,
+    /// All paths, each with the module it is in.
+    pub paths: Vec<(Vec<String>, Vec<String>)>,
+    /// What `use` brings in, with the module that it is brought into; `*` is all.
+    pub brought: Vec<(Vec<String>, Used)>,
+    pub calls: BTreeSet<String>,
     /// Methods of inherent implementations, each with the type's name.
-    methods: Vec<(String, String)>,
-    defines: BTreeSet<String>,
-    types: BTreeSet<String>,
+    pub methods: Vec<(String, String)>,
+    /// Those of them that other files may call.
+    pub open_methods: BTreeSet<String>,
+    /// Modules whose text is in the file.
+    pub modules: Vec<Vec<String>>,
+    pub defines: BTreeSet<String>,
+    pub types: BTreeSet<String>,
     faults: Vec<String>,
 }
 
 impl<'c> Seen<'c> {
     fn new(names: &'c BTreeMap<String, String>) -> Self {
-        let (calls, defines, types) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { names, module: Vec::new(), uses: BTreeSet::new(), calls, methods: Vec::new(), defines, types, faults: Vec::new() }
+        Self {
+            names,
+            module: Vec::new(),
+            skips_tests: false,
+            uses: BTreeSet::new(),
+            paths: Vec::new(),
+            brought: Vec::new(),
+            calls: BTreeSet::new(),
+            methods: Vec::new(),
+            open_methods: BTreeSet::new(),
+            modules: Vec::new(),
+            defines: BTreeSet::new(),
+            types: BTreeSet::new(),
+            faults: Vec::new(),
+        }
     }
 
     /// Resolves a path that starts with `crate`, `self` or `super`.
     fn resolve(&mut self, path: &[String]) {
+        self.paths.push((self.module.clone(), path.to_vec()));
         let mut at = match path.first().map(String::as_str) {
             Some("crate") => Vec::new(),
             Some("self" | "super") => self.module.clone(),
@@ -222,7 +253,10 @@ impl<'c> Seen<'c> {
 
 impl<'ast> Visit<'ast> for Seen<'_> {
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        leaves(&item.tree).iter().for_each(|used| self.resolve(&used.path));
+        for used in leaves(&item.tree) {
+            self.resolve(&used.path);
+            self.brought.push((self.module.clone(), used));
+        }
     }
 
     fn visit_path(&mut self, path: &'ast Path) {
@@ -240,6 +274,9 @@ impl<'ast> Visit<'ast> for Seen<'_> {
     }
 
     fn visit_item(&mut self, item: &'ast Item) {
+        if self.skips_tests && is_test(item) {
+            return;
+        }
         match item {
             Item::Struct(item) => drop(self.types.insert(item.ident.to_string())),
             Item::Enum(item) => drop(self.types.insert(item.ident.to_string())),
@@ -257,6 +294,9 @@ impl<'ast> Visit<'ast> for Seen<'_> {
             let syn::ImplItem::Fn(function) = function else { continue };
             let method = function.sig.ident.to_string();
             self.defines.insert(method.clone());
+            if !matches!(function.vis, syn::Visibility::Inherited) {
+                self.open_methods.insert(method.clone());
+            }
             self.methods.extend(name.clone().map(|name| (name, method)));
         }
         visit::visit_item_impl(self, item);
@@ -264,6 +304,9 @@ impl<'ast> Visit<'ast> for Seen<'_> {
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         self.module.push(item.ident.to_string());
+        if item.content.is_some() {
+            self.modules.push(self.module.clone());
+        }
         visit::visit_item_mod(self, item);
         self.module.pop();
     }
@@ -290,10 +333,26 @@ impl<'ast> Visit<'ast> for Seen<'_> {
     fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
 }
 
+/// Whether an item is compiled for tests only.
+fn is_test(item: &Item) -> bool {
+    let attributes = match item {
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => return false,
+    };
+    let is_test = |attribute: &Attribute| {
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test")
+    };
+    attributes.iter().any(is_test)
+}
+
 /// A name that a `use` brings in.
-struct Used {
-    path: Vec<String>,
-    name: String,
+pub struct Used {
+    pub path: Vec<String>,
+    pub name: String,
 }
 
 fn leaves(tree: &UseTree) -> Vec<Used> {

@@ -11,8 +11,6 @@ use ketcd_testing::database;
 use super::Beside;
 use super::part::{Held, POOL_BYTES, Part};
 use super::{Fused, plan};
-#[cfg(feature = "live")]
-use crate::etcd::{EtcdConfig, EtcdSource};
 use crate::load::{Limits, open_bytes};
 use crate::{
     At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem,
