@@ -14,6 +14,7 @@ mod block;
 mod change;
 mod chunk;
 mod continuity;
+mod coverage;
 mod directory;
 mod disk;
 mod facts;

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
+use super::coverage::{holes, joined, left_out, uncovered};
 use super::directory::Directory;
 use super::disk;
-use super::facts::{FileFacts, FileKind, MissingRevisions};
+use super::facts::{FileFacts, FileKind};
 use super::file::RecordingFile;
 use super::index::Block;
 use super::recorder::of_path;
@@ -25,9 +26,6 @@ const FIRST_CHANGE: i64 = 2;
 
 /// So many files, the oldest, are opened with a recording.
 const HELD: usize = 64;
-/// So many holes are said one by one.
-const MOST_HOLES: usize = 8;
-
 /// A recording.
 pub(crate) struct RecordingSource {
     name: String,
@@ -54,6 +52,10 @@ struct Recorded {
     open: Option<Arc<RecordingFile>>,
     /// A complete one that was opened with the recording, so that it can be read when it was removed.
     held: Option<File>,
+}
+
+fn facts_of(files: &[Recorded]) -> Vec<&FileFacts> {
+    files.iter().map(|file| &file.facts).collect()
 }
 
 /// What a look at the directory finds.
@@ -97,9 +99,9 @@ impl RecordingSource {
             return Err(Error::Format { path: name.to_owned(), problem });
         };
         let of_recording = |text: String| format!("{name}: {text}");
-        let left_out = left_out(&directory.scope, &changes).into_iter().map(of_recording).collect();
+        let left_out = left_out(&directory.scope, &facts_of(&changes)).into_iter().map(of_recording).collect();
         let mut damage = directory.problems;
-        damage.extend(holes(&covered, &changes, &states, newest));
+        damage.extend(holes(&covered, &facts_of(&changes), &facts_of(&states), newest));
         let damage = damage.into_iter().map(of_recording).collect();
         Ok(Self {
             name: name.to_owned(),
@@ -387,66 +389,6 @@ enum Read {
     Event(Event),
     /// Changes of these revisions, both included, are damaged.
     Lost(i64, i64),
-}
-
-/// Runs of revisions, joined where they touch.
-fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
-    let mut runs: Vec<(i64, i64)> = runs.filter(|run| run.0 < run.1).collect();
-    runs.sort_unstable();
-    let mut joined: Vec<(i64, i64)> = Vec::new();
-    for (after, upto) in runs {
-        match joined.last_mut() {
-            Some(last) if after <= last.1 => last.1 = last.1.max(upto),
-            _ => joined.push((after, upto)),
-        }
-    }
-    joined
-}
-
-/// The runs of revisions from `from` to `to` that are not covered, both ends included.
-fn uncovered(covered: &[(i64, i64)], from: i64, to: i64) -> Vec<(i64, i64)> {
-    let mut found = Vec::new();
-    let mut next = from;
-    for &(after, upto) in covered.iter().filter(|run| run.1 >= from && run.0 < to) {
-        if after >= next {
-            found.push((next, after));
-        }
-        next = next.max(upto + 1);
-    }
-    if next <= to {
-        found.push((next, to));
-    }
-    found
-}
-
-/// Revisions that no file has though the recording goes on behind them, and no recorder said why; each run a sentence. A recorder writes a state only where
-/// it has recorded all before, so what a state is ahead of the changes was lost.
-fn holes(covered: &[(i64, i64)], changes: &[Recorded], states: &[Recorded], newest: i64) -> Vec<String> {
-    let said = changes.iter().flat_map(|file| &file.facts.missing).map(|missing| (missing.from - 1, missing.to));
-    let known = joined(covered.iter().copied().chain(said));
-    let first_state = states.iter().filter_map(|state| state.facts.upto()).min();
-    let Some(begin) = known.first().map(|run| run.0).into_iter().chain(first_state).min() else { return Vec::new() };
-    let found = uncovered(&known, begin + 1, newest);
-    let more = found.len().saturating_sub(MOST_HOLES);
-    let sentence =
-        |&(from, to): &(i64, i64)| format!("revisions {from} to {to} are lost: no file has them, and the recording goes on behind them");
-    let mut sentences: Vec<String> = found.iter().take(MOST_HOLES).map(sentence).collect();
-    sentences.extend((more > 0).then(|| format!("{more} more runs of revisions are lost in the same way")));
-    sentences
-}
-
-/// What the recording does not hold because it was not to, or could not be recorded; each a sentence.
-fn left_out(scope: &super::Scope, changes: &[Recorded]) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if !scope.prefixes.is_empty() {
-        sentences.push(format!("only keys under {} were recorded", scope.prefixes.join(", ")));
-    }
-    if !scope.left_out.is_empty() {
-        sentences.push(format!("{} were not recorded; record them with --show-secrets", scope.left_out.join(", ")));
-    }
-    let missing = changes.iter().flat_map(|file| &file.facts.missing);
-    sentences.extend(missing.map(|MissingRevisions { from, to, reason }| format!("revisions {from} to {to} were not recorded: {reason}")));
-    sentences
 }
 
 impl NoShortcuts for RecordingSource {}

@@ -1,17 +1,26 @@
 //! Writes a recording: takes what a listing and a watch of etcd bring, and never asks etcd itself.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+mod clock;
+mod place;
+mod states;
+
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use super::directory::{Directory, LAST_NUMBER, is_temporary, name, name_while_written};
+use super::directory::{Directory, LAST_NUMBER, name, name_while_written};
 use super::disk;
 use super::facts::{FileFacts, FileKind, MissingRevisions, Scope};
-use super::intake::{Cut, Disorder, Intake};
+use super::intake::{Disorder, Intake};
 use super::keep::{self, Keep};
 use super::segment::SegmentWriter;
-use crate::{Error, Event, EventKind, KeyValue, Origin, Result, Revision, Sources};
+use crate::{Error, Event, Result, Revision};
+use clock::{Clock, wall_clock};
+use place::{difference, failed, foreign_file, make, refuse};
+use states::State;
+
+pub(super) use place::of_path;
 
 /// When a file is full, and what is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,13 +41,6 @@ impl Default for RecorderOptions {
 
 /// The most keys of one file: its index is in memory while it is written.
 const MOST_KEYS: usize = 100_000;
-/// Keys of a state are written when they have so many bytes.
-const MOST_PENDING: usize = 1 << 20;
-/// A new state is due when the last is so old,
-const STATE_AGE: Duration = Duration::from_secs(24 * 3600);
-/// or the changes since are so many times as large: then states take a fifth of the space.
-const STATE_SHARE: u64 = 4;
-
 /// How far a recording has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
@@ -71,44 +73,6 @@ pub struct Recorder {
     run: i64,
     recorded: u64,
     bytes_since_state: u64,
-}
-
-/// A state that is being written.
-struct State {
-    segment: SegmentWriter,
-    name: String,
-    at: i64,
-    /// Keys that no chunk has.
-    pending: Vec<Event>,
-    bytes: usize,
-}
-
-impl State {
-    fn write(&mut self, time: i64) -> io::Result<()> {
-        self.segment.commit(&Cut { after: self.at, upto: self.at, changes: &self.pending }, time)?;
-        self.pending.clear();
-        self.bytes = 0;
-        Ok(())
-    }
-}
-
-/// The recording's own time: it begins with the wall clock's and goes on while something is recorded. A clock that is set, and a time in which no
-/// recorder ran, make nothing older.
-struct Clock {
-    begun: i64,
-    started: Instant,
-}
-
-impl Clock {
-    /// How long the recorder runs.
-    fn elapsed(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    /// Milliseconds: since 1970 when the recording began, and those that were recorded since.
-    fn now(&self) -> i64 {
-        self.begun.saturating_add(i64::try_from(self.elapsed().as_millis()).unwrap_or(i64::MAX / 4))
-    }
 }
 
 impl Recorder {
@@ -240,78 +204,6 @@ impl Recorder {
     pub fn begin_after(&mut self, revision: Revision) {
         self.intake.begin_after(revision.0);
         self.run = revision.0;
-    }
-
-    /// The revisions at one of which the state is needed, as early as can be: no state makes what was recorded last readable, or the last one is
-    /// old.
-    pub fn wanted_state(&self) -> Option<(Revision, Revision)> {
-        let upto = self.intake.upto().filter(|_| self.state.is_none())?;
-        let states = self.directory.files.iter().filter(|file| file.kind == FileKind::State);
-        let Some(last) = states.filter(|file| file.upto().is_some_and(|at| at >= self.run)).max_by_key(|file| file.upto()) else {
-            return Some((Revision(self.run), Revision(upto)));
-        };
-        let is_old =
-            self.options.keep.map_or(STATE_AGE, |keep| keep.state_age(STATE_AGE)).as_millis() as i64 <= self.clock.now() - last.begun;
-        let least = self.options.keep.map_or(self.options.file_bytes, |keep| keep.state_bytes(self.options.file_bytes));
-        let is_far = self.bytes_since_state >= (STATE_SHARE * last.bytes).max(least);
-        (last.upto() < Some(upto) && (is_old || is_far)).then_some((Revision(upto), Revision(upto)))
-    }
-
-    /// Begins the state at a revision; one that was begun before is dropped.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
-    pub fn begin_state(&mut self, at: Revision) -> Result<()> {
-        self.drop_state()?;
-        let number = self.take_number()?;
-        let path = self.path.join(name_while_written(number, FileKind::State));
-        let (scope, now) = (&self.directory.scope, self.clock.now());
-        let segment = SegmentWriter::create(&path, FileKind::State, scope, at.0, now).map_err(failed(&path))?;
-        self.state = Some(State { segment, name: name(number, FileKind::State), at: at.0, pending: Vec::new(), bytes: 0 });
-        Ok(())
-    }
-
-    /// Takes a key of the state; keys ascend.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
-    pub fn state_entry(&mut self, entry: &KeyValue) -> Result<()> {
-        let (Some(state), now) = (&mut self.state, self.clock.now()) else { return Ok(()) };
-        state.bytes += entry.key.len() + entry.value.len();
-        let (revision, kind, key_value) = (entry.mod_revision, EventKind::Put, entry.clone());
-        state.pending.push(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live, sources: Sources::default() });
-        if state.bytes >= MOST_PENDING {
-            state.write(now).map_err(failed(&self.path))?;
-        }
-        Ok(())
-    }
-
-    /// Ends the state: all its keys were taken.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be written.
-    pub fn end_state(&mut self) -> Result<()> {
-        let (Some(mut state), now) = (self.state.take(), self.clock.now()) else { return Ok(()) };
-        let path = self.path.join(&state.name);
-        state.write(now).map_err(failed(&path))?;
-        let facts = state.segment.seal(&path, now).map_err(failed(&path))?;
-        self.bytes_since_state = 0;
-        self.add(facts)
-    }
-
-    /// Drops a state that was begun: it cannot be read to its end.
-    ///
-    /// # Errors
-    ///
-    /// Its file cannot be removed.
-    pub fn drop_state(&mut self) -> Result<()> {
-        let Some(State { segment, name, .. }) = self.state.take() else { return Ok(()) };
-        drop(segment);
-        let path = self.path.join(format!("{name}.tmp"));
-        fs::remove_file(&path).map_err(failed(&path))
     }
 
     /// Takes a change; all before its revision are complete.
@@ -478,58 +370,4 @@ impl Recorder {
         let files = self.directory.files.len() + usize::from(self.changes.is_some());
         Recorded { revision: Revision(self.intake.upto().unwrap_or(0)), changes: self.recorded, bytes, files }
     }
-}
-
-/// Makes the directory, for its owner alone.
-fn make(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// A file that is not a recorder's.
-fn foreign_file(path: &Path) -> Option<String> {
-    let names = fs::read_dir(path).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    // A file system's own directory is no file of anybody.
-    names.into_iter().find(|name| !["lock", "lost+found"].contains(&name.as_str()) && !is_temporary(name))
-}
-
-/// What the recording is of that is not what is to be recorded.
-fn difference(recorded: &Scope, wanted: &Scope) -> Option<String> {
-    let all = |prefixes: &[String]| if prefixes.is_empty() { "all keys".to_owned() } else { format!("keys under {}", prefixes.join(", ")) };
-    let without = |scope: &Scope| match scope.left_out.is_empty() {
-        true => all(&scope.prefixes),
-        false => format!("{} without {}", all(&scope.prefixes), scope.left_out.join(", ")),
-    };
-    match (&recorded.cluster_id, &wanted.cluster_id) {
-        (Some(recorded), Some(wanted)) if recorded != wanted => {
-            return Some(format!("is a recording of cluster {recorded}, and this is cluster {wanted}; name another directory"));
-        }
-        _ => {}
-    }
-    let (recorded, wanted) = (without(recorded), without(wanted));
-    (recorded != wanted).then(|| format!("is a recording of {recorded}, not of {wanted}; record the same, or name another directory"))
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> Error {
-    let path = path.display().to_string();
-    move |cause| Error::Write { path: path.clone(), cause }
-}
-
-fn refuse(path: &Path, problem: String) -> Error {
-    Error::Format { path: path.display().to_string(), problem }
-}
-
-/// Names the directory in an error that does not.
-pub(super) fn of_path(path: &Path, error: Error) -> Error {
-    match error {
-        Error::Format { problem, .. } => refuse(path, problem),
-        other => other,
-    }
-}
-
-/// Milliseconds since 1970, by the wall clock.
-fn wall_clock() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as i64)
 }

@@ -1,0 +1,66 @@
+//! Which revisions the files of a recording have, and what is said of those that none has.
+
+use super::facts::{FileFacts, MissingRevisions, Scope};
+
+/// So many holes are said one by one.
+const MOST_HOLES: usize = 8;
+
+/// Runs of revisions, joined where they touch.
+pub(super) fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
+    let mut runs: Vec<(i64, i64)> = runs.filter(|run| run.0 < run.1).collect();
+    runs.sort_unstable();
+    let mut joined: Vec<(i64, i64)> = Vec::new();
+    for (after, upto) in runs {
+        match joined.last_mut() {
+            Some(last) if after <= last.1 => last.1 = last.1.max(upto),
+            _ => joined.push((after, upto)),
+        }
+    }
+    joined
+}
+
+/// The runs of revisions from `from` to `to` that are not covered, both ends included.
+pub(super) fn uncovered(covered: &[(i64, i64)], from: i64, to: i64) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    let mut next = from;
+    for &(after, upto) in covered.iter().filter(|run| run.1 >= from && run.0 < to) {
+        if after >= next {
+            found.push((next, after));
+        }
+        next = next.max(upto + 1);
+    }
+    if next <= to {
+        found.push((next, to));
+    }
+    found
+}
+
+/// Revisions that no file has though the recording goes on behind them, and no recorder said why; each run a sentence. A recorder writes a state only where
+/// it has recorded all before, so what a state is ahead of the changes was lost.
+pub(super) fn holes(covered: &[(i64, i64)], changes: &[&FileFacts], states: &[&FileFacts], newest: i64) -> Vec<String> {
+    let said = changes.iter().flat_map(|file| &file.missing).map(|missing| (missing.from - 1, missing.to));
+    let known = joined(covered.iter().copied().chain(said));
+    let first_state = states.iter().filter_map(|state| state.upto()).min();
+    let Some(begin) = known.first().map(|run| run.0).into_iter().chain(first_state).min() else { return Vec::new() };
+    let found = uncovered(&known, begin + 1, newest);
+    let more = found.len().saturating_sub(MOST_HOLES);
+    let sentence =
+        |&(from, to): &(i64, i64)| format!("revisions {from} to {to} are lost: no file has them, and the recording goes on behind them");
+    let mut sentences: Vec<String> = found.iter().take(MOST_HOLES).map(sentence).collect();
+    sentences.extend((more > 0).then(|| format!("{more} more runs of revisions are lost in the same way")));
+    sentences
+}
+
+/// What the recording does not hold because it was not to, or could not be recorded; each a sentence.
+pub(super) fn left_out(scope: &Scope, changes: &[&FileFacts]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if !scope.prefixes.is_empty() {
+        sentences.push(format!("only keys under {} were recorded", scope.prefixes.join(", ")));
+    }
+    if !scope.left_out.is_empty() {
+        sentences.push(format!("{} were not recorded; record them with --show-secrets", scope.left_out.join(", ")));
+    }
+    let missing = changes.iter().flat_map(|file| &file.missing);
+    sentences.extend(missing.map(|MissingRevisions { from, to, reason }| format!("revisions {from} to {to} were not recorded: {reason}")));
+    sentences
+}
