@@ -25,6 +25,11 @@ const ROOMS: &[Room] = &[
         folder: "etcd/",
         circles: &[&["etcd/connector.rs", "etcd/probe.rs"], &["etcd/watch/reconnect.rs", "etcd/watch/stream.rs"]],
     },
+    Room {
+        sources: "crates/store/src",
+        folder: "recording/",
+        circles: &[&["recording/file.rs", "recording/segment.rs"], &["recording/recorder/mod.rs", "recording/recorder/states.rs"]],
+    },
     Room { sources: "crates/store/src", folder: "load/", circles: &[&["load/bolt/database.rs", "load/bolt/live.rs"]] },
 ];
 
