@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arrows::{Seen, Source, Used};
+use ketcd_testing::layers::{Seen, Source, Used};
+
 use super::sources;
 
 /// A folder whose files are in order.

@@ -52,18 +52,6 @@ pub struct Crate {
 }
 
 impl Crate {
-    /// Reads the source files of a crate: `src` holds `lib.rs`.
-    pub fn read(src: &FilePath) -> Self {
-        let mut found = Vec::new();
-        read(src, src, &mut found);
-        Self::new(found)
-    }
-
-    /// How many source files it has beside `lib.rs`.
-    pub fn files(&self) -> usize {
-        self.sources.len()
-    }
-
     /// Takes the files of a crate, `lib.rs` among them.
     pub fn new(mut sources: Vec<Source>) -> Self {
         let at = sources.iter().position(|source| source.name == "lib.rs").expect("lib.rs");
@@ -122,6 +110,16 @@ impl Crate {
     }
 }
 
+/// Reads the source files below a folder.
+///
+/// # Panics
+/// One cannot be read, or is not Rust.
+pub fn sources(folder: &FilePath) -> Vec<Source> {
+    let mut found = Vec::new();
+    read(folder, folder, &mut found);
+    found
+}
+
 fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -162,6 +160,7 @@ pub struct Seen<'c> {
     pub paths: Vec<(Vec<String>, Vec<String>)>,
     /// What `use` brings in, with the module that it is brought into; `*` is all.
     pub brought: Vec<(Vec<String>, Used)>,
+    /// Methods that are called.
     pub calls: BTreeSet<String>,
     /// Methods of inherent implementations, each with the type's name.
     pub methods: Vec<(String, String)>,
@@ -169,7 +168,9 @@ pub struct Seen<'c> {
     pub open_methods: BTreeSet<String>,
     /// Modules whose text is in the file.
     pub modules: Vec<Vec<String>>,
+    /// The names of its items.
     pub defines: BTreeSet<String>,
+    /// The names of its types.
     pub types: BTreeSet<String>,
     faults: Vec<String>,
 }
@@ -351,7 +352,9 @@ fn is_test(item: &Item) -> bool {
 
 /// A name that a `use` brings in.
 pub struct Used {
+    /// The path, without the name.
     pub path: Vec<String>,
+    /// The name that it is brought in under; `*` is all.
     pub name: String,
 }
 
