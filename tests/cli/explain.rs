@@ -297,7 +297,7 @@ fn what_was_written_after_the_last_refusal_is_evaluated() {
     assert_eq!((&since["refusedRevision"], &since["nominatedNode"]), (&1430.into(), &"node1".into()));
     assert_eq!(since["awaited"], serde_json::json!([{"claim": "data-store-5", "node": "node1", "waitsFor": "csi.example.com"}]));
     assert_eq!(explained["attempt"]["outcome"], "Pending");
-    // Of a pod about which nothing was written since, the refusal is the answer.
+    // If nothing was written about the pod since, the refusal is the answer.
     let refused = json(&["pod/lab/train-3"]);
     assert_eq!((&refused["attempt"]["outcome"], refused.get("sinceRefusal")), (&"Unschedulable".into(), None));
 }

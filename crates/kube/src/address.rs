@@ -36,7 +36,7 @@ pub enum AddressError {
     #[error(transparent)]
     Kind(#[from] UnknownKind),
     /// It has too many or too few parts for its kind.
-    #[error("\"{address}\" is no address: {problem}")]
+    #[error("invalid address \"{address}\": {problem}")]
     Shape {
         /// As it was typed.
         address: String,
@@ -86,7 +86,7 @@ impl Address {
             [word, namespace, name] => {
                 let kind = kinds.find(word)?;
                 if !kind.namespaced {
-                    return Err(shape(&format!("{} live in no namespace", kind.resource())));
+                    return Err(shape(&format!("{} have no namespace", kind.resource())));
                 }
                 Ok(vec![Self::Objects { kind: Arc::clone(kind), namespace: Some(namespace.to_owned()), name: Some(name.to_owned()) }])
             }
@@ -163,11 +163,11 @@ mod tests {
     #[test]
     fn no_addresses() {
         let scope = || Scope::Namespace("default".to_owned());
-        check("node/a/n1", scope(), "\"node/a/n1\" is no address: nodes live in no namespace; write kind/");
-        check("pod/web-0", Scope::All, "\"pod/web-0\" is no address: web-0 could be in any namespace, and -A names none; write");
-        check("pod//web-0", scope(), "\"pod//web-0\" is no address: a part of it is empty; write");
-        check("pods/", scope(), "\"pods/\" is no address: a part of it is empty; write");
-        check("pod/a/b/c", scope(), "\"pod/a/b/c\" is no address: it has more than three parts; write");
+        check("node/a/n1", scope(), "invalid address \"node/a/n1\": nodes have no namespace; write kind/");
+        check("pod/web-0", Scope::All, "invalid address \"pod/web-0\": web-0 could be in any namespace, and -A names none; write");
+        check("pod//web-0", scope(), "invalid address \"pod//web-0\": a part of it is empty; write");
+        check("pods/", scope(), "invalid address \"pods/\": a part of it is empty; write");
+        check("pod/a/b/c", scope(), "invalid address \"pod/a/b/c\": it has more than three parts; write");
         check("pood/a", scope(), "no kind is called \"pood\"; did you mean pods?");
     }
 }

@@ -31,7 +31,7 @@ fn message_of(id: u16) -> &'static Message {
 fn members(message: Option<&'static Message>, given: &mut Map<String, Value>) {
     given.retain(|_, value| !value.is_null());
     for (name, value) in given.iter_mut() {
-        // Of several rows the last is the newest release's.
+        // If there are several rows, the last is the newest release's.
         let row = message.and_then(|message| message.rows.iter().rfind(|row| row.name == name));
         member(row, value);
     }

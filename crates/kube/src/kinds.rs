@@ -299,7 +299,7 @@ impl Kinds {
     }
 }
 
-/// Of the kinds called so, those in the group asked for; without one the first built-in, else every custom kind.
+/// Returns the kinds of this name in the group requested; without a group the first built-in kind, else every custom kind.
 fn pick<'a>(called: Vec<&'a Arc<Kind>>, group: Option<&str>) -> Vec<&'a Arc<Kind>> {
     let Some(group) = group else {
         let builtin = called.iter().find(|kind| !kind.is_custom()).copied();

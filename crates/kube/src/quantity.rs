@@ -32,7 +32,7 @@ pub enum Format {
 
 /// Why a text is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is no quantity: {problem}")]
+#[error("invalid quantity \"{text}\": {problem}")]
 pub struct QuantityError {
     text: String,
     problem: &'static str,
@@ -323,7 +323,7 @@ mod tests {
     fn refuses_what_is_none() {
         for text in ["", "1.1.M", "1i", "-3.01i", "1e", "1 Gi", "1gi", "0x10", "1e99999999999", "ä", "--1", "1mi"] {
             let error = text.parse::<Quantity>().unwrap_err().to_string();
-            assert!(error.contains(&format!("\"{text}\" is no quantity")), "{error}");
+            assert!(error.contains(&format!("invalid quantity \"{text}\"")), "{error}");
         }
         assert!("1234567890123456789012345678901234567890".parse::<Quantity>().unwrap_err().to_string().contains("more digits"));
     }

@@ -39,7 +39,7 @@ pub struct NoRelease(String);
 
 impl fmt::Display for NoRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no release of Kubernetes such as 1.33 or v1.33.2", self.0)
+        write!(f, "invalid release {:?}: expected a Kubernetes release such as 1.33 or v1.33.2", self.0)
     }
 }
 

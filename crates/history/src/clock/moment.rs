@@ -20,7 +20,7 @@ pub enum Moment {
 
 /// A text that is not a moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid time {text:?}: write 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
+#[error("invalid time {text:?}: expected a time such as 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
 pub struct ParseMomentError {
     /// The text.
     pub text: String,

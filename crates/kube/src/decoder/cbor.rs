@@ -176,7 +176,7 @@ impl Parser<'_> {
             let at = self.pos;
             let head = self.head()?;
             if head.major != 2 && head.major != 3 {
-                return Err(Fault::new("CBOR map whose key is no string", at));
+                return Err(Fault::new("CBOR map with a key that is not a string", at));
             }
             let key = self.string(head.major, head.argument, at)?;
             self.members.key(&object, &key, out);
@@ -259,7 +259,7 @@ mod tests {
             (b"\x1b\x80\x00\x00\x00\x00\x00\x00\x00", "CBOR integer beyond 64 bits at offset 0"),
             (b"\xc2\x41\x01", "CBOR bignum at offset 0"),
             (b"\xf9\x7c\x00", "CBOR number that JSON has no text for at offset 0"),
-            (b"\xa1\x01\x01", "CBOR map whose key is no string at offset 1"),
+            (b"\xa1\x01\x01", "CBOR map with a key that is not a string at offset 1"),
             (b"\xa1\x61a\x82\x01\xff", "CBOR item that may not stand here at offset 5, field a[1]"),
             (b"\x5b\xff\xff\xff\xff\xff\xff\xff\xff", "CBOR cut short at offset 9"),
             (b"\x61\xff", "CBOR text that is no UTF-8 at offset 0"),

@@ -75,6 +75,6 @@ mod tests {
             assert!(fault.starts_with("not the expected ") && !fault.contains("hunter2") && !fault.contains("77"), "{fault}");
         }
         assert_eq!(Fault::unfit("missing field `name`").what, "missing field `name`");
-        assert_eq!(Fault::unfit("\"hunter2\" is no time").what, "a value that is not valid in its place");
+        assert_eq!(Fault::unfit("\"hunter2\" is not a time").what, "a value that is not valid in its place");
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn expand<'a>(
     let Some(target) = target else {
         return match (function, arguments) {
             ("has", [Expr::Select { operand, field, optional: false }]) => Some(has(scope, operand, field)),
-            ("has", _) => Some(Err(CelError::Unsupported("has() of something other than a field".to_owned()))),
+            ("has", _) => Some(Err(CelError::Unsupported("has() of something that is not a field".to_owned()))),
             _ => None,
         };
     };

@@ -123,7 +123,7 @@ impl<'a> NodeAllocatable<'a> {
         };
         let Some(consumed) = consumed.get(key).map(amount) else { return Ok(None) };
         let Some(multiplier) = take.multiplier else { return Ok(Some(consumed)) };
-        let finer = || Fault::Unknown(format!("what device {} takes of {} is too fine an amount", result.device, take.resource));
+        let finer = || Fault::Unknown(format!("what device {} takes of {} is not an amount this can hold", result.device, take.resource));
         consumed.times(multiplier).map(Some).ok_or_else(finer)
     }
 

@@ -39,7 +39,7 @@ impl Selectors {
             match self.evaluate(&cel.expression, device, rules) {
                 Ok(Value::Bool(true)) => {}
                 Ok(Value::Bool(false)) => return Ok(false),
-                Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} is not a condition", cel.expression))),
+                Ok(_) => return Err(Fault::Unknown(format!("the expression {:?} of {whose} does not return a boolean", cel.expression))),
                 Err(CelError::Error(error)) => return Err(Fault::Error(rules.selector_error(whose, at, device.id, &error))),
                 Err(CelError::Compile(error)) => return Err(Fault::Error(format!("{whose}: selector #{at}: CEL compile error: {error}"))),
                 Err(CelError::Limit(what)) => {

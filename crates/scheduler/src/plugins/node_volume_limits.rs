@@ -44,7 +44,7 @@ History
   1.23–1.30 RBD volumes too, with the gate CSIMigrationRBD (off)
 Differs from upstream
   1.23–1.25 with that gate panic at an RBD volume whose image is not called kubernetes-dynamic-pvc-…; here it is counted.
-  Of several drivers that are not installed the first by name is reported; upstream's order varies"
+  If several drivers are not installed, the first by name is reported; upstream's order varies"
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {

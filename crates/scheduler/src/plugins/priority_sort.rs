@@ -11,7 +11,7 @@ impl Plugin for PrioritySort {
     }
 
     fn doc(&self) -> &'static str {
-        "Of the pods that wait, the one of the highest priority is tried first.
+        "The waiting pod with the highest priority is tried first.
 
 Checks
   QueueSort: the higher priority comes first, then who entered the queue earlier.

@@ -32,7 +32,7 @@ History
   1.9–1.17 as predicate NoDiskConflict. ReadWriteOncePod since 1.22 (gate ReadWriteOncePod, on since 1.27): 1.22–1.26 it refused the
   pod before any node was looked at; since 1.27 each node refuses, so that preemption may help. New wording in 1.34.
 Differs from upstream
-  1.22–1.24 lose count of who uses a claim where preemption was tried for another pod before (a copy of the count is none); here it is right."
+  1.22–1.24 lose count of who uses a claim where preemption was tried for another pod before (the copy does not copy the count); here it is right."
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {

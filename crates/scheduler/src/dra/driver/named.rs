@@ -123,7 +123,7 @@ fn holds(text: &str, whose: &str, resource: &NamedResource) -> Result<bool, Faul
     let result = described(&resource.attributes).and_then(|attributes| Expression::parse(text)?.evaluate(&[("attributes", attributes)]));
     match result {
         Ok(Value::Bool(holds)) => Ok(holds),
-        Ok(_) => Err(Fault::Unknown(format!("the expression {text:?} is not a condition"))),
+        Ok(_) => Err(Fault::Unknown(format!("the expression {text:?} does not return a boolean"))),
         Err(CelError::Error(error)) => Err(Fault::Error(format!("evaluate {whose} CEL expression: {error}"))),
         Err(CelError::Compile(_)) => Err(Fault::Unknown(format!("the expression {text:?} is refused by the compiler"))),
         Err(CelError::Limit(what)) => Err(Fault::Unknown(format!("the expression {} {what}", quoted(text)))),
