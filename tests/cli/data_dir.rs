@@ -97,7 +97,7 @@ fn a_log_and_its_database_show_each_change_once() {
     let source = open(&[directory.path()]).unwrap();
     assert_eq!(events(&*source), events(&*snapshot));
     // What the database holds is sound, so nothing is damaged.
-    assert_eq!(status(&*source).problems, ["there is no member/wal beside the database, so changes that only the log has are missing"]);
+    assert_eq!(status(&*source).problems, ["there is no member/wal next to the database, so changes that only the log has are missing"]);
     assert_eq!(source.damage(), &[] as &[String]);
 }
 
@@ -314,7 +314,7 @@ fn a_log_that_may_have_been_cut_says_so() {
     // Records of a log in which nothing was written yet.
     let Err(error) = open_bytes(&log[..ends[2]]) else { panic!("a log without entries was read") };
     assert!(
-        error.contains("is a write-ahead log without entries, and there is no member/snap/db beside it, so there is nothing to read")
+        error.contains("is a write-ahead log without entries, and there is no member/snap/db next to it, so there is nothing to read")
             && error.lines().count() == 1,
         "{error}"
     );

@@ -63,7 +63,7 @@ fn a_rollback_journal_beside_it_is_a_doubt() {
     fs::write(&journal, b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\x01").unwrap();
     let output = ask(&file, &["ls", "pods", "-A"]);
     assert_eq!(output.status.code(), Some(2), "{}", all(&output));
-    assert!(all(&output).contains("a rollback journal lies beside it"), "{}", all(&output));
+    assert!(all(&output).contains("there is a rollback journal next to it"), "{}", all(&output));
     // Where a transaction ended the journal's header is overwritten with zeros.
     fs::write(&journal, [0; 512]).unwrap();
     assert_eq!(ask(&file, &["ls", "pods", "-A"]).status.code(), Some(0));

@@ -51,7 +51,7 @@ fn endpoints_that_do_not_answer() {
         ketcd().args(["status", "--endpoints", &format!("127.0.0.1:{port},no-such-host.invalid:2379")]),
         &["none of 2 endpoints answers", "connection refused", "cannot resolve no-such-host.invalid"],
     );
-    refused(ketcd().args(["status", "--endpoints", "ftp://127.0.0.1"]), &["is no endpoint", "write https://HOST:PORT"]);
+    refused(ketcd().args(["status", "--endpoints", "ftp://127.0.0.1"]), &["invalid endpoint", "write https://HOST:PORT"]);
 }
 
 #[test]

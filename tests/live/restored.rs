@@ -72,7 +72,7 @@ async fn a_recording_does_not_go_on_with_another_history() {
         // Nor where etcd has compacted all that was recorded, and a key is left of that time.
         etcd.writer().await.compact(45, None).await.unwrap();
         let refused = run(&mut recorder(&etcd, directory.path()));
-        assert!(refused.status.code() == Some(2) && stderr(&refused).contains("does not go on with"), "{}", stderr(&refused));
+        assert!(refused.status.code() == Some(2) && stderr(&refused).contains("does not continue the history"), "{}", stderr(&refused));
     }
 }
 

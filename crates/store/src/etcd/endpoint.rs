@@ -47,7 +47,7 @@ impl Endpoint {
     fn parse(text: &str, prefers_tls: bool) -> Result<Self> {
         let wrong = |problem: &str| Error::Remote {
             endpoint: text.to_owned(),
-            problem: format!("{text:?} is no endpoint: {problem}"),
+            problem: format!("invalid endpoint {text:?}: {problem}"),
             hint: Some("write https://HOST:PORT, http://HOST:PORT or HOST:PORT".to_owned()),
         };
         let (tls, address) = match text.split_once("://") {
@@ -73,7 +73,7 @@ impl Endpoint {
         }
         let port = match port {
             None => CLIENT_PORT,
-            Some(port) => port.parse().map_err(|_| wrong("its port is no number from 0 to 65535"))?,
+            Some(port) => port.parse().map_err(|_| wrong("its port must be a number from 0 to 65535"))?,
         };
         Ok(Self { name: text.to_owned(), host: host.to_owned(), port, tls })
     }

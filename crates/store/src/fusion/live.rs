@@ -61,7 +61,7 @@ impl Live {
         }
         match self.compare(fused).await {
             Err(error) if error.is_denied() => {
-                self.tell(&format!("whether {} is of the cluster of the files may not be read by this user", self.name))
+                self.tell(&format!("cannot check that {} is the same cluster as the files: this user may not read enough of it", self.name))
             }
             Err(error) => return Err(error),
             Ok(Verdict::Agree) => {}

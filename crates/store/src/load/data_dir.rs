@@ -44,7 +44,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
             }
             let layer = builder.layer(Layer::default()).ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
             let file_bytes: u64 = log.files.iter().map(|file| file.len() as u64).sum();
-            let mut left_out = vec!["there is no member/snap/db beside the log, so only the log is shown".to_owned()];
+            let mut left_out = vec!["there is no member/snap/db next to the log, so only the log is shown".to_owned()];
             left_out.extend(log.has_no_room.then(|| {
                 "the log ends right after a record, without the unused space that etcd keeps behind it: it may have been cut short there or go on in \
                  another file, and later changes may be missing"
@@ -56,7 +56,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
     };
     facts.damage.extend(log.problems.iter().cloned());
     if log.files.is_empty() {
-        let sentence = "there is no member/wal beside the database, so changes that only the log has are missing";
+        let sentence = "there is no member/wal next to the database, so changes that only the log has are missing";
         facts.left_out.push(sentence.to_owned());
     } else if log.runs.is_empty() {
         facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
@@ -82,7 +82,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
 /// Why there is nothing to read of a log alone.
 fn nothing_in(log: &Log) -> String {
     let why = if log.problems.is_empty() { String::new() } else { format!(" ({})", log.problems.join("; ")) };
-    format!("is a write-ahead log without entries, and there is no member/snap/db beside it, so there is nothing to read{why}")
+    format!("is a write-ahead log without entries, and there is no member/snap/db next to it, so there is nothing to read{why}")
 }
 
 /// Where k3s keeps the data dir of its embedded etcd, from the directories that people name.

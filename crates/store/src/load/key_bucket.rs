@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
     pub(super) fn pair(&mut self, pair: &Pair) {
         let place = self.last.unwrap_or_default();
         let Some(key) = RevisionKey::read(&self.bytes[pair.key.clone()]).filter(|_| !pair.is_bucket) else {
-            return self.bad(place, pair, "its key is no revision");
+            return self.bad(place, pair, "its key is not a revision");
         };
         let place = (key.main, key.sub);
         if self.last.replace(place) == Some(place) {

@@ -103,7 +103,7 @@ pub fn open_beside(
 ) -> Result<Box<dyn Source>> {
     let found = found_at(paths, limits)?;
     if let Some((path, _)) = found.iter().find(|(_, found)| found.is_objects()) {
-        let problem = "holds API objects, which cannot be read beside a live etcd; name one or the other".to_owned();
+        let problem = "holds API objects, which cannot be read together with a live etcd; name one or the other".to_owned();
         return Err(Error::Format { path: path.clone(), problem });
     }
     Ok(Box::new(Fused::new(parts(found, limits)?, Some(Beside { name, source, tell }))?))

@@ -147,7 +147,7 @@ fn a_directory_with_foreign_files_is_left_as_it_is() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(name), "mine").unwrap();
         let error = refused(directory.path());
-        assert!(error.contains(&format!("is no recording and holds other files ({name})")), "{error}");
+        assert!(error.contains(&format!("is not a recording and holds other files ({name})")), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{name}");
     }
     // A recording is one, whatever lies beside it; and names like a recorder's are not proof of what is in a file.
@@ -157,7 +157,7 @@ fn a_directory_with_foreign_files_is_left_as_it_is() {
         fs::write(directory.path().join(name), "mine").unwrap();
     }
     let recorder = open(directory.path());
-    assert!(recorder.problems().iter().any(|problem| problem.contains("0000000099.state.tmp is no recorder's file")));
+    assert!(recorder.problems().iter().any(|problem| problem.contains("0000000099.state.tmp was not written by a recorder")));
     assert!(recorder.problems().iter().any(|problem| problem.contains("0000000098.changes.open")));
     drop(recorder);
     for name in ["thesis.tmp", "0000000099.state.tmp", "0000000098.changes.open"] {

@@ -352,7 +352,7 @@ fn one_recorder_of_one_cluster_writes_to_a_directory() {
     let foreign = tempfile::tempdir().unwrap();
     fs::write(foreign.path().join("notes.txt"), "mine").unwrap();
     let error = Recorder::open(foreign.path(), &scope(), options()).map(drop).unwrap_err().to_string();
-    assert!(error.contains("is no recording and holds other files (notes.txt)"), "{error}");
+    assert!(error.contains("is not a recording and holds other files (notes.txt)"), "{error}");
 }
 
 #[test]

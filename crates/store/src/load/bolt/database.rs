@@ -67,7 +67,7 @@ impl Bolt {
             ));
         } else if rest != 0 && checksum.is_none() {
             problems.push(format!(
-                "its {length} bytes are no whole number of {page_size}-byte pages, with or without a snapshot's checksum; copy the file again \
+                "its {length} bytes are not a whole number of {page_size}-byte pages, with or without a snapshot's checksum; copy the file again \
                  or take a new snapshot"
             ));
         }

@@ -111,7 +111,7 @@ pub(super) fn read(file: &[u8], at: usize) -> Result<Meta, &'static str> {
     let (root, freelist) = (read_u64(body, 16).ok_or(SHORT)?, read_u64(body, 32).ok_or(SHORT)?);
     let (high_water, transaction) = (read_u64(body, 40).ok_or(SHORT)?, read_u64(body, 48).ok_or(SHORT)?);
     if !PAGE_SIZES.contains(&page_size) {
-        return Err("its page size is none that bbolt uses");
+        return Err("bbolt does not use its page size");
     }
     if root >= high_water {
         return Err("its root lies beyond its last page");

@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
                     Some(header) if header.flags & FLAG_LEAF != 0 => {
                         self.leaf(&Header { id: 0, ..header }, place.clone(), &Bounds::default(), visit)
                     }
-                    _ => self.broken(0, "an inline bucket is no leaf page", &Bounds::default()),
+                    _ => self.broken(0, "an inline bucket is not a leaf page", &Bounds::default()),
                 }
             }
         }

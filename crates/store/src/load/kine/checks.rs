@@ -26,7 +26,7 @@ pub(super) fn of_rows(rows: &[Row], digests: &Digests) -> Vec<String> {
         let problem = if replaced.name_digest != row.name_digest {
             "is of another key"
         } else if replaced.columns.deleted != row.columns.created {
-            "does not go before it: a key is made where there is none, and written or deleted where there is one"
+            "cannot precede it: only an absent key can be created, and only a present one written or deleted"
         } else if row.columns.created {
             continue;
         } else if row.columns.create_revision != made {

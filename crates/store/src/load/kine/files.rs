@@ -48,7 +48,7 @@ const JOURNAL_MAGIC: usize = 8;
 fn hot_journal(beginning: &[u8]) -> Option<String> {
     let is_hot = beginning.get(..JOURNAL_MAGIC).is_some_and(|magic| magic.iter().any(|&byte| byte != 0));
     is_hot.then(|| {
-        "a rollback journal lies beside it, so its last transaction is unfinished and what is shown of it may never have been; kine keeps none"
+        "there is a rollback journal next to it, so its last transaction is unfinished and may never have been committed; kine does not use one"
             .to_owned()
     })
 }

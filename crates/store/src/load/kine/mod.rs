@@ -141,7 +141,7 @@ fn pages(Files { file, log, index, is_open, problems }: Files, facts: &mut Facts
         facts.damage.append(&mut log.problems);
         facts
             .damage
-            .push(format!("the log beside it has pages of {of_log} bytes, and the database of {own}: it is another's log and is left out"));
+            .push(format!("the log next to it has pages of {of_log} bytes, the database has pages of {own}: the log belongs to another database and is ignored"));
         log = Log::none();
     }
     facts.damage.append(&mut log.problems);

@@ -60,11 +60,11 @@ impl Columns {
     ///
     /// A fragment that says what is wrong with it.
     pub(super) fn read(id: i64, payload: &[u8]) -> Result<Self, &'static str> {
-        let fields = record(payload, COLUMNS).ok_or("it is no record of nine columns")?;
+        let fields = record(payload, COLUMNS).ok_or("it is not a record of nine columns")?;
         let Ok([own_id, name, created, deleted, create_revision, prev_revision, lease, value, old_value]) =
             <[Field; COLUMNS]>::try_from(fields)
         else {
-            return Err("it is no record of nine columns");
+            return Err("it is not a record of nine columns");
         };
         let number = |field: &Field| field.number().ok_or("a column holds another type");
         let flag =

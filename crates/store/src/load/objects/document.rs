@@ -77,7 +77,7 @@ impl<'de, P: Parts<'de>> DeserializeSeed<'de> for Items<'_, P> {
 impl<'de, P: Parts<'de>> Items<'_, P> {
     fn refused<E: Error>(self) -> Result<(), E> {
         self.0.no_items();
-        Err(E::custom("items is no list"))
+        Err(E::custom("items is not a list"))
     }
 }
 

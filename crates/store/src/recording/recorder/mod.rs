@@ -85,7 +85,10 @@ impl Recorder {
     pub fn open(path: &Path, scope: &Scope, options: RecorderOptions) -> Result<Self> {
         make(path).map_err(failed(path))?;
         if let Some(foreign) = foreign_file(path).filter(|_| !super::is_recording(path)) {
-            return Err(refuse(path, format!("is no recording and holds other files ({foreign}); name an empty directory or a new one")));
+            return Err(refuse(
+                path,
+                format!("is not a recording and holds other files ({foreign}); name an empty directory or a new one"),
+            ));
         }
         let lock_path = path.join("lock");
         let lock = disk::open_lock(&lock_path).map_err(failed(&lock_path))?;
@@ -123,7 +126,7 @@ impl Recorder {
         for leftover in std::mem::take(&mut self.directory.leftover) {
             let path = self.path.join(&leftover);
             if !disk::remove_own(&path).map_err(failed(&path))? {
-                self.directory.problems.push(format!("{leftover} is no recorder's file, so it is left where it is"));
+                self.directory.problems.push(format!("{leftover} was not written by a recorder, so it is left where it is"));
             }
         }
         self.clock.begun = self.directory.files.iter().map(|file| file.ended).max().unwrap_or(0);

@@ -77,7 +77,7 @@ impl<'p> Trees<'p> {
             return damaged("another page refers to it too");
         }
         let header = Header::read(&page).filter(|header| matches!(header.kind, Kind::TableLeaf | Kind::TableBranch) == is_table);
-        let Some(Header { kind, last_child, cells }) = header else { return damaged("it is no page of this tree") };
+        let Some(Header { kind, last_child, cells }) = header else { return damaged("it is not a page of this tree") };
         let mut bad = 0;
         for &at in &cells {
             if kind == Kind::TableBranch {

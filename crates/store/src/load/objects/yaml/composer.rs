@@ -197,8 +197,11 @@ impl<'t> Composer<'t> {
             return value.map(drop);
         }
         self.skip_to(depth)?;
-        let added =
-            if merges { members.merge(value?).ok_or("<< merges what is no object") } else { members.insert(name?, value?).ok_or(TWICE) };
+        let added = if merges {
+            members.merge(value?).ok_or("<< merges something that is not an object")
+        } else {
+            members.insert(name?, value?).ok_or(TWICE)
+        };
         added.map_err(|why| Problem::at(mark, why))
     }
 

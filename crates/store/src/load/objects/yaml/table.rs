@@ -85,7 +85,7 @@ fn anchors_and_merged_members() {
         ("a: 1\na: 2\n", "a member is written twice in one object; a line --- between two objects may be missing"),
         ("a: .inf\n", "a number is infinite or none, which JSON cannot hold"),
         ("a: !!int x\n", "a tag names a type that its value does not have"),
-        ("<<: text\n", "<< merges what is no object"),
+        ("<<: text\n", "<< merges something that is not an object"),
         ("? [a]\n: b\n", "a member's name is not text"),
         ("a:\n\tb: c\n", "no value begins with this character: text needs quotes before it, and spaces indent, not tabs"),
     ] {
