@@ -50,7 +50,7 @@ pub(super) async fn get(call: &Call, name: &str, subresource: Option<&str>) -> R
                 "columnDefinitions": table.definitions(), "rows": [row],
             }))
         }
-        Shape::Discovery(_) => Err(Status::not_acceptable("an object is no list of groups")),
+        Shape::Discovery(_) => Err(Status::not_acceptable("an object cannot be returned as a list of groups")),
     }
 }
 

@@ -122,7 +122,7 @@ impl List {
                 let (release, now) = (call.app.data.release(), call.app.time_of(moment).await?);
                 Form::Table(Box::new(Table::new(&call.resource, release, params.include, version, now)))
             }
-            Shape::Discovery(_) => return Err(Status::not_acceptable("a list of objects is no list of groups")),
+            Shape::Discovery(_) => return Err(Status::not_acceptable("a list of objects cannot be returned as a list of groups")),
         };
         let objects = Objects::of(&call.app, &call.resource);
         let mut list = Self { call, objects, filter, form, protobuf: None, keys, revision, continuation };

@@ -92,7 +92,7 @@ impl JsonPath {
         let inner = path.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')).unwrap_or(path);
         let inner = inner.strip_prefix('.').unwrap_or(inner);
         if inner.is_empty() || inner.contains(['{', '}']) {
-            return Err(JsonPathError(format!("\"{path}\" is no path; write it like .metadata.name")));
+            return Err(JsonPathError(format!("invalid path \"{path}\": expected a path such as .metadata.name")));
         }
         Self::parse(&format!("{{.{inner}}}"))
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn mistakes() {
         check("{.items[5]}", "error: index 5 is beyond a list of 2");
-        check("{.items[a]}", "error: \"a\" is no index, slice or quoted name");
+        check("{.items[a]}", "error: invalid index \"a\": expected an index, a slice or a quoted name");
         check("{.items[0", "error: [ without ]");
         check("{.items", "error: { without }");
         check("{end}", "error: end without range");

@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         let number = text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<f64>().map(Value::from));
-        number.map(Node::Literal).or_else(|_| error(format!("\"{text}\" is no number")))
+        number.map(Node::Literal).or_else(|_| error(format!("invalid number \"{text}\"")))
     }
 
     fn quoted(&mut self, quote: char) -> Result<String> {
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
                     Some('u') => {
                         let digits: String = chars.by_ref().take(4).map(|(_, digit)| digit).collect();
                         let code = u32::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4).and_then(char::from_u32);
-                        text.push(code.ok_or_else(|| JsonPathError(format!("\\u{digits} is no character")))?);
+                        text.push(code.ok_or_else(|| JsonPathError(format!("\\u{digits} is not a character")))?);
                     }
                     Some(escaped @ ('\\' | '"' | '\'')) => text.push(escaped),
                     Some(other) => return error(format!("unknown escape \\{other}")),
@@ -223,7 +223,7 @@ fn bracket(text: &str) -> Result<Node> {
     if text == "*" {
         return Ok(Node::Slice(all));
     }
-    let wrong = || JsonPathError(format!("\"{text}\" is no index, slice or quoted name"));
+    let wrong = || JsonPathError(format!("invalid index \"{text}\": expected an index, a slice or a quoted name"));
     let number = |part: &str| if part.is_empty() { Ok(None) } else { part.parse::<i64>().map(Some).map_err(|_| wrong()) };
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
