@@ -14,21 +14,23 @@ use super::output::{Color, Format};
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as kubectl prints them.
+    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as
+    /// kubectl prints them.
     ///
-    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, whatever they
-    /// are; the revisions that none of them has are reported, and files of different clusters are refused. Of many snapshots each is opened when
-    /// the answer needs it, so that its damage is reported then; a compressed one is unpacked at the beginning too. An endpoint
-    /// (`-f https://10.0.0.1:2379`, of several members separated by commas) is a live etcd, which gives what came after the files.
+    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, in any
+    /// combination: revisions that all of them lack are reported, and files of different clusters are refused. With many snapshots, each is
+    /// opened only when needed, so damage is reported then. Compressed ones are unpacked first. An endpoint (`-f https://10.0.0.1:2379`;
+    /// separate several members with commas) is a live etcd, which adds what came after the files.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
-    /// The largest size to which a compressed file or a pipe may grow in TMPDIR.
+    /// The largest size to which a compressed file or a pipe may be unpacked in TMPDIR.
     #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]
     pub max_unpacked_size: u64,
-    /// Read a large database anew, and keep no index of it.
+    /// Read a large database again, and do not cache its index.
     ///
-    /// Of a database of 64 MiB and more the index (keys and revisions, no values) is kept in `$XDG_CACHE_HOME/ketcd` or `~/.cache/ketcd` once the whole file
-    /// was found to be sound, and used as long as the file does not change. The directory can be removed at any time.
+    /// ketcd caches the index (keys and revisions, no values) of databases of 64 MiB or more in `$XDG_CACHE_HOME/ketcd` or
+    /// `~/.cache/ketcd`, after it has verified the whole file. It uses the index until the file changes. The directory can be removed at
+    /// any time.
     #[arg(long, global = true, help_heading = "Source")]
     pub no_cache: bool,
     /// How to reach a live etcd.
@@ -39,7 +41,7 @@ pub(super) struct GlobalArgs {
     pub rev: Option<String>,
     /// Show the state at this time: RFC 3339, `14:03:20`, or `-10m`.
     ///
-    /// `-10m` and times of day count back from now, or in files from the newest revision.
+    /// `-10m` and times of day count back from now or, with files, from the newest revision.
     #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
     pub at: Option<String>,
     /// The API server's --etcd-prefix. Default: found in the data.
@@ -62,13 +64,14 @@ pub(super) struct GlobalArgs {
     pub color: Color,
     /// Print objects as an API server of this release does. Default: the release found in the data.
     ///
-    /// Where the data does not show the release, and in `decode`, the default is the newest release whose JSON was compared with an API server's.
+    /// If the data does not show the release, and in `decode`, the default is the newest release whose JSON was compared with an API
+    /// server's.
     #[arg(long, value_name = "1.NN", global = true, help_heading = "Output")]
     pub release: Option<Release>,
     /// Report fields that the release does not know, by their numbers, on standard error.
     #[arg(long, global = true, help_heading = "Output")]
     pub unknown: bool,
-    /// Show managedFields, which are left out otherwise.
+    /// Show managedFields, which are hidden by default.
     #[arg(long, global = true, help_heading = "Output")]
     pub show_managed_fields: bool,
     /// Show the values of Secrets instead of `***`.

@@ -30,7 +30,7 @@ pub(super) struct ConnectionArgs {
     /// The private key of the client certificate: PKCS#8, PKCS#1 or SEC1, not encrypted [env: ETCDCTL_KEY].
     #[arg(long, value_name = "FILE", global = true)]
     pub key: Option<PathBuf>,
-    /// The etcd user; a password that is not given is asked for on the terminal [env: ETCDCTL_USER].
+    /// The etcd user; without a password, ketcd asks for it on the terminal [env: ETCDCTL_USER].
     #[arg(long, value_name = "NAME[:PASSWORD]", global = true)]
     pub user: Option<String>,
     /// The user's password; then --user is the name alone [env: ETCDCTL_PASSWORD].
@@ -45,19 +45,19 @@ pub(super) struct ConnectionArgs {
     /// Accept any server certificate [env: ETCDCTL_INSECURE_SKIP_TLS_VERIFY].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true)]
     pub insecure_skip_tls_verify: Option<String>,
-    /// Connect without TLS where an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
+    /// Connect without TLS if an endpoint has no scheme and no certificate flag is given [env: ETCDCTL_INSECURE_TRANSPORT] [default: true].
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", global = true)]
     pub insecure_transport: Option<String>,
-    /// Whether the leader must confirm what is read (`l`, linearizable) or one member's word is enough (`s`, serializable).
+    /// Who answers reads: the leader confirms them (`l`, linearizable), or the member asked answers alone (`s`, serializable).
     ///
-    /// Default: the leader confirms the newest revision, and what belongs to a known revision is read from one member. Without a leader,
-    /// everything is, and that is said once.
+    /// Default: the leader confirms the newest revision; data at a known revision is read from one member. Without a leader, one member
+    /// answers everything, and ketcd says so once.
     #[arg(long, value_name = "l|s", global = true)]
     pub consistency: Option<Consistency>,
-    /// Ask for about so many bytes at once.
+    /// Request about this many bytes at a time.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "4Mi", global = true)]
     pub page_size: u64,
-    /// Make no more than so many requests a second [default: 1000, after the first 32].
+    /// Make at most this many requests a second [default: 1000, after the first 32].
     #[arg(long, value_name = "N", value_parser = rate, global = true)]
     pub qps: Option<f64>,
 }

@@ -146,7 +146,7 @@ fn place(flag: &str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) 
         return Err(Error::new(format!("{flag} {name:?} is a directory")).hint("name a file in it"));
     }
     if !folder.is_dir() {
-        return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("make it first"));
+        return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("create it first"));
     }
     if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder, found.as_ref())) {
         let Input { flag: source, path } = input;

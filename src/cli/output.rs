@@ -211,7 +211,7 @@ pub(super) fn report_usage(page: &str) {
 
 /// Writes that a panic happened. Nothing is locked, as it may have happened anywhere.
 pub(super) fn report_panic(place: &str) {
-    let problem = "ketcd panicked, which is a defect of it; report it with the command and the release";
+    let problem = "ketcd panicked: this is a bug in ketcd; please report it with the command and the release";
     let _ = writeln!(io::stderr(), "ketcd: error: {problem}: panicked{place}");
 }
 

@@ -188,7 +188,7 @@ pub(super) fn revision_asked(args: &GlobalArgs) -> Result<At> {
         None => Ok(At::Newest),
         Some(text) => match text.parse() {
             Ok(number) if number > 0 => Ok(At::Revision(Revision(number))),
-            _ => Err(Error::new(format!("--rev {text:?} is no revision")).hint("give a positive whole number")),
+            _ => Err(Error::new(format!("invalid --rev {text:?}: expected a positive whole number"))),
         },
     }
 }

@@ -165,7 +165,7 @@ fn what_is_not_found_or_not_understood() {
     );
     check_error(
         &["get", "node/a/b"],
-        "error: \"node/a/b\" is no address: nodes live in no namespace; write kind/namespace/name, kind/name -n NAMESPACE, kind, or a key that begins with /",
+        "error: invalid address \"node/a/b\": nodes have no namespace; write kind/namespace/name, kind/name -n NAMESPACE, kind, or a key that begins with /",
         2,
     );
     let output = story(&["get", "pod/lab/never"]);

@@ -197,7 +197,7 @@ fn what_cannot_be_written_leaves_all_as_it_was() {
     for name in ["folder", "folder/", "new/", "link-to-folder", ".", "..", ""] {
         folder.refuses(&["--out", name, "--force"], "is a directory; name a file in it");
     }
-    folder.refuses(&["--out", "no/such/story.html"], "there is no directory no/such; make it first");
+    folder.refuses(&["--out", "no/such/story.html"], "there is no directory no/such; create it first");
     folder.refuses(&["--out", "pods.json/story.html"], "cannot write pods.json/story.html");
     folder.refuses(&["--out", "/dev/full"], "cannot write /dev/full: No space left on device");
 

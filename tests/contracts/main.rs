@@ -1,5 +1,5 @@
-//! What users rely on: the machine output and its schemas, the pages of the commands, the manuals. The committed schemas are those of the types,
-//! a version keeps its promises, and what every command really prints is what its schema says.
+//! What users rely on: the machine output and its schemas, the pages of the commands, the manuals, and their text. The committed schemas are
+//! those of the types, a version keeps its promises, and what every command really prints is what its schema says.
 //! `KETCD_BLESS=1 cargo test --test contracts` writes schemas, pages and manuals.
 
 mod compatibility;
@@ -8,6 +8,7 @@ mod examples;
 mod help;
 mod libraries;
 mod pages;
+mod prose;
 
 use std::fs;
 use std::path::{Path, PathBuf};

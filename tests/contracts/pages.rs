@@ -79,7 +79,7 @@ fn examples_of_the_readme_print_what_it_shows() {
 #[test]
 fn columns_of_the_exported_tables_are_documented() {
     let mut page = String::from(
-        "# Tables of `ketcd export`\n\n<!-- Written by `KETCD_BLESS=1 cargo test --test contracts` from the rows' types in crates/render/src/contract/export. -->\n\nColumns may be added; a column that is there keeps its name, its type and its meaning. Lines of JSON have the same fields: a time is RFC 3339 there, and a document is itself.\nFiles lie in `table=TABLE/cluster=NAME/day=DAY/`; the day is that of `time`, and where that is null the day of the row before (`__HIVE_DEFAULT_PARTITION__` where nothing is dated).\n\n`cluster` and `day` are the folders', as Hive has it: what reads a table's folder has them as columns, and the files themselves have neither.\nA table is `pandas.read_parquet('DIR/table=objects')`, `pyarrow.parquet.read_table('DIR/table=objects')`, `polars.scan_parquet('DIR/table=objects')` or, in DuckDB,\n`read_parquet('DIR/table=objects/*/*/*.parquet', hive_partitioning = true)`. Documents are of Parquet's type JSON, which pandas, pyarrow, Spark and DuckDB read as text or JSON; Polars has them\nas Binary: `pl.col('object').cast(pl.String)` makes text of them.\n",
+        "# Tables of `ketcd export`\n\n<!-- Written by `KETCD_BLESS=1 cargo test --test contracts` from the rows' types in crates/render/src/contract/export. -->\n\nColumns may be added; a column keeps its name, its type and its meaning.\nLines of JSON have the same fields, with times as RFC 3339 and documents as they are.\nFiles are in `table=TABLE/cluster=NAME/day=DAY/`.\nThe day is that of `time`; if `time` is null, it is the day of the row before (`__HIVE_DEFAULT_PARTITION__` if nothing is dated).\n\n`cluster` and `day` belong to the folders, as Hive has it: readers of a table's folder see them as columns, but the files do not contain them.\nRead a table with `pandas.read_parquet('DIR/table=objects')`, `pyarrow.parquet.read_table('DIR/table=objects')`, `polars.scan_parquet('DIR/table=objects')` or, in DuckDB, `read_parquet('DIR/table=objects/*/*/*.parquet', hive_partitioning = true)`.\nDocuments have Parquet's type JSON, which pandas, pyarrow, Spark and DuckDB read as text or JSON.\nPolars reads them as Binary: `pl.col('object').cast(pl.String)` converts them to text.\n",
     );
     for table in contract::export::Table::ALL {
         writeln!(page, "\n## {}\n\n{}\n\n| column | type | null | holds |\n|---|---|---|---|", table.name(), table.description()).unwrap();
@@ -140,7 +140,7 @@ fn with_help(page: &str, help: &str) -> String {
 fn help(command: &CommandLine) -> String {
     let mut text = String::new();
     let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
-    writeln!(text, "{about}\n\n## Synopsis\n\n```text\n{}\n```", usage(command)).unwrap();
+    writeln!(text, "{}\n\n## Synopsis\n\n```text\n{}\n```", sentences(&about), usage(command)).unwrap();
     let own = |arg: &&Arg| !arg.is_global_set() && !["help", "version"].contains(&arg.get_id().as_str());
     section(&mut text, "Arguments", command.get_positionals());
     section(&mut text, "Flags", command.get_opts_and_flags(own));
@@ -156,6 +156,12 @@ fn help(command: &CommandLine) -> String {
     }
     .unwrap();
     text
+}
+
+/// Paragraphs with each sentence on a line of its own.
+fn sentences(text: &str) -> String {
+    let ends = regex::Regex::new(r"([.!?]) +([A-Z`-])").unwrap();
+    text.lines().map(|paragraph| ends.replace_all(paragraph, "$1\n$2").into_owned()).collect::<Vec<_>>().join("\n")
 }
 
 trait OwnFlags {

@@ -151,7 +151,7 @@ async fn granted_what_is_refused_every_command_works_on_3_7() {
     every_command_says_what_to_grant(Release::V37).await;
 }
 
-/// Of one pod.
+/// Commands about one pod.
 const OF_ONE: &[&str] = &[
     "get pod/lab/ubuntu -o yaml",
     "ls pod/lab/ubuntu",
@@ -194,7 +194,7 @@ async fn what_is_asked_is_enough(release: Release) {
             assert!(!text.contains("<invalid>"), "{release:?} {permission:?} {words}: {text}");
             assert!(words != "status" || text.contains("etcdctl role grant-permission ROLE read --prefix=true ''"), "{release:?}: {text}");
             assert!(notes.matches("--release").count() <= 1, "{release:?} {words}: {notes}");
-            let is_missing = notes.lines().filter(|line| line.contains("what this user may not read is missing: ")).count();
+            let is_missing = notes.lines().filter(|line| line.contains("not shown, no permission to read: ")).count();
             assert_eq!(
                 is_missing,
                 usize::from(["timeline", "describe", "tree"].iter().any(|command| words.starts_with(command))),
@@ -260,7 +260,7 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     let refused = certified("get widgets -n lab");
     let refusal = stderr(&refused);
     assert_eq!(refused.status.code(), Some(2), "{refusal}");
-    assert!(refusal.contains("no kind of Kubernetes' own is called \"widgets\""), "{refusal}");
+    assert!(refusal.contains("Kubernetes has no built-in kind \"widgets\""), "{refusal}");
     assert!(refusal.contains(&format!("{GRANT}--prefix=true /registry/apiextensions.k8s.io/customresourcedefinitions/")), "{refusal}");
     let absent = certified("get pod/lab/none");
     let notes = stderr(&absent);

@@ -201,7 +201,7 @@ async fn data_that_differ(release: Release) {
     let first = found.lines().next().unwrap();
     assert!(first.starts_with(&format!("member {}  data differ from the other members' at revision {revision}", endpoints[2])), "{found}");
     assert!(found.contains(&format!("etcdctl endpoint hashkv --cluster --rev {revision}")), "{found}");
-    // Of two nobody can say which is right.
+    // With two, nothing shows which is right.
     let two = page(on(&endpoints[1..]), &[]);
     assert!(two.starts_with("etcd  the data of its members differ at revision ") && two.contains(&endpoints[1]), "{two}");
     assert!(!differs(&json(on(&endpoints[2..]), &[])));
@@ -260,7 +260,7 @@ async fn few_rights_show_little_and_say_so() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let (found, notes) = (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output));
     assert!(found.starts_with("pod/web/crasher  CrashLoopBackOff"), "{found}\n{notes}");
-    assert!(notes.contains("what this user may not read is missing: ") && notes.contains("deployments"), "{notes}");
+    assert!(notes.contains("not shown, no permission to read: ") && notes.contains("deployments"), "{notes}");
     // Where all is well as far as that shows, no more is said.
     let quiet = page(command(), &["--rev", "448"]);
     assert!(!quiet.starts_with("nothing is wrong"), "{quiet}");

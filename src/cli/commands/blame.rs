@@ -42,7 +42,7 @@ impl BlameArgs {
 pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Result<Outcome> {
     let keys = Keys::of(session, &args.addresses).await?;
     if keys.many {
-        return Err(Error::new("blame is of one object").hint("write kind/namespace/name"));
+        return Err(Error::new("blame takes one object").hint("write kind/namespace/name"));
     }
     let newest = match session.at {
         At::Newest => session.source.span().await?.newest,
@@ -62,7 +62,7 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
     }
     let Some((object, lines)) = blame.finish() else {
         if !missing.report(session, &Question::up_to(session, "blame").await?).await? {
-            note("nothing found: no version of it is readable");
+            note("nothing found: it has no readable version");
         }
         return Ok(Outcome::Nothing);
     };

@@ -12,8 +12,8 @@ use crate::cli::{Error, Outcome, Result};
 
 /// Print the completion script of a shell
 ///
-/// Load it with `source <(ketcd completion bash)`. The script calls ketcd itself for candidates: kinds, namespaces and names come from the
-/// source that the command line or `ETCDCTL_*` variables name, as far as it answers within half a second.
+/// Load it with `source <(ketcd completion bash)`. The script calls ketcd for candidates: kinds, namespaces and names come from the source
+/// named on the command line or in `ETCDCTL_*` variables, if it answers within half a second.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Complete kinds, namespaces and names in this bash\n\

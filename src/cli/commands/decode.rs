@@ -19,8 +19,9 @@ use ketcd_render::contract::decode::Failed;
 /// Print the JSON of a raw value from etcd
 ///
 /// Reads one stored value (protobuf, JSON or CBOR, as the API server writes it) from a file or from standard input and prints the object as
-/// the API server would return it. The newline that `etcdctl get --print-value-only` adds to a value does no harm. With --lines, reads one base64 value per line and prints one JSON document per line, in the same order;
-/// a value that cannot be decoded gives a line with the member `error`.
+/// the API server would return it. A final newline, as `etcdctl get --print-value-only` adds, is ignored. With --lines, reads one base64
+/// value per line and prints one JSON document per line, in the same order; a value that cannot be decoded gives a line with the field
+/// `error`.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # One value, as `etcdctl get KEY --print-value-only` prints it\n\

@@ -17,9 +17,9 @@ const CLOSELY: usize = 8;
 
 /// Show one page about an object
 ///
-/// Prints what the object is and how it is, its owners, its conditions, its Events as far as they are stored, and its last changes with who
-/// made them. With --rev or --at, as it was then. Reads the object, its owners, its Events and its last versions by their keys, and of a node
-/// the pods too.
+/// Prints what the object is, its status, its owners, its conditions, its stored Events, and its last changes with their authors. With
+/// --rev or --at, shows it as it was then. Only the object, its owners, its Events and its last versions are read; for a node, all pods as
+/// well.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # A pod, its Events and its last changes\n\

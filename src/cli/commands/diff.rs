@@ -26,10 +26,11 @@ use ketcd_cluster::rights::{Reads, Unaddressed};
 
 /// Show what differs between two revisions, two files or the members of a cluster
 ///
-/// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Where no object is
-/// addressed, all are compared, or with -n those of the namespace. With --members, says whether the members of a cluster, each asked alone, or
-/// files of them hold the same at the newest revision that all have (or at --rev N): if not, which keys differ and which member stands alone.
-/// The text is grouped by kind and namespace; changes of bookkeeping fields, heartbeats and Events are counted, and shown with --all-fields.
+/// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Without an address,
+/// compares everything, or with -n the namespace. With --members, checks whether the members of a cluster hold the same data at the newest
+/// revision they share (or at --rev N): each member is asked alone, or read from a file. If they differ, names the keys and the member that
+/// stands alone. The text is grouped by kind and namespace. Changes to bookkeeping fields, heartbeats and Events are counted; --all-fields
+/// shows them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment between two revisions\n\
@@ -37,11 +38,11 @@ ketcd -f snapshot.db diff deploy/web/tomcat --rev 600..800\n\
 # What differs between two snapshots\n\
 ketcd diff yesterday.db snapshot.db")]
 pub(crate) struct DiffArgs {
-    /// Two files, or with --rev the objects to compare (default: all, or those of -n); with --members the files or endpoints of the members
+    /// Two files; with --rev, the objects to compare (default: all, or those of -n); with --members, the members' files or endpoints
     /// (default: the endpoints of --endpoints).
     #[arg(value_name = "ADDRESS|FILE")]
     targets: Vec<String>,
-    /// Show every field that changed, with bookkeeping, heartbeats and Events.
+    /// Show every field that changed, including bookkeeping, heartbeats and Events.
     #[arg(long)]
     all_fields: bool,
     /// Compare what the members of a cluster hold.
@@ -116,7 +117,7 @@ async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {
 
 /// `A..B`, `A..` (to the newest) or `..B` (from the oldest).
 async fn revisions<'a>(session: &'a Session, text: &str) -> Result<[Side<'a>; 2]> {
-    let wrong = || Error::new(format!("--rev {text:?} is no span of revisions")).hint("write --rev A..B, A.. or ..B");
+    let wrong = || Error::new(format!("invalid --rev {text:?}: expected two revisions, written A..B, A.. or ..B"));
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let span = session.source.span().await?;
     let number = |text: &str, default: Revision| match text {
@@ -138,7 +139,7 @@ async fn compare(sides: [Side<'_>; 2], args: &DiffArgs, addresses: &[String], ou
     if let (Some(namespace), [], true) = (&sides[0].session.args.namespace, addresses, lists.iter().all(Vec::is_empty)) {
         let [before, after] = &sides;
         return Err(Error::new(format!("nothing found in namespace {namespace:?}, neither in {} nor in {}", before.name, after.name))
-            .hint(format!("the namespaces that there are: {}", CommandLine::ketcd("ls namespaces")))
+            .hint(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")))
             .nothing());
     }
     show(&sides, lists, &keys, args, out).await

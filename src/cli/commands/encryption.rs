@@ -16,8 +16,8 @@ use ketcd_store::{KeyRange, Want};
 
 /// Audit encryption at rest
 ///
-/// Shows for each resource which provider and which key encrypt its values, how many there are, and how many can be decrypted with the keys
-/// at hand. With --encryption-config, also shows whether every value is stored as that configuration says.
+/// Shows for each resource which provider and key encrypt its values, how many values there are, and how many can be decrypted with the
+/// keys given. With --encryption-config, also shows whether every value is stored as that configuration says.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # How each resource is encrypted at rest\n\

@@ -19,9 +19,9 @@ use ketcd_store::{At, KeyRange, Revision, Until};
 
 /// List Kubernetes Events, oldest first
 ///
-/// Prints the Events that etcd holds at the revision looked at: the API server removes them after an hour unless it is told otherwise, so
-/// --rev and --at show those of earlier. Of one object only the keys that begin with its name are read: client-go names Events after their
-/// objects. -o wide shows who reported them.
+/// Prints the Events that etcd held at the revision shown. By default the API server removes Events after an hour; --rev and --at show
+/// earlier ones. For one object, only keys that begin with its name are read, because client-go names Events after their objects. -o wide
+/// shows who reported them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Warnings of a namespace\n\
@@ -32,7 +32,7 @@ pub(crate) struct EventsArgs {
     /// The objects that the Events are about: kind/namespace/name, or a kind. Default: all of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// The same, as kubectl calls it.
+    /// The same as ADDRESS, as kubectl spells it.
     #[arg(long = "for", value_name = "ADDRESS", conflicts_with = "addresses")]
     about: Option<String>,
     /// Show only Events of these types: Normal, Warning.
@@ -41,7 +41,7 @@ pub(crate) struct EventsArgs {
     /// Print tables without headings.
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
-    /// After the Events, print each that comes: on a live etcd until it is interrupted, on a file those after the revision looked at.
+    /// After the Events, print new ones as they come: on a live etcd until interrupted, with a file those after the revision shown.
     #[arg(short, long)]
     watch: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) struct ExplainArgs {
     all: bool,
     #[command(flatten)]
     scheduler: SchedulerArgs,
-    /// Only this node, in depth.
+    /// Show only this node, in depth.
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
     /// Do not look for changes that would make the pod fit.

@@ -15,10 +15,10 @@ use ketcd_store::At;
 
 /// Write a cluster's objects, history, Events and scheduling decisions as tables
 ///
-/// The tables are files below DIR in folders as Hive partitions them (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet), which DuckDB, Spark and
-/// others read as one dataset, of many clusters too. A file's name says the revisions that it covers: rows of revisions that the dataset has already are not written again, so that the same
-/// snapshot twice is the same files, and the next snapshot adds what is new. Export older snapshots first, or several at once with -f. With --rev
-/// or --at, ends there.
+/// The tables are Hive-partitioned files below DIR (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet). DuckDB, Spark and others
+/// read them as one dataset, which may hold many clusters. A file's name says which revisions it covers. Revisions that the dataset already
+/// has are not written again: the same snapshot twice gives the same files, and the next snapshot adds what is new. Export older snapshots
+/// first, or several at once with -f. With --rev or --at, ends there.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # All that a snapshot holds as tables of a dataset\n\
@@ -26,7 +26,7 @@ ketcd -f snapshot.db export --format ndjson --out dataset\n\
 # Its history alone, under a name for the cluster\n\
 ketcd -f snapshot.db export --format ndjson --tables history --cluster story --out fleet")]
 pub(crate) struct ExportArgs {
-    /// Where the dataset is: a directory, made if it is not there, or in a bucket: s3://…, gs://… or az://….
+    /// Where to write the dataset: a directory, which is created if needed, or a bucket: s3://…, gs://… or az://…
     #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]
     out: String,
     /// The format of the files.
@@ -35,7 +35,7 @@ pub(crate) struct ExportArgs {
     /// Write only these tables: objects, history, events, decisions, decision_nodes. Default: all of them.
     #[arg(long, value_name = "TABLE", value_delimiter = ',', value_parser = table())]
     tables: Vec<Table>,
-    /// What the cluster is called in the dataset. Default: the uid of its namespace kube-system.
+    /// The cluster's name in the dataset. Default: the uid of its namespace kube-system.
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub(super) async fn run(session: &Session, args: &ExportArgs, out: &mut Output) 
         return Err(session.format.unsupported("export", "table, json"));
     }
     if session.args.namespace.is_some() {
-        return Err(Error::new("export writes whole clusters, and -n names a namespace").hint("leave it out"));
+        return Err(Error::new("export writes whole clusters, but -n names a namespace").hint("remove it"));
     }
     let At::Revision(revision) = session.at else { return Err(Error::new("the revision to export is not known")) };
     let cluster = cluster_name(session, args.cluster.as_deref()).await?;
@@ -78,7 +78,7 @@ pub(super) async fn run(session: &Session, args: &ExportArgs, out: &mut Output) 
         tables.push(objects(session, &dataset, revision).await?);
     }
     if session.source.is_one_moment() {
-        note("API objects are the state of one moment: only table objects is written");
+        note("API objects show one moment: only the table objects is written");
     } else {
         if is_asked(&[Table::History, Table::Events]) {
             tables.extend(history(session, &dataset, &asked, revision).await?);

@@ -24,9 +24,9 @@ use ketcd_render::{json, plan, yaml};
 
 /// Print manifests that bring stored objects back
 ///
-/// Prints the objects as `kubectl apply -f -` takes them, in an order that applies: without what API servers and controllers set, and without what
-/// controllers make again. What is left out is reported on standard error, with the reason. `ns/NAME` is the namespace with all that is in it, as is
-/// `-n NAME --all`. Secrets are left out unless --show-secrets is given.
+/// Prints manifests for `kubectl apply -f -` in an order that applies, without what API servers and controllers set and without the objects
+/// that controllers create again. What is left out is reported on standard error, with the reason. `ns/NAME` is the namespace with
+/// everything in it, as is `-n NAME --all`. Secrets are left out unless --show-secrets is given.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # A Deployment and its Service, for kubectl apply -f -\n\
@@ -34,35 +34,38 @@ ketcd -f snapshot.db extract deploy/web/tomcat svc/web/tomcat\n\
 # A namespace, with the ConfigMaps and rights that its pods need\n\
 ketcd -f snapshot.db extract ns/web --with config,rbac")]
 pub(crate) struct ExtractArgs {
-    /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with all that is in it, or a raw key.
+    /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with everything in it, or a raw key.
     #[arg(value_name = "ADDRESS", required_unless_present_any = ["all", "rules"])]
     addresses: Vec<String>,
-    /// Extract the namespace of -n with all that is in it; with -A, everything, claims and volumes so that they find each other again.
+    /// Extract the namespace of -n with everything in it; with -A, the whole cluster, with claims and volumes bound to each
+    /// other as before.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
-    /// Add what belongs to the objects: `owned` (what their controllers made), `config` (ConfigMaps, Secrets, ServiceAccounts, classes that their
-    /// pods need), `rbac` (the rights of their ServiceAccounts), `storage` (claims and volumes, which find each other again), `crds` (the
-    /// definitions of custom resources).
+    /// Add what belongs to the objects: `owned` (created by their controllers), `config` (ConfigMaps, Secrets, ServiceAccounts and classes
+    /// that their pods need), `rbac` (the permissions of their ServiceAccounts), `storage` (claims and volumes, bound to each other as
+    /// before), `crds` (the definitions of custom resources).
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_enum, hide_possible_values = true)]
     with: Vec<Added>,
-    /// Switch rules off, so that what they strip or leave out is kept; --rules lists them.
+    /// Turn rules off, so that what they strip or leave out is kept; --rules lists them.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     keep: Vec<String>,
     /// List the rules: what each strips or leaves out, and why.
     #[arg(long, conflicts_with_all = ["addresses", "all"])]
     rules: bool,
-    /// The versions of the manifests: `stored`, as they are in etcd, or `preferred`, those that an API server of the release (--release, or the one
-    /// found in the data) prefers.
+    /// The API versions of the manifests: `stored`, as they are in etcd, or `preferred`, those that an API server of the release
+    /// (--release, or the one found in the data) prefers.
     #[arg(long, value_name = "VERSION", value_enum, default_value = "stored", hide_possible_values = true)]
     api_version: ApiVersion,
-    /// Write a file for each object into this new folder, with a kustomization.yaml beside them.
+    /// Write a file for each object into this new folder, with a kustomization.yaml.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "rules")]
     out: Option<PathBuf>,
-    /// Show what applying the manifests would change in another cluster, and what stands in the way. The cluster is what a kubeconfig names, read by
-    /// `kubectl get`, or the newest state of a source as -f takes it: a newer snapshot, an etcd.
+    /// Show what applying the manifests would change in another cluster, and what would prevent it.
+    ///
+    /// The cluster is the one a kubeconfig names, read by `kubectl get`, or the newest state of a source as -f takes it: a newer snapshot,
+    /// an etcd.
     #[arg(long, value_name = "KUBECONFIG|SOURCE", value_hint = ValueHint::AnyPath, conflicts_with_all = ["rules", "out"])]
     against: Option<String>,
-    /// With --against, show every field that changes, with bookkeeping.
+    /// With --against, show every field that changes, including bookkeeping.
     #[arg(long, requires = "against")]
     all_fields: bool,
 }

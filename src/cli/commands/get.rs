@@ -12,7 +12,8 @@ use ketcd_cluster::rights::{Beside, Reads};
 /// Print objects as kubectl's `get` does
 ///
 /// Prints a table. With -o json or -o yaml, prints the objects as the API server returns them: one object, or a List of several. With
-/// --with-config, prints a pod together with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
+/// --with-config, prints a pod together with the ConfigMaps and Secrets that its containers started with, and what has changed in them
+/// since.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Pods as kubectl shows them\n\
@@ -26,10 +27,10 @@ pub(crate) struct GetArgs {
     /// Show a pod with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
     #[arg(long)]
     with_config: bool,
-    /// After the objects, print each change of one of them: on a live etcd until it is interrupted, on a file those after the revision looked at.
+    /// After the objects, print each change: on a live etcd until interrupted, with a file those after the revision shown.
     #[arg(short, long, conflicts_with_all = ["with_config", "sort_by"])]
     watch: bool,
-    /// Print the changes alone, as --watch does after the objects.
+    /// Print only the changes, without the objects first.
     #[arg(long, conflicts_with_all = ["watch", "with_config", "sort_by"])]
     watch_only: bool,
     #[command(flatten)]

@@ -24,8 +24,8 @@ use ketcd_cluster::rights::Reads;
 
 /// Show every readable revision of objects, oldest first
 ///
-/// One line per change: when, which revision, what happened, and who did it. Revisions that etcd compacted are shown as far as the source
-/// still holds them; a gap is shown as a gap. With --rev or --at, ends there.
+/// One line per change: when, which revision, what happened, and who did it. Compacted revisions are shown if the source still holds them;
+/// the others are a gap. With --rev or --at, ends there.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment, field by field\n\
@@ -51,7 +51,7 @@ pub(super) struct TellingArgs {
     /// Show what changed, field by field.
     #[arg(long)]
     pub diff: bool,
-    /// With --diff, show every field that changed, with bookkeeping and heartbeats.
+    /// With --diff, show every field that changed, including bookkeeping and heartbeats.
     #[arg(long, requires = "diff")]
     pub all_fields: bool,
 }
@@ -95,7 +95,7 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
     let is_missing = missing.report(session, &Question::up_to(session, "history").await?).await?;
     if outcome == Outcome::Nothing && !is_missing {
         let span = session.source.span().await?;
-        note(&format!("nothing found: no change of it is readable between revisions {} and {newest}", span.oldest));
+        note(&format!("nothing found: it has no readable change between revisions {} and {newest}", span.oldest));
     }
     Ok(outcome)
 }

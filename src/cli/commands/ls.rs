@@ -47,7 +47,7 @@ pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> R
     }
     if args.kinds.is_empty() {
         if args.list.selector.is_some() || args.list.field_selector.is_some() {
-            return Err(Error::new("selectors select objects of a kind").hint("name one, or use --all"));
+            return Err(Error::new("selectors need a kind").hint("name one, or use --all"));
         }
         return repeated(session, out, async |out, _| inventory::kinds(session, args.list.no_headers, out).await).await;
     }

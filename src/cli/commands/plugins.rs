@@ -12,8 +12,8 @@ use ketcd_scheduler::{registry, scheduler_release};
 
 /// List the scheduler's plugins, or describe one
 ///
-/// Knows the plugins of kube-scheduler, and the predicates and priorities that releases up to 1.16 had in their place. The page of a plugin
-/// says what it checks, what it reads, which releases run it by default, and how it changed over the releases.
+/// Covers the plugins of kube-scheduler, and the predicates and priorities that releases up to 1.16 had instead. The page of a plugin says
+/// what it checks, what it reads, which releases run it by default, and how it changed from release to release.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What a plugin checks, and in which releases\n\

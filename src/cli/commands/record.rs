@@ -19,11 +19,11 @@ use crate::cli::recorder::{Following, Metrics, Progress, Shared};
 use crate::cli::termination::Interruptions;
 use crate::cli::{Error, Outcome, Result, connection, output};
 
-/// Record what a live etcd goes through
+/// Record every change of a live etcd
 ///
-/// Writes every change from the oldest readable revision on into a directory, until it is interrupted; -f DIR reads it, also while it is written.
-/// Started again, it goes on where it stopped. What etcd compacted before it could be read is recorded as a gap. Changes are on the disk within a
-/// second. Secrets are left out unless --show-secrets is given.
+/// Writes every change, from the oldest readable revision on, into a directory until interrupted. -f DIR reads the recording, even while it
+/// is being written. Started again, it continues where it stopped. Revisions that etcd compacted before they could be read are recorded as
+/// a gap. Changes are on disk within a second. Secrets are left out unless --show-secrets is given.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Record a month of a live etcd\n\
@@ -31,22 +31,22 @@ ketcd record recording --keep 30d\n\
 # Record pods and nodes alone\n\
 ketcd record incident --keys /registry/pods/ --keys /registry/minions/")]
 pub(crate) struct RecordArgs {
-    /// The directory of the recording, made if it is not there, for its owner alone.
+    /// The directory of the recording, created if needed and readable by its owner only.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
     /// Record only keys that begin with this, such as /registry/pods/; may be given more than once. Default: all keys.
     #[arg(long = "keys", value_name = "PREFIX")]
     prefixes: Vec<String>,
-    /// Keep the last of it, as long as this was recorded (30d, 12h), or no more than so many bytes (20GB). Default: everything.
+    /// Keep the newest part of the recording: by recorded time (30d, 12h) or by size (20GB). Default: everything.
     #[arg(long, value_name = "AGE|SIZE", value_parser = keep)]
     keep: Option<Keep>,
-    /// Serve metrics for Prometheus on this address, without TLS or a password: numbers alone.
+    /// Serve Prometheus metrics on this address, without TLS or a password; they contain only numbers.
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<SocketAddr>,
-    /// Begin a new file when one has so many bytes.
+    /// Start a new file when the current one reaches this size.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64Mi")]
     file_size: u64,
-    /// Begin a new file when one is so old.
+    /// Start a new file when the current one reaches this age.
     #[arg(long, value_name = "AGE", value_parser = age, default_value = "1h")]
     file_age: Duration,
 }
@@ -54,7 +54,7 @@ pub(crate) struct RecordArgs {
 /// Runs the command.
 pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcome> {
     if !global.files.is_empty() {
-        return Err(Error::new("record follows a live etcd, and -f names a file").hint("leave -f out, or copy the file itself"));
+        return Err(Error::new("record follows a live etcd, but -f names a file").hint("remove -f, or copy the file itself"));
     }
     let config = connection::config(&global.connection, Attendance::User)?;
     let source = EtcdSource::new(config, Arc::new(|notice: &str| output::note(notice)))?;
@@ -111,11 +111,11 @@ async fn check_continuity(global: &GlobalArgs, args: &RecordArgs, source: &EtcdS
     match continuity(&args.directory, source, &is_recorded, ranges).await? {
         Continuity::Same => Ok(()),
         Continuity::Unknown => {
-            note(&format!("nothing that {} has shows that this etcd goes on with it", args.directory.display()));
+            note(&format!("cannot verify that this etcd continues the history in {}", args.directory.display()));
             Ok(())
         }
         Continuity::Other(evidence) => {
-            let what = format!("this etcd does not go on with what {} has: {evidence}", args.directory.display());
+            let what = format!("this etcd does not continue the history in {}: {evidence}", args.directory.display());
             Err(Error::new(format!("{what}; it was restored from a backup, or is another one")).hint("record into another directory"))
         }
     }
@@ -123,7 +123,7 @@ async fn check_continuity(global: &GlobalArgs, args: &RecordArgs, source: &EtcdS
 
 /// `30d`.
 fn age(text: &str) -> std::result::Result<Duration, String> {
-    let wrong = || format!("{text:?} is no age; write 30d, 12h, 90m or 60s");
+    let wrong = || format!("invalid age {text:?}: expected a duration such as 30d, 12h, 90m or 60s");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
         's' => 1,
@@ -143,7 +143,7 @@ fn keep(text: &str) -> std::result::Result<Keep, String> {
         return Ok(Keep::Age(age));
     }
     let bytes = size(text.strip_suffix('B').unwrap_or(text));
-    bytes.map(Keep::Bytes).map_err(|_| format!("{text:?} is neither an age nor a size; write 30d or 20GB"))
+    bytes.map(Keep::Bytes).map_err(|_| format!("invalid value {text:?}: expected an age such as 30d or a size such as 20GB"))
 }
 
 #[cfg(test)]

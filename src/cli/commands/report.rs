@@ -25,8 +25,9 @@ use ketcd_render::triage::absence_words;
 /// The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
 /// scheduling decisions. It holds everything in one file and loads nothing from the network.
 ///
-/// Of more than 5,000 objects, those that were broken, held up, changed or deleted, or that a Warning is about, have rows, with their owners;
-/// the others are counted by kind, namespace and state. -n NAMESPACE or an address shows fewer objects, and all of them.
+/// With more than 5,000 objects, a row is shown only for those that were broken, held up, changed or deleted, or that have a Warning, and
+/// for their owners. The others are counted by kind, namespace and state. -n NAMESPACE or an address selects fewer objects, and shows all
+/// of them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # The history of a cluster as one page\n\
@@ -37,10 +38,10 @@ pub(crate) struct ReportArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// The page to write; `-` is standard output. A file that is a report of ketcd's is replaced.
+    /// The page to write; `-` is standard output. An earlier report is replaced.
     #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
     out: String,
-    /// Replace FILE.html whatever it is, unless it is a file that the command reads.
+    /// Replace FILE.html even if it is not a report, unless the command reads it.
     #[arg(long)]
     force: bool,
     /// The page's title.
@@ -106,9 +107,7 @@ pub(super) async fn run(session: &Session, args: &ReportArgs, out: &mut Output) 
         report.count_unlisted(selection);
     }
     let reach = match span.compacted {
-        _ if session.source.is_one_moment() => {
-            "the state of one moment; what came before is known only from the times in the objects".to_owned()
-        }
+        _ if session.source.is_one_moment() => "the state of one moment; the past is known only from the times in the objects".to_owned(),
         None => "complete since the cluster began".to_owned(),
         Some(revision) => format!("revisions up to {revision} were compacted away"),
     };

@@ -24,9 +24,9 @@ use ketcd_store::shell::quoted;
 
 /// Serve the data as a read-only Kubernetes API
 ///
-/// kubectl, k9s and other clients work on it as on the cluster, at the moment that --rev or --at names: -f snapshot.db serve -- kubectl get pods.
-/// With a command, runs it with KUBECONFIG set and ends with its exit code. Without one, writes a kubeconfig, prints where it is, and serves until
-/// it is interrupted. A path that begins with /rev/N or /at/TIME, before the API's own, shows that moment instead.
+/// kubectl, k9s and other clients see the cluster as it was at --rev or --at: -f snapshot.db serve -- kubectl get pods. With a command,
+/// runs it with KUBECONFIG set and ends with its exit code. Without one, writes a kubeconfig, prints its path, and serves until
+/// interrupted. A path that begins with /rev/N or /at/TIME shows that moment instead.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Run kubectl on a snapshot\n\
@@ -34,20 +34,20 @@ ketcd -f snapshot.db serve -- kubectl get pods -A\n\
 # The same as it was at 22:20\n\
 ketcd -f snapshot.db --at 22:20 serve -- kubectl get nodes")]
 pub(crate) struct ServeArgs {
-    /// The address to listen on; port 0 takes a free one. Others than this machine's own can be reached from elsewhere, by whoever has the token.
+    /// The address to listen on; port 0 picks a free one. With any address but loopback, other machines that have the token can connect.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// The server's certificate in PEM, with those that vouch for it. Default: one made for the run, which the kubeconfig trusts.
+    /// The server's certificate in PEM, with its chain. Default: one made for this run, which the kubeconfig trusts.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Its key in PEM.
+    /// The certificate's private key in PEM.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Write the kubeconfig here, readable by its owner. Default: a private temporary file, removed at the end.
+    /// Write the kubeconfig to this path, readable by its owner only. Default: a private temporary file, removed at the end.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
-    /// Let time pass from the moment of --rev or --at on, else from the oldest revision, so many times as fast as it did: 10x. Watches see
-    /// what happens when it happens.
+    /// Replay the history at this speed (10x), from --rev or --at, or else from the oldest revision. Watches see each change when it is
+    /// due.
     #[arg(long, value_name = "SPEED", value_parser = speed)]
     replay: Option<f64>,
     /// A command to run with KUBECONFIG set, after `--`.
@@ -84,7 +84,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
     let server = Server::start(Arc::clone(&cluster), &options).await.map_err(Error::new)?;
     let Some((program, rest)) = args.command.split_first() else {
         let address = server.address();
-        note(&format!("a Kubernetes {release} API, read-only, on https://{address}"));
+        note(&format!("serving a read-only Kubernetes {release} API on https://{address}"));
         note(&format!("use it with: export KUBECONFIG={}", quoted(server.kubeconfig().as_os_str().as_encoded_bytes())));
         note(
             "contexts: ketcd (the moment asked for), newest; the paths /rev/N and /at/TIME in front of its own show others; Ctrl-C ends it",
@@ -136,7 +136,7 @@ async fn replayed(server: &Server) -> Infallible {
     };
     if let Some(end) = end {
         tokio::time::sleep_until(end).await;
-        note("the newest revision is reached: nothing happens any more; Ctrl-C ends it");
+        note("reached the newest revision: nothing more will happen; press Ctrl-C to stop");
     }
     std::future::pending().await
 }

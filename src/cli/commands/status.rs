@@ -18,8 +18,8 @@ use ketcd_store::{KeyRange, KeyValue, SourceStatus, Want};
 
 /// Show what a source holds
 ///
-/// Shows the source itself, the readable revisions and the time that they span, the sizes of the database, the versions of Kubernetes found
-/// in the data, encryption at rest, and problems found while reading. Of a large live etcd only some values are read, unless --full is given.
+/// Shows the source itself, the readable revisions and their time span, the sizes of the database, the versions of Kubernetes found in the
+/// data, encryption at rest, and problems found while reading. On a large live etcd only some values are read, unless --full is given.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What a snapshot holds, and how far back it goes\n\
@@ -63,7 +63,7 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
             let Some(refusal) = error.refusal() else { return Err(error) };
             is_sampled = true;
             let all = grant_command(&KeyRange::all());
-            problems.push(format!("{}: counted are the keys of the kinds that may be read; to count all: {all}", refusal.problem));
+            problems.push(format!("{}: only keys of kinds this user may read are counted; to count all: {all}", refusal.problem));
             readable(session, &below).await?
         }
         Ok(census) => census,
@@ -94,7 +94,7 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
 fn unread(source: &SourceStatus, error: Error, out: &mut Output) -> Result<Outcome> {
     let Some(refusal) = error.refusal() else { return Err(error) };
     let all = grant_command(&KeyRange::all());
-    let problem = format!("{}: the readable revisions and what the keys hold are not known; to read all: {all}", refusal.problem);
+    let problem = format!("{}: the readable revisions and the contents of the keys are not known; to read all: {all}", refusal.problem);
     status::page_of_unread(source, &problem, out)?;
     Ok(if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
 }

@@ -22,7 +22,7 @@ use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
 /// Show what happened to objects, who did it, and how long each step took
 ///
 /// Turns changes and Events into phases: a pod is created, scheduled, initialized, ready, deleted; a Deployment rolls out; a node loses its
-/// heartbeat. Objects that belong to the one asked for are shown with it. -o wide shows every phase and every Event.
+/// heartbeat. Includes the objects that belong to those named. -o wide shows every phase and every Event.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What happened to a pod, and how long each step took\n\
@@ -65,7 +65,7 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
     let is_missing = missing.report(session, &Question::up_to(session, "timeline").await?).await?;
     if subjects.is_empty() {
         if !is_missing {
-            note("nothing found: no change of it is readable");
+            note("nothing found: it has no readable change");
         }
         return Ok(Outcome::Nothing);
     }
@@ -83,7 +83,7 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
     let Some(text) = &args.around else { return Ok(None) };
     let moment: Moment = text.parse().map_err(|error| Error::new(format!("--around: {error}")))?;
     let window = duration(&args.window)
-        .ok_or_else(|| Error::new(format!("--window {:?} is no duration", args.window)).hint("write 30s, 5m or 1h"))?;
+        .ok_or_else(|| Error::new(format!("invalid --window {:?}: expected a duration such as 30s, 5m or 1h", args.window)))?;
     let reference = session.reference_time().await?;
     let reference = reference.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
     let center = moment.resolve(reference).ok_or_else(|| Error::new("--around is beyond the calendar"))?;

@@ -20,8 +20,8 @@ use ketcd_render::tree as render;
 
 /// Show what owns objects, and what they own
 ///
-/// Follows ownerReferences by uid: above an object its controllers, below it all that it owns, such as a Deployment's ReplicaSets and their
-/// pods. Reads the kinds that the object's kind owns, in its namespace, and those custom resources that are named as owners there.
+/// Follows ownerReferences by uid: above an object its controllers, below it everything it owns, such as a Deployment's ReplicaSets and
+/// their pods. Only the kinds that this kind owns are read, in its namespace, and custom resources named as owners there.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # The ReplicaSets and pods of a Deployment\n\

@@ -17,10 +17,10 @@ use ketcd_store::At;
 
 /// Show what is broken, since when, why, and who changed what before
 ///
-/// Looks at nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates and the leases of the control
-/// plane, as they are now or were at --at or --rev, and at etcd itself. What affects the most pods comes first; what followed from it stands
-/// below it, as far as the data show it. Then comes who changed what in the 15 minutes before: deployments, scale, taints, cordons,
-/// configuration, rights, webhooks, definitions. With -n, what has a namespace is looked at in that one. -o wide shows all, in full.
+/// Checks nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates, the control plane's leases,
+/// and etcd itself, now or at --at or --rev. What affects the most pods comes first, and effects stand below their cause as far as the data
+/// shows it. Then comes who changed what in the 15 minutes before: deployments, scale, taints, cordons, configuration, permissions,
+/// webhooks, definitions. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is broken in a live cluster, read from its etcd\n\

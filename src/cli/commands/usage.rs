@@ -17,10 +17,11 @@ use ketcd_render::usage::{self as render, UsagePage};
 
 /// Show what fills etcd, and who writes so much
 ///
-/// Counts keys, writes, deletions and bytes by resource, namespace, field manager and key, over all that is readable or since --since; how many
-/// updates changed nothing but timestamps and managedFields; what is live against what was written, how fast it grows and when it reaches the
-/// quota; the largest objects and the field that makes each large; and what controllers left behind. Of a live etcd with a long history only keys
-/// and versions are read, unless --full is given: a key's version counts its writes. -n counts one namespace; -o wide shows all rows.
+/// Counts keys, writes, deletions and bytes by resource, namespace, field manager and key, for all readable history or since --since. Shows
+/// how many updates changed nothing but timestamps and managedFields; how much of what was written is still live, how fast it grows and
+/// when it reaches the quota; the largest objects, with the field that makes each large; and what controllers left behind. On a live etcd
+/// with a long history only keys and versions are read, unless --full is given: a key's version counts its writes. -n counts one namespace;
+/// -o wide shows all rows.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What fills a live etcd, and who writes so much\n\
@@ -28,13 +29,13 @@ ketcd usage\n\
 # What a snapshot's history is made of, and when the growth fills the quota\n\
 ketcd -f snapshot.db usage --quota 8Gi")]
 pub(crate) struct UsageArgs {
-    /// Count writes since this time or after this revision: RFC 3339, `14:03:20`, `-10m` or `4711`. Default: all that is readable.
+    /// Count writes since this time or after this revision: RFC 3339, `14:03:20`, `-10m` or `4711`. Default: all readable history.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<String>,
-    /// The quota to count the days to, where etcd does not tell it (before 3.6): `8Gi`.
+    /// The quota for the estimate of days left, if etcd does not report it (before 3.6): `8Gi`.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     quota: Option<u64>,
-    /// Read every value of a live etcd with a long history too, as of a file: etcd then reads its whole history, or what --since leaves of it.
+    /// Read every value, even on a live etcd with a long history: etcd then reads its whole history, or the part after --since.
     #[arg(long)]
     full: bool,
 }

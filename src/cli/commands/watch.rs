@@ -24,9 +24,9 @@ use ketcd_render::watch::{Beginning, State, gap_words};
 
 /// Follow the changes of objects
 ///
-/// Prints each object of a live etcd as it is, then each change as it comes, until it is interrupted. A lost connection is made again, and
-/// what was missed is read; what was compacted meanwhile is shown as a gap. The time of a change is that of its arrival. A file does not grow: its changes are printed from the oldest
-/// readable revision on, and the command ends with the newest.
+/// On a live etcd, prints each object as it is, then each change as it comes, until interrupted. A lost connection is reopened and the
+/// missed changes are read; what was compacted meanwhile is shown as a gap. The time of a change is when it arrived. A file does not
+/// change: its history is printed from the oldest readable revision, and the command ends with the newest.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Follow all pods of a live etcd, field by field\n\
@@ -63,7 +63,7 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
         (Some(revision), _) | (None, At::Revision(Revision(revision))) => Revision(revision),
         (None, At::Newest) if is_live => span.newest.after(),
         (None, At::Newest) => {
-            note(&format!("this source does not grow: showing its changes from revision {} on", span.oldest));
+            note(&format!("this source does not change: showing its history from revision {}", span.oldest));
             Revision(1)
         }
     };

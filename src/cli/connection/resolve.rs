@@ -118,7 +118,7 @@ fn duration(flag: &str, text: &str) -> Result<Duration> {
     nanos
         .filter(|nanos| *nanos > 0)
         .map(Duration::from_nanos)
-        .ok_or_else(|| Error::new(format!("{flag} {text:?} is no duration")).hint("write it like 2s, 500ms or 1m30s"))
+        .ok_or_else(|| Error::new(format!("invalid {flag} {text:?}: expected a duration such as 2s, 500ms or 1m30s")))
 }
 
 /// A truth value as Go reads it.
@@ -126,7 +126,7 @@ fn boolean(flag: &str, text: &str) -> Result<bool> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(Error::new(format!("{flag}={text} is neither true nor false")).hint(format!("write {flag}=true or {flag}=false"))),
+        _ => Err(Error::new(format!("invalid {flag} {text:?}: expected true or false"))),
     }
 }
 

@@ -31,7 +31,7 @@ impl Folder {
         };
         if !parent.is_dir() {
             return Err(
-                Error::new(format!("cannot write {}: there is no directory {}", place.display(), parent.display())).hint("make it first")
+                Error::new(format!("cannot write {}: there is no directory {}", place.display(), parent.display())).hint("create it first")
             );
         }
         match fs::read_dir(place).map(|mut entries| entries.next().is_none()) {

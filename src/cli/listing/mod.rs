@@ -33,7 +33,7 @@ pub(super) struct ListArgs {
     /// Show only objects whose fields match, as in `status.phase!=Running,spec.nodeName=n1`.
     #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
     pub field_selector: Option<String>,
-    /// Show only the first so many objects.
+    /// Show only the first N objects.
     #[arg(long, value_name = "N", help_heading = "Selection", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// Sort by the field at this path, such as `.metadata.creationTimestamp`.

@@ -188,9 +188,9 @@ pub struct HistoryRow<'a> {
     pub kind: Option<&'a str>,
     /// The version that the object is stored in, such as `apps/v1`; null where it cannot be decoded.
     pub api_version: Option<&'a str>,
-    /// The namespace; null for objects without one, and for keys that are no object's.
+    /// The namespace; null for objects without one, and for keys that do not name an object.
     pub namespace: Option<&'a str>,
-    /// The name; null for keys that are no object's.
+    /// The name; null for keys that do not name an object.
     pub name: Option<&'a str>,
     /// etcd's key.
     pub key: Cow<'a, str>,

@@ -85,7 +85,7 @@ fn sources(global: &GlobalArgs, targets: &[String]) -> Result<Vec<(String, Box<d
         return Err(Error::new("diff --members needs two members or more").hint("name their files, or all endpoints with --endpoints"));
     }
     if let Some((name, _)) = sources.iter().find(|(_, source)| source.is_one_moment()) {
-        return Err(Error::new(format!("{name} holds API objects, and no member's keys")).hint("name snapshots or data dirs"));
+        return Err(Error::new(format!("{name} holds API objects, not the keys of a member")).hint("name snapshots or data dirs"));
     }
     Ok(sources)
 }
@@ -110,7 +110,7 @@ async fn of_one_cluster(members: &[Member]) -> Result<()> {
 /// The revision that is asked for, or the newest that all members have.
 fn common_revision(global: &GlobalArgs, members: &[Member]) -> Result<Revision> {
     let [_, _, ..] = members else {
-        return Err(Error::new("fewer than two members could be read").hint("see what is said of the others"));
+        return Err(Error::new("fewer than two members could be read").hint("see the messages above about the others"));
     };
     let newest = members.iter().min_by_key(|member| member.span.newest).unwrap_or(&members[0]);
     let revision = match revision_asked(global)? {

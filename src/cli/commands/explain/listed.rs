@@ -99,7 +99,7 @@ pub(super) async fn run(
     }
     let Decisions { writer, by_pod, mut summary } = decisions;
     if by_pod.is_empty() {
-        note("nothing found: there are no such pods, and no decision about one is in the readable history");
+        note("nothing found: no such pods, and no scheduling decision about them in the readable history");
     }
     let found = by_pod.len();
     let lines: Vec<&Line> =

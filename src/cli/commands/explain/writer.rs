@@ -67,7 +67,7 @@ impl<'a> Writer<'a> {
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
             return Err(Error::new(format!("node {wanted} does not exist at revision {revision}"))
-                .hint(format!("the nodes that there are: {}", CommandLine::ketcd("ls nodes"))));
+                .hint(format!("list the nodes: {}", CommandLine::ketcd("ls nodes"))));
         }
         if self.is_text() {
             if self.written > 0 {

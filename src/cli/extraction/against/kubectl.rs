@@ -83,7 +83,7 @@ impl List {
 /// What is said of objects that kubectl is not asked for.
 fn not_asked(namespace: Option<&str>, resource: &str) -> String {
     let place = namespace.map_or(String::new(), |namespace| format!(" in namespace {namespace:?}"));
-    format!("not compared: {resource:?}{place}: the name is none that Kubernetes allows, so kubectl is not asked")
+    format!("not compared: {resource:?}{place}: Kubernetes does not allow this name, so kubectl is not called")
 }
 
 /// The path of an API version at an API server; `None` of a text that is none.
@@ -107,7 +107,9 @@ impl Kubectl<'_> {
         let mut served = BTreeSet::new();
         for version in versions {
             let Some(path) = discovery(version) else {
-                notes.push(format!("not compared: what is of apiVersion {version:?}, which is no group and version: kubectl is not asked"));
+                notes.push(format!(
+                    "not compared: objects of apiVersion {version:?}: this is not a valid group and version, so kubectl is not called"
+                ));
                 continue;
             };
             let Some(text) = self.get(&[&format!("--raw={path}")]).await? else { continue };
