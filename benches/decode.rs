@@ -1,4 +1,4 @@
-//! How fast stored pods become JSON text, values and types. `cargo bench --bench decode`; the numbers are in BENCHMARKS.md.
+//! How fast stored pods become JSON text, values and types. `cargo bench --bench decode`; BENCHMARKS.md has the figures.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How fast the state is built and pods are evaluated. `cargo bench --bench explain`; the numbers are in BENCHMARKS.md.
+//! How fast the state is built and pods are evaluated. `cargo bench --bench explain`; BENCHMARKS.md has the figures.
 //! `KETCD_SCALE_CAPTURE=FILE` measures a large cluster's file in the same ways.
 
 use std::hint::black_box;

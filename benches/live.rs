@@ -1,5 +1,5 @@
 //! What each command asks of a live etcd, and what that costs etcd's other clients: time, memory, requests, bytes, and how long puts take
-//! meanwhile. `tools/bench live SNAPSHOT` starts the etcd and runs it; the numbers are in BENCHMARKS.md.
+//! meanwhile. `tools/bench live SNAPSHOT` starts the etcd and runs it; BENCHMARKS.md has the figures.
 
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 #![allow(clippy::zombie_processes, reason = "each child is waited for by wait4, which tells its memory")]

@@ -1,5 +1,5 @@
 //! What following a busy cluster costs: `watch` of all pods, of which a thousand are written a second, as a table and as JSON. `tools/bench watching` starts
-//! the etcd and runs it; the numbers are in BENCHMARKS.md.
+//! the etcd and runs it; BENCHMARKS.md has the figures.
 
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 
 from measure import Ketcd, run
+from results import figures, keep
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/fleet/README.md")
 # Runs the statements of its arguments and fetches the last one's rows.
@@ -65,7 +66,9 @@ def main(arguments):
             cells = []
             for clusters in ("c0", "*"):
                 views = [below(dataset, clusters, statement) for statement in prepared]
-                cells.append(run([args.python, "-c", PROGRAM, *setting, *views, question]).cell())
+                taken = run([args.python, "-c", PROGRAM, *setting, *views, question])
+                keep("fleet", question=heading, clusters=1 if clusters == "c0" else args.clusters, **figures(taken))
+                cells.append(taken.cell())
             print(f"| {heading} | {cells[0]} | {cells[1]} |", flush=True)
 
 

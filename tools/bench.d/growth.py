@@ -7,6 +7,7 @@ import tempfile
 import time
 
 from measure import Ketcd, median
+from results import figures, keep
 
 SIZES = [10_000, 50_000, 150_000]
 PENDING = "pod/default/pending-0"
@@ -31,7 +32,7 @@ def main(arguments):
     parser.add_argument("pods", type=int, nargs="*", default=SIZES, help=f"default: {SIZES}")
     parser.add_argument("--ketcd", required=True, help="the build that is measured")
     parser.add_argument("--generator", required=True, help="what makes the clusters")
-    parser.add_argument("--runs", type=int, default=3, help="the median of so many (default 3)")
+    parser.add_argument("--runs", type=int, default=3, help="runs to take the median of (default 3)")
     parser.add_argument("--directory", help="where the files are put for a while; some 22 kB for each pod")
     args = parser.parse_args(arguments)
     taken = {}
@@ -46,7 +47,8 @@ def main(arguments):
             for name, words in commands(page).items():
                 taken[pods, name] = median([ketcd.run(["-f", file, *words]) for _ in range(args.runs)])
                 print(f"  {name}: {taken[pods, name].cell()}", flush=True)
-    print("\n| pods | " + " | ".join(f"{pods:,}" for pods in args.pods) + " | last two, for so many times the pods |")
+                keep("growth", pods=pods, command=name.strip("`"), runs=args.runs, **figures(taken[pods, name]))
+    print("\n| pods | " + " | ".join(f"{pods:,}" for pods in args.pods) + " | the last two compared |")
     print("|---|" + "---|" * (len(args.pods) + 1))
     for name in commands("page.html"):
         cells = [taken[pods, name].cell() for pods in args.pods]

@@ -8,8 +8,9 @@ import tempfile
 from collections import Counter
 
 from measure import Ketcd, median, run
+from results import figures, keep
 
-# What takes longer than so many seconds is run once.
+# A command that takes longer than this, in seconds, is run once.
 LONG = 10
 
 
@@ -79,7 +80,7 @@ def main(arguments):
     parser.add_argument("snapshot")
     parser.add_argument("--ketcd", required=True, help="the build that is measured")
     parser.add_argument("--old", metavar="KETCD", help="another build, measured in turn with it")
-    parser.add_argument("--runs", type=int, default=3, help="the median of so many (default 3)")
+    parser.add_argument("--runs", type=int, default=3, help="runs to take the median of (default 3)")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows that contain it")
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="ketcd-bench.") as work:
@@ -99,11 +100,11 @@ def main(arguments):
         for words in rows(namespace, pod, explained, page):
             name = " ".join(words).replace(page, "page.html")
             if args.only in name:
-                line(name, measured(builds, ["-f", file, *words], args.runs), others.get(name))
+                line(file, name, measured(builds, ["-f", file, *words], args.runs), others.get(name))
         if args.only in f"get {pod} --no-cache":
-            line(f"get {pod} -o yaml --no-cache", measured(builds, ["-f", file, "--no-cache", "get", pod, "-o", "yaml"], args.runs), None)
+            line(file, f"get {pod} -o yaml --no-cache", measured(builds, ["-f", file, "--no-cache", "get", pod, "-o", "yaml"], args.runs), None)
         if packed:
-            line(f"get {pod} -o yaml, from .zst", measured(builds, ["-f", packed, "get", pod, "-o", "yaml"], args.runs), others["packed"])
+            line(packed, f"get {pod} -o yaml, from .zst", measured(builds, ["-f", packed, "get", pod, "-o", "yaml"], args.runs), others["packed"])
 
 
 def packed_copy(file, work):
@@ -115,7 +116,15 @@ def packed_copy(file, work):
     return packed
 
 
-def line(name, taken, peer):
+def line(file, name, taken, peer):
+    """Prints and keeps one row; the build that is measured comes last in `taken`."""
+    for build, one in zip(["ketcd", "before"], reversed(taken)):
+        keep("table", file=os.path.basename(file), bytes=os.path.getsize(file), command=name, build=build, **figures(one))
     cells = [one.cell() for one in taken]
-    cells.append(f"{peer[0]}: {run(peer[1]).cell()}" if peer else "–")
+    if peer:
+        other = run(peer[1])
+        keep("table", file=os.path.basename(file), bytes=os.path.getsize(file), command=name, build=peer[0], **figures(other))
+        cells.append(f"{peer[0]}: {other.cell()}")
+    else:
+        cells.append("–")
     print(f"| `{name}` | " + " | ".join(cells) + " |", flush=True)

@@ -23,11 +23,11 @@ impl Shape {
 
 /// Replicas of workloads, over and over: 25 on average.
 const REPLICAS: [usize; 8] = [3, 12, 40, 5, 20, 60, 10, 50];
-/// Of so many pods one is bound by the scheduler; the others are created on their nodes.
+/// One pod in this many is bound by the scheduler; the others are created on their nodes.
 const BOUND: usize = 4;
-/// Of so many pods one has an Event.
+/// One pod in this many has an Event.
 const WITH_EVENT: usize = 4;
-/// Of so many Events one is a warning.
+/// One Event in this many is a warning.
 const WARNING: usize = 25;
 /// After so many writes a lease is renewed.
 const RENEWAL: i64 = 20;
