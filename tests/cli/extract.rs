@@ -449,7 +449,7 @@ fn key_of(object: &Value, place: usize) -> String {
     }
 }
 
-/// Of a whole cluster what the control plane makes itself stays there, and claims and volumes find each other again without a flag.
+/// From a whole cluster, what the control plane creates itself is left out, and claims and volumes keep together without a flag.
 #[test]
 fn a_whole_cluster_has_its_volumes_and_no_accounts_of_controllers() {
     for name in ["k120-story", "k136-story"] {

@@ -135,7 +135,7 @@ fn evictions_show_who_acts() {
     assert_eq!(found[4..7], ["kubelet (2/3)", "Canceled", "-"]);
 }
 
-/// Of a list one class is marked; of classes that are asked for by name none.
+/// One class of a list is marked; none is marked when classes are requested by name.
 #[test]
 fn the_default_class_is_that_of_the_list() {
     let class = |name: &str, created: &str| {

@@ -217,7 +217,7 @@ fn a_nomination_without_victims_is_no_preemption() {
     };
     assert_eq!(nominated(&timeline("k136-story", "pod/web/store-5")), ["to node1"]);
     assert!(!ketcd("k136-story", &["timeline", "pod/web/store-5"]).contains("make"));
-    // Of a preemptor its victims are told.
+    // The timeline of a preemptor shows its victims.
     assert!(ketcd("k136-story", &["timeline", "pod/lab/urgent"]).contains("Preempting"));
 }
 

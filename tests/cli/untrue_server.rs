@@ -26,13 +26,13 @@ const FOLLOWING: &[&[&str]] = &[&["watch", "pods", "-A"], &["history", "pods", "
 /// What a lie makes of an honest answer.
 #[derive(Clone, Copy)]
 enum Lie {
-    /// Of ranges; the number counts the calls.
+    /// Changes ranges; the number counts the calls.
     Range(fn(i64, &RangeRequest, &mut PbRangeResponse)),
-    /// Of what follows the confirmation of a watch that begins at a revision: each time from the beginning.
+    /// Changes what follows the confirmation of a watch that begins at a revision: each time from the beginning.
     Watch(fn(i64, usize) -> Option<PbWatchResponse>),
-    /// Of the confirmation.
+    /// Changes the confirmation.
     Created(fn(&mut PbWatchResponse)),
-    /// Of a range's stream: the messages that it comes in.
+    /// Changes a range's stream: the messages that it comes in.
     Stream(fn(PbRangeResponse) -> Vec<PbRangeResponse>),
     Status(fn(&mut PbStatusResponse)),
 }
@@ -165,7 +165,7 @@ fn check(lie: Lie, commands: &[&[&str]], expected: &str) {
     }
 }
 
-/// Of a listing's answers alone.
+/// Whether the request is a listing.
 fn is_listing(asked: &RangeRequest) -> bool {
     asked.key.starts_with(b"/registry/pods/") && !asked.range_end.is_empty() && !asked.count_only
 }

@@ -107,7 +107,7 @@ fn a_span_that_ends_before_it_begins_is_refused() {
     }
 }
 
-/// Of printed objects the owners need not be among them.
+/// The owners of printed objects need not be printed too.
 #[test]
 fn printed_objects_lack_no_owner() {
     let folder = tempfile::tempdir().unwrap();

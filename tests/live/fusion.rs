@@ -158,7 +158,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     let status: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &status["gaps"]), (Some(0), &json!([])), "{}", stderr(&output));
 
-    // Of what it has compacted the etcd still has the last versions; the gap is between the first file and that compaction.
+    // etcd still has the last versions of what it has compacted; the gap is between the first file and that compaction.
     etcd.writer().await.compact(53, None).await.unwrap();
     let output = both("history --all -o ndjson");
     let gap = format!("revisions 44 to 52 are in none of the sources: {path_one} ends with 43, {endpoint} begins with 53");

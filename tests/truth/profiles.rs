@@ -187,7 +187,7 @@ fn a_score_that_reads_what_its_prescore_left_fails_without_it() {
     }
 }
 
-/// Of a plugin whose filter is disabled the PreFilter still refuses; its row comes after the filters'.
+/// The PreFilter of a plugin still refuses if the plugin's filter is disabled; its row comes after those of the filters.
 #[test]
 fn a_prefilter_without_its_filter_has_a_row() {
     // VolumeRestrictions would miss the claim first.

@@ -214,7 +214,7 @@ document.body.dataset.height = document.querySelector(".row .bar").getBoundingCl
 document.body.dataset.opened = performance.now();
 "##;
 
-/// Of more objects than a page has room for those with a story have rows, the others are counted, none is lost.
+/// With more objects than fit on a page, those with something to show have rows and the others are counted; none is lost.
 /// `KETCD_SCALE_CAPTURE=FILE` looks at a large cluster's file instead of a made-up one, and holds that its page opens within three seconds.
 #[test]
 #[allow(clippy::print_stdout, reason = "the time is what it is run for")]

@@ -7,7 +7,7 @@ use crate::pki::Pki;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// So many members that know each other, with flags of this test.
+/// Starts `count` members that know each other, with this test's flags.
 pub async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
     // A free port may be taken by another test before a member takes it: then it ends at once and other ports are tried.
     'tries: for _ in 0..5 {
