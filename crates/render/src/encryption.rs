@@ -45,7 +45,7 @@ pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Res
     let (resources, values) = rows.iter().filter(|row| quiet(row)).fold((0, 0), |(n, values), row| (n + 1, values + row.values));
     if resources > 0 {
         let line = format!(
-            "{resources} {}resources with {values} values are in plain text, and nothing asks for more",
+            "{resources} {}resources with {values} values are in plain text, and no rule requires more",
             if shown.is_empty() { "" } else { "other " }
         );
         writeln!(out, "{}", paint(FAINT, line))?;

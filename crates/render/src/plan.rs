@@ -83,7 +83,7 @@ fn message(problem: &Problem) -> String {
         }
         Problem::Policy { policy } => format!("{policy} is evaluated"),
         Problem::LimitRange { limits } => format!("{limits} is held against it, and sets what it does not say of its resources"),
-        Problem::Terminating => "the object is being deleted, and what is applied to it goes with it; wait until it is gone".to_owned(),
+        Problem::Terminating => "the object is being deleted, and whatever is applied to it is lost; wait until it is gone".to_owned(),
         Problem::VolumeReserved { uid } => {
             format!(
                 "the volume is Released and reserved for the claim with the uid {uid}; kubectl patch it with {{\"spec\":{{\"claimRef\":{{\"uid\":null}}}}}}"

@@ -144,7 +144,7 @@ pub fn who(finding: &Finding) -> String {
     several(finding.subjects.len(), &like, finding.owner.as_ref())
 }
 
-/// So many objects like this one; of several, its namespace is that of all.
+/// Names `count` objects like this one; if there are several, they share its namespace.
 pub fn several(count: usize, like: &Subject, owner: Option<&Subject>) -> String {
     match owner {
         _ if count == 1 => address(like),

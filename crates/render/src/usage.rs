@@ -13,7 +13,7 @@ use ketcd_store::{Revision, SourceStatus};
 
 /// Rows of a section, where not all are asked for.
 const ROWS: usize = 8;
-/// Of sums, those with the most changes and as many of the largest.
+/// How many sums are shown: those with the most changes, and as many of the largest.
 const MOST: usize = 6;
 
 pub use ketcd_cluster::usage::{Large, Left, Managers};
@@ -36,7 +36,7 @@ pub struct UsagePage {
     pub stored: Option<u64>,
     /// How many revisions, at least, no version shows, where versions were counted: of keys that came and went between.
     pub unseen: Option<u64>,
-    /// Of so many writes one was compared with what it replaced; 0 where none was.
+    /// One write in this many was compared with what it replaced; 0 where none was.
     pub compared_every: u64,
     /// The quota, where it is known or was given.
     pub quota: Option<u64>,
@@ -118,18 +118,18 @@ pub fn page(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
 fn foot(page: &UsagePage) -> Vec<String> {
     let mut lines = Vec::new();
     if page.has_bytes {
-        lines.push("IDLE: of the updates, those that changed nothing but timestamps and managedFields".to_owned());
+        lines.push("IDLE: updates that changed nothing but timestamps and managedFields".to_owned());
         if page.compared_every > 1 {
-            lines[0].push_str(&format!("; 1 of {} was looked at", page.compared_every));
+            lines[0].push_str(&format!("; 1 in {} was compared", page.compared_every));
         }
     } else {
         if let Some(unseen) = page.unseen.filter(|unseen| *unseen > 0) {
-            lines.push(format!("{unseen} revisions or more are not among them: of keys that were made and deleted in between"));
+            lines.push(format!("{unseen} revisions or more are not counted: keys that were created and deleted in between"));
         }
         if page.live_growth().is_some() {
-            lines.push("growth is estimated: keys and writes, times the database's size in use by the number of versions in it".to_owned());
+            lines.push("growth is estimated: keys and writes, times the database's size in use per version in it".to_owned());
         }
-        lines.push("counted by keys and versions; --full reads the values too, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
+        lines.push("counted from keys and versions; --full also reads the values, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
     }
     lines
 }
@@ -246,7 +246,7 @@ fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dy
     section(columns, rows.collect(), sums.len() - shown.len(), out)
 }
 
-/// Of many sums those with the most changes and the largest, in their order.
+/// Returns the sums with the most changes and the largest ones, in their order.
 fn outstanding<'p>(page: &UsagePage, sums: &'p [(String, Sum)]) -> Vec<&'p (String, Sum)> {
     let mut largest: Vec<usize> = (0..sums.len()).collect();
     largest.sort_by_key(|&place| Reverse(size(page, &sums[place].1)));

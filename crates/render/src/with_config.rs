@@ -59,7 +59,9 @@ pub fn write_text(started: Started, managed_fields: ManagedFields, out: &mut dyn
     let at = match (started.revision, started.dated) {
         (Some(revision), Some(dated)) => format!("its containers started last at r{revision}, {} ±{} s", time(dated.time), dated.error),
         (Some(revision), None) => format!("its containers started last at r{revision}"),
-        (None, _) => "no start of its containers is in the readable history; its configuration is shown as it is".to_owned(),
+        (None, _) => {
+            "the readable history does not reach back to the start of its containers; its current configuration is shown".to_owned()
+        }
     };
     writeln!(out, "# {at}")?;
     yaml::write(&document::shown(started.pod, managed_fields), out)?;

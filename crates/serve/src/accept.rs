@@ -184,7 +184,7 @@ impl<'h> Clause<'h> {
     fn accepted(&self, encoding: Encoding, endpoint: Endpoint) -> Option<Accepted> {
         let (main, sub) = encoding.media_type().split_once('/')?;
         let is_named = (self.main, self.sub) == (main, sub) || self.main == main && self.sub == "*" || (self.main, self.sub) == ("*", "*");
-        // Of a parameter given twice the last counts.
+        // If a parameter is given twice, the last one counts.
         let param = |wanted: &str| self.params.iter().rev().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
         let is_stream = param("stream").is_none_or(|stream| stream.is_empty() || stream == "watch" && encoding.has_stream());
         let is_version = param("sv").is_none_or(|version| version.is_empty() || version == "v1" && endpoint != Endpoint::Failure);

@@ -22,13 +22,13 @@ use super::status::{Result, Status};
 /// What is said of a revision that was compacted.
 const EXPIRED: &str = "the revision was compacted away";
 
-/// So many catalogs, times and counts are kept.
+/// How many catalogs, times and counts are kept.
 const KEPT: usize = 64;
 
-/// So many policies are kept: those of large clusters are some megabytes.
+/// How many policies are kept: those of large clusters have some megabytes.
 const KEPT_POLICIES: usize = 4;
 
-/// So long the newest catalog of a source that goes on is used before its definitions are read again.
+/// How long the newest catalog of a growing source is used before its definitions are read again.
 const FRESH: Duration = Duration::from_secs(2);
 
 /// The server's state.

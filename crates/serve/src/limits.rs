@@ -11,19 +11,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::status::{Result, Status};
 
-/// So many requests are answered at once, as many as an API server's `--max-requests-inflight`.
+/// How many requests are answered at once, as many as an API server's `--max-requests-inflight`.
 const REQUESTS: usize = 400;
 
-/// So many watches are open at once.
+/// How many watches are open at once.
 const WATCHES: usize = 5_000;
 
-/// So many connections of clients that have shown the token are open at once.
+/// How many connections of clients that have shown the token are open at once.
 const CONNECTIONS: usize = 4_096;
 
-/// So long a request waits for its turn.
+/// How long a request waits for its turn.
 const TURN: Duration = Duration::from_secs(10);
 
-/// So long a client that shows the token waits for a place for its connection: less than it may stay without one, so that it is told.
+/// How long a client that shows the token waits for a place for its connection: less than it may stay without one, so that it gets an answer.
 const ENTRY: Duration = Duration::from_secs(5);
 
 /// Bytes of answers that are held until their length is known, of all requests together.
@@ -32,7 +32,7 @@ const HELD: usize = 64 << 20;
 /// Bytes of one such answer.
 const HELD_OF_ONE: usize = 16 << 20;
 
-/// So many steps begin an answer, which are all of a short one: it does not wait for the steps of long ones.
+/// How many steps count as the beginning of an answer: a short answer has no more, and does not wait for the steps of long ones.
 const BEGINNING: usize = 4;
 
 /// The places there are.

@@ -358,7 +358,7 @@ impl List {
             let prefix = self.call.key_prefix().len();
             let last = String::from_utf8_lossy(page.last_key.get(prefix..).unwrap_or_default()).into_owned();
             metadata.insert("continue".to_owned(), Continuation::after(&last, self.revision).into());
-            // Of objects that a selector picks nobody knows how many are left.
+            // With a selector, the number of remaining objects is not known.
             if self.filter.is_empty() {
                 let left = self.call.app.count(self.keys.clone(), self.revision).await?.saturating_sub(page.keys);
                 let next = [&page.last_key[..], &[0]].concat();

@@ -11,10 +11,10 @@ use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit};
 use super::limits::Limits;
 use super::status::Result;
 
-/// So many connections are at one step.
+/// The most connections at one stage.
 const ROOM: usize = 1_024;
 
-/// So long a connection may take to show the token.
+/// How long a connection may take to show the token.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How far a connection has come.

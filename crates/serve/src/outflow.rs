@@ -9,10 +9,10 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-/// So long a client may take nothing.
+/// How long a client may read nothing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// So many pieces of an answer are made before the client takes the first.
+/// How many pieces of an answer are made before the client reads the first.
 const AHEAD: usize = 2;
 
 /// An answer no longer than this needs no task.

@@ -20,7 +20,7 @@ use super::status::{Result, Status};
 /// More than any review needs.
 const LONGEST: usize = 1 << 18;
 
-/// So long a body may take to come.
+/// How long a body may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The user that the token stands for.

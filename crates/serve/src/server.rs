@@ -27,10 +27,10 @@ use super::router;
 use super::served::Served;
 use super::tls::{Certificate, CertificateFiles};
 
-/// So long a client may take for the head of a request, and to answer whether it is still there.
+/// How long a client may take for the head of a request, and to answer a ping.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// So long is the head of a request at most, its URL and its headers.
+/// The largest head of a request, URL and headers, in bytes.
 const HEAD: usize = 64 << 10;
 
 /// How to serve.

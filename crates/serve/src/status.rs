@@ -144,7 +144,7 @@ impl Status {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", format!("limit is {limit}"))
     }
 
-    /// So many are answered that this one must wait.
+    /// Too many requests are being answered: this one must wait.
     pub(super) fn too_many_requests() -> Box<Self> {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests, please try again later.")
             .with_details(json!({"retryAfterSeconds": 1}))

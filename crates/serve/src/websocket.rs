@@ -29,7 +29,7 @@ const TOKEN: &str = "base64url.bearer.authorization.k8s.io.";
 /// What the server adds to a client's key to show that it understood (RFC 6455, 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// So long a client may take nothing.
+/// How long a client may read nothing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes of one frame of a client's at most.

@@ -41,7 +41,7 @@ pub struct Description<'a> {
     pub object: KubernetesObject<'a>,
     /// Its owners, the nearest first: each object's controller or, where it has none, its first owner.
     pub owners: Vec<OwnerReference<'a>>,
-    /// Of a node: the pods that are bound to it.
+    /// The pods that are bound to a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pods: Option<NodePods>,
 }

@@ -34,7 +34,7 @@ pub struct Timeline<'a> {
     pub changes: Vec<ObjectChange<'a>>,
     /// Whether the readable history holds it from its creation on, without gaps.
     pub complete: bool,
-    /// Of a node: when it was closed to new pods; absent for other kinds.
+    /// When a node was closed to new pods; absent for other kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cordons: Option<Vec<Cordon<'a>>>,
     /// How it came to be deleted; null where it was not.
@@ -49,14 +49,14 @@ pub struct Timeline<'a> {
     pub oldest_readable_revision: i64,
     /// Whether one version of the object is all that is known: then phases have the times that the object itself carries.
     pub one_moment: bool,
-    /// Of a node: when it was lost; absent for other kinds.
+    /// When a node was lost; absent for other kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outages: Option<Vec<Outage<'a>>>,
     /// What happened to it, oldest first.
     pub phases: Vec<Phase<'a>>,
     /// The phases of objects that belong to it.
     pub related: Vec<Related<'a>>,
-    /// Of a Deployment, StatefulSet or DaemonSet: its rollouts, oldest first.
+    /// The rollouts of a Deployment, StatefulSet or DaemonSet, oldest first.
     pub rollouts: Vec<Rollout<'a>>,
     /// Whether it is gone though no readable version shows its deletion.
     pub vanished: bool,

@@ -23,7 +23,7 @@ pub enum Usages<'a> {
 pub struct Usage<'a> {
     /// The keys with the most changes, the busiest first.
     pub busiest: Vec<Row<'a>>,
-    /// Of so many updates one was compared with what it replaced; 0 where none was.
+    /// One update in this many was compared with what it replaced; 0 where none was.
     pub compared_every: u64,
     /// Whether values were read. Where not, bytes are null, and growth is estimated from the keys and the size of the database.
     pub counts_bytes: bool,
@@ -107,7 +107,7 @@ pub struct Sums {
     pub compared: u64,
     /// Deletions of keys in the span.
     pub deletions: u64,
-    /// Of the updates compared, those that changed nothing but timestamps and managedFields.
+    /// The updates, among those compared, that changed nothing but timestamps and managedFields.
     pub idle: u64,
     /// Keys that are there at the end of the span. Of managers 0.
     pub keys: u64,

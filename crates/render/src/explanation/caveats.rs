@@ -7,7 +7,7 @@ use ketcd_scheduler::{Assumption, Caveat, DecidedBy, Explanation, Sample, StateS
 use super::group_caveats::group_caveat;
 use super::unverifiable::unverifiable;
 
-/// So many names are shown of many.
+/// How many names are shown.
 const NAMED: usize = 3;
 
 /// The caveats of an explanation, each a sentence without its full stop.

@@ -23,9 +23,9 @@ struct Filter<'a> {
     groups: Vec<Group<'a>>,
 }
 
-/// So many groups are shown unless all are asked for, shared out among the filters.
+/// How many groups are shown, shared among the filters, unless all are requested.
 const GROUPS: usize = 8;
-/// So many nodes are named together.
+/// How many nodes are named together.
 const NAMES: usize = 4;
 
 /// Writes the groups, the largest first. `all`: every group, and more nodes of each.

@@ -13,7 +13,7 @@ use super::lines::Line;
 use super::row::ObjectRow;
 use crate::trouble;
 
-/// So many are shown.
+/// The most that are shown.
 const MOST: usize = 8;
 /// What lasted less is not worth a place: so many milliseconds, or such a part of the time that the report covers.
 const SHORTEST: i64 = 2_000;
@@ -147,7 +147,7 @@ fn over(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, patient_classes: &B
         let Troubles { over, open, .. } = &row.troubles;
         let over = over.iter().map(|(trouble, begun, ended)| (trouble, *begun, *ended));
         let seen_last = row.ticks.last().and_then(|tick| tick.time);
-        // Of what is still there the end says what is wrong.
+        // For what still exists, the findings at the end say what is wrong.
         let ended = if row.vanished { Some(seen_last.unwrap_or(first)) } else { row.end };
         let open = open.iter().filter_map(|(trouble, begun)| Some((trouble, *begun, ended?)));
         for (trouble, begun, ended) in over.chain(open).filter(|(trouble, ..)| !waits_for_pod(trouble, patient_classes)) {

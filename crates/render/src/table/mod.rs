@@ -102,7 +102,7 @@ pub struct Table {
     rows: Rows,
     /// Where one of its rows may be marked as that of the default StorageClass.
     default_class: Option<DefaultClass>,
-    /// Of the rows that were written already; `None` before the first.
+    /// The widths of the rows already written; `None` before the first.
     widths: Option<ColumnWidths>,
 }
 

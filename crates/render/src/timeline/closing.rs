@@ -78,7 +78,7 @@ pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io
 pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
-        _ if deletion.vanished => ", gone; when cannot be read any more".to_owned(),
+        _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
         (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
         _ => String::new(),
     };

@@ -90,7 +90,7 @@ fn outcome(mut steps: Vec<TimelineEntry>) -> Option<TimelineEntry> {
 /// What must be equal for lines to become one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Likeness {
-    /// Of siblings kind and namespace, `pod/lab`; of an object without an owner itself; among strangers the kind.
+    /// Kind and namespace of siblings, `pod/lab`; the object itself if it has no owner; the kind for unrelated objects.
     place: String,
     owner: Option<String>,
     phase: String,
@@ -101,7 +101,7 @@ struct Likeness {
 }
 
 impl Likeness {
-    /// Of siblings: the same namespace and owner.
+    /// The group of siblings: the same namespace and owner.
     fn of(entry: &TimelineEntry) -> Self {
         let by = |by: &Actor| format!("{} {:?}", by.name, by.from);
         let place = match &entry.owner {
@@ -119,7 +119,7 @@ impl Likeness {
         }
     }
 
-    /// Of objects that have only this in common: the same was done to them, by the same.
+    /// The group of unrelated objects to which the same author did the same.
     fn among_strangers(entry: &TimelineEntry) -> Self {
         let place = entry.object.split('/').next().unwrap_or_default().to_owned();
         let detail = (entry.kind != EntryKind::Note).then(|| entry.detail.clone());

@@ -41,7 +41,7 @@ pub fn detail(kind: StepKind, detail: &StepDetail) -> String {
         StepDetail::StatusLost { reason, last: Some(last) } => format!("{reason}; last status at {last}"),
         StepDetail::StatusLost { reason, last: None } => reason.to_string(),
         StepDetail::LeaseExpired { seconds, silence } => {
-            format!("its lease is good for {seconds} s and not renewed for {:.0} s", silence.as_secs_f64())
+            format!("its lease lasts {seconds} s and was not renewed for {:.0} s", silence.as_secs_f64())
         }
         StepDetail::Taint(taint) => taint.to_string(),
         StepDetail::Allocatable(changes) => resources(changes),
@@ -84,7 +84,7 @@ fn of_kind(kind: StepKind) -> &'static str {
         StepKind::Returned => "the kubelet posts its status again",
         StepKind::HeartbeatAgain => "its lease is renewed again",
         StepKind::NoEndpoints => "no ready address is left: nothing answers here",
-        StepKind::NodeUnselected => "the pod is to be scheduled anew",
+        StepKind::NodeUnselected => "the pod must be scheduled again",
         StepKind::Lost => "its volume is gone",
         StepKind::Available => "free to be claimed",
         _ => "",

@@ -19,11 +19,11 @@ pub struct Gathered<'a> {
     pub deletion: Option<Deletion>,
     /// The timelines of objects that belong to its object.
     pub related: Vec<&'a Timeline>,
-    /// Of a node: when it was lost.
+    /// When a node was lost.
     pub outages: Option<Vec<Outage>>,
-    /// Of a node: when it was closed to new pods.
+    /// When a node was closed to new pods.
     pub cordons: Option<Vec<Cordon>>,
-    /// Of a workload: pods that keep it waiting, each with what it waits in.
+    /// The pods that keep a workload waiting, each with its current phase.
     pub waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
 }
 

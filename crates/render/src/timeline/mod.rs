@@ -180,7 +180,7 @@ pub fn head(timeline: &Timeline, oldest: Revision) -> String {
     let mut words = vec![name(&timeline.subject)];
     let state = timeline.last.as_ref().map(|last| state_of(last).label).filter(|label| !label.is_empty());
     if timeline.vanished {
-        words.push("gone, its deletion cannot be read any more".to_owned());
+        words.push("gone, its deletion is no longer readable".to_owned());
     } else if timeline.is_gone() {
         words.push("gone".to_owned());
     } else if let Some(state) = state {

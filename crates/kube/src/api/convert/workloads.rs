@@ -79,7 +79,7 @@ fn annotate(object: &mut Value, annotations: Map<String, Value>) {
 /// Takes the number out of an annotation.
 fn number(object: &mut Value, name: &str) -> Result<Option<i64>, String> {
     let Some(text) = object["metadata"]["annotations"][name].as_str().map(str::to_owned) else { return Ok(None) };
-    // Of a rollback, upstream leaves an empty text where it is.
+    // In a rollback, upstream keeps an empty text.
     if text.is_empty() && name == ROLLBACK {
         return Ok(None);
     }

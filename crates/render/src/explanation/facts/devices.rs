@@ -6,7 +6,7 @@ use ketcd_scheduler::{AllocatedDevice, ClassRequest, DeviceCheck};
 pub(super) fn text(check: &DeviceCheck, holds: bool) -> String {
     let not = if holds { "" } else { "not " };
     match check {
-        DeviceCheck::DevicePlugins => "device plugins serve all the pod asks for".to_owned(),
+        DeviceCheck::DevicePlugins => "device plugins serve everything the pod requests".to_owned(),
         DeviceCheck::Allocated { claim, devices } => {
             format!("claim {claim} has {}, {not}reached from here", devices.iter().map(name).collect::<Vec<_>>().join(", "))
         }

@@ -9,7 +9,7 @@ use ketcd_scheduler::{LabelCheck, TermCheck, WantedLabel};
 pub(super) fn text(check: &LabelCheck) -> String {
     match check {
         LabelCheck::Wanted(label) => wanted(label),
-        LabelCheck::NoneWanted => "the pod asks for no labels".to_owned(),
+        LabelCheck::NoneWanted => "the pod requires no labels".to_owned(),
         LabelCheck::Missing { key } => format!("it has no label {key}"),
         LabelCheck::Term { added, number, terms, check } => {
             let place = if *terms > 1 { format!("term {number} of {terms}: ") } else { String::new() };
@@ -48,7 +48,7 @@ fn term(check: &TermCheck) -> String {
             format!("{not}the node {} wanted, it is {name}", wanted.values.join(" or "))
         }
         TermCheck::Unparsed(error) => format!("it cannot be read: {error}"),
-        TermCheck::Empty => "it asks for nothing, so it matches no node".to_owned(),
+        TermCheck::Empty => "it is empty, so it matches no node".to_owned(),
     }
 }
 
