@@ -135,7 +135,7 @@ fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<Source>) {
 /// The methods that a layer adds to a type of a lower one, unless the lower layers have one of that name as well.
 fn lent(seen: &[(&Source, Seen)], rank: &dyn Fn(&str) -> Option<usize>) -> BTreeMap<String, usize> {
     let ranked = || seen.iter().filter_map(|(source, seen)| Some((rank(source.layer())?, seen)));
-    // Of types of one name a layer's own is meant, then the highest below it.
+    // Among types of one name, a layer's own is meant, then the highest below it.
     let home =
         |name: &String, own: usize| ranked().filter(|(rank, seen)| *rank <= own && seen.types.contains(name)).map(|(rank, _)| rank).max();
     let mut lent = BTreeMap::new();
