@@ -61,6 +61,10 @@ impl KeyRing {
         let seal = self.seal_of(value);
         match seal.scheme {
             Scheme::Identity => Ok(value.to_vec()),
+            _ if !cfg!(feature = "encryption") => Err(Unopened {
+                reason: format!("{seal}; this program is built without the feature encryption of ketcd-kube"),
+                expected: true,
+            }),
             Scheme::AesCbc | Scheme::AesGcm | Scheme::Secretbox => self.open_with_keys(&seal, key),
             Scheme::KmsV2 => self.open_with_plugin(&seal, key),
             Scheme::KmsV1 => {
@@ -134,5 +138,16 @@ impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.keys.iter().map(|(scheme, name, _)| format!("{scheme}/{name}")).collect();
         f.debug_struct("KeyRing").field("keys", &names).field("kms", &self.kms).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(feature = "encryption")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_a_sealed_value_stays_closed() {
+        let closed = KeyRing::default().open(b"/registry/secrets/a/b", b"k8s:enc:aesgcm:v1:new:payload").unwrap_err();
+        assert!(closed.expected && closed.reason.starts_with("sealed by aesgcm under key new; "), "{closed:?}");
     }
 }
