@@ -16,14 +16,14 @@ const OWNERS: [&str; 7] =
 
 /// What a command was asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question {
+pub(super) struct Search {
     /// The command, to be suggested again.
     pub command: &'static str,
     /// Where it looked.
     pub looked: Looked,
 }
 
-impl Question {
+impl Search {
     /// A command that looked at the revision that the flags name.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Missing {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn report(&self, session: &Session, question: &Question) -> Result<bool> {
+    pub(super) async fn report(&self, session: &Session, question: &Search) -> Result<bool> {
         for (_, address) in &self.0 {
             question.report(session, address).await?;
         }
@@ -196,7 +196,7 @@ pub(super) fn note_nothing(session: &Session, wanted: &Wanted) {
 pub(super) async fn read_subjects(session: &Session, command: &'static str, words: &[String]) -> Result<Subjects> {
     let mut found = subjects(session, words).await?;
     for not_found in &found.absent {
-        report_error(&Question { command, looked: not_found.looked }.error(not_found));
+        report_error(&Search { command, looked: not_found.looked }.error(not_found));
     }
     if let Some(addresses) = found.nothing_of.take() {
         note_nothing(session, &Wanted::Addresses(addresses));

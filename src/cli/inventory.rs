@@ -1,74 +1,36 @@
 //! What is there without decoding any of it: objects and bytes by kind, and raw keys.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use futures_util::StreamExt;
 
-use super::absence::Question;
+use super::absence::Search;
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
-use ketcd_kube::{Address, Kinds, RegistryKey, Resource};
+use ketcd_cluster::census::{ResourceCount, by_resource};
+use ketcd_kube::Address;
 use ketcd_render::contract::listing::KindCount;
 use ketcd_render::table::write_aligned;
 use ketcd_render::visible::visible;
 use ketcd_render::{json, yaml};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-/// Objects of one resource.
-#[derive(Default)]
-struct Count {
-    kind: Option<String>,
-    objects: u64,
-    bytes: u64,
-}
-
 /// Prints counts and bytes by kind, the largest first.
 pub(super) async fn kinds(session: &Session, without_headings: bool, out: &mut Output) -> Result<Outcome> {
-    let prefix = session.prefix().await?;
-    let mut kinds = Kinds::builtin();
-    kinds.add_openshift();
-    let mut counts: BTreeMap<String, Count> = BTreeMap::new();
-    let mut entries = session.range(KeyRange::all(), Want::Values).await?.entries;
-    while let Some(entry) = entries.next().await.transpose()? {
-        let namespace = session.args.namespace.as_deref();
-        let (resource, kind) = match RegistryKey::parse(prefix, &entry.key, &kinds) {
-            RegistryKey::Object(object) if namespace.is_some() && object.namespace != namespace => continue,
-            RegistryKey::Object(object) => match object.resource {
-                Resource::Known(kind) => (kind.resource(), Some(kind.kind.to_string())),
-                Resource::Unlisted { group: "", plural } => (plural.to_owned(), None),
-                Resource::Unlisted { group, plural } => (format!("{plural}.{group}"), None),
-            },
-            _ if namespace.is_some() => continue,
-            RegistryKey::Special(name) => (format!("({})", name.split('/').next().unwrap_or(name)), None),
-            RegistryKey::Foreign => (format!("({})", foreign(&entry.key)), None),
-        };
-        let count = counts.entry(resource).or_insert_with(|| Count { kind, ..Count::default() });
-        count.objects += 1;
-        count.bytes += entry.value.len() as u64;
-    }
-    let mut rows: Vec<(String, Count)> = counts.into_iter().collect();
-    rows.sort_by(|(a_name, a), (b_name, b)| b.bytes.cmp(&a.bytes).then_with(|| a_name.cmp(b_name)));
+    let rows = by_resource(session).await?;
     if write_documents(session, &rows, out)? {
         return Ok(outcome(rows.is_empty()));
     }
     let heading = ["RESOURCE", "OBJECTS", "BYTES"].map(str::to_owned).to_vec();
     let mut lines = if without_headings { Vec::new() } else { vec![heading] };
-    lines.extend(rows.iter().map(|(name, count)| vec![name.clone(), count.objects.to_string(), count.bytes.to_string()]));
+    lines.extend(rows.iter().map(|row| vec![row.resource.clone(), row.objects.to_string(), row.bytes.to_string()]));
     if rows.is_empty() {
         super::output::note("nothing is stored there");
     } else {
         write_aligned(&align_numbers(lines), out)?;
     }
     Ok(outcome(rows.is_empty()))
-}
-
-/// The first segment of a key outside the prefix.
-fn foreign(key: &[u8]) -> String {
-    let text = String::from_utf8_lossy(key);
-    let end = text.char_indices().skip(1).find(|(_, c)| *c == '/').map_or(text.len(), |(index, _)| index);
-    text[..end].to_owned()
 }
 
 fn outcome(is_empty: bool) -> Outcome {
@@ -85,13 +47,9 @@ fn align_numbers(mut lines: Vec<Vec<String>>) -> Vec<Vec<String>> {
 }
 
 /// Writes the rows as the format asks; returns false for tables, which are the caller's.
-fn write_documents(session: &Session, rows: &[(String, Count)], out: &mut Output) -> Result<bool> {
-    let documents = rows.iter().map(|(name, count)| KindCount {
-        bytes: count.bytes,
-        kind: count.kind.as_deref(),
-        objects: count.objects,
-        resource: name,
-    });
+fn write_documents(session: &Session, rows: &[ResourceCount], out: &mut Output) -> Result<bool> {
+    let documents =
+        rows.iter().map(|row| KindCount { bytes: row.bytes, kind: row.kind.as_deref(), objects: row.objects, resource: &row.resource });
     match &session.format {
         Format::Table | Format::Wide => return Ok(false),
         Format::Ndjson => {
@@ -135,7 +93,7 @@ pub(super) async fn keys(session: &Session, addresses: &[Address], without_headi
             }
         }
         if lines.len() == before {
-            Question::at(session, "ls").await?.report(session, address).await?;
+            Search::at(session, "ls").await?.report(session, address).await?;
         }
     }
     let is_empty = lines.len() == headings;

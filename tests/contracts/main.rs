@@ -9,6 +9,7 @@ mod help;
 mod libraries;
 mod pages;
 mod prose;
+mod rights;
 
 use std::fs;
 use std::path::{Path, PathBuf};

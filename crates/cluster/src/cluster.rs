@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
 
-use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource};
+use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource, Scope};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision, Source, Want};
 
 use crate::clock::dates::Dates;
@@ -239,5 +239,16 @@ impl Cluster {
     /// The namespace of namespaced kinds: `-n`, or `default`.
     pub fn namespace(&self) -> &str {
         self.options.namespace.as_deref().unwrap_or("default")
+    }
+
+    /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
+    pub fn scope(&self) -> Scope {
+        if self.options.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
+    }
+
+    /// The error of a kind that is none of Kubernetes' own, where the definitions of others may not be read.
+    pub fn undefined(&self, word: &str) -> Option<Error> {
+        let refusal = self.refused.definitions.get()?.clone();
+        Some(Error::Undefined { word: word.to_owned(), refusal })
     }
 }

@@ -1,7 +1,10 @@
 #![doc = include_str!("../README.md")]
 
+pub mod blame;
+pub mod census;
 pub mod clock;
 mod cluster;
+pub mod configuration;
 pub mod cores;
 pub mod describe;
 mod error;

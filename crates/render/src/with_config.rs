@@ -8,47 +8,17 @@ use super::contract::with_config::{self as contract, PodWithConfig};
 use super::row::row;
 use super::visible::visible;
 use super::{document, yaml};
-use ketcd_history::clock::Dated;
-use ketcd_history::config::{ConfigKind, Use};
+use ketcd_history::config::Use;
 use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::noise;
-use ketcd_kube::Object;
-use ketcd_store::Revision;
 
-/// A pod and when its containers last started.
-pub struct Started {
-    /// The pod.
-    pub pod: Object,
-    /// The revision that shows the last start; `None` where none has started in the readable history.
-    pub revision: Option<Revision>,
-    /// When that was.
-    pub dated: Option<Dated>,
-    /// What it takes its configuration from.
-    pub config: Vec<Config>,
-}
+pub use ketcd_cluster::configuration::{Config, Started};
 
-/// A ConfigMap or Secret of the pod.
-pub struct Config {
-    /// Which.
-    pub kind: ConfigKind,
-    /// Its name; the namespace is the pod's.
-    pub name: String,
-    /// How the pod uses it.
-    pub used: Use,
-    /// As it was when the containers started; `None` where there was none, or where it cannot be read any more.
-    pub then: Option<Object>,
-    /// As it is at the revision looked at; `None` where it is gone.
-    pub now: Option<Object>,
-    /// Why `then` is not known, where it is not.
-    pub problem: Option<String>,
-}
-
-impl Config {
-    fn use_words(&self) -> String {
-        let variables = (!self.used.variables.is_empty()).then(|| format!("variables of {}", self.used.variables.join(", ")));
-        let volumes = (!self.used.volumes.is_empty()).then(|| format!("files in volume {}", self.used.volumes.join(", ")));
-        variables.into_iter().chain(volumes).collect::<Vec<_>>().join("; ")
-    }
+/// How a pod uses a source of its configuration.
+fn use_words(used: &Use) -> String {
+    let variables = (!used.variables.is_empty()).then(|| format!("variables of {}", used.variables.join(", ")));
+    let volumes = (!used.volumes.is_empty()).then(|| format!("files in volume {}", used.volumes.join(", ")));
+    variables.into_iter().chain(volumes).collect::<Vec<_>>().join("; ")
 }
 
 /// Writes a YAML stream: the pod, then each source as it was at the start; what changed since stands in comments above it.
@@ -66,7 +36,7 @@ pub fn write_text(started: Started, managed_fields: ManagedFields, out: &mut dyn
     writeln!(out, "# {at}")?;
     yaml::write(&document::shown(started.pod, managed_fields), out)?;
     for config in started.config {
-        writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), visible(&config.name), visible(&config.use_words()))?;
+        writeln!(out, "---\n# {} {}: {}", config.kind.as_str(), visible(&config.name), visible(&use_words(&config.used)))?;
         for line in changes(&config) {
             writeln!(out, "# {}", visible(&line))?;
         }

@@ -1,19 +1,16 @@
 //! `ketcd blame`: the object as YAML, each line with the revision, time and manager that last set it.
 
 use clap::Args;
-use futures_util::TryStreamExt;
 
-use ketcd_history::AttributedChange;
-use ketcd_history::blame::Blame;
 use ketcd_render::blame as render;
-use ketcd_store::At;
 
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::read::{Keys, Read, dated_changes};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::blame::blame;
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::rights::Question;
 
 /// Show who last set each field of an object
 ///
@@ -32,9 +29,9 @@ pub(crate) struct BlameArgs {
 }
 
 impl BlameArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads::of(&self.addresses)
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Blame(&self.addresses)
     }
 }
 
@@ -44,24 +41,14 @@ pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -
     if keys.many {
         return Err(Error::new("blame takes one object").hint("write kind/namespace/name"));
     }
-    let newest = match session.at {
-        At::Newest => session.source.span().await?.newest,
-        At::Revision(revision) => revision,
-    };
-    if session.source.is_one_moment() {
-        session.note_reach().await?;
-    }
     let mut missing = Missing::of(session, &keys).await?;
-    let mut blame = Blame::default();
-    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
-    while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read {
-            missing.saw(&change.key);
-            blame.observe(&AttributedChange::new(change, &clock));
-        }
+    let range = keys.ranges.first().cloned();
+    let blamed = blame(session, keys).await?;
+    if let Some(range) = range.filter(|_| blamed.is_there) {
+        missing.saw(&range.start);
     }
-    let Some((object, lines)) = blame.finish() else {
-        if !missing.report(session, &Question::up_to(session, "blame").await?).await? {
+    let Some((object, lines)) = blamed.blame.finish() else {
+        if !missing.report(session, &Search::up_to(session, "blame").await?).await? {
             note("nothing found: it has no readable version");
         }
         return Ok(Outcome::Nothing);

@@ -8,7 +8,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use clap::Args;
 use ketcd_cluster::describe::{Description, describe, node_pods};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::Question;
 use ketcd_render::describe::{self as render, Look};
 use ketcd_render::json;
 
@@ -33,9 +33,9 @@ pub(crate) struct DescribeArgs {
 }
 
 impl DescribeArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads::of(&self.addresses)
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Objects(&self.addresses)
     }
 }
 

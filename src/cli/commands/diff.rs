@@ -15,14 +15,14 @@ use ketcd_render::command_line::CommandLine;
 use ketcd_render::comparison::{self, Named, Showing};
 use ketcd_store::{At, KeyValue, Revision, Want};
 
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::not_found::Looked;
 use ketcd_cluster::read::Keys;
-use ketcd_cluster::rights::{Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 
 /// Show what differs between two revisions, two files or the members of a cluster
 ///
@@ -72,7 +72,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         }
         (_, Some(span)) => {
             let mut session = Session::new(&GlobalArgs { rev: None, ..global.clone() }, false)?;
-            let reads = Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(&args.targets) };
+            let reads = Question::Differences(&args.targets).reads();
             session.announce(&reads);
             if let Err(error) = session.begin().await {
                 return Err(session.with_grants(error.into(), &reads).await);
@@ -165,7 +165,7 @@ async fn show(sides: &[Side<'_>; 2], lists: [Vec<KeyValue>; 2], keys: &Keys, arg
     lists.iter().flatten().for_each(|entry| missing.saw(&entry.key));
     let is_missing = match (sides[0].at, sides[1].at) {
         (At::Revision(first), At::Revision(last)) => {
-            missing.report(session, &Question { command: "diff", looked: Looked::Between(first, last) }).await?
+            missing.report(session, &Search { command: "diff", looked: Looked::Between(first, last) }).await?
         }
         _ => false,
     };

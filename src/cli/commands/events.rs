@@ -12,7 +12,7 @@ use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::describe::events::{self as object_events, About, EventFilter, HeldEvent};
 use ketcd_cluster::read::{Keys, Read, changes_from};
-use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_kube::Address;
 use ketcd_render::event::{EventTable, View};
 use ketcd_store::{At, KeyRange, Revision, Until};
@@ -47,10 +47,9 @@ pub(crate) struct EventsArgs {
 }
 
 impl EventsArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        let words = self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref);
-        Reads { words, unless: Unaddressed::Nothing, beside: Beside::Events, past: false }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Events(self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref))
     }
 }
 

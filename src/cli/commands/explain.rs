@@ -8,14 +8,14 @@ use clap::Args;
 use ketcd_scheduler::{Depth, Replay};
 use ketcd_store::At;
 
-use crate::cli::absence::Question;
+use crate::cli::absence::Search;
 use crate::cli::output::Output;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::explain::{Explained, Pods, explain_pod};
 use ketcd_cluster::replay::Feed;
-use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_render::command_line::CommandLine;
 
 use ketcd_render::explanation::SinceRefusal;
@@ -53,9 +53,9 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads { words: &self.addresses, unless: Unaddressed::Nothing, beside: Beside::Scheduling, past: true }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Decisions(&self.addresses)
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output)
 /// What an explanation failed with, and what to do next: `is_past` says that another revision than the newest is looked at.
 fn failed(error: ketcd_cluster::Error, is_past: bool) -> Error {
     let hint = match &error {
-        ketcd_cluster::Error::NotFound(not_found) => return Question { command: "explain", looked: not_found.looked }.error(not_found),
+        ketcd_cluster::Error::NotFound(not_found) => return Search { command: "explain", looked: not_found.looked }.error(not_found),
         ketcd_cluster::Error::UnreadablePod { pod: (namespace, name), revision, .. } => {
             let command = CommandLine::ketcd("get").word(&format!("pod/{namespace}/{name}")).and("-o json");
             let command = if is_past { command.and("--rev").word(&revision.to_string()) } else { command };

@@ -8,7 +8,7 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_render::contract::export::{Export, Table};
 use ketcd_render::{export, json};
 use ketcd_store::At;
@@ -43,9 +43,9 @@ pub(crate) struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads { words: &[], unless: Unaddressed::All, beside: Beside::Nothing, past: true }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'static> {
+        Question::Export
     }
 
     /// The tables asked for, each once.

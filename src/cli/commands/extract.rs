@@ -9,14 +9,14 @@ use ketcd_restore::exclusions::{EXCLUSIONS, OWNED};
 use ketcd_restore::rules::RULES;
 use serde_json::Value;
 
-use crate::cli::absence::{Question, note_nothing};
+use crate::cli::absence::{Search, note_nothing};
 use crate::cli::extraction::{self, Extraction, Folder, Target};
 use crate::cli::listing::Wanted;
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::extract::{Asked, With, gather};
-use ketcd_cluster::rights::{Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::Showing;
 use ketcd_render::document::ListForm;
 use ketcd_render::extraction as render;
@@ -95,10 +95,9 @@ enum ApiVersion {
 }
 
 impl ExtractArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        let unless = if self.rules { Unaddressed::Nothing } else { Unaddressed::NamespaceOrObjects };
-        Reads { unless, ..Reads::of(&self.addresses) }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Extract(&self.addresses)
     }
 
     /// Whether only the rules are printed, for which nothing is read.
@@ -157,7 +156,7 @@ pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output)
         ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
         error => error.into(),
     })?;
-    Question::at(session, "extract").await?.report_all(&gathered.absent);
+    Search::at(session, "extract").await?.report_all(&gathered.absent);
     if let Some(addresses) = gathered.nothing_of.take() {
         note_nothing(session, &Wanted::Addresses(addresses));
     }

@@ -7,7 +7,7 @@ use crate::cli::listing::{self, ListArgs, Wanted, Watched};
 use crate::cli::output::Output;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
-use ketcd_cluster::rights::{Beside, Reads};
+use ketcd_cluster::rights::Question;
 
 /// Print objects as kubectl's `get` does
 ///
@@ -46,10 +46,9 @@ impl GetArgs {
         Ok(!self.with_config && global.format()?.is_columns())
     }
 
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        let beside = if self.with_config { Beside::Configuration } else { Beside::Nothing };
-        Reads { beside, ..Reads::of(&self.addresses) }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        if self.with_config { Question::WithConfiguration(&self.addresses) } else { Question::Objects(&self.addresses) }
     }
 }
 

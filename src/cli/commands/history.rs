@@ -13,14 +13,14 @@ use ketcd_render::change_text::{ChangeWriter, Options};
 use ketcd_render::watch::{self, Beginning};
 use ketcd_store::{At, Revision};
 
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::lines::{Line, Lines};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, dated_changes, dated_steps};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::Question;
 
 /// Show every readable revision of objects, oldest first
 ///
@@ -57,9 +57,9 @@ pub(super) struct TellingArgs {
 }
 
 impl HistoryArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads { past: true, ..Reads::of(&self.addresses) }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::History(&self.addresses)
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) async fn run(session: &Session, args: &HistoryArgs, out: &mut Output)
         }
     }
     let outcome = writer.finish(out)?;
-    let is_missing = missing.report(session, &Question::up_to(session, "history").await?).await?;
+    let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
     if outcome == Outcome::Nothing && !is_missing {
         let span = session.source.span().await?;
         note(&format!("nothing found: it has no readable change between revisions {} and {newest}", span.oldest));

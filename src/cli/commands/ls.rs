@@ -9,7 +9,7 @@ use crate::cli::overtaken::repeated;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::kinds::joined;
-use ketcd_cluster::rights::{Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_kube::{Address, Scope};
 
 /// List objects; without a kind, count them by kind
@@ -33,10 +33,9 @@ pub(crate) struct LsArgs {
 }
 
 impl LsArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        let unless = if self.all { Unaddressed::Objects } else { Unaddressed::All };
-        Reads { unless, ..Reads::of(&self.kinds) }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        if self.all { Question::EveryObject } else { Question::Objects(&self.kinds) }
     }
 }
 

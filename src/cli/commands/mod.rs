@@ -34,7 +34,7 @@ use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
 use super::session::Session;
 use super::{Error, Outcome, Result, bucket, progress};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::{Question, Reads};
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -68,24 +68,25 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// What it cannot do without of a source; `None` where it opens its own or needs none.
-    fn reads(&self) -> Option<Reads<'_>> {
+    /// What it asks of a cluster; `None` where it opens its own source or needs none.
+    fn question(&self) -> Option<Question<'_>> {
         Some(match self {
-            Self::Blame(args) => args.reads(),
-            Self::Describe(args) => args.reads(),
-            Self::Events(args) => args.reads(),
-            Self::Explain(args) => args.reads(),
-            Self::Export(args) => args.reads(),
-            Self::Extract(args) => args.reads(),
-            Self::Get(args) => args.reads(),
-            Self::History(args) => args.reads(),
-            Self::Ls(args) => args.reads(),
-            Self::Report(args) => args.reads(),
-            Self::Timeline(args) => args.reads(),
-            Self::Tree(args) => args.reads(),
-            Self::Triage(args) => args.reads(),
-            Self::Watch(args) => args.reads(),
-            Self::Encryption(_) | Self::Status(_) | Self::Usage(_) => Reads::of(&[]),
+            Self::Blame(args) => args.question(),
+            Self::Describe(args) => args.question(),
+            Self::Events(args) => args.question(),
+            Self::Explain(args) => args.question(),
+            Self::Export(args) => args.question(),
+            Self::Extract(args) => args.question(),
+            Self::Get(args) => args.question(),
+            Self::History(args) => args.question(),
+            Self::Ls(args) => args.question(),
+            Self::Report(args) => args.question(),
+            Self::Timeline(args) => args.question(),
+            Self::Tree(args) => args.question(),
+            Self::Triage(args) => args.question(),
+            Self::Watch(args) => args.question(),
+            Self::Status(_) => Question::Status,
+            Self::Encryption(_) | Self::Usage(_) => Question::Everything,
             Self::Completion(_)
             | Self::Decode(_)
             | Self::Diff(_)
@@ -151,8 +152,8 @@ pub(super) fn run(global: &GlobalArgs, command: &Command) -> Result<Outcome> {
         Command::Extract(args) if args.lists_rules() => extract::rules(&mut out),
         Command::Diff(args) => block_on(diff::run(global, args, &mut out)),
         Command::Serve(args) => block_on_threads(ketcd_serve::threads(), serve::run(global, args)),
-        command => match command.reads() {
-            Some(reads) => block_on(run_on_source(global, command, &reads, &mut out)),
+        command => match command.question() {
+            Some(question) => block_on(run_on_source(global, command, &question.reads(), &mut out)),
             None => Err(Error::new("this command reads no source")),
         },
     }?;

@@ -16,7 +16,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, alive_names, changes_of};
 use ketcd_cluster::related::asked;
-use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 use ketcd_cluster::triage::{date_loops, no_cluster, state};
 use ketcd_render::triage::absence_words;
 
@@ -50,9 +50,9 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads { words: &self.addresses, unless: Unaddressed::NamespaceOrAll, beside: Beside::Scheduling, past: true }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Report(&self.addresses)
     }
 }
 

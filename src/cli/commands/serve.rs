@@ -16,7 +16,7 @@ use crate::cli::output::note;
 use crate::cli::session::Session;
 use crate::cli::termination::{Interrupted, Interruptions};
 use crate::cli::{Error, Outcome, Result, cautions, credentials, progress};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::Question;
 use ketcd_cluster::triage::no_cluster;
 use ketcd_render::triage::absence_words;
 use ketcd_serve::{CertificateFiles, Options, Server, is_own_kubeconfig};
@@ -66,7 +66,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &ServeArgs) -> Result<Outcome
         destination::check_file("--kubeconfig", path, global, &replacing)?;
     }
     let mut session = Session::new(global, false)?;
-    let reads = Reads::of(&[]);
+    let reads = Question::Everything.reads();
     session.announce(&reads);
     if let Err(error) = session.begin().await {
         return Err(session.with_grants(error.into(), &reads).await);

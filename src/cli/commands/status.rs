@@ -3,18 +3,16 @@
 use std::io::Write;
 
 use clap::Args;
-use futures_util::StreamExt;
 
 use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::rights::unless_denied;
-use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_cluster::census::{census, readable, sampled};
+use ketcd_kube::Kinds;
 use ketcd_render::contract::status::Status;
 use ketcd_render::{json, status};
-use ketcd_scheduler::cluster::Census;
 use ketcd_store::etcd::grant_command;
-use ketcd_store::{KeyRange, KeyValue, SourceStatus, Want};
+use ketcd_store::{KeyRange, SourceStatus};
 
 /// Show what a source holds
 ///
@@ -34,9 +32,6 @@ pub(crate) struct StatusArgs {
 
 /// A live etcd whose data come to no more bytes than this is read whole.
 const SMALL: u64 = 32 << 20;
-/// Of a larger one so many nodes are read, and so many values of a resource.
-const NODES: usize = 100;
-const VALUES: usize = 10;
 
 /// Gathers and prints.
 pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
@@ -60,7 +55,7 @@ pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) 
     let mut is_sampled = session.source.is_shared() && !args.full && source.in_use_bytes > SMALL;
     let census = match if is_sampled { sampled(session).await } else { census(session).await } {
         Err(error) => {
-            let Some(refusal) = error.refusal() else { return Err(error) };
+            let Some(refusal) = error.refusal() else { return Err(error.into()) };
             is_sampled = true;
             let all = grant_command(&KeyRange::all());
             problems.push(format!("{}: only keys of kinds this user may read are counted; to count all: {all}", refusal.problem));
@@ -97,74 +92,4 @@ fn unread(source: &SourceStatus, error: Error, out: &mut Output) -> Result<Outco
     let problem = format!("{}: the readable revisions and the contents of the keys are not known; to read all: {all}", refusal.problem);
     status::page_of_unread(source, &problem, out)?;
     Ok(if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
-}
-
-/// Counts the keys, and reads some values.
-async fn sampled(session: &Session) -> Result<Census> {
-    let keys = session.source.count(KeyRange::all(), session.at).await?;
-    let mut census = values(session).await?;
-    census.keys = keys;
-    Ok(census)
-}
-
-/// Reads some values, as far as the user may.
-async fn values(session: &Session) -> Result<Census> {
-    let (prefix, source) = (session.prefix().await?, &session.source);
-    let mut census = Census::default();
-    let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
-    let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
-    let first = async |keys: KeyRange, most: usize| -> Result<Vec<KeyValue>> {
-        Ok(unless_denied(source.first(keys, session.at, Want::Values, most).await)?.unwrap_or_default())
-    };
-    for node in first(below("minions"), NODES).await? {
-        decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
-    }
-    let leases = KeyRange::prefix(format!("{prefix}/leases/kube-system/"));
-    for lease in first(leases, NODES).await? {
-        if lease.key.ends_with(b"scheduler") {
-            decoded(&lease).object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
-        }
-    }
-    for resource in ["secrets", "configmaps"] {
-        for entry in first(below(resource), VALUES).await? {
-            census.count(Some(resource.to_owned()), session.encryption.keys.seal_of(&entry.value));
-        }
-    }
-    Ok(census)
-}
-
-/// Counts the keys of the kinds that the user may read, and reads some values of them.
-async fn readable(session: &Session, kinds: &[KeyRange]) -> Result<Census> {
-    let mut census = values(session).await?;
-    census.keys = 0;
-    for keys in kinds {
-        census.keys += unless_denied(session.source.count(keys.clone(), session.at).await)?.unwrap_or(0);
-    }
-    Ok(census)
-}
-
-/// Counts every key alive at the revision looked at.
-async fn census(session: &Session) -> Result<Census> {
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
-    let mut census = Census::default();
-    let mut listing = session.range(KeyRange::all(), Want::Values).await?;
-    while let Some(entry) = listing.entries.next().await.transpose()? {
-        let object = RegistryKey::parse(prefix, &entry.key, kinds).object();
-        let resource = object.map(|object| match object.resource {
-            Resource::Known(kind) => kind.resource(),
-            Resource::Unlisted { group: "", plural } => plural.to_owned(),
-            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
-        });
-        let is_of = |name: &str| resource.as_deref() == Some(name);
-        let (is_node, is_lease) = (is_of("nodes"), is_of("leases.coordination.k8s.io"));
-        census.count(resource, session.encryption.keys.seal_of(&entry.value));
-        let Some(object) = object else { continue };
-        let decoded = || session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
-        if is_node {
-            decoded().object().into_iter().for_each(|node| census.add_node(node));
-        } else if is_lease && object.namespace == Some("kube-system") && object.name.ends_with("scheduler") {
-            decoded().object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
-        }
-    }
-    Ok(census)
 }

@@ -12,12 +12,12 @@ use ketcd_render::style::{STRONG, paint};
 use ketcd_render::timeline::{self as render, EntryKind, TimelineEntry};
 use ketcd_store::Revision;
 
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::related::{asked, related, story};
-use ketcd_cluster::rights::{Beside, Reads, Unaddressed};
+use ketcd_cluster::rights::Question;
 
 /// Show what happened to objects, who did it, and how long each step took
 ///
@@ -42,9 +42,9 @@ pub(crate) struct TimelineArgs {
 }
 
 impl TimelineArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads { words: &self.addresses, unless: Unaddressed::NamespaceOrObjects, beside: Beside::Nothing, past: true }
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Timeline(&self.addresses)
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
     let subjects: Vec<&Timeline> = story.timelines.iter().filter(|(key, _)| asked.contains(key)).map(|(_, timeline)| timeline).collect();
     let mut missing = Missing::of(session, &asked).await?;
     story.timelines.keys().for_each(|key| missing.saw(key));
-    let is_missing = missing.report(session, &Question::up_to(session, "timeline").await?).await?;
+    let is_missing = missing.report(session, &Search::up_to(session, "timeline").await?).await?;
     if subjects.is_empty() {
         if !is_missing {
             note("nothing found: it has no readable change");

@@ -12,7 +12,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::related::Family;
 use ketcd_cluster::related::owners::{Owner, StoredObject};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::Question;
 use ketcd_render::contract::common::Time;
 use ketcd_render::contract::tree::{TreeList, TreeNode};
 use ketcd_render::table::{View, readiness};
@@ -35,9 +35,9 @@ pub(crate) struct TreeArgs {
 }
 
 impl TreeArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads::of(&self.addresses)
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Objects(&self.addresses)
     }
 }
 

@@ -13,13 +13,13 @@ use ketcd_kube::{Address, RegistryKey};
 use ketcd_store::{At, KeyRange, Revision, SourceKind, Until, Want};
 
 use super::history::{TellingArgs, Writer};
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, all, changes_from};
-use ketcd_cluster::rights::Reads;
+use ketcd_cluster::rights::Question;
 use ketcd_render::watch::{Beginning, State, gap_words};
 
 /// Follow the changes of objects
@@ -47,9 +47,9 @@ pub(crate) struct WatchArgs {
 }
 
 impl WatchArgs {
-    /// What it reads.
-    pub(super) fn reads(&self) -> Reads<'_> {
-        Reads::of(&self.addresses)
+    /// What it asks.
+    pub(super) fn question(&self) -> Question<'_> {
+        Question::Objects(&self.addresses)
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn run(session: &Session, args: &WatchArgs, out: &mut Output) -
     let outcome = writer.finish(out)?;
     // The changes end where the source does: one that grows is followed until it is broken off.
     if from <= Revision(1) {
-        missing.report(session, &Question::up_to(session, "watch").await?).await?;
+        missing.report(session, &Search::up_to(session, "watch").await?).await?;
     }
     Ok(outcome)
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::tables::Tables;
 use super::{Body, Item, ListArgs, Sink, documents, is_single, names, templates};
-use crate::cli::absence::{Missing, Question};
+use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -58,7 +58,7 @@ pub(in crate::cli) async fn follow(
             }
         }
         printer.end_first(out)?;
-        missing.report(session, &Question::at(session, "get").await?).await?;
+        missing.report(session, &Search::at(session, "get").await?).await?;
     }
     out.flush()?;
     let past = if at < newest { Some(session.clock().await?) } else { None };

@@ -11,7 +11,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::absence::{self, Question};
+use super::absence::{self, Search};
 use super::output::{Format, Output};
 use super::overtaken::{self, Overtaken};
 use super::session::Session;
@@ -102,7 +102,7 @@ async fn once(
         read => read.map(|()| false)?,
     };
     for address in absent {
-        Question::at(session, command).await?.report(session, address).await?;
+        Search::at(session, command).await?.report(session, address).await?;
     }
     sink.finish(out)?;
     if is_cut_short {

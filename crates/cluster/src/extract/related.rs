@@ -7,7 +7,7 @@ use ketcd_restore::ObjectId;
 use ketcd_restore::references::{self, Related, references};
 use ketcd_store::{KeyRange, Want};
 
-use super::{Gathering, With};
+use super::gathering::{Gathering, With};
 use crate::error::Result;
 use crate::related::Family;
 use crate::related::owners::{self, StoredObject};

@@ -3,7 +3,7 @@
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::rights::refused::unless_denied;
-use ketcd_kube::{Address, AddressError, Kind, Kinds, Scope, UnknownKind};
+use ketcd_kube::{Address, AddressError, Kind, Kinds, UnknownKind};
 use ketcd_store::{KeyRange, Want};
 
 impl Cluster {
@@ -32,7 +32,7 @@ impl Cluster {
             other => other,
         };
         match found {
-            Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest })) => match self.unlisted(&kind).await? {
+            Err(AddressError::Kind(UnknownKind::Unknown { word: kind, nearest })) => match self.kind_without_definition(&kind).await? {
                 Some(unlisted) => {
                     let mut kinds = self.kinds().await?.clone();
                     kinds.push(unlisted);
@@ -54,13 +54,8 @@ impl Cluster {
         Ok(unless_denied(first)?.is_some_and(|found| !found.is_empty()))
     }
 
-    /// Where objects without a namespace of their own are looked for: `-A`, `-n`, or `default`.
-    pub fn scope(&self) -> Scope {
-        if self.options.all_namespaces { Scope::All } else { Scope::Namespace(self.namespace().to_owned()) }
-    }
-
     /// A resource, `plural.group` or its plural alone, that has objects and no definition.
-    async fn unlisted(&self, word: &str) -> Result<Option<Kind>> {
+    async fn kind_without_definition(&self, word: &str) -> Result<Option<Kind>> {
         let Some((plural, group)) = word.split_once('.').filter(|(plural, group)| !plural.is_empty() && group.contains('.')) else {
             let mut called = self.unlisted_kinds(self.at).await?.into_iter().filter(|kind| kind.plural == word);
             return Ok(called.next().filter(|_| called.next().is_none()));

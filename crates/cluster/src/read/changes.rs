@@ -1,15 +1,12 @@
 //! Reads a source's events and changes: all that is readable of some keys, oldest first, with their gaps.
 
-use std::sync::Arc;
-
 use async_stream::try_stream;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use ketcd_history::clock::Clock;
-use ketcd_history::{Change, EventPair, Follower};
+use ketcd_history::{Change, Follower};
 use ketcd_kube::Body;
-use ketcd_store::{At, Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
 use super::alive::alive;
 use super::keys::Keys;
@@ -85,36 +82,6 @@ pub fn changes_of<'a>(
     read.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
 }
 
-/// Every readable event of `keys` up to `until`, oldest first, with the clock that dates them. Of single objects all is read beforehand, so that a long
-/// history is dated where they changed.
-async fn dated_events(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Event>>>, Arc<Clock>)> {
-    let keys = Keys { to_newest: session.at == At::Newest, ..keys };
-    if !keys.are_whole() {
-        let clock = session.clock_of_writers(&[], &[], &[]).await?;
-        return Ok((events(session, keys, Until::Revision(until)).boxed(), clock));
-    }
-    let read: Vec<Read<Event>> = events(session, keys, Until::Revision(until)).try_collect().await?;
-    let events = || read.iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
-    let revisions: Vec<Revision> = events().map(|event| event.revision).collect();
-    let versions: Vec<KeyValue> = events().filter(|event| event.kind == EventKind::Put).map(|event| event.key_value.clone()).collect();
-    let clock = session.clock_of_writers(&revisions, &versions, &events().collect::<Vec<_>>()).await?;
-    Ok((futures_util::stream::iter(read.into_iter().map(Ok)).boxed(), clock))
-}
-
-/// Every readable change of `keys` up to `until`, oldest first, with the clock that dates them.
-pub async fn dated_changes(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<Change>>>, Arc<Clock>)> {
-    let (events, clock) = dated_events(session, keys, until).await?;
-    let mut follower = follower(session);
-    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed(), clock))
-}
-
-/// The same as they are stored.
-pub async fn dated_steps(session: &Cluster, keys: Keys, until: Revision) -> Result<(BoxStream<'_, Result<Read<EventPair>>>, Arc<Clock>)> {
-    let (events, clock) = dated_events(session, keys, until).await?;
-    let mut follower = follower(session);
-    Ok((events.map_ok(move |read| follow(&mut follower, read, Follower::pair)).boxed(), clock))
-}
-
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
 pub async fn changes_from<'a>(
     session: &'a Cluster,
@@ -145,7 +112,7 @@ pub async fn changes_from<'a>(
 }
 
 /// What `item` makes of an event.
-fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
+pub(super) fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
     follower: &mut Follower<'p, D>,
     read: Read<Event>,
     item: impl FnOnce(&mut Follower<'p, D>, Event) -> T,

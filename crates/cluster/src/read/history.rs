@@ -7,7 +7,8 @@ use futures_util::stream::BoxStream;
 use ketcd_history::Change;
 use ketcd_history::clock::Clock;
 
-use super::changes::{Read, dated_changes};
+use super::changes::Read;
+use super::dated::dated_changes;
 use super::keys::Keys;
 use crate::cluster::Cluster;
 use crate::error::Result;

@@ -1,7 +1,9 @@
 //! Reading: the keys asked for, what is there, and what changed.
 
 mod alive;
+mod body;
 mod changes;
+mod dated;
 mod history;
 mod keys;
 mod last_changes;
@@ -12,10 +14,12 @@ mod texts;
 mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
-pub use changes::{Read, changes, changes_from, changes_of, dated_changes, dated_steps, events, follower};
+pub use body::{Body, decoder, decoder_of};
+pub use changes::{Read, changes, changes_from, changes_of, events, follower};
+pub use dated::{dated_changes, dated_steps};
 pub use history::History;
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
-pub use objects::{Body, Fetch, Item, Need, decoder, decoder_of, name_below, own_key};
+pub use objects::{Fetch, Item, Need, name_below, own_key};
 pub use subjects::{Subjects, subjects};
 pub use walk_back::walk_back;

@@ -1,17 +1,14 @@
 //! Reading the keys of an address and handing over each object that is selected, decoded no further than it is needed.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 
+use super::body::{Body, decoder, decoder_of, kind_of};
 use super::texts::{Picked, Text, texts};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use ketcd_kube::{
-    Address, Body as Decoded, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, Object, ObjectPath, Opaque, RegistryKey,
-    Resource,
-};
+use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey, Resource};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// So many entries that are there are taken at once.
@@ -40,34 +37,6 @@ pub struct Item<'a> {
     pub entry: &'a KeyValue,
     /// As much of the object as is needed.
     pub body: Body,
-}
-
-/// As much of an object as was needed.
-pub enum Body {
-    /// Nothing.
-    None,
-    /// Compact JSON with sorted members.
-    Text(Vec<u8>),
-    /// The object.
-    Object(Object),
-    /// It could not be decoded.
-    Opaque(Opaque),
-}
-
-impl Body {
-    /// The whole object.
-    pub fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
-        decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into()
-    }
-}
-
-impl From<Decoded> for Body {
-    fn from(decoded: Decoded) -> Self {
-        match decoded {
-            Decoded::Object(object) => Self::Object(object),
-            Decoded::Opaque(opaque) => Self::Opaque(opaque),
-        }
-    }
 }
 
 /// Which keys are asked for.
@@ -281,28 +250,6 @@ impl<'a> Fetch<'a> {
             }
             Need::Object => Body::object(decoder, entry),
         }
-    }
-}
-
-/// What decodes objects for a listing.
-pub fn decoder(session: &Cluster) -> Decoder {
-    let decoder = session.reporting_decoder.clone();
-    if session.options.show_managed_fields { decoder } else { decoder.without_managed_fields() }
-}
-
-/// The kind that a key says, where it is known.
-pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
-    match key?.resource {
-        Resource::Known(kind) => Some(kind),
-        _ => None,
-    }
-}
-
-/// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.
-pub fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
-    match kind.and_then(|kind| kind.schemas.as_ref()) {
-        Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
-        None => Cow::Borrowed(decoder),
     }
 }
 

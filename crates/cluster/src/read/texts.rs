@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::objects::{Body, decoder_of, kind_of};
+use super::body::{Body, decoder_of, kind_of};
 use crate::cores::in_order;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Opaque, UnknownField};
 use ketcd_store::KeyValue;

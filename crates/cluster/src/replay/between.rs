@@ -8,7 +8,7 @@ use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
 use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Sources, Want, WatchItem};
 
-use super::{CHUNK, Feed, take_all};
+use super::feed::{CHUNK, Feed, take_all};
 use crate::error::Result;
 use crate::read::walk_back;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
-use super::Feed;
+use super::feed::Feed;
 use crate::error::Result;
 use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Sources, Want};
 

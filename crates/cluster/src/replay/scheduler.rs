@@ -3,7 +3,7 @@
 use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, VersionFrom, applied_release, gate_refusals};
 use ketcd_store::Revision;
 
-use super::Feed;
+use super::feed::Feed;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 

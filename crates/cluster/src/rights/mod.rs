@@ -1,5 +1,6 @@
 //! Rights: which keys a command reads of a live etcd, and what to grant a user who may not read them.
 
+mod questions;
 mod reads;
 pub(crate) mod refused;
 
@@ -9,10 +10,11 @@ use ketcd_kube::normalize_prefix;
 use ketcd_store::{At, KeyRange, Listing, Want};
 
 use crate::cluster::{Cluster, DEFAULT_PREFIX, built_in};
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Refusal, Result};
 use crate::notice::Notice;
 
-pub use reads::{Beside, Reads, Unaddressed, scheduling};
+pub use questions::{Question, Right, table};
+pub use reads::{Reads, scheduling};
 pub use refused::unless_denied;
 
 /// What a user lacks to have a question answered.
@@ -127,12 +129,6 @@ impl Cluster {
         if !self.refused.definitions_noted.swap(true, Ordering::Relaxed) {
             self.note(Notice::Undefined { problem: problem.clone() });
         }
-    }
-
-    /// The error of a kind that is none of Kubernetes' own, where the definitions of others may not be read.
-    pub fn undefined(&self, word: &str) -> Option<Error> {
-        let refusal = self.refused.definitions.get()?.clone();
-        Some(Error::Undefined { word: word.to_owned(), refusal })
     }
 }
 

@@ -12,18 +12,18 @@ use crate::triage::kinds as troubles;
 #[derive(Clone, Copy, Debug)]
 pub struct Reads<'a> {
     /// The objects addressed.
-    pub words: &'a [String],
+    pub(super) words: &'a [String],
     /// What is read where none is.
-    pub unless: Unaddressed,
+    pub(super) unless: Unaddressed,
     /// What is read beside them.
-    pub beside: Beside,
+    pub(super) beside: Beside,
     /// Whether what many objects went through is read, not only their states.
-    pub past: bool,
+    pub(super) past: bool,
 }
 
 /// What a command reads where no object is addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unaddressed {
+pub(super) enum Unaddressed {
     /// All keys, or with `-n` the objects of a namespace.
     NamespaceOrAll,
     /// All keys.
@@ -40,7 +40,7 @@ pub enum Unaddressed {
 
 /// What a command reads beside the objects addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub(super) enum Beside {
     /// Nothing.
     Nothing,
     /// The ConfigMaps and Secrets of their namespaces.
@@ -53,7 +53,7 @@ pub enum Beside {
 
 impl<'a> Reads<'a> {
     /// The state of what is addressed; without an address, all keys.
-    pub fn of(words: &'a [String]) -> Self {
+    pub(super) fn of(words: &'a [String]) -> Self {
         Self { words, unless: Unaddressed::All, beside: Beside::Nothing, past: false }
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Refusal, Result};
 /// What the user may not read and a question does without.
 #[derive(Default)]
 pub(crate) struct Refused {
-    pub(super) definitions: OnceLock<Refusal>,
+    pub(crate) definitions: OnceLock<Refusal>,
     pub(super) definitions_noted: AtomicBool,
     pub(super) prefix: AtomicBool,
     missed: Mutex<Vec<KeyRange>>,

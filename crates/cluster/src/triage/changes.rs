@@ -24,7 +24,7 @@ const OBJECTS: usize = 300;
 const VERSIONS: usize = 50;
 
 /// The changes before something broke, and before now.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Changed {
     /// Oldest first.
     pub changes: Vec<AttributedChange>,

@@ -9,7 +9,7 @@ use ketcd_history::usage::largest_field;
 use ketcd_kube::is_secret_key;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-use super::Large;
+use super::gathered::Large;
 use crate::cluster::Cluster;
 use crate::error::Result;
 

@@ -7,7 +7,7 @@ use ketcd_history::usage::{Remains, remains, superseded_release};
 use ketcd_kube::{Excerpt, FieldSet, ShownValue};
 use ketcd_store::KeyValue;
 
-use super::Left;
+use super::gathered::Left;
 use super::owners::Owners;
 use crate::cluster::Cluster;
 use crate::error::Result;

@@ -1,5 +1,6 @@
 //! What `usage` reads: of a file every version, of a live etcd with a long history keys and versions alone.
 
+mod gathered;
 mod largest;
 mod left;
 mod live;
@@ -8,92 +9,16 @@ mod writes;
 
 use futures_util::StreamExt;
 
-use ketcd_history::clock::{Dated, Moment};
-use ketcd_history::usage::{LargestField, Remains, Sum, Usage};
-use ketcd_kube::{Kinds, RegistryKey};
+use ketcd_history::clock::Moment;
+use ketcd_history::usage::Usage;
+use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 
-/// Sums by field manager.
-pub type Managers = Vec<(String, Sum)>;
-
-/// A large object.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Large {
-    /// Its address.
-    pub name: String,
-    /// Bytes of its value.
-    pub bytes: u64,
-    /// The field that makes it large; `None` where it cannot be decoded, and of Secrets.
-    pub field: Option<LargestField>,
-}
-
-/// Objects that a controller left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// Their kind.
-    pub kind: String,
-    /// The kind of their owner; empty where they have none.
-    pub owner: String,
-    /// The Helm release of superseded ones, `namespace/name`; empty for all others.
-    pub release: String,
-    /// Why they are only left behind.
-    pub reason: Remains,
-    /// How many.
-    pub objects: u64,
-    /// Bytes of their values.
-    pub bytes: u64,
-}
-
-/// All that was read.
-pub struct Gathered {
-    /// The only namespace that counts, with the prefix of keys.
-    namespace: Option<(String, String)>,
-    kinds: Kinds,
-    /// Sums by key.
-    pub usage: Usage,
-    /// Sums by field manager, where values were read.
-    pub managers: Option<Managers>,
-    /// The largest objects, where values were read.
-    pub largest: Vec<Large>,
-    /// What controllers left behind, where values were read.
-    pub left: Vec<Left>,
-    /// Keys, and bytes of their values where they are known, at the beginning of the span.
-    pub before: (u64, Option<u64>),
-    /// Whether values were read, so that bytes are known.
-    pub has_bytes: bool,
-    /// Of so many updates one was compared with what it replaced; 0 where none was.
-    pub compared_every: u64,
-    /// The oldest revision that can be read.
-    oldest: Revision,
-    /// The revisions of the span: after the first, up to the second.
-    pub span: (Revision, Revision),
-    /// Their times.
-    pub times: Option<(Dated, Dated)>,
-}
-
-impl Gathered {
-    /// How many versions of keys the source holds about, where they were not counted: those there at the beginning, and one each revision since the oldest.
-    pub fn stored(&self) -> Option<u64> {
-        let revisions = u64::try_from(self.span.1.0 - self.oldest.0).unwrap_or(0);
-        (!self.has_bytes).then(|| self.before.0 + revisions)
-    }
-
-    /// How many revisions of the span, at least, no version of a key shows, where versions were counted.
-    pub fn unseen(&self) -> Option<u64> {
-        let revisions = u64::try_from(self.span.1.0 - self.span.0.0).unwrap_or(0);
-        (!self.has_bytes).then(|| revisions.saturating_sub(self.usage.total().changes()))
-    }
-
-    /// Whether a key is asked for.
-    fn counts(&self, key: &[u8]) -> bool {
-        let Some((namespace, prefix)) = &self.namespace else { return true };
-        RegistryKey::parse(prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
-    }
-}
+pub use gathered::{Gathered, Large, Left, Managers};
 
 /// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
 ///

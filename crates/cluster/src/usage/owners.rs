@@ -10,7 +10,7 @@ use ketcd_history::usage::Remains;
 use ketcd_kube::{Decoder, FieldSet, Kind, Kinds};
 use ketcd_store::KeyValue;
 
-use super::Left;
+use super::gathered::Left;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::{Incomplete, Notice};

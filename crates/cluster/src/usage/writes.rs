@@ -8,7 +8,7 @@ use ketcd_history::usage::{self, Sum};
 use ketcd_kube::Body;
 use ketcd_store::{EventKind, KeyRange, KeyValue, Until, WatchItem};
 
-use super::Gathered;
+use super::gathered::Gathered;
 use crate::cluster::Cluster;
 use crate::error::Result;
 

@@ -1,0 +1,38 @@
+//! Who last set each field of an object.
+
+use futures_util::TryStreamExt;
+
+use ketcd_history::AttributedChange;
+use ketcd_history::blame::Blame;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::read::{Keys, Read, dated_changes};
+
+/// What the history of one object says of its fields.
+pub struct Blamed {
+    /// What was observed.
+    pub blame: Blame,
+    /// Whether any version of the object was read.
+    pub is_there: bool,
+}
+
+/// Reads the history of one object up to the revision looked at.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn blame(session: &Cluster, keys: Keys) -> Result<Blamed> {
+    let newest = session.revision().await?;
+    if session.source.is_one_moment() {
+        session.note_reach().await?;
+    }
+    let mut blamed = Blamed { blame: Blame::default(), is_there: false };
+    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
+    while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = read {
+            blamed.is_there = true;
+            blamed.blame.observe(&AttributedChange::new(change, &clock));
+        }
+    }
+    Ok(blamed)
+}

@@ -1,0 +1,149 @@
+//! What there is: how many keys of each resource, the versions of kubelets and schedulers, what is encrypted.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+
+use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_scheduler::cluster::Census;
+use ketcd_store::{KeyRange, KeyValue, Want};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::rights::refused::unless_denied;
+
+/// Where not every value is read, so many nodes are read, and so many values of a resource.
+const NODES: usize = 100;
+const VALUES: usize = 10;
+
+/// Counts the keys, and reads some values.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn sampled(session: &Cluster) -> Result<Census> {
+    let keys = session.source.count(KeyRange::all(), session.at).await?;
+    let mut census = values(session).await?;
+    census.keys = keys;
+    Ok(census)
+}
+
+/// Reads some values, as far as the user may.
+async fn values(session: &Cluster) -> Result<Census> {
+    let (prefix, source) = (session.prefix().await?, &session.source);
+    let mut census = Census::default();
+    let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
+    let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    let first = async |keys: KeyRange, most: usize| -> Result<Vec<KeyValue>> {
+        Ok(unless_denied(source.first(keys, session.at, Want::Values, most).await)?.unwrap_or_default())
+    };
+    for node in first(below("minions"), NODES).await? {
+        decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
+    }
+    let leases = KeyRange::prefix(format!("{prefix}/leases/kube-system/"));
+    for lease in first(leases, NODES).await? {
+        if lease.key.ends_with(b"scheduler") {
+            decoded(&lease).object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
+        }
+    }
+    for resource in ["secrets", "configmaps"] {
+        for entry in first(below(resource), VALUES).await? {
+            census.count(Some(resource.to_owned()), session.options.keys.seal_of(&entry.value));
+        }
+    }
+    Ok(census)
+}
+
+/// Counts the keys of these ranges that the user may read, and reads some values of them.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn readable(session: &Cluster, kinds: &[KeyRange]) -> Result<Census> {
+    let mut census = values(session).await?;
+    census.keys = 0;
+    for keys in kinds {
+        census.keys += unless_denied(session.source.count(keys.clone(), session.at).await)?.unwrap_or(0);
+    }
+    Ok(census)
+}
+
+/// Counts every key alive at the revision looked at.
+///
+/// # Errors
+/// The source cannot be read, or not by this user.
+pub async fn census(session: &Cluster) -> Result<Census> {
+    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+    let mut census = Census::default();
+    let mut listing = session.range(KeyRange::all(), Want::Values).await?;
+    while let Some(entry) = listing.entries.next().await.transpose()? {
+        let object = RegistryKey::parse(prefix, &entry.key, kinds).object();
+        let resource = object.map(|object| match object.resource {
+            Resource::Known(kind) => kind.resource(),
+            Resource::Unlisted { group: "", plural } => plural.to_owned(),
+            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+        });
+        let is_of = |name: &str| resource.as_deref() == Some(name);
+        let (is_node, is_lease) = (is_of("nodes"), is_of("leases.coordination.k8s.io"));
+        census.count(resource, session.options.keys.seal_of(&entry.value));
+        let Some(object) = object else { continue };
+        let decoded = || session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        if is_node {
+            decoded().object().into_iter().for_each(|node| census.add_node(node));
+        } else if is_lease && object.namespace == Some("kube-system") && object.name.ends_with("scheduler") {
+            decoded().object().into_iter().for_each(|lease| census.add_scheduler_lease(lease));
+        }
+    }
+    Ok(census)
+}
+
+/// Objects of one resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceCount {
+    /// The resource; in parentheses what keys of something else begin with.
+    pub resource: String,
+    /// Its kind, where it is known.
+    pub kind: Option<String>,
+    /// How many there are.
+    pub objects: u64,
+    /// Bytes of their values.
+    pub bytes: u64,
+}
+
+/// Counts objects and bytes by resource, of the one namespace where one is given; the most bytes first. Nothing is decoded.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn by_resource(session: &Cluster) -> Result<Vec<ResourceCount>> {
+    let prefix = session.prefix().await?;
+    let mut kinds = Kinds::builtin();
+    kinds.add_openshift();
+    let mut counts: BTreeMap<String, (Option<String>, u64, u64)> = BTreeMap::new();
+    let mut entries = session.range(KeyRange::all(), Want::Values).await?.entries;
+    while let Some(entry) = entries.next().await.transpose()? {
+        let namespace = session.options.namespace.as_deref();
+        let (resource, kind) = match RegistryKey::parse(prefix, &entry.key, &kinds) {
+            RegistryKey::Object(object) if namespace.is_some() && object.namespace != namespace => continue,
+            RegistryKey::Object(object) => match object.resource {
+                Resource::Known(kind) => (kind.resource(), Some(kind.kind.to_string())),
+                Resource::Unlisted { group: "", plural } => (plural.to_owned(), None),
+                Resource::Unlisted { group, plural } => (format!("{plural}.{group}"), None),
+            },
+            _ if namespace.is_some() => continue,
+            RegistryKey::Special(name) => (format!("({})", name.split('/').next().unwrap_or(name)), None),
+            RegistryKey::Foreign => (format!("({})", foreign(&entry.key)), None),
+        };
+        let count = counts.entry(resource).or_insert_with(|| (kind, 0, 0));
+        count.1 += 1;
+        count.2 += entry.value.len() as u64;
+    }
+    let row = |(resource, (kind, objects, bytes))| ResourceCount { resource, kind, objects, bytes };
+    let mut rows: Vec<ResourceCount> = counts.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.resource.cmp(&b.resource)));
+    Ok(rows)
+}
+
+/// The first segment of a key outside the prefix.
+fn foreign(key: &[u8]) -> String {
+    let text = String::from_utf8_lossy(key);
+    let end = text.char_indices().skip(1).find(|(_, c)| *c == '/').map_or(text.len(), |(index, _)| index);
+    text[..end].to_owned()
+}

@@ -1,0 +1,104 @@
+//! A pod with the ConfigMaps and Secrets that its containers started with.
+
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+
+use ketcd_history::clock::Dated;
+use ketcd_history::config::{self, ConfigKind, Use};
+use ketcd_kube::{Body, Object};
+use ketcd_store::{At, KeyRange, Revision, Until, Want};
+
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::read::{Keys, Read, changes};
+
+/// A pod and when its containers last started.
+pub struct Started {
+    /// The pod.
+    pub pod: Object,
+    /// The revision that shows the last start; `None` where none has started in the readable history.
+    pub revision: Option<Revision>,
+    /// When that was.
+    pub dated: Option<Dated>,
+    /// What it takes its configuration from.
+    pub config: Vec<Config>,
+}
+
+/// A ConfigMap or Secret of the pod.
+pub struct Config {
+    /// Which.
+    pub kind: ConfigKind,
+    /// Its name; the namespace is the pod's.
+    pub name: String,
+    /// How the pod uses it.
+    pub used: Use,
+    /// As it was when the containers started; `None` where there was none, or where it cannot be read any more.
+    pub then: Option<Object>,
+    /// As it is at the revision looked at; `None` where it is gone.
+    pub now: Option<Object>,
+    /// Why `then` is not known, where it is not.
+    pub problem: Option<String>,
+}
+
+/// Reads a pod's history up to the revision looked at, and its configuration as it was at the last start and is now; `None` where there is no pod.
+///
+/// # Errors
+/// The source cannot be read, or a ConfigMap or Secret not be decoded.
+pub async fn started(session: &Cluster, pod: Keys) -> Result<Option<Started>> {
+    let newest = session.revision().await?;
+    let Some((pod, revision)) = last_start(session, pod, newest).await? else { return Ok(None) };
+    let dated = match revision {
+        Some(revision) => session.clock().await?.date(revision),
+        None => None,
+    };
+    let config = configuration(session, &pod, revision, newest).await?;
+    Ok(Some(Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config }))
+}
+
+/// The pod as it is, and the revision that shows the last start of one of its containers.
+async fn last_start(session: &Cluster, keys: Keys, newest: Revision) -> Result<Option<(Arc<Object>, Option<Revision>)>> {
+    let mut found: Option<(Arc<Object>, Option<Revision>)> = None;
+    let mut changes = changes(session, keys, Until::Revision(newest));
+    while let Some(read) = changes.try_next().await? {
+        let Read::Item(change) = read else { continue };
+        let before = change.before.object();
+        found = change.after.whole().map(|after| {
+            let known = found.take().and_then(|(_, revision)| revision).filter(|_| before.is_some());
+            let seen = matches!(change.before, ketcd_history::ObjectVersion::Unreadable);
+            let started = !seen && config::started(before, after);
+            (Arc::clone(after), if started { Some(change.revision) } else { known })
+        });
+    }
+    Ok(found)
+}
+
+async fn configuration(session: &Cluster, pod: &Object, started: Option<Revision>, newest: Revision) -> Result<Vec<Config>> {
+    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+    let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
+    let oldest = session.source.span().await?.oldest;
+    let mut found = Vec::new();
+    for ((kind, name), used) in config::sources(pod) {
+        let row = kinds.find(kind.as_str())?;
+        let key = row.key(prefix, Some(namespace), &name);
+        let now = version(session, &key, newest).await?;
+        let (then, problem) = match started {
+            Some(revision) if revision >= oldest => (version(session, &key, revision).await?, None),
+            Some(revision) => (None, Some(format!("revision {revision} was compacted away: what it was then cannot be read"))),
+            None => (now.clone(), None),
+        };
+        found.push(Config { kind, name, used, then, now, problem });
+    }
+    Ok(found)
+}
+
+/// The object under a key at a revision.
+async fn version(session: &Cluster, key: &str, at: Revision) -> Result<Option<Object>> {
+    let mut listing = session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
+    let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };
+    let decoded = session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    match decoded.body {
+        Body::Object(object) => Ok(Some(object)),
+        Body::Opaque(_) => Err(Error::invalid(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),
+    }
+}

@@ -1,0 +1,59 @@
+//! As much of an object as is needed, and what decodes it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use ketcd_kube::{Body as Decoded, Decoder, Kind, Object, ObjectPath, Opaque, Resource};
+use ketcd_store::KeyValue;
+
+use crate::cluster::Cluster;
+
+/// As much of an object as was needed.
+pub enum Body {
+    /// Nothing.
+    None,
+    /// Compact JSON with sorted members.
+    Text(Vec<u8>),
+    /// The object.
+    Object(Object),
+    /// It could not be decoded.
+    Opaque(Opaque),
+}
+
+impl Body {
+    /// The whole object.
+    pub fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
+        decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into()
+    }
+}
+
+impl From<Decoded> for Body {
+    fn from(decoded: Decoded) -> Self {
+        match decoded {
+            Decoded::Object(object) => Self::Object(object),
+            Decoded::Opaque(opaque) => Self::Opaque(opaque),
+        }
+    }
+}
+
+/// What decodes objects for a listing.
+pub fn decoder(session: &Cluster) -> Decoder {
+    let decoder = session.reporting_decoder.clone();
+    if session.options.show_managed_fields { decoder } else { decoder.without_managed_fields() }
+}
+
+/// The kind that a key says, where it is known.
+pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
+    match key?.resource {
+        Resource::Known(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// What decodes objects of a kind: those of a custom kind are read by its schemas, as API servers do.
+pub fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d, Decoder> {
+    match kind.and_then(|kind| kind.schemas.as_ref()) {
+        Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
+        None => Cow::Borrowed(decoder),
+    }
+}

@@ -1,0 +1,190 @@
+//! Feeds the scheduler's replay: the state at some revision, then every change up to another.
+
+use futures_util::{StreamExt, TryStreamExt};
+
+use ketcd_scheduler::cluster::{ClusterState, ObjectKey, WatchedKind, prefetch};
+use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
+
+use super::feed::{CHUNK, Feed, WatchedVersion, take_all};
+use crate::error::{Error, Result};
+use crate::notice::Notice;
+use crate::read::{Keys, Read, event_keys, events};
+use crate::rights::scheduling;
+
+impl Feed<'_> {
+    /// Finds the scheduler's release in the state at `at`: in the nodes and the pods of the control plane, else in all pods.
+    pub async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
+        let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
+        let mut state = ClusterState::new(rules.requests);
+        // Of a long history the state is large: the control plane's pods are taken by their names.
+        let schedulers = if self.session.is_long().await? { "pods/kube-system/kube-scheduler" } else { "pods/kube-system/" };
+        for below in ["minions/", schedulers] {
+            self.load(below, at, &mut |version| version.put(&mut state)).await?;
+        }
+        let found = detect(&state);
+        if found.evidence != VersionEvidence::Assumed {
+            return Ok(found);
+        }
+        self.load("pods/", at, &mut |version| version.put(&mut state)).await?;
+        Ok(detect(&state))
+    }
+
+    /// Takes in the state at `at` as it is, without what led to it.
+    pub async fn seed_state(&mut self, replay: &mut Replay, at: Revision) -> Result<()> {
+        self.seed_and_changes(replay, at, at).await.map(drop)
+    }
+
+    /// Takes in the state at `begun`, then what changed of it up to `shown`, and hands each attempt to `each` as it comes.
+    ///
+    /// # Errors
+    /// The source cannot be read, or those of `each`.
+    pub async fn walk_between<E: From<Error>>(
+        &mut self,
+        replay: &mut Replay,
+        (begun, shown): (Revision, Revision),
+        mut each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let changes = self.seed_and_changes(replay, begun, shown).await?;
+        prefetch(&changes, |event| self.read_event(event), &mut |version: WatchedVersion<'_>| {
+            version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt))
+        })
+    }
+
+    /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
+    pub async fn seed(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
+        self.seed_nodes(replay, oldest, at).await?;
+        for &kind in WatchedKind::ALL {
+            if kind != WatchedKind::Node {
+                self.load(&format!("{}/", kind.storage_path()), at, &mut |version| version.seed(replay)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn seed_nodes(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
+        let mut first: Vec<KeyValue> = Vec::new();
+        let range = KeyRange::prefix(format!("{}minions/", self.prefix));
+        let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            first.push(entry);
+        }
+        first.sort_by_key(|entry| entry.mod_revision);
+        take_all(&first, |entry| self.read(entry), |version| version.seed(replay));
+        if at > oldest {
+            self.follow::<Error>(vec![range], oldest.after(), at, &mut |version| {
+                version.advance(replay);
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in every change from `from` to `until` and hands each attempt to `each` as it comes.
+    ///
+    /// # Errors
+    /// The source cannot be read, or those of `each`.
+    pub async fn walk<E: From<Error>>(
+        &mut self,
+        replay: &mut Replay,
+        from: Revision,
+        until: Revision,
+        mut each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if from > until {
+            return Ok(());
+        }
+        let watched = scheduling(self.prefix.trim_end_matches('/'));
+        self.follow(watched, from, until, &mut |version| version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt)))
+            .await
+    }
+
+    /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
+    async fn follow<E: From<Error>>(
+        &self,
+        ranges: Vec<KeyRange>,
+        from: Revision,
+        until: Revision,
+        take: &mut dyn FnMut(WatchedVersion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut chunks = self.session.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
+        // Missing revisions before this one are reported already, in one piece though some of their changes are left.
+        let mut reported = Revision(0);
+        while let Some(chunk) = chunks.next().await {
+            let mut events = Vec::with_capacity(chunk.len());
+            for item in chunk {
+                match item.map_err(Error::from)? {
+                    WatchItem::Event(event) => events.push(event),
+                    WatchItem::Gap { from, .. } if from < reported => {}
+                    WatchItem::Gap { from, mut to } => {
+                        if let Some(between) = self.between(&ranges, from).await? {
+                            (to, reported) = (between.next.before(), between.next);
+                            events.extend(between.deletions);
+                        }
+                        self.session.note(Notice::AttemptsMissing { from, to });
+                    }
+                    WatchItem::Progress(_) => {}
+                }
+            }
+            prefetch(&events, |event| self.read_event(event), &mut *take)?;
+        }
+        Ok(())
+    }
+
+    /// The attempts of one pod between two revisions, each with the revision since when it was under way and the one that shows it.
+    pub async fn attempts(
+        &mut self,
+        key: &ObjectKey,
+        scheduler: &Scheduler,
+        oldest: Revision,
+        until: Revision,
+    ) -> Result<Vec<(Revision, Attempt, Revision)>> {
+        let events = KeyRange::prefix(format!("{}events/{}/{}.", self.prefix, key.namespace, key.name));
+        let range = KeyRange::key(format!("{}pods/{}/{}", self.prefix, key.namespace, key.name));
+        let mut replay = Replay::new(scheduler.clone(), false);
+        let mut begun = None;
+        let mut found = Vec::new();
+        for entry in self.session.source.first(range.clone(), At::Revision(oldest), Want::Values, 1).await? {
+            begun = Some(oldest);
+            self.read(&entry).into_iter().for_each(|version| version.seed(&mut replay));
+        }
+        let mut changes = if self.session.is_long().await? {
+            let mut beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
+            let ranges = std::iter::once(range.clone()).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
+            // Of a pod that is there no earlier namesake is looked for.
+            if self.session.source.count(range.clone(), At::Revision(until)).await? > 0 {
+                beside.insert(range.start, vec![until]);
+            }
+            self.read_events(Keys { beside, ..Keys::many(ranges) }, oldest, until).await?
+        } else {
+            let mut changes = self.read_events(Keys::many(vec![range]), oldest, until).await?;
+            changes.extend(self.read_events(Keys::many(vec![events]), oldest, until).await?);
+            changes
+        };
+        changes.sort_by_key(|event| event.revision);
+        for event in &changes {
+            let of_pod = !self.is_event(&event.key_value.key);
+            if of_pod && event.kind == EventKind::Put && begun.is_none() {
+                // A namesake made later is another pod; what became of this one stays the answer until then.
+                begun = Some(event.revision);
+                found.clear();
+            }
+            for attempt in self.read_event(event).map(|version| version.advance(&mut replay)).unwrap_or_default() {
+                let since = if attempt.event_only { Revision(attempt.pod.mod_revision) } else { begun.unwrap_or(event.revision) };
+                found.push((since, attempt, event.revision));
+                begun = begun.map(|_| event.revision);
+            }
+            if of_pod && event.kind == EventKind::Delete {
+                begun = None;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn read_events(&self, keys: Keys, oldest: Revision, until: Revision) -> Result<Vec<Event>> {
+        let read: Vec<Read<Event>> = events(self.session, keys, Until::Revision(until)).try_collect().await?;
+        let events = read.into_iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
+        Ok(events.filter(|event| event.revision > oldest).collect())
+    }
+}

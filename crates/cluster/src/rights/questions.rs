@@ -1,0 +1,177 @@
+//! What can be asked, and which rights in etcd each question takes. A question that says neither does not compile.
+
+use std::fmt::Write as _;
+
+use super::reads::{Beside, Reads, Unaddressed};
+
+/// A question, as far as rights go, with the words that name its objects.
+#[derive(Clone, Copy, Debug)]
+pub enum Question<'a> {
+    /// The state of objects, or with no words the number of all.
+    Objects(&'a [String]),
+    /// The state of every object.
+    EveryObject,
+    /// A pod with its configuration.
+    WithConfiguration(&'a [String]),
+    /// Who last set the fields of an object.
+    Blame(&'a [String]),
+    /// The changes of objects.
+    History(&'a [String]),
+    /// The story of objects.
+    Timeline(&'a [String]),
+    /// The Events about objects.
+    Events(&'a [String]),
+    /// Scheduling decisions about pods.
+    Decisions(&'a [String]),
+    /// The story of objects with the scheduling decisions.
+    Report(&'a [String]),
+    /// What differs between two states of objects.
+    Differences(&'a [String]),
+    /// Objects to be restored.
+    Extract(&'a [String]),
+    /// What is broken.
+    Triage,
+    /// All that is stored, as it is: what fills etcd, what is encrypted, the data behind an API.
+    Everything,
+    /// All that is stored, through its history.
+    Export,
+    /// What a source holds.
+    Status,
+}
+
+/// What a role needs for some questions: a row of a table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Right {
+    /// The commands that ask them.
+    pub commands: &'static str,
+    /// The keys that have to be readable.
+    pub needs: &'static str,
+    /// What else is read where it may be.
+    pub also: &'static str,
+}
+
+const OBJECTS: Right = Right {
+    commands: "`get`, `ls`, `diff --rev`, `watch`, `describe`, `tree`, `extract` of objects",
+    needs: "their keys: `/registry/pods/` for `pods -A`, `/registry/pods/lab/` for `pods -n lab`, `/registry/pods/lab/web-0` for one",
+    also: "the release (`/registry/apiregistration.k8s.io/`, `/registry/minions/`; else `--release`); definitions of custom kinds, without which only \
+           Kubernetes' own kinds are known; for `describe` and `tree` owners, owned and Events; leases, for times",
+};
+const ONE_HISTORY: Right = Right {
+    commands: "`history`, `blame`, `timeline` of one object",
+    needs: "its key",
+    also: "the same; for `timeline` its Events, owners, owned and volumes",
+};
+const HISTORIES: Right = Right {
+    commands: "`history`, `timeline` of many objects",
+    needs: "their keys; before etcd 3.4.25 and 3.5.8 all keys (etcd issue 15220)",
+    also: "the same",
+};
+const CONFIGURATION: Right = Right {
+    commands: "`get --with-config`",
+    needs: "the pod, its namespace's `configmaps` and `secrets` as far as it uses them",
+    also: "",
+};
+const EVENTS: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
+const DECISIONS: Right =
+    Right { commands: "`explain`", needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys", also: "" };
+const REPORT: Right = Right { commands: "`report` of objects", needs: "their keys, and what `explain` needs", also: "" };
+const TRIAGE: Right = Right {
+    commands: "`triage`",
+    needs: "`/registry/pods/` and `/registry/minions/`",
+    also: "what else can be broken, and what was changed before; what may not be read is named",
+};
+const EVERYTHING: Right = Right {
+    commands: "`ls` alone, `encryption`, `usage`, `export`, `serve`, `report`, `diff --rev` and `history --all`",
+    needs: "all keys",
+    also: "",
+};
+const RECORD: Right = Right { commands: "`record`", needs: "all keys; with `--keys` all from the first to the last of them", also: "" };
+const STATUS: Right = Right { commands: "`status`", needs: "any key; all keys to count them all", also: "" };
+
+/// The rows of the table of rights.
+const TABLE: [&Right; 11] =
+    [&OBJECTS, &ONE_HISTORY, &HISTORIES, &CONFIGURATION, &EVENTS, &DECISIONS, &REPORT, &TRIAGE, &EVERYTHING, &RECORD, &STATUS];
+
+impl<'a> Question<'a> {
+    /// Returns what cannot be done without.
+    pub fn reads(&self) -> Reads<'a> {
+        let scheduling = Reads { beside: Beside::Scheduling, past: true, ..Reads::of(&[]) };
+        match *self {
+            Self::Objects(words) | Self::Blame(words) => Reads::of(words),
+            Self::EveryObject => Reads { unless: Unaddressed::Objects, ..Reads::of(&[]) },
+            Self::WithConfiguration(words) => Reads { beside: Beside::Configuration, ..Reads::of(words) },
+            Self::History(words) => Reads { past: true, ..Reads::of(words) },
+            Self::Timeline(words) => Reads { unless: Unaddressed::NamespaceOrObjects, past: true, ..Reads::of(words) },
+            Self::Events(words) => Reads { unless: Unaddressed::Nothing, beside: Beside::Events, ..Reads::of(words) },
+            Self::Decisions(words) => Reads { words, unless: Unaddressed::Nothing, ..scheduling },
+            Self::Report(words) => Reads { words, unless: Unaddressed::NamespaceOrAll, ..scheduling },
+            Self::Differences(words) => Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(words) },
+            Self::Extract(words) => Reads { unless: Unaddressed::NamespaceOrObjects, ..Reads::of(words) },
+            Self::Triage => Reads { unless: Unaddressed::Troubles, ..Reads::of(&[]) },
+            Self::Everything | Self::Status => Reads::of(&[]),
+            Self::Export => Reads { past: true, ..Reads::of(&[]) },
+        }
+    }
+
+    /// Returns what a role needs to have it answered, in words.
+    pub fn right(&self) -> &'static Right {
+        match self {
+            Self::Objects([]) | Self::Differences([]) | Self::Report([]) | Self::History([]) => &EVERYTHING,
+            Self::Everything | Self::Export => &EVERYTHING,
+            Self::Objects(_) | Self::EveryObject | Self::Differences(_) | Self::Extract(_) => &OBJECTS,
+            Self::Blame(_) | Self::History([_]) | Self::Timeline([_]) => &ONE_HISTORY,
+            Self::History(_) | Self::Timeline(_) => &HISTORIES,
+            Self::WithConfiguration(_) => &CONFIGURATION,
+            Self::Events(_) => &EVENTS,
+            Self::Decisions(_) => &DECISIONS,
+            Self::Report(_) => &REPORT,
+            Self::Triage => &TRIAGE,
+            Self::Status => &STATUS,
+        }
+    }
+}
+
+/// Returns the table of rights in Markdown.
+pub fn table() -> String {
+    let mut table = "| command | needs `read` on | if the role has it, also reads |\n|---|---|---|\n".to_owned();
+    for Right { commands, needs, also } in TABLE {
+        let also = if also.is_empty() { String::new() } else { format!("{also} ") };
+        let _ = writeln!(table, "| {commands} | {needs} | {also}|");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_question_has_a_row() {
+        let one = ["pod/lab/web-0".to_owned()];
+        let two = ["pods".to_owned(), "nodes".to_owned()];
+        for words in [&[][..], &one, &two] {
+            let questions = [
+                Question::Objects(words),
+                Question::EveryObject,
+                Question::WithConfiguration(words),
+                Question::Blame(words),
+                Question::History(words),
+                Question::Timeline(words),
+                Question::Events(words),
+                Question::Decisions(words),
+                Question::Report(words),
+                Question::Differences(words),
+                Question::Extract(words),
+                Question::Triage,
+                Question::Everything,
+                Question::Export,
+                Question::Status,
+            ];
+            for question in questions {
+                assert!(TABLE.contains(&question.right()), "{question:?}");
+                let addressed = question.reads().words;
+                assert!(addressed.is_empty() || addressed == words, "{question:?}");
+            }
+        }
+    }
+}

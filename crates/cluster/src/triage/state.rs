@@ -1,0 +1,190 @@
+//! The state of what can be broken, at one revision.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use ketcd_history::trouble::triage::{COMPONENTS, Triage};
+use ketcd_history::trouble::{broken_hooks, services_called};
+use ketcd_kube::{Body, FieldSet};
+use ketcd_store::{At, KeyRange, KeyValue, Want};
+
+use super::{certificates, kinds, pods};
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// So many ReplicaSets are read one by one; of more, all are.
+const ONE_BY_ONE: usize = 200;
+
+/// Reads the state at a revision; returns it with how many values of the kinds looked at there are.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn state(session: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
+    let mut triage = Triage::new(now);
+    let reader = Reader { session, at, values_read: Cell::new(0) };
+    for path in kinds::STATES {
+        reader.each(path, |object| triage.observe(&object)).await?;
+    }
+    reader
+        .each(kinds::REQUESTS, |request| {
+            triage.add(certificates::expired(&request, now));
+            triage.observe(&request);
+        })
+        .await?;
+    if let Some(values) = reader.values(kinds::PODS).await? {
+        reader.add(pods::read(session, values, &mut triage).await?);
+    }
+    reader.owners(&mut triage).await?;
+    reader.hooks(&mut triage).await?;
+    reader.custom(&mut triage).await?;
+    Ok((triage, reader.values_read.get()))
+}
+
+/// Reads kinds at one revision, of `-n`'s namespace where they have one.
+struct Reader<'s> {
+    session: &'s Cluster,
+    at: At,
+    /// How many values there are of the kinds looked at.
+    values_read: Cell<usize>,
+}
+
+impl<'s> Reader<'s> {
+    /// The keys of a kind's objects.
+    async fn keys(&self, path: &kinds::Path) -> Result<KeyRange> {
+        let prefix = self.session.prefix().await?;
+        let namespace = self.session.options.namespace.as_deref().filter(|_| path.namespaced);
+        let namespace = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
+        Ok(KeyRange::prefix(format!("{prefix}/{}/{namespace}", path.path)))
+    }
+
+    async fn values(&self, path: &kinds::Path) -> Result<Option<futures_util::stream::BoxStream<'s, ketcd_store::Result<KeyValue>>>> {
+        let keys = self.keys(path).await?;
+        Ok(self.session.range_or_miss(keys, self.at, Want::Values).await?.map(|listing| listing.entries))
+    }
+
+    fn add(&self, values: usize) {
+        self.values_read.set(self.values_read.get() + values);
+    }
+
+    /// Hands over every object of a kind that can be decoded.
+    async fn each(&self, path: &kinds::Path, mut take: impl FnMut(Value)) -> Result<()> {
+        let Some(mut entries) = self.values(path).await? else { return Ok(()) };
+        let fields = path.fields.map(|fields| FieldSet::of(fields.iter().copied()));
+        while let Some(entry) = entries.next().await.transpose()? {
+            self.add(1);
+            if path.is_lease() && !is_watched_lease(&entry.key) {
+                continue;
+            }
+            self.decode(&entry, fields.as_ref()).into_iter().for_each(&mut take);
+        }
+        Ok(())
+    }
+
+    fn decode(&self, entry: &KeyValue, fields: Option<&FieldSet>) -> Option<Value> {
+        let decoder = &self.session.reporting_decoder;
+        let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
+        let decoded = match fields {
+            Some(fields) => decoder.decode_only(key, value, revision, fields),
+            None => decoder.decode(key, value, revision),
+        };
+        match decoded.body {
+            Body::Object(object) => Some(object.into_value()),
+            Body::Opaque(_) => None,
+        }
+    }
+
+    /// The ReplicaSets of troubled pods, for the Deployments above them.
+    async fn owners(&self, triage: &mut Triage) -> Result<()> {
+        let missing = triage.missing_owners();
+        if missing.len() > ONE_BY_ONE {
+            return self.each(kinds::REPLICA_SETS, |object| triage.observe(&object)).await;
+        }
+        let prefix = self.session.prefix().await?;
+        for (namespace, name) in missing {
+            let key = KeyRange::key(format!("{prefix}/{}/{namespace}/{name}", kinds::REPLICA_SETS.path));
+            let Some(mut listing) = self.session.range_or_miss(key, self.at, Want::Values).await? else { return Ok(()) };
+            while let Some(entry) = listing.entries.next().await.transpose()? {
+                self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
+            }
+        }
+        Ok(())
+    }
+
+    /// Webhooks, and whether anything answers behind their services.
+    async fn hooks(&self, triage: &mut Triage) -> Result<()> {
+        let mut configurations = Vec::new();
+        for path in kinds::HOOKS {
+            self.each(path, |object| configurations.push(object)).await?;
+        }
+        let services: BTreeSet<(String, String)> = configurations.iter().flat_map(services_called).collect();
+        let mut answer = BTreeSet::new();
+        for service in services {
+            if self.answers(&service.0, &service.1).await? {
+                answer.insert(service);
+            }
+        }
+        for configuration in &configurations {
+            triage.observe_hooks(configuration, broken_hooks(configuration, &answer));
+        }
+        Ok(())
+    }
+
+    /// Whether a service has an address that is ready, or need not have one; what may not be read is taken to have one.
+    async fn answers(&self, namespace: &str, name: &str) -> Result<bool> {
+        let prefix = self.session.prefix().await?;
+        let service = self.all(KeyRange::key(format!("{prefix}/services/specs/{namespace}/{name}"))).await?;
+        if service.is_none_or(|found| found.iter().any(|service| service["spec"]["type"] == "ExternalName")) {
+            return Ok(true);
+        }
+        let slices = self.all(KeyRange::prefix(format!("{prefix}/endpointslices/{namespace}/{name}-"))).await?;
+        let endpoints = self.all(KeyRange::key(format!("{prefix}/services/endpoints/{namespace}/{name}"))).await?;
+        let (Some(slices), Some(endpoints)) = (slices, endpoints) else { return Ok(true) };
+        let own = slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == name);
+        let of_slices = own.filter_map(|slice| slice["endpoints"].as_array()).flatten().any(|one| one["conditions"]["ready"] != false);
+        let subsets = endpoints.iter().filter_map(|endpoints| endpoints["subsets"].as_array()).flatten();
+        let mut addresses = subsets.filter_map(|subset| subset["addresses"].as_array());
+        Ok(of_slices || addresses.any(|addresses| !addresses.is_empty()))
+    }
+
+    async fn all(&self, keys: KeyRange) -> Result<Option<Vec<Value>>> {
+        let Some(mut listing) = self.session.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(None) };
+        let mut found = Vec::new();
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            found.extend(self.decode(&entry, None));
+        }
+        Ok(Some(found))
+    }
+
+    /// Custom resources that wait for a finalizer. Of a live etcd with a long history they are not read: they may be many, and etcd has other work.
+    async fn custom(&self, triage: &mut Triage) -> Result<()> {
+        if self.session.source.is_shared() && self.session.is_long().await? {
+            return Ok(());
+        }
+        let (prefix, namespace) = (self.session.prefix().await?, self.session.options.namespace.as_deref());
+        for kind in self.session.kinds().await?.iter().filter(|kind| kind.is_custom()) {
+            let keys = KeyRange::prefix(kind.key_prefix(prefix, namespace.filter(|_| kind.namespaced)));
+            let Some(mut listing) = self.session.range_or_miss(keys, self.at, Want::Values).await? else { continue };
+            while let Some(entry) = listing.entries.next().await.transpose()? {
+                // JSON and CBOR both spell names out.
+                if entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {
+                    self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const DELETION: &[u8] = b"deletionTimestamp";
+
+/// Whether a lease says something: of a node, or of a component of the control plane.
+fn is_watched_lease(key: &[u8]) -> bool {
+    let key = String::from_utf8_lossy(key);
+    let mut parts = key.rsplit('/');
+    let (name, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    namespace == "kube-node-lease" || namespace == "kube-system" && COMPONENTS.contains(&name)
+}
