@@ -53,7 +53,7 @@ impl Search {
         let error = Error::new(not_found.to_string()).nothing();
         let span = not_found.span;
         match &not_found.elsewhere {
-            Whereabouts::Unknown => error.hint("whether it is anywhere else may not be read by this user"),
+            Whereabouts::Unknown => error.hint("this user may not read where else it might exist"),
             Whereabouts::Elsewhere(found) => error.hint(self.shown(not_found, found)),
             Whereabouts::Nowhere if matches!(not_found.looked, Looked::UpTo(last) if last >= span.newest) => error,
             Whereabouts::Nowhere => error.hint(format!("nor at any other readable revision, {} to {}", span.oldest, span.newest)),
@@ -76,7 +76,7 @@ impl Search {
 
     /// Where the object is, and how to see it there.
     fn shown(&self, not_found: &NotFound, found: &Elsewhere) -> String {
-        /// So many places are named.
+        /// How many places are named.
         const NAMED: usize = 3;
         let list = |names: Vec<String>| match &names[..] {
             [] => String::new(),

@@ -133,7 +133,7 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
     match error {
         Failure::Source(error) => source_hint(error),
         Failure::Address(AddressError::Kind(UnknownKind::Unknown { nearest, .. })) if nearest.is_empty() => {
-            Some(format!("the kinds that there are: {}", CommandLine::ketcd("ls")))
+            Some(format!("list the kinds: {}", CommandLine::ketcd("ls")))
         }
         Failure::Address(other) => Some(other.hint()),
         Failure::NoKind => Some("write kind/namespace/name, or a kind".to_owned()),
@@ -142,9 +142,7 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
             Some(format!("choose one with {}", flags.join(" or ")))
         }
         Failure::Nothing(Nothing::Objects { .. }) => Some(format!("what is there: {}", CommandLine::ketcd("ls"))),
-        Failure::Nothing(Nothing::InNamespace(_)) => {
-            Some(format!("the namespaces that there are: {}", CommandLine::ketcd("ls namespaces")))
-        }
+        Failure::Nothing(Nothing::InNamespace(_)) => Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces"))),
         Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
         Failure::Undated => Some("use --rev".to_owned()),
         Failure::Invalid { hint, .. } => hint.clone(),

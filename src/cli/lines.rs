@@ -15,10 +15,10 @@ use ketcd_cluster::cores::in_order_beside;
 use ketcd_cluster::read::Read;
 use ketcd_render::change;
 
-/// So many changes are made at once,
+/// Maximum changes per batch.
 const MOST: usize = 512;
 
-/// unless more than so many bytes are stored of them.
+/// Maximum stored bytes per batch.
 const MOST_BYTES: usize = 4 << 20;
 
 /// Fewer are not worth a thread.

@@ -12,16 +12,16 @@ pub fn words(notice: &Notice) -> String {
         Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),
         Notice::Definition { key, problem } => format!("{key}: {problem}"),
         Notice::Undefined { problem } => {
-            format!("{problem}, which define custom kinds: only objects of Kubernetes' own kinds are looked at")
+            format!("{problem}, which define custom kinds: only objects of built-in kinds are shown")
         }
         Notice::ReleaseUnknown { problem, assumed } => format!(
             "{problem}, which shows the API server's release: objects are printed as by release {assumed}; --release says otherwise"
         ),
-        Notice::Missed { resources } => format!("what this user may not read is missing: {}", resources.join(", ")),
+        Notice::Missed { resources } => format!("not shown, no permission to read: {}", resources.join(", ")),
         Notice::MomentBeforeObjects { asked, newest } => {
-            format!("--at {asked} is before the newest time in the objects, {newest}: only their ages are counted to it")
+            format!("--at {asked} is before the newest time in the objects, {newest}: it only changes the ages shown")
         }
-        Notice::OneMoment => "API objects are the state of one moment: what came before is known only from the times in them".to_owned(),
+        Notice::OneMoment => "API objects show one moment: the past is known only from the times in them".to_owned(),
         Notice::Reach { oldest, dated, is_live } => {
             let reach = dated.map(|(oldest, newest)| format!(" {}", length(seconds_between(oldest, newest)))).unwrap_or_default();
             let more = if *is_live { "; a member's data dir, read with -f, may hold more" } else { "" };
@@ -53,7 +53,7 @@ pub fn words(notice: &Notice) -> String {
         Notice::GateWithoutEffect(name) => format!("feature gate {name} changes no scheduling rule known here"),
         Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; of {read} of them it was read how"),
         Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
-        Notice::SinceBeforeHistory(since) => format!("--since {since} is before the readable history: counted from its beginning"),
+        Notice::SinceBeforeHistory(since) => format!("--since {since} is before the readable history: counting from its beginning"),
         Notice::OwnersNotCounted(why) => {
             let why = match why {
                 Incomplete::Printed => "printed objects need not be all of a cluster",
@@ -71,5 +71,5 @@ fn not_compared(compared: usize, revision: Revision, why: &str) -> String {
         return format!("not every member's data were compared: {why}");
     }
     let command = format!("etcdctl endpoint hashkv --cluster --rev {revision}");
-    format!("whether members hold the same data was not looked at: {why}. Members that vote can be compared with `{command}`, by root")
+    format!("members were not compared: {why}. Voting members can be compared with `{command}`, by root")
 }

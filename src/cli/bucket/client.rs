@@ -15,7 +15,7 @@ use crate::cli::{Error, Result};
 
 /// Bytes of one part of an upload; smaller files are put at once.
 const PART: usize = 8 << 20;
-/// So many parts are on their way at once.
+/// How many parts are in flight at once.
 const PARTS_AT_ONCE: usize = 2;
 
 /// A bucket, or what lies below a path in it.

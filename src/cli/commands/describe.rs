@@ -12,7 +12,7 @@ use ketcd_cluster::rights::Question;
 use ketcd_render::describe::{self as render, Look};
 use ketcd_render::json;
 
-/// Of no more objects each change is dated as closely as a long history allows.
+/// Up to this many objects, each change is dated as closely as a long history allows.
 const CLOSELY: usize = 8;
 
 /// Show one page about an object

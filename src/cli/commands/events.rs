@@ -109,7 +109,7 @@ async fn asked(session: &Session, words: &[String]) -> Result<(Vec<KeyRange>, Ve
         let Address::Objects { kind, namespace, name } = &address else { continue };
         ranges.push(match (name, namespace.as_deref()) {
             (Some(name), namespace) => object_events::keys_of(session, namespace, name).await?,
-            // Of objects without a namespace, in which they are is up to who records them.
+            // Events about cluster-scoped objects are in whatever namespace their recorder chose.
             (None, None) if kind.namespaced => object_events::keys(session, None).await?,
             (None, None) => object_events::keys(session, Some("default")).await?,
             (None, namespace) => object_events::keys(session, namespace).await?,

@@ -176,7 +176,7 @@ async fn run_on_source(global: &GlobalArgs, command: &Command, reads: &Reads<'_>
     if matches!(command, Command::Export(_)) {
         session.fix_revision().await?;
     }
-    // Of other answers a part would say something else than the whole.
+    // Partial output of other commands would mislead, so Ctrl-C aborts them.
     if matches!(command, Command::Get(_) | Command::History(_) | Command::Ls(_) | Command::Watch(_)) {
         session.interrupt.listen();
     }

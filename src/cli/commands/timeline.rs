@@ -54,7 +54,7 @@ pub(super) async fn run(session: &Session, args: &TimelineArgs, out: &mut Output
     session.note_reach().await?;
     let everything = args.around.is_some() || session.args.all_namespaces;
     if args.addresses.is_empty() && session.args.namespace.is_none() && !everything {
-        let wrong = Error::new("timeline of what?");
+        let wrong = Error::new("timeline needs to know what to show");
         return Err(wrong.hint("name objects, a namespace with -n, everything with -A, or a time with --around"));
     }
     let asked = asked(session, &args.addresses, everything).await?;
@@ -92,7 +92,7 @@ async fn around(session: &Session, args: &TimelineArgs) -> Result<Option<(Timest
 
 /// How much is printed as text.
 struct LineOptions {
-    /// Of several objects.
+    /// Whether several objects are shown.
     many: bool,
     /// All steps and all Events, of those that belong to the subject too.
     all: bool,

@@ -16,7 +16,7 @@ use crate::cli::commands::block_on;
 use crate::cli::session::Session;
 use ketcd_store::{KeyRange, Want};
 
-/// So long a word is waited for in all.
+/// How long completion of a word may take in all.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// When the shell gets its answer.

@@ -20,7 +20,7 @@ pub(in crate::cli) struct Dataset {
     place: Place,
     format: FileFormat,
     cluster: String,
-    /// Of files that hold secrets, their owner's alone.
+    /// The mode of new files; readable by their owner only if they hold secrets.
     mode: u32,
 }
 

@@ -18,7 +18,7 @@ use super::Shared;
 use crate::cli::Result;
 use crate::cli::output::note;
 
-/// So many items are taken at once; a revision may have more.
+/// How many items are taken at once; a revision may have more.
 const AT_ONCE: usize = 1000;
 /// After a listing that failed the next one waits.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -19,9 +19,9 @@ use tokio::task::JoinHandle;
 use super::Shared;
 use crate::cli::{Error, Result};
 
-/// So long a connection lasts at most: a scrape is over sooner.
+/// How long a connection may last: a scrape ends sooner.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// So many connections are served at once.
+/// How many connections are served at once.
 const CONNECTIONS: usize = 16;
 
 /// A server of metrics, until it is dropped.

@@ -19,13 +19,13 @@ struct Budget {
     parts: i64,
     /// In so many namespaces objects are looked for.
     namespaces: usize,
-    /// So many keys of a kind in each.
+    /// How many keys of a kind are read in each.
     keys: usize,
 }
 
-/// Of a live etcd.
+/// The budget for a live etcd.
 const LIVE: Budget = Budget { parts: 96, namespaces: 24, keys: 200 };
-/// Of a file, whose keys cost little.
+/// The budget for a file, whose keys cost little.
 const FILE: Budget = Budget { parts: 4096, namespaces: 4096, keys: usize::MAX };
 /// Kinds whose objects come and go all the time.
 const KINDS: [&str; 2] = ["events", "pods"];

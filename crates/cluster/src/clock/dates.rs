@@ -15,9 +15,9 @@ use super::samples::Samples;
 pub(crate) struct Dates {
     /// Made of all that was read for it at first.
     pub(super) clock: OnceCell<Arc<Clock>>,
-    /// Of a long history, what was read.
+    /// What was read of a long history.
     pub(super) sampled: Mutex<Option<Sampled>>,
-    /// Of a long history that is a file's, all leases.
+    /// All leases, if a file has a long history.
     pub(super) leases: OnceCell<Leases>,
     /// The first readable revision, once the user was told of it.
     pub(super) reach: OnceLock<Revision>,

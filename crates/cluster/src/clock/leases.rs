@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::{Keys, Read, events};
 
-/// Of a live etcd so many leases are read for the deletions of single pods.
+/// How many leases of a live etcd are read for the deletions of single pods.
 const MOST: usize = 48;
 
 /// Confirms the leases that are there at a revision: before it there is a gap.

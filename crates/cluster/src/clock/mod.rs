@@ -26,7 +26,7 @@ use samples::Samples;
 const WHOLE: i64 = 60_000;
 /// Those of a live etcd, which has other work to do.
 const WHOLE_LIVE: i64 = 5_000;
-/// So many of the revisions asked about are dated one by one.
+/// How many of the requested revisions are dated one by one.
 const REFINED: usize = 48;
 
 impl Cluster {

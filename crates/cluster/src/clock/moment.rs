@@ -66,7 +66,7 @@ impl Cluster {
     }
 
     async fn asked_moment(&self, moment: Moment) -> Result<Timestamp> {
-        // Of objects that carry no time only a whole date can be asked for, which no other time changes.
+        // Objects without times can only be addressed by a whole date, which does not depend on a reference time.
         let reference = self.reference_time().await?.or(self.source.is_one_moment().then_some(Timestamp::UNIX_EPOCH));
         let asked = reference.and_then(|reference| moment.resolve(reference));
         asked.ok_or(Error::Undated)

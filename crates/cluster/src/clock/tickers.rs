@@ -10,9 +10,9 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::walk_back;
 
-/// So many are read.
+/// How many are read.
 const TICKERS: usize = 2;
-/// Of so many renewals each is read, of more as many at revisions spread over the history.
+/// Up to this many renewals are all read; of more, this many at revisions spread over the history.
 const RENEWALS: i64 = 128;
 /// Leases of leaders and API servers that are considered.
 const LEADERS: usize = 100;

@@ -28,9 +28,9 @@ pub fn last_time(event: &Value) -> Option<Timestamp> {
 /// Which Events.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// Of which objects: kind, and name if it is one; empty for all.
+    /// The objects that the Events are about: kind, and name for a single object; empty for all.
     pub about: Vec<About>,
-    /// Of which types; empty for all.
+    /// The types of Events; empty for all.
     pub types: Vec<String>,
 }
 

@@ -19,7 +19,7 @@ use events::{About, EventFilter};
 
 pub use node_pods::{NodePods, node_pods};
 
-/// So many of the last changes are read.
+/// How many of the last changes are read.
 const CHANGES: usize = 10;
 
 /// Everything that a page shows.
@@ -40,7 +40,7 @@ pub struct Description {
     pub changes: Vec<AttributedChange>,
     /// Whether it had versions before them.
     pub has_earlier_changes: bool,
-    /// Of a node: its pods.
+    /// The pods of a node.
     pub pods: Option<NodePods>,
 }
 

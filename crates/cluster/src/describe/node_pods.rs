@@ -43,7 +43,7 @@ pub async fn node_pods(session: &Cluster, subjects: &[StoredObject], at: At) -> 
         return Ok(HashMap::new());
     }
     let names: Vec<String> = counts.keys().map(|name| regex::escape(name)).collect();
-    // Of most nodes, nearly every pod names one.
+    // With most nodes, nearly every pod names one.
     let named =
         (names.len() <= FEW).then(|| Regex::new(&names.join("|"))).transpose().map_err(|error| Error::invalid(error.to_string()))?;
     let kinds = Kinds::builtin();

@@ -9,7 +9,7 @@ use crate::rights::refused::unless_denied;
 use ketcd_kube::{Kind, RegistryKey, Resource};
 use ketcd_store::{At, KeyRange, Want};
 
-/// So many hops are made at most: a cluster has some hundred resources.
+/// The most hops: a cluster has some hundred resources.
 const MOST: usize = 4096;
 
 impl Cluster {

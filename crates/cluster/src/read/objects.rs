@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey, Resource};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-/// So many entries that are there are taken at once.
+/// How many available entries are taken at once.
 const AT_ONCE: usize = 256;
 
 /// How much of an object is needed.

@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 
-/// So many keys are read one by one where a watch costs a live etcd its whole history.
+/// How many keys are read one by one if a watch would cost a live etcd its whole history.
 const ONE_BY_ONE: usize = 2_000;
 
 /// A watch of `keys`; of a live etcd that would have to read a long history for it, the histories of the keys.

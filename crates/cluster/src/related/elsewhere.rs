@@ -63,7 +63,7 @@ async fn find(session: &Cluster, address: &Address, looked: Looked) -> Result<Op
             return Ok(Some(Elsewhere::Namespaces(found)));
         }
     }
-    // Of a live etcd no more is asked than `ls -A -o name` of the kind would: all keys of a large cluster, or the whole history of a
+    // A live etcd is asked for no more than `ls -A -o name` of the kind would: all keys of a large cluster, or the whole history of a
     // kind, would cost the API server's own etcd for a hint.
     if session.source.is_shared() {
         return Ok(None);

@@ -10,7 +10,7 @@ use crate::error::Result;
 use ketcd_kube::{Body, Kind, Kinds, Object};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
-/// So many owners above one another are followed: more would be a circle.
+/// How many owners above one another are followed: more would be a circle.
 const DEEPEST: usize = 16;
 
 /// A stored object with its key.

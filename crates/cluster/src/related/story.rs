@@ -106,7 +106,7 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
     asked.addresses.iter().map(name).collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
 }
 
-/// Of these keys those of which some version names one of the nodes, the Events of those, and their siblings, one of which may replace them
+/// Returns the keys with a version that names one of the nodes, their Events, and their siblings, one of which may replace them
 /// elsewhere: a cluster's pods are many, a node's are few.
 /// Values are searched as they are stored; sealed ones may name anything.
 async fn naming(session: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {

@@ -17,7 +17,7 @@ impl Feed<'_> {
     pub async fn version(&mut self, at: Revision) -> Result<VersionFrom> {
         let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
-        // Of a long history the state is large: the control plane's pods are taken by their names.
+        // A long history has a large state: the control plane's pods are found by their names.
         let schedulers = if self.session.is_long().await? { "pods/kube-system/kube-scheduler" } else { "pods/kube-system/" };
         for below in ["minions/", schedulers] {
             self.load(below, at, &mut |version| version.put(&mut state)).await?;
@@ -152,7 +152,7 @@ impl Feed<'_> {
         let mut changes = if self.session.is_long().await? {
             let mut beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
             let ranges = std::iter::once(range.clone()).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
-            // Of a pod that is there no earlier namesake is looked for.
+            // For a pod that exists, no earlier pod of the name is looked for.
             if self.session.source.count(range.clone(), At::Revision(until)).await? > 0 {
                 beside.insert(range.start, vec![until]);
             }

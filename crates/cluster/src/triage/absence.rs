@@ -10,9 +10,9 @@ use crate::cluster::{Cluster, DEFAULT_PREFIX, built_in};
 use crate::error::Result;
 use crate::rights::refused::unless_denied;
 
-/// So many keys are looked at.
+/// How many keys are examined.
 const KEYS: usize = 2_000;
-/// So many of what was found is named.
+/// How many of the findings are named.
 const NAMED: usize = 3;
 
 /// Why there was nothing of Kubernetes to look at.

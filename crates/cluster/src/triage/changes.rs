@@ -19,7 +19,7 @@ use crate::read::{Keys, Read, changes_from, walk_back};
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 
-/// Of a live etcd with a long history, so many changed objects are read, and so many versions of each.
+/// How many changed objects are read from a live etcd with a long history, and how many versions of each.
 const OBJECTS: usize = 300;
 const VERSIONS: usize = 50;
 
@@ -161,7 +161,7 @@ struct ChangedKey {
 }
 
 async fn changed_keys(session: &Cluster, path: &kinds::Path, range: KeyRange, from: Revision, to: Revision) -> Result<Vec<ChangedKey>> {
-    // Of nodes every heartbeat is a version.
+    // Every heartbeat of a node is a version.
     let is_node = path.path == "minions";
     let want = if is_node { Want::Values } else { Want::Keys };
     let listed = async |at: Revision| -> Result<Vec<KeyValue>> {

@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
 use crate::read::walk_back;
 
-/// So many findings are looked into, and so many versions of one pod read.
+/// How many findings are dated, and how many versions of one pod are read.
 const FINDINGS: usize = 6;
 const VERSIONS: usize = 120;
 

@@ -16,7 +16,7 @@ use super::{certificates, kinds, pods};
 use crate::cluster::Cluster;
 use crate::error::Result;
 
-/// So many ReplicaSets are read one by one; of more, all are.
+/// Up to this many ReplicaSets are read one by one; if there are more, all are listed.
 const ONE_BY_ONE: usize = 200;
 
 /// Reads the state at a revision; returns it with how many values of the kinds looked at there are.

@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
 
-/// Of a live etcd no more than the newest of so many revisions are read.
+/// How many of the newest revisions are read from a live etcd.
 const MOST: i64 = 5_000;
 
 /// etcd's own facts.
@@ -48,7 +48,7 @@ pub struct Writes {
 }
 
 impl Writes {
-    /// Of which only the number is known.
+    /// Changes of which only the number is known.
     pub fn of_number(seconds: f64, changes: u64) -> Self {
         Self { seconds, changes, bytes: 0, by_resource: Vec::new(), by_manager: Vec::new(), grown: None }
     }

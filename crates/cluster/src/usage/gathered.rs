@@ -53,7 +53,7 @@ pub struct Gathered {
     pub before: (u64, Option<u64>),
     /// Whether values were read, so that bytes are known.
     pub has_bytes: bool,
-    /// Of so many updates one was compared with what it replaced; 0 where none was.
+    /// One update in this many was compared with what it replaced; 0 where none was.
     pub compared_every: u64,
     /// The oldest revision that can be read.
     pub(super) oldest: Revision,

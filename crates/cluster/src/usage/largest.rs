@@ -13,7 +13,7 @@ use super::gathered::Large;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
-/// So many are kept.
+/// How many are kept.
 const MOST: usize = 50;
 
 /// Keeps the largest of what it sees.

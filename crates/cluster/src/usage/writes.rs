@@ -12,7 +12,7 @@ use super::gathered::Gathered;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
-/// Of more writes than this only some are compared with what they replaced; of a live etcd each takes a request.
+/// Beyond this many writes, only some are compared with what they replaced; on a live etcd each comparison is a request.
 const COMPARED: u64 = 30_000;
 const COMPARED_LIVE: u64 = 2_000;
 
