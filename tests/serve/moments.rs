@@ -27,6 +27,16 @@ fn a_path_can_name_a_time() {
 }
 
 #[test]
+fn a_moment_that_was_compacted_is_gone() {
+    let server = Server::start("k136-story/compacted.db.zst", &[]);
+    for path in ["/rev/1000/api/v1/pods", "/at/2026-11-21T00:15:00Z/api/v1/pods"] {
+        let (code, status) = server.get(path);
+        assert_eq!((code, &status["reason"]), (410, &json!("Expired")), "{path}: {status}");
+    }
+    assert_eq!(server.get("/at/2026-11-21T00:20:00Z/api/v1/pods").0, 200);
+}
+
+#[test]
 fn definitions_are_those_of_the_moment() {
     let server = Server::start("k136-story/snapshot.db.zst", &[]);
     assert_eq!(server.get("/apis/example.com/v1/gadgets").0, 200);
