@@ -11,11 +11,12 @@ use ketcd_cluster::{Cluster, Error, Notice, Notices, Options, files};
 use ketcd_history::ChangeKind;
 use ketcd_store::load::Limits;
 use ketcd_store::{At, Revision};
+use ketcd_testing::testdata;
 
 /// A recorded cluster, looked at so.
 async fn open(capture: &str, options: Options) -> Result<Cluster, Error> {
-    let file = format!("{}/../../testdata/captures/{capture}/snapshot.db.zst", env!("CARGO_MANIFEST_DIR"));
-    let opened = files::open(&[file], &Limits::default())?;
+    let file = testdata::path(&format!("captures/{capture}/snapshot.db.zst"));
+    let opened = files::open(&[file.to_str().unwrap().to_owned()], &Limits::default())?;
     Cluster::open(opened.source, options).await
 }
 

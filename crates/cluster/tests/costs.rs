@@ -78,11 +78,11 @@ impl LiveEtcd for Noted {
 
 /// Runs `work` on the recorded cluster and returns what it read; where revisions `are_dated` already, without what dates them.
 fn reads(are_dated: bool, work: impl AsyncFnOnce(&Cluster)) -> Reads {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/k136-story/snapshot.db.zst");
+    let file = ketcd_testing::testdata::path("captures/k136-story/snapshot.db.zst").to_str().unwrap().to_owned();
     let options = Options { prefix: Some("/registry".to_owned()), release: ReleaseChoice::Any, ..Options::default() };
     let reads = Arc::new(Mutex::new(Reads::new()));
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-        let file = files::open(&[file.to_owned()], &Limits::default()).unwrap().source;
+        let file = files::open(&[file], &Limits::default()).unwrap().source;
         let session = Cluster::open(Box::new(Noted { file, reads: Arc::clone(&reads) }), options).await.unwrap();
         if are_dated {
             session.clock().await.unwrap();

@@ -351,9 +351,10 @@ mod tests {
         use std::fmt::Write as _;
         use std::fs;
 
+        use ketcd_testing::testdata;
         use sha2::{Digest, Sha256};
 
-        let table = zstd::decode_all(fs::File::open("../../testdata/yaml/strings.ndjson.zst").unwrap()).unwrap();
+        let table = testdata::read("yaml/strings.ndjson.zst");
         let (mut sum, mut pairs, mut count) = (Sha256::new(), String::new(), 0);
         for line in table.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let line: Value = serde_json::from_slice(line).unwrap();
@@ -371,7 +372,7 @@ mod tests {
             }
         }
         let found = format!("{:x} {count} documents, 0 read as something else\n", sum.finalize());
-        if fs::read_to_string("../../testdata/yaml/written.txt").unwrap_or_default() != found {
+        if fs::read_to_string(testdata::path("yaml/written.txt")).unwrap_or_default() != found {
             let path = format!("{}/documents.ndjson", std::env::temp_dir().display());
             fs::write(&path, pairs).unwrap();
             panic!("other documents than kubectl's reader was asked about: oracle/run yaml check < {path} > testdata/yaml/written.txt");

@@ -1,19 +1,17 @@
 //! Sampled clocks against what a watcher beside etcd saw: when each revision really came.
 
 use ketcd_store::load::Limits;
+use ketcd_testing::testdata;
 use serde_json::Value;
 
 use super::*;
 use crate::options::{Options, ReleaseChoice};
 
-const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/k136-clock/");
-
 /// How long etcd may have taken to commit and to tell, in seconds.
 const LAG: f64 = 0.05;
 
 fn recorded() -> Vec<(Revision, f64)> {
-    let packed = std::fs::File::open(format!("{CAPTURE}times.jsonl.zst")).unwrap();
-    let text = String::from_utf8(zstd::decode_all(packed).unwrap()).unwrap();
+    let text = String::from_utf8(testdata::read("captures/k136-clock/times.jsonl.zst")).unwrap();
     let line = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
         (Revision(line["rev"].as_i64().unwrap()), line["time"].as_f64().unwrap())
@@ -38,7 +36,7 @@ fn median_error(clock: &Clock, recorded: &[(Revision, f64)]) -> f64 {
 #[test]
 fn samples_date_truly_and_more_closely_around_what_was_asked() {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let source = crate::files::open(&[format!("{CAPTURE}snapshot.db.zst")], &Limits::default()).unwrap().source;
+        let source = crate::files::open(&[testdata::path("captures/k136-clock/snapshot.db.zst").to_str().unwrap().to_owned()], &Limits::default()).unwrap().source;
         let session = Cluster::open(source, Options { release: ReleaseChoice::Any, ..Options::default() }).await.unwrap();
         let span = session.source.span().await.unwrap();
         let clock = session.sample(span).await.unwrap();

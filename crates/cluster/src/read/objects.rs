@@ -277,12 +277,12 @@ mod tests {
 
     /// Lists `word` and holds how many objects were found against how many values were decoded meanwhile.
     fn check(word: &str, namespace: Option<&str>, need: Need, decoded_per_object: usize) {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/k120-story/snapshot.db.zst");
+        let file = ketcd_testing::testdata::path("captures/k120-story/snapshot.db.zst").to_str().unwrap().to_owned();
         let (all_namespaces, namespace) = (namespace.is_none(), namespace.map(str::to_owned));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let before = decodes();
-            let source = crate::files::open(&[file.to_owned()], &Limits::default()).unwrap().source;
+            let source = crate::files::open(&[file], &Limits::default()).unwrap().source;
             let options = Options { release: ReleaseChoice::Any, all_namespaces, namespace, ..Options::default() };
             let session = Cluster::open(source, options).await.unwrap();
             let addresses = session.address(word).await.unwrap();

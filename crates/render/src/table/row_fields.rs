@@ -55,7 +55,10 @@ fn of_kind(group: &str, kind: &str) -> Option<&'static RowFields> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use ketcd_kube::Release;
+    use ketcd_testing::testdata;
     use serde_json::Value;
 
     use super::super::{View, printer};
@@ -64,7 +67,7 @@ mod tests {
     #[test]
     fn rows_show_no_more() {
         let view = View { now: "2026-11-20T22:16:12Z".parse().ok(), is_wide: true, release: Release::NEWEST };
-        let objects = include_str!("../../../../testdata/tables/objects.ndjson");
+        let objects = fs::read_to_string(testdata::path("tables/objects.ndjson")).unwrap();
         let mut seen = 0;
         for object in objects.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
             let kind = object["kind"].as_str().unwrap();
