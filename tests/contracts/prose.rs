@@ -23,8 +23,7 @@ const SIGNS: &[&str] = &[
 const SOUND: &str = r"\b(?:there|There) (?:is|are) no |\b(?:is|are) no (?:longer|more|fewer|less|better)\b";
 
 /// Directories whose comments hold to it.
-const COMMENTS: &[&str] =
-    &["benches", "crates/kube", "crates/render", "crates/restore", "crates/serve", "crates/testing", "fuzz", "tests", "tools"];
+const COMMENTS: &[&str] = &["benches", "crates", "fuzz", "src", "tests", "tools"];
 
 /// The first sign in a text, if there is one.
 fn sign(signs: &[Regex], sound: &Regex, text: &str) -> Option<String> {

@@ -21,13 +21,13 @@ pub struct Blamed {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn blame(session: &Cluster, keys: Keys) -> Result<Blamed> {
-    let newest = session.revision().await?;
-    if session.source.is_one_moment() {
-        session.note_reach().await?;
+pub async fn blame(cluster: &Cluster, keys: Keys) -> Result<Blamed> {
+    let newest = cluster.revision().await?;
+    if cluster.source.is_one_moment() {
+        cluster.note_reach().await?;
     }
     let mut blamed = Blamed { blame: Blame::default(), is_there: false };
-    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
+    let (mut changes, clock) = dated_changes(cluster, keys, newest).await?;
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
             blamed.is_there = true;

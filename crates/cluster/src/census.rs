@@ -20,21 +20,21 @@ const VALUES: usize = 10;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn sampled(session: &Cluster) -> Result<Census> {
-    let keys = session.source.count(KeyRange::all(), session.at).await?;
-    let mut census = values(session).await?;
+pub async fn sampled(cluster: &Cluster) -> Result<Census> {
+    let keys = cluster.source.count(KeyRange::all(), cluster.at).await?;
+    let mut census = values(cluster).await?;
     census.keys = keys;
     Ok(census)
 }
 
 /// Reads some values, as far as the user may.
-async fn values(session: &Cluster) -> Result<Census> {
-    let (prefix, source) = (session.prefix().await?, &session.source);
+async fn values(cluster: &Cluster) -> Result<Census> {
+    let (prefix, source) = (cluster.prefix().await?, &cluster.source);
     let mut census = Census::default();
     let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
-    let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    let decoded = |entry: &KeyValue| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
     let first = async |keys: KeyRange, most: usize| -> Result<Vec<KeyValue>> {
-        Ok(unless_denied(source.first(keys, session.at, Want::Values, most).await)?.unwrap_or_default())
+        Ok(unless_denied(source.first(keys, cluster.at, Want::Values, most).await)?.unwrap_or_default())
     };
     for node in first(below("minions"), NODES).await? {
         decoded(&node).object().into_iter().for_each(|node| census.add_node(node));
@@ -47,7 +47,7 @@ async fn values(session: &Cluster) -> Result<Census> {
     }
     for resource in ["secrets", "configmaps"] {
         for entry in first(below(resource), VALUES).await? {
-            census.count(Some(resource.to_owned()), session.options.keys.seal_of(&entry.value));
+            census.count(Some(resource.to_owned()), cluster.options.keys.seal_of(&entry.value));
         }
     }
     Ok(census)
@@ -57,11 +57,11 @@ async fn values(session: &Cluster) -> Result<Census> {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn readable(session: &Cluster, kinds: &[KeyRange]) -> Result<Census> {
-    let mut census = values(session).await?;
+pub async fn readable(cluster: &Cluster, kinds: &[KeyRange]) -> Result<Census> {
+    let mut census = values(cluster).await?;
     census.keys = 0;
     for keys in kinds {
-        census.keys += unless_denied(session.source.count(keys.clone(), session.at).await)?.unwrap_or(0);
+        census.keys += unless_denied(cluster.source.count(keys.clone(), cluster.at).await)?.unwrap_or(0);
     }
     Ok(census)
 }
@@ -70,10 +70,10 @@ pub async fn readable(session: &Cluster, kinds: &[KeyRange]) -> Result<Census> {
 ///
 /// # Errors
 /// The source cannot be read, or not by this user.
-pub async fn census(session: &Cluster) -> Result<Census> {
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+pub async fn census(cluster: &Cluster) -> Result<Census> {
+    let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let mut census = Census::default();
-    let mut listing = session.range(KeyRange::all(), Want::Values).await?;
+    let mut listing = cluster.range(KeyRange::all(), Want::Values).await?;
     while let Some(entry) = listing.entries.next().await.transpose()? {
         let object = RegistryKey::parse(prefix, &entry.key, kinds).object();
         let resource = object.map(|object| match object.resource {
@@ -83,9 +83,9 @@ pub async fn census(session: &Cluster) -> Result<Census> {
         });
         let is_of = |name: &str| resource.as_deref() == Some(name);
         let (is_node, is_lease) = (is_of("nodes"), is_of("leases.coordination.k8s.io"));
-        census.count(resource, session.options.keys.seal_of(&entry.value));
+        census.count(resource, cluster.options.keys.seal_of(&entry.value));
         let Some(object) = object else { continue };
-        let decoded = || session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        let decoded = || cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
         if is_node {
             decoded().object().into_iter().for_each(|node| census.add_node(node));
         } else if is_lease && object.namespace == Some("kube-system") && object.name.ends_with("scheduler") {
@@ -112,14 +112,14 @@ pub struct ResourceCount {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn by_resource(session: &Cluster) -> Result<Vec<ResourceCount>> {
-    let prefix = session.prefix().await?;
+pub async fn by_resource(cluster: &Cluster) -> Result<Vec<ResourceCount>> {
+    let prefix = cluster.prefix().await?;
     let mut kinds = Kinds::builtin();
     kinds.add_openshift();
     let mut counts: BTreeMap<String, (Option<String>, u64, u64)> = BTreeMap::new();
-    let mut entries = session.range(KeyRange::all(), Want::Values).await?.entries;
+    let mut entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
     while let Some(entry) = entries.next().await.transpose()? {
-        let namespace = session.options.namespace.as_deref();
+        let namespace = cluster.options.namespace.as_deref();
         let (resource, kind) = match RegistryKey::parse(prefix, &entry.key, &kinds) {
             RegistryKey::Object(object) if namespace.is_some() && object.namespace != namespace => continue,
             RegistryKey::Object(object) => match object.resource {

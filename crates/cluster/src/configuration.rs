@@ -45,21 +45,21 @@ pub struct Config {
 ///
 /// # Errors
 /// The source cannot be read, or a ConfigMap or Secret not be decoded.
-pub async fn started(session: &Cluster, pod: Keys) -> Result<Option<Started>> {
-    let newest = session.revision().await?;
-    let Some((pod, revision)) = last_start(session, pod, newest).await? else { return Ok(None) };
+pub async fn started(cluster: &Cluster, pod: Keys) -> Result<Option<Started>> {
+    let newest = cluster.revision().await?;
+    let Some((pod, revision)) = last_start(cluster, pod, newest).await? else { return Ok(None) };
     let dated = match revision {
-        Some(revision) => session.clock().await?.date(revision),
+        Some(revision) => cluster.clock().await?.date(revision),
         None => None,
     };
-    let config = configuration(session, &pod, revision, newest).await?;
+    let config = configuration(cluster, &pod, revision, newest).await?;
     Ok(Some(Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config }))
 }
 
 /// The pod as it is, and the revision that shows the last start of one of its containers.
-async fn last_start(session: &Cluster, keys: Keys, newest: Revision) -> Result<Option<(Arc<Object>, Option<Revision>)>> {
+async fn last_start(cluster: &Cluster, keys: Keys, newest: Revision) -> Result<Option<(Arc<Object>, Option<Revision>)>> {
     let mut found: Option<(Arc<Object>, Option<Revision>)> = None;
-    let mut changes = changes(session, keys, Until::Revision(newest));
+    let mut changes = changes(cluster, keys, Until::Revision(newest));
     while let Some(read) = changes.try_next().await? {
         let Read::Item(change) = read else { continue };
         let before = change.before.object();
@@ -73,17 +73,17 @@ async fn last_start(session: &Cluster, keys: Keys, newest: Revision) -> Result<O
     Ok(found)
 }
 
-async fn configuration(session: &Cluster, pod: &Object, started: Option<Revision>, newest: Revision) -> Result<Vec<Config>> {
-    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
+async fn configuration(cluster: &Cluster, pod: &Object, started: Option<Revision>, newest: Revision) -> Result<Vec<Config>> {
+    let (kinds, prefix) = (cluster.kinds().await?, cluster.prefix().await?);
     let namespace = pod["metadata"]["namespace"].as_str().unwrap_or_default();
-    let oldest = session.source.span().await?.oldest;
+    let oldest = cluster.source.span().await?.oldest;
     let mut found = Vec::new();
     for ((kind, name), used) in config::sources(pod) {
         let row = kinds.find(kind.as_str())?;
         let key = row.key(prefix, Some(namespace), &name);
-        let now = version(session, &key, newest).await?;
+        let now = version(cluster, &key, newest).await?;
         let (then, problem) = match started {
-            Some(revision) if revision >= oldest => (version(session, &key, revision).await?, None),
+            Some(revision) if revision >= oldest => (version(cluster, &key, revision).await?, None),
             Some(revision) => (None, Some(format!("revision {revision} was compacted away: what it was then cannot be read"))),
             None => (now.clone(), None),
         };
@@ -93,10 +93,10 @@ async fn configuration(session: &Cluster, pod: &Object, started: Option<Revision
 }
 
 /// The object under a key at a revision.
-async fn version(session: &Cluster, key: &str, at: Revision) -> Result<Option<Object>> {
-    let mut listing = session.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
+async fn version(cluster: &Cluster, key: &str, at: Revision) -> Result<Option<Object>> {
+    let mut listing = cluster.source.range(KeyRange::key(key), At::Revision(at), Want::Values).await?;
     let Some(entry) = listing.entries.try_next().await? else { return Ok(None) };
-    let decoded = session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+    let decoded = cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
     match decoded.body {
         Body::Object(object) => Ok(Some(object)),
         Body::Opaque(_) => Err(Error::invalid(format!("{key} cannot be decoded")).hint("if it is encrypted, add --encryption-config")),

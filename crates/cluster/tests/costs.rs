@@ -83,12 +83,12 @@ fn reads(are_dated: bool, work: impl AsyncFnOnce(&Cluster)) -> Reads {
     let reads = Arc::new(Mutex::new(Reads::new()));
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let file = files::open(&[file], &Limits::default()).unwrap().source;
-        let session = Cluster::open(Box::new(Noted { file, reads: Arc::clone(&reads) }), options).await.unwrap();
+        let cluster = Cluster::open(Box::new(Noted { file, reads: Arc::clone(&reads) }), options).await.unwrap();
         if are_dated {
-            session.clock().await.unwrap();
+            cluster.clock().await.unwrap();
             reads.lock().unwrap().clear();
         }
-        work(&session).await;
+        work(&cluster).await;
     });
     Arc::into_inner(reads).unwrap().into_inner().unwrap()
 }
@@ -105,9 +105,9 @@ const POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
 #[test]
 fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
     let describes = |address: &'static str| {
-        reads(true, async move |session| {
-            let mut asked = subjects(session, &[address.to_owned()]).await.unwrap();
-            let description = describe(session, asked.objects.remove(0), None, asked.at, true).await.unwrap();
+        reads(true, async move |cluster| {
+            let mut asked = subjects(cluster, &[address.to_owned()]).await.unwrap();
+            let description = describe(cluster, asked.objects.remove(0), None, asked.at, true).await.unwrap();
             assert!(!description.events.is_empty() && description.changes.len() > 3, "{address}");
         })
     };
@@ -134,9 +134,9 @@ fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
 #[test]
 fn a_tree_costs_the_kinds_that_are_owned() {
     let trees = |address: &'static str| {
-        reads(false, async move |session| {
-            let asked = subjects(session, &[address.to_owned()]).await.unwrap();
-            Family::of(session, asked.objects, asked.at).await.unwrap();
+        reads(false, async move |cluster| {
+            let asked = subjects(cluster, &[address.to_owned()]).await.unwrap();
+            Family::of(cluster, asked.objects, asked.at).await.unwrap();
         })
     };
     check(&trees("deploy/web/tomcat"), &["deployments/web/tomcat", "pods/web/", "replicasets/web/"]);

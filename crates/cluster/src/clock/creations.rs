@@ -34,20 +34,20 @@ const KINDS: [&str; 2] = ["events", "pods"];
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn read(session: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
-    let (prefix, budget) = (session.prefix().await?, if session.source.is_shared() { LIVE } else { FILE });
+pub(super) async fn read(cluster: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
+    let (prefix, budget) = (cluster.prefix().await?, if cluster.source.is_shared() { LIVE } else { FILE });
     let width = (span.newest.0 - span.oldest.0) / budget.parts + 1;
     let mut parts: BTreeMap<i64, KeyValue> = BTreeMap::new();
-    let namespaces = namespaces(session, span.newest, budget.namespaces).await?;
+    let namespaces = namespaces(cluster, span.newest, budget.namespaces).await?;
     let mut places: Vec<String> = namespaces.iter().map(|namespace| format!("{namespace}/")).collect();
     if places.is_empty() {
         // They may not be read: then what comes first of a kind, or of the namespace asked about.
-        places.extend([String::new(), format!("{}/", session.namespace())]);
+        places.extend([String::new(), format!("{}/", cluster.namespace())]);
     }
     for place in places {
         for kind in KINDS {
             let below = format!("{prefix}/{kind}/{place}");
-            for entry in keys(session, below, span.newest, budget.keys).await? {
+            for entry in keys(cluster, below, span.newest, budget.keys).await? {
                 if entry.create_revision > span.oldest {
                     parts.entry((entry.create_revision.0 - span.oldest.0) / width).or_insert(entry);
                 }
@@ -55,7 +55,7 @@ pub(super) async fn read(session: &Cluster, span: RevisionSpan, samples: &mut Sa
         }
     }
     for entry in parts.into_values() {
-        if let Some(created) = created(session, &entry).await? {
+        if let Some(created) = created(cluster, &entry).await? {
             samples.add_creation(entry.key, entry.create_revision, created);
         }
     }
@@ -63,16 +63,16 @@ pub(super) async fn read(session: &Cluster, span: RevisionSpan, samples: &mut Sa
 }
 
 /// Some namespaces, spread over all.
-async fn namespaces(session: &Cluster, at: Revision, most: usize) -> Result<Vec<String>> {
-    let below = format!("{}/namespaces/", session.prefix().await?);
-    let entries = keys(session, below.clone(), at, usize::MAX).await?;
+async fn namespaces(cluster: &Cluster, at: Revision, most: usize) -> Result<Vec<String>> {
+    let below = format!("{}/namespaces/", cluster.prefix().await?);
+    let entries = keys(cluster, below.clone(), at, usize::MAX).await?;
     let name = |key: &Bytes| String::from_utf8_lossy(key.strip_prefix(below.as_bytes()).unwrap_or_default()).into_owned();
     Ok(entries.iter().step_by(entries.len().div_ceil(most).max(1)).map(|entry| name(&entry.key)).collect())
 }
 
 /// The keys below a prefix, up to so many; none where the user may not read them.
-async fn keys(session: &Cluster, below: String, at: Revision, most: usize) -> Result<Vec<KeyValue>> {
-    match session.source.first(KeyRange::prefix(below), At::Revision(at), Want::Keys, most).await {
+async fn keys(cluster: &Cluster, below: String, at: Revision, most: usize) -> Result<Vec<KeyValue>> {
+    match cluster.source.first(KeyRange::prefix(below), At::Revision(at), Want::Keys, most).await {
         Err(error) if error.is_denied() => Ok(Vec::new()),
         // A compaction came between: other evidence dates what is left.
         Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(Vec::new()),
@@ -80,15 +80,15 @@ async fn keys(session: &Cluster, below: String, at: Revision, most: usize) -> Re
     }
 }
 
-async fn created(session: &Cluster, entry: &KeyValue) -> Result<Option<Timestamp>> {
+async fn created(cluster: &Cluster, entry: &KeyValue) -> Result<Option<Timestamp>> {
     let key = KeyRange::key(entry.key.to_vec());
-    let found = match session.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
+    let found = match cluster.source.first(key, At::Revision(entry.mod_revision), Want::Values, 1).await {
         Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(None),
         found => found?,
     };
     let Some(version) = found.first() else { return Ok(None) };
     let wanted = FieldSet::of(["metadata.creationTimestamp"]);
-    let decoded = session.decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &wanted);
+    let decoded = cluster.decoder.decode_only(&version.key, &version.value, version.mod_revision.0, &wanted);
     let time = decoded.object().and_then(|object| object.pointer("/metadata/creationTimestamp")).and_then(Value::as_str);
     Ok(time.and_then(|time| time.parse().ok()))
 }

@@ -21,9 +21,9 @@ const MOST: usize = 48;
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn confirm(session: &Cluster, leases: &mut Leases, at: Revision) -> Result<()> {
-    for range in ranges(session).await? {
-        match session.source.range(range, At::Revision(at), Want::Keys).await {
+pub(super) async fn confirm(cluster: &Cluster, leases: &mut Leases, at: Revision) -> Result<()> {
+    for range in ranges(cluster).await? {
+        match cluster.source.range(range, At::Revision(at), Want::Keys).await {
             Err(error) if error.is_denied() => {}
             Err(StoreError::Compacted { .. } | StoreError::Between { .. } | StoreError::Future { .. }) => {}
             listing => {
@@ -41,18 +41,18 @@ pub(super) async fn confirm(session: &Cluster, leases: &mut Leases, at: Revision
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn whole(session: &Cluster, newest: Revision) -> Result<Leases> {
+pub(super) async fn whole(cluster: &Cluster, newest: Revision) -> Result<Leases> {
     let mut leases = Leases::default();
-    let keys = Keys::many(ranges(session).await?);
-    let mut events = pin!(events(session, keys, Until::Revision(newest)));
+    let keys = Keys::many(ranges(cluster).await?);
+    let mut events = pin!(events(cluster, keys, Until::Revision(newest)));
     while let Some(read) = events.try_next().await? {
         match read {
             Read::Gap { to, .. } => {
                 leases.gap(to);
-                confirm(session, &mut leases, to.after()).await?;
+                confirm(cluster, &mut leases, to.after()).await?;
             }
             Read::Item(Event { kind, key_value: entry, .. }) => {
-                let decode = || session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+                let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
                 let decoded = (kind == EventKind::Put).then(decode);
                 leases.observe(&entry, decoded.as_ref().and_then(|decoded| decoded.object()));
             }
@@ -62,8 +62,8 @@ pub(super) async fn whole(session: &Cluster, newest: Revision) -> Result<Leases>
     Ok(leases)
 }
 
-async fn ranges(session: &Cluster) -> Result<Vec<KeyRange>> {
-    let prefix = session.prefix().await?;
+async fn ranges(cluster: &Cluster) -> Result<Vec<KeyRange>> {
+    let prefix = cluster.prefix().await?;
     Ok(Leases::places().iter().map(|place| KeyRange::prefix(format!("{prefix}/{place}"))).collect())
 }
 
@@ -72,8 +72,8 @@ async fn ranges(session: &Cluster) -> Result<Vec<KeyRange>> {
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn of_events(session: &Cluster, events: &[&Event]) -> Result<Leases> {
-    let (prefix, node_name, is_shared) = (session.prefix().await?, FieldSet::of(["spec.nodeName"]), session.source.is_shared());
+pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Leases> {
+    let (prefix, node_name, is_shared) = (cluster.prefix().await?, FieldSet::of(["spec.nodeName"]), cluster.source.is_shared());
     let mut nodes: HashMap<&[u8], String> = HashMap::new();
     let mut wanted: BTreeSet<(Revision, String)> = BTreeSet::new();
     for event in events {
@@ -82,7 +82,7 @@ pub(super) async fn of_events(session: &Cluster, events: &[&Event]) -> Result<Le
             continue;
         }
         if event.kind == EventKind::Put {
-            let decoded = session.decoder.decode_only(key, value, mod_revision.0, &node_name);
+            let decoded = cluster.decoder.decode_only(key, value, mod_revision.0, &node_name);
             let node = decoded.object().and_then(|pod| pod["spec"]["nodeName"].as_str());
             nodes.extend(node.map(|node| (&key[..], node.to_owned())));
         }
@@ -93,13 +93,13 @@ pub(super) async fn of_events(session: &Cluster, events: &[&Event]) -> Result<Le
     let surplus = wanted.len().saturating_sub(if is_shared { MOST } else { usize::MAX });
     for (revision, node) in wanted.into_iter().skip(surplus) {
         let key = KeyRange::key(format!("{prefix}/{}", Leases::place_of_node(&node)));
-        let found = match session.source.first(key, At::Revision(revision), Want::Values, 1).await {
+        let found = match cluster.source.first(key, At::Revision(revision), Want::Values, 1).await {
             Err(error) if error.is_denied() => return Ok(leases),
             Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => continue,
             found => found?,
         };
         for entry in found {
-            let decoded = session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
             leases.observe(&entry, decoded.object());
             leases.confirm(&entry, revision);
         }

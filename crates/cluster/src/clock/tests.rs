@@ -37,16 +37,16 @@ fn median_error(clock: &Clock, recorded: &[(Revision, f64)]) -> f64 {
 fn samples_date_truly_and_more_closely_around_what_was_asked() {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let source = crate::files::open(&[testdata::path("captures/k136-clock/snapshot.db.zst").to_str().unwrap().to_owned()], &Limits::default()).unwrap().source;
-        let session = Cluster::open(source, Options { release: ReleaseChoice::Any, ..Options::default() }).await.unwrap();
-        let span = session.source.span().await.unwrap();
-        let clock = session.sample(span).await.unwrap();
-        session.dates.clock.set(Arc::new(clock.clone())).unwrap();
+        let cluster = Cluster::open(source, Options { release: ReleaseChoice::Any, ..Options::default() }).await.unwrap();
+        let span = cluster.source.span().await.unwrap();
+        let clock = cluster.sample(span).await.unwrap();
+        cluster.dates.clock.set(Arc::new(clock.clone())).unwrap();
         let recorded = recorded();
         let first = median_error(&clock, &recorded);
         assert!(first < 5.0, "{first} s");
         let some: Vec<_> = recorded.iter().step_by(recorded.len() / 40).copied().collect();
         let revisions: Vec<Revision> = some.iter().map(|(revision, _)| *revision).collect();
-        let nearer = median_error(&session.clock_around(&revisions, &[]).await.unwrap(), &some);
+        let nearer = median_error(&cluster.clock_around(&revisions, &[]).await.unwrap(), &some);
         assert!(nearer <= median_error(&clock, &some) && nearer < 1.5, "{nearer} s");
     });
 }

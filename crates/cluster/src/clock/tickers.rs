@@ -23,12 +23,12 @@ const KUBELETS: usize = 8;
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn find(session: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<Vec<Ticker>> {
+pub(super) async fn find(cluster: &Cluster, span: RevisionSpan, samples: &mut Samples) -> Result<Vec<Ticker>> {
     let mut renewed = Vec::new();
-    for version in candidates(session, span.newest).await? {
+    for version in candidates(cluster, span.newest).await? {
         let before = match version.create_revision > span.oldest {
             true => 0,
-            false => get(session, &version.key, span.oldest).await?.map_or(0, |before| before.version),
+            false => get(cluster, &version.key, span.oldest).await?.map_or(0, |before| before.version),
         };
         let renewals = version.version - before;
         let since = version.create_revision.max(span.oldest);
@@ -41,11 +41,11 @@ pub(super) async fn find(session: &Cluster, span: RevisionSpan, samples: &mut Sa
     for (renewals, period, newest) in renewed.into_iter().take(TICKERS) {
         let ticker = Ticker { key: newest.key.to_vec(), period: period.max(1) };
         if renewals <= RENEWALS {
-            ticker.read_back(session, newest, span.oldest, samples).await?;
+            ticker.read_back(cluster, newest, span.oldest, samples).await?;
         } else {
             let step = (span.newest.0 - span.oldest.0) / RENEWALS;
             for place in 0..=RENEWALS {
-                ticker.read_at(session, Revision(span.newest.0 - place * step), span, samples).await?;
+                ticker.read_at(cluster, Revision(span.newest.0 - place * step), span, samples).await?;
             }
         }
         tickers.push(ticker);
@@ -54,12 +54,12 @@ pub(super) async fn find(session: &Cluster, span: RevisionSpan, samples: &mut Sa
 }
 
 /// The newest versions of leases and of leaders' locks; those that the user may not read do not count.
-async fn candidates(session: &Cluster, newest: Revision) -> Result<Vec<KeyValue>> {
-    let prefix = session.prefix().await?;
+async fn candidates(cluster: &Cluster, newest: Revision) -> Result<Vec<KeyValue>> {
+    let prefix = cluster.prefix().await?;
     let mut found = Vec::new();
     for (below, most) in [("leases/kube-system/", LEADERS), ("leases/kube-node-lease/", KUBELETS)] {
         let range = KeyRange::prefix(format!("{prefix}/{below}"));
-        match session.source.first(range, At::Revision(newest), Want::Values, most).await {
+        match cluster.source.first(range, At::Revision(newest), Want::Values, most).await {
             Err(error) if error.is_denied() => {}
             Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => {}
             entries => found.extend(entries?),
@@ -67,15 +67,15 @@ async fn candidates(session: &Cluster, newest: Revision) -> Result<Vec<KeyValue>
     }
     for component in ["kube-scheduler", "kube-controller-manager"] {
         for below in ["services/endpoints/kube-system", "configmaps/kube-system"] {
-            found.extend(get(session, format!("{prefix}/{below}/{component}").as_bytes(), newest).await?);
+            found.extend(get(cluster, format!("{prefix}/{below}/{component}").as_bytes(), newest).await?);
         }
     }
     Ok(found)
 }
 
 /// The key at a revision, if it is there and may be read.
-async fn get(session: &Cluster, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
-    match session.source.first(KeyRange::key(key), At::Revision(at), Want::Values, 1).await {
+async fn get(cluster: &Cluster, key: &[u8], at: Revision) -> Result<Option<KeyValue>> {
+    match cluster.source.first(KeyRange::key(key), At::Revision(at), Want::Values, 1).await {
         Err(error) if error.is_denied() => Ok(None),
         // A compaction came between: what it took dates nothing any more.
         Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => Ok(None),
@@ -85,8 +85,8 @@ async fn get(session: &Cluster, key: &[u8], at: Revision) -> Result<Option<KeyVa
 
 impl Ticker {
     /// Reads all versions from the newest back to the first that is readable.
-    async fn read_back(&self, session: &Cluster, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
-        let mut versions = walk_back(session.source.as_ref(), newest);
+    async fn read_back(&self, cluster: &Cluster, newest: KeyValue, oldest: Revision, samples: &mut Samples) -> Result<()> {
+        let mut versions = walk_back(cluster.source.as_ref(), newest);
         while let Some(version) = versions.try_next().await? {
             let is_first = version.mod_revision <= oldest;
             samples.add(version);
@@ -98,18 +98,18 @@ impl Ticker {
     }
 
     /// Reads the version at a revision, and the one before it: only beside that does it show when it was written.
-    async fn read_at(&self, session: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<Option<KeyValue>> {
+    async fn read_at(&self, cluster: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<Option<KeyValue>> {
         let known = samples.version_at(&self.key, revision).cloned();
         let version = match known {
             Some(known) => known,
-            None => match get(session, &self.key, revision).await? {
+            None => match get(cluster, &self.key, revision).await? {
                 Some(version) => version,
                 None => return Ok(None),
             },
         };
         let before = version.mod_revision.before();
         if version.version > 1 && before >= span.oldest && samples.version_at(&self.key, before).is_none() {
-            let before = walk_back(session.source.as_ref(), version.clone()).skip(1).try_next().await?;
+            let before = walk_back(cluster.source.as_ref(), version.clone()).skip(1).try_next().await?;
             before.into_iter().for_each(|before| samples.add(before));
         }
         samples.add(version.clone());
@@ -120,15 +120,15 @@ impl Ticker {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn read_around(&self, session: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
-        let Some(before) = self.read_at(session, revision, span, samples).await? else { return Ok(()) };
+    pub(super) async fn read_around(&self, cluster: &Cluster, revision: Revision, span: RevisionSpan, samples: &mut Samples) -> Result<()> {
+        let Some(before) = self.read_at(cluster, revision, span, samples).await? else { return Ok(()) };
         let mut ahead = self.period;
         let mut after = revision;
         while after < span.newest {
             after = Revision(after.0 + ahead).min(span.newest);
-            let Some(version) = get(session, &self.key, after).await? else { return Ok(()) };
+            let Some(version) = get(cluster, &self.key, after).await? else { return Ok(()) };
             if version.mod_revision > revision {
-                return self.read_from(session, version, before.mod_revision, samples).await;
+                return self.read_from(cluster, version, before.mod_revision, samples).await;
             }
             ahead *= 2;
         }
@@ -136,8 +136,8 @@ impl Ticker {
     }
 
     /// Reads back from a version to one that is known.
-    async fn read_from(&self, session: &Cluster, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
-        let mut versions = walk_back(session.source.as_ref(), last);
+    async fn read_from(&self, cluster: &Cluster, last: KeyValue, known: Revision, samples: &mut Samples) -> Result<()> {
+        let mut versions = walk_back(cluster.source.as_ref(), last);
         while let Some(version) = versions.try_next().await?.filter(|version| version.mod_revision > known) {
             samples.add(version);
         }

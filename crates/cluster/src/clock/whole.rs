@@ -17,20 +17,20 @@ use crate::read::{Keys, Read, events};
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn clock(session: &Cluster, newest: Revision) -> Result<Clock> {
+pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> {
     let (mut evidence, mut alive) = (Evidence::default(), Leases::default());
-    let mut events = pin!(events(session, Keys::all(), Until::Revision(newest)));
+    let mut events = pin!(events(cluster, Keys::all(), Until::Revision(newest)));
     while let Some(read) = events.try_next().await? {
         let event = match read {
             Read::Item(event) => event,
             Read::Gap { to, .. } => {
                 alive.gap(to);
-                leases::confirm(session, &mut alive, to.after()).await?;
+                leases::confirm(cluster, &mut alive, to.after()).await?;
                 continue;
             }
         };
         let entry = &event.key_value;
-        let decode = || session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+        let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
         let decoded = (event.kind == EventKind::Put).then(decode);
         let object = decoded.as_ref().and_then(|decoded| decoded.object());
         evidence.observe(event.revision, &entry.key, entry.version == 1, object);

@@ -86,23 +86,23 @@ impl EventFilter {
 ///
 /// # Errors
 /// The prefix cannot be found.
-pub async fn keys(session: &Cluster, namespace: Option<&str>) -> Result<KeyRange> {
-    Ok(KeyRange::prefix(key_prefix(session, namespace).await?))
+pub async fn keys(cluster: &Cluster, namespace: Option<&str>) -> Result<KeyRange> {
+    Ok(KeyRange::prefix(key_prefix(cluster, namespace).await?))
 }
 
 /// The keys of the Events of an object: recorders name them `<object>.<digits>`, in the object's namespace.
 ///
 /// # Errors
 /// The prefix cannot be found.
-pub async fn keys_of(session: &Cluster, namespace: Option<&str>, name: &str) -> Result<KeyRange> {
-    let below = key_prefix(session, Some(namespace.unwrap_or(OF_CLUSTER))).await?;
+pub async fn keys_of(cluster: &Cluster, namespace: Option<&str>, name: &str) -> Result<KeyRange> {
+    let below = key_prefix(cluster, Some(namespace.unwrap_or(OF_CLUSTER))).await?;
     Ok(KeyRange::prefix(format!("{below}{name}.")))
 }
 
-async fn key_prefix(session: &Cluster, namespace: Option<&str>) -> Result<String> {
+async fn key_prefix(cluster: &Cluster, namespace: Option<&str>) -> Result<String> {
     let kinds = Kinds::builtin();
     let events = kinds.find("events").map_err(Error::from)?;
-    Ok(events.key_prefix(session.prefix().await?, namespace))
+    Ok(events.key_prefix(cluster.prefix().await?, namespace))
 }
 
 /// An Event with its place in time; it is decoded again to be shown, as many Events are held and few at once.
@@ -123,11 +123,11 @@ impl HeldEvent {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn read(session: &Cluster, ranges: &[KeyRange], at: At, filter: &EventFilter) -> Result<Vec<HeldEvent>> {
-    let decoder = decoder(session);
+pub async fn read(cluster: &Cluster, ranges: &[KeyRange], at: At, filter: &EventFilter) -> Result<Vec<HeldEvent>> {
+    let decoder = decoder(cluster);
     let mut found = Vec::new();
     for range in ranges {
-        let mut entries = session.source.range(range.clone(), at, Want::Values).await?.entries;
+        let mut entries = cluster.source.range(range.clone(), at, Want::Values).await?.entries;
         while let Some(entry) = entries.try_next().await? {
             let event = object(&decoder, &entry).filter(|event| filter.fits(event));
             found.extend(event.map(|event| HeldEvent { time: last_time(&event), entry }));

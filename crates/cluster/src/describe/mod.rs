@@ -56,21 +56,21 @@ pub struct Owner {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn describe(session: &Cluster, subject: StoredObject, pods: Option<NodePods>, at: At, closely: bool) -> Result<Description> {
-    let above = owners::owners(session, &subject.object, at).await?;
+pub async fn describe(cluster: &Cluster, subject: StoredObject, pods: Option<NodePods>, at: At, closely: bool) -> Result<Description> {
+    let above = owners::owners(cluster, &subject.object, at).await?;
     let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
     let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
-    let keys = events::keys_of(session, subject.namespace(), name).await?;
-    let found = match session.may_read(&keys).await? {
-        true => events::read(session, &[keys], at, &filter).await?,
+    let keys = events::keys_of(cluster, subject.namespace(), name).await?;
+    let found = match cluster.may_read(&keys).await? {
+        true => events::read(cluster, &[keys], at, &filter).await?,
         false => {
-            session.miss(&keys);
+            cluster.miss(&keys);
             Vec::new()
         }
     };
-    let decoder = session.decoder.clone().without_managed_fields();
+    let decoder = cluster.decoder.clone().without_managed_fields();
     let events = found.iter().filter_map(|held| held.object(&decoder)).collect();
-    let last = last_changes(session, &subject.entry, CHANGES, closely).await?;
+    let last = last_changes(cluster, &subject.entry, CHANGES, closely).await?;
     Ok(Description {
         name: named(&subject),
         revision: subject.entry.mod_revision.0,

@@ -35,7 +35,7 @@ struct Count {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn node_pods(session: &Cluster, subjects: &[StoredObject], at: At) -> Result<HashMap<String, NodePods>> {
+pub async fn node_pods(cluster: &Cluster, subjects: &[StoredObject], at: At) -> Result<HashMap<String, NodePods>> {
     let nodes = subjects.iter().filter(|subject| subject.is_node());
     let mut counts: HashMap<String, Count> =
         nodes.filter_map(|node| node.object["metadata"]["name"].as_str()).map(|name| (name.to_owned(), Count::default())).collect();
@@ -48,8 +48,8 @@ pub async fn node_pods(session: &Cluster, subjects: &[StoredObject], at: At) -> 
         (names.len() <= FEW).then(|| Regex::new(&names.join("|"))).transpose().map_err(|error| Error::invalid(error.to_string()))?;
     let kinds = Kinds::builtin();
     let pods = kinds.find("pods").map_err(Error::from)?;
-    let range = KeyRange::prefix(pods.key_prefix(session.prefix().await?, None));
-    let Some(listing) = session.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
+    let range = KeyRange::prefix(pods.key_prefix(cluster.prefix().await?, None));
+    let Some(listing) = cluster.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
     let counted = FieldSet::of(["spec.nodeName", "spec.containers.resources.requests", "status.phase"]);
     let mut entries = listing.entries;
     while let Some(entry) = entries.try_next().await? {
@@ -57,7 +57,7 @@ pub async fn node_pods(session: &Cluster, subjects: &[StoredObject], at: At) -> 
         if !entry.value.starts_with(b"k8s:enc:") && named.as_ref().is_some_and(|named| !named.is_match(&entry.value)) {
             continue;
         }
-        let decoder = &session.reporting_decoder;
+        let decoder = &cluster.reporting_decoder;
         let Body::Object(pod) = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &counted).body else { continue };
         let node = pod["spec"]["nodeName"].as_str().and_then(|node| counts.get_mut(node));
         if let Some(count) = node.filter(|_| !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))) {

@@ -38,7 +38,7 @@ pub struct Explained {
 /// The source cannot be read, or the pod is not there.
 pub async fn explain_pod(
     feed: &mut Feed<'_>,
-    session: &Cluster,
+    cluster: &Cluster,
     scheduler: &Scheduler,
     (depth, remedies): (&Depth, bool),
     (oldest, until): (Revision, Revision),
@@ -46,14 +46,14 @@ pub async fn explain_pod(
     name: &str,
 ) -> Result<Explained> {
     let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
-    let mut attempts = if session.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
-    let is_entered_midway = session.source.is_shared() && session.is_long().await?;
-    let complete = session.is_complete_from(oldest) && !is_entered_midway;
+    let mut attempts = if cluster.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
+    let is_entered_midway = cluster.source.is_shared() && cluster.is_long().await?;
+    let complete = cluster.is_complete_from(oldest) && !is_entered_midway;
     let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
     let is_refused = |attempt: &Attempt| attempt.outcome == AttemptOutcome::Unschedulable;
     let since = match attempts.last() {
         Some((_, last, shown)) if is_refused(last) => {
-            since_refusal(session, (namespace, name), (Revision(last.revision), *shown, until)).await?
+            since_refusal(cluster, (namespace, name), (Revision(last.revision), *shown, until)).await?
         }
         _ => None,
     };
@@ -79,7 +79,7 @@ pub async fn explain_pod(
         }
         let found =
             found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
-        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !session.is_long().await?;
+        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
         if is_refused(&found.attempt) && is_walked {
             feed.walk(&mut replay, shown.after(), until, |replay, attempt| {
                 replay.skip(&attempt);
@@ -103,7 +103,7 @@ pub async fn explain_pod(
             let (problem, pod) = (problem.what.to_string(), (namespace.to_owned(), name.to_owned()));
             return Err(Error::UnreadablePod { pod, problem, revision: until });
         }
-        return Err(no_pod(session, namespace, name).await?);
+        return Err(no_pod(cluster, namespace, name).await?);
     };
     let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
     Ok(Explained { explanation, refusals: Vec::new(), since, replay })
@@ -118,8 +118,8 @@ fn fits_now(replay: &mut Replay, namespace: &str, name: &str, until: Revision) -
 }
 
 /// The error of a pod that is not there.
-async fn no_pod(session: &Cluster, namespace: &str, name: &str) -> Result<Error> {
-    let pod = session.kinds().await?.find("pods")?;
+async fn no_pod(cluster: &Cluster, namespace: &str, name: &str) -> Result<Error> {
+    let pod = cluster.kinds().await?.find("pods")?;
     let address = Address::named(pod, name, &Scope::Namespace(namespace.to_owned())).map_err(Error::invalid)?;
-    Ok(Error::NotFound(Box::new(NotFound::of(session, &address, Looked::At(session.revision().await?)).await?)))
+    Ok(Error::NotFound(Box::new(NotFound::of(cluster, &address, Looked::At(cluster.revision().await?)).await?)))
 }

@@ -52,15 +52,15 @@ impl Pods {
     ///
     /// # Errors
     /// One of them is no address, or names neither pods nor what owns some.
-    pub async fn read(session: &Cluster, words: &[String]) -> Result<Self> {
+    pub async fn read(cluster: &Cluster, words: &[String]) -> Result<Self> {
         let mut found = Self::default();
-        for address in session.addresses(words).await? {
+        for address in cluster.addresses(words).await? {
             match &address {
                 Address::Objects { kind, namespace, name: Some(name) } if is_pod(kind) => {
-                    found.named.push((namespace.clone().unwrap_or_else(|| session.namespace().to_owned()), name.clone()));
+                    found.named.push((namespace.clone().unwrap_or_else(|| cluster.namespace().to_owned()), name.clone()));
                 }
                 Address::Objects { kind, namespace, name: None } if is_pod(kind) => found.listed.push(namespace.clone()),
-                Address::Objects { name: Some(_), .. } => found.owned.extend(owned(session, &address).await?),
+                Address::Objects { name: Some(_), .. } => found.owned.extend(owned(cluster, &address).await?),
                 other => {
                     let named = other.kind().map_or_else(|| other.key("").0, |kind| kind.resource());
                     return Err(Error::invalid(format!("{named:?} does not name pods")).hint(
@@ -78,24 +78,24 @@ fn is_pod(kind: &ketcd_kube::Kind) -> bool {
 }
 
 /// The pods that an object owns, itself or through others, at the revision looked at.
-async fn owned(session: &Cluster, address: &Address) -> Result<BTreeSet<(String, String)>> {
-    let at = match session.at {
-        At::Newest => At::Revision(session.source.span().await?.newest),
+async fn owned(cluster: &Cluster, address: &Address) -> Result<BTreeSet<(String, String)>> {
+    let at = match cluster.at {
+        At::Newest => At::Revision(cluster.source.span().await?.newest),
         at @ At::Revision(_) => at,
     };
-    let key = KeyRange::key(address.key(session.prefix().await?).0);
-    let mut entries = session.source.range(key, at, Want::Values).await?.entries;
+    let key = KeyRange::key(address.key(cluster.prefix().await?).0);
+    let mut entries = cluster.source.range(key, at, Want::Values).await?.entries;
     let Some(entry) = entries.try_next().await? else {
-        return Err(Error::NotFound(Box::new(NotFound::of(session, address, Looked::At(session.revision().await?)).await?)));
+        return Err(Error::NotFound(Box::new(NotFound::of(cluster, address, Looked::At(cluster.revision().await?)).await?)));
     };
-    let Some(owner) = owners::decoded(session, address.kind(), entry) else {
+    let Some(owner) = owners::decoded(cluster, address.kind(), entry) else {
         return Err(
             Error::invalid("the object cannot be decoded, so which pods it owns is not known").hint("name them: pod/NAMESPACE/NAME")
         );
     };
     let uid = owner.uid().to_owned();
-    let (words, namespace) = (session.name_of(&owner.entry.key).await?, owner.namespace().map(str::to_owned));
-    let family = Family::of(session, vec![owner], at).await?;
+    let (words, namespace) = (cluster.name_of(&owner.entry.key).await?, owner.namespace().map(str::to_owned));
+    let family = Family::of(cluster, vec![owner], at).await?;
     let (mut pods, mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new(), vec![uid]);
     while let Some(uid) = waiting.pop() {
         if uid.is_empty() || !seen.insert(uid.clone()) {

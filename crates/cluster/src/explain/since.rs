@@ -42,11 +42,11 @@ pub struct Awaited {
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn since_refusal(
-    session: &Cluster,
+    cluster: &Cluster,
     (namespace, name): (&str, &str),
     (refused, shown, until): (Revision, Revision, Revision),
 ) -> Result<Option<SinceRefusal>> {
-    let reader = Reader { session, namespace, until };
+    let reader = Reader { cluster, namespace, until };
     let Some((pod, entry)) = reader.object("pods", name).await? else { return Ok(None) };
     if pod["spec"]["nodeName"].is_string() || pod["metadata"]["deletionTimestamp"].is_string() {
         return Ok(None);
@@ -72,7 +72,7 @@ pub(super) async fn since_refusal(
 }
 
 struct Reader<'s> {
-    session: &'s Cluster,
+    cluster: &'s Cluster,
     namespace: &'s str,
     until: Revision,
 }
@@ -80,10 +80,10 @@ struct Reader<'s> {
 impl Reader<'_> {
     /// An object of the pod's namespace; `None` where it is not there, cannot be decoded or may not be read.
     async fn object(&self, resource: &str, name: &str) -> Result<Option<(Object, KeyValue)>> {
-        let key = KeyRange::key(format!("{}/{resource}/{}/{name}", self.session.prefix().await?, self.namespace));
-        let found = unless_denied(self.session.source.first(key, At::Revision(self.until), Want::Values, 1).await)?;
+        let key = KeyRange::key(format!("{}/{resource}/{}/{name}", self.cluster.prefix().await?, self.namespace));
+        let found = unless_denied(self.cluster.source.first(key, At::Revision(self.until), Want::Values, 1).await)?;
         let Some(entry) = found.and_then(|mut found| found.pop()) else { return Ok(None) };
-        let decoded = self.session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        let decoded = self.cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
         Ok(decoded.object().cloned().map(|object| (Object::from(object), entry)))
     }
 }

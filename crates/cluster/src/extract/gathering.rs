@@ -77,7 +77,7 @@ pub struct Gathered {
 
 /// A reading on its way.
 pub(super) struct Gathering<'a> {
-    pub(super) session: &'a Cluster,
+    pub(super) cluster: &'a Cluster,
     pub(super) at: At,
     pub(super) switches: &'a Switches,
     pub(super) decoder: Decoder,
@@ -91,7 +91,7 @@ pub(super) struct Gathering<'a> {
 
 impl Gathering<'_> {
     pub(super) async fn words(&mut self, words: &[String]) -> Result<()> {
-        let addresses = self.session.addresses(words).await?;
+        let addresses = self.cluster.addresses(words).await?;
         if addresses.is_empty() {
             return Err(Error::NoKind);
         }
@@ -103,8 +103,8 @@ impl Gathering<'_> {
             };
             any |= found > 0;
             if found == 0 && (namespace_of(address).is_some() || address.key("").1) {
-                let looked = Looked::At(self.session.revision().await?);
-                self.gathered.absent.push(NotFound::of(self.session, address, looked).await?);
+                let looked = Looked::At(self.cluster.revision().await?);
+                self.gathered.absent.push(NotFound::of(self.cluster, address, looked).await?);
             }
         }
         self.gathered.nothing_of = (!any).then_some(addresses);
@@ -113,7 +113,7 @@ impl Gathering<'_> {
 
     /// Reads what an address names; returns how many objects.
     async fn address(&mut self, address: &Address) -> Result<usize> {
-        let (key, is_whole) = address.key(self.session.prefix().await?);
+        let (key, is_whole) = address.key(self.cluster.prefix().await?);
         let range = if is_whole { KeyRange::key(key) } else { KeyRange::prefix(key) };
         let found = self.range(range, address.kind()).await?;
         if is_whole {
@@ -125,31 +125,31 @@ impl Gathering<'_> {
     /// Reads a namespace with all that is in it.
     async fn namespace(&mut self, namespace: &str) -> Result<usize> {
         let mut found = 0;
-        for range in self.session.keys_of_namespace(namespace, self.at).await?.apart() {
+        for range in self.cluster.keys_of_namespace(namespace, self.at).await?.apart() {
             found += self.range(range, None).await?.len();
         }
         Ok(found)
     }
 
     pub(super) async fn everything(&mut self) -> Result<()> {
-        let session = self.session;
-        let found = if session.options.all_namespaces {
-            self.range(KeyRange::prefix(format!("{}/", session.prefix().await?)), None).await?.len()
+        let cluster = self.cluster;
+        let found = if cluster.options.all_namespaces {
+            self.range(KeyRange::prefix(format!("{}/", cluster.prefix().await?)), None).await?.len()
         } else {
-            self.namespace(session.namespace()).await?
+            self.namespace(cluster.namespace()).await?
         };
         if found == 0 {
-            if session.options.all_namespaces {
-                return Err(Error::Nothing(Nothing::Objects { prefix: session.prefix().await?.to_owned() }));
+            if cluster.options.all_namespaces {
+                return Err(Error::Nothing(Nothing::Objects { prefix: cluster.prefix().await?.to_owned() }));
             }
-            return Err(Error::Nothing(Nothing::InNamespace(session.namespace().to_owned())));
+            return Err(Error::Nothing(Nothing::InNamespace(cluster.namespace().to_owned())));
         }
         Ok(())
     }
 
     /// Reads keys; what belongs to no resource is passed over.
     async fn range(&mut self, range: KeyRange, kind: Option<&Arc<Kind>>) -> Result<Vec<ObjectId>> {
-        let mut entries = self.session.source.range(range, self.at, Want::Values).await?.entries;
+        let mut entries = self.cluster.source.range(range, self.at, Want::Values).await?.entries;
         let mut found = Vec::new();
         while let Some(entry) = entries.try_next().await? {
             if let Some(stored) = self.decoded(entry, kind).await? {
@@ -166,7 +166,7 @@ impl Gathering<'_> {
     async fn decoded(&self, entry: KeyValue, kind: Option<&Arc<Kind>>) -> Result<Option<StoredObject>> {
         let kind = match kind {
             Some(kind) => Some(Arc::clone(kind)),
-            None => match RegistryKey::parse(self.session.prefix().await?, &entry.key, self.session.kinds().await?).object() {
+            None => match RegistryKey::parse(self.cluster.prefix().await?, &entry.key, self.cluster.kinds().await?).object() {
                 Some(object) => {
                     if let Resource::Known(kind) = object.resource {
                         Some(Arc::clone(kind))
@@ -199,11 +199,11 @@ impl Gathering<'_> {
 
     /// Reads one object.
     pub(super) async fn one(&self, id: &ObjectId) -> Result<Option<StoredObject>> {
-        let kinds = self.session.kinds().await?;
+        let kinds = self.cluster.kinds().await?;
         let api_version = if id.group.is_empty() { "v1".to_owned() } else { format!("{}/", id.group) };
         let Some(kind) = kinds.of_object(&api_version, &id.kind).cloned() else { return Ok(None) };
-        let key = kind.key(self.session.prefix().await?, id.namespace.as_deref(), &id.name);
-        let Some(mut listing) = self.session.range_or_miss(KeyRange::key(key), self.at, Want::Values).await? else { return Ok(None) };
+        let key = kind.key(self.cluster.prefix().await?, id.namespace.as_deref(), &id.name);
+        let Some(mut listing) = self.cluster.range_or_miss(KeyRange::key(key), self.at, Want::Values).await? else { return Ok(None) };
         match listing.entries.try_next().await? {
             Some(entry) => self.decoded(entry, Some(&kind)).await,
             None => Ok(None),
@@ -245,8 +245,8 @@ impl Gathering<'_> {
     /// The definition of a custom kind, named as `plural.group`.
     pub(super) async fn definition(&mut self, resource: &str) -> Result<Option<&Value>> {
         if !self.definitions.contains_key(resource) {
-            let key = KeyRange::key(format!("{}/{DEFINITIONS}/{resource}", self.session.prefix().await?));
-            let read = match self.session.range_or_miss(key, self.at, Want::Values).await? {
+            let key = KeyRange::key(format!("{}/{DEFINITIONS}/{resource}", self.cluster.prefix().await?));
+            let read = match self.cluster.range_or_miss(key, self.at, Want::Values).await? {
                 Some(mut listing) => listing.entries.try_next().await?,
                 None => None,
             };

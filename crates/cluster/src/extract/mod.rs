@@ -20,16 +20,16 @@ pub use gathering::{Asked, Found, Gathered, LeftOut, With};
 ///
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
-pub async fn gather(session: &Cluster, asked: &Asked<'_>, with: With, switches: &Switches) -> Result<Gathered> {
-    let at = match session.at {
-        At::Newest => At::Revision(session.source.span().await?.newest),
+pub async fn gather(cluster: &Cluster, asked: &Asked<'_>, with: With, switches: &Switches) -> Result<Gathered> {
+    let at = match cluster.at {
+        At::Newest => At::Revision(cluster.source.span().await?.newest),
         at @ At::Revision(_) => at,
     };
     let mut gathering = Gathering {
-        session,
+        cluster,
         at,
         switches,
-        decoder: decoder(session),
+        decoder: decoder(cluster),
         around: Surroundings::default(),
         read: BTreeMap::new(),
         by_name: BTreeSet::new(),
@@ -43,7 +43,7 @@ pub async fn gather(session: &Cluster, asked: &Asked<'_>, with: With, switches: 
     gathering.look_around().await?;
     gathering.select().await?;
     gathering.add_related(with).await?;
-    session.note_missed().await?;
+    cluster.note_missed().await?;
     let definitions = gathering.definitions.into_values().flatten().collect();
     Ok(Gathered { definitions, ..gathering.gathered })
 }

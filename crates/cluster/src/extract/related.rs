@@ -62,7 +62,7 @@ impl Gathering<'_> {
         for id in ids {
             subjects.extend(self.one(&id).await?);
         }
-        let family = Family::of(self.session, subjects, self.at).await?;
+        let family = Family::of(self.cluster, subjects, self.at).await?;
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut waiting: Vec<&str> = family.subjects.iter().map(|(subject, _)| subject.uid()).collect();
         while let Some(uid) = waiting.pop() {
@@ -100,15 +100,15 @@ impl Gathering<'_> {
     }
 
     async fn bindings(&self, plural: &str, namespaces: &[Option<&str>]) -> Result<Vec<StoredObject>> {
-        let kinds = self.session.kinds().await?;
+        let kinds = self.cluster.kinds().await?;
         let Ok(kind) = kinds.find(&format!("{plural}.{RBAC}")) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for namespace in namespaces {
-            let range = KeyRange::prefix(kind.key_prefix(self.session.prefix().await?, *namespace));
-            let Some(listing) = self.session.range_or_miss(range, self.at, Want::Values).await? else { continue };
+            let range = KeyRange::prefix(kind.key_prefix(self.cluster.prefix().await?, *namespace));
+            let Some(listing) = self.cluster.range_or_miss(range, self.at, Want::Values).await? else { continue };
             let mut entries = listing.entries;
             while let Some(entry) = entries.try_next().await? {
-                found.extend(owners::decoded(self.session, Some(kind), entry));
+                found.extend(owners::decoded(self.cluster, Some(kind), entry));
             }
         }
         Ok(found)

@@ -15,13 +15,13 @@ use crate::error::Result;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn event_keys(session: &Cluster, namespace: &str, name: &str, newest: Revision) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
-    let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", session.prefix().await?));
+pub async fn event_keys(cluster: &Cluster, namespace: &str, name: &str, newest: Revision) -> Result<BTreeMap<Vec<u8>, Vec<Revision>>> {
+    let below = KeyRange::prefix(format!("{}/events/{namespace}/{name}.", cluster.prefix().await?));
     let mut found: BTreeMap<Vec<u8>, Vec<Revision>> = BTreeMap::new();
-    for look in looks(session.source.span().await?.oldest, newest) {
-        let entries = match all(session.source.as_ref(), below.clone(), look, Want::Keys).await {
+    for look in looks(cluster.source.span().await?.oldest, newest) {
+        let entries = match all(cluster.source.as_ref(), below.clone(), look, Want::Keys).await {
             Err(error) if error.is_denied() => {
-                session.refused.miss(&below);
+                cluster.refused.miss(&below);
                 break;
             }
             // A compaction came between.
@@ -103,7 +103,7 @@ async fn list<T>(
 }
 
 /// The names of the keys alive at a revision that `is_wanted`: what is not among them is gone, whether or not its deletion can be read.
-pub async fn alive_names(session: &Cluster, keys: &Keys, at: Revision, is_wanted: impl Fn(&[u8]) -> bool) -> Result<HashSet<Bytes>> {
-    let (_, names) = listed(session.source.as_ref(), keys, at, Want::Keys, |entry| is_wanted(&entry.key).then_some(entry.key)).await?;
+pub async fn alive_names(cluster: &Cluster, keys: &Keys, at: Revision, is_wanted: impl Fn(&[u8]) -> bool) -> Result<HashSet<Bytes>> {
+    let (_, names) = listed(cluster.source.as_ref(), keys, at, Want::Keys, |entry| is_wanted(&entry.key).then_some(entry.key)).await?;
     Ok(names.into_iter().collect())
 }

@@ -37,9 +37,9 @@ impl From<Decoded> for Body {
 }
 
 /// What decodes objects for a listing.
-pub fn decoder(session: &Cluster) -> Decoder {
-    let decoder = session.reporting_decoder.clone();
-    if session.options.show_managed_fields { decoder } else { decoder.without_managed_fields() }
+pub fn decoder(cluster: &Cluster) -> Decoder {
+    let decoder = cluster.reporting_decoder.clone();
+    if cluster.options.show_managed_fields { decoder } else { decoder.without_managed_fields() }
 }
 
 /// The kind that a key says, where it is known.

@@ -29,11 +29,11 @@ pub enum Read<T> {
 
 /// Every readable event of `keys` up to `until`, oldest first. Where the source's own history begins after a compaction, the versions
 /// that survived it come first, as they are the oldest that can be read; those that survived a later one come with its gap.
-pub fn events<'a>(session: &'a Cluster, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
-    let source = session.source.as_ref();
+pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream<Item = Result<Read<Event>>> + Send + 'a {
+    let source = cluster.source.as_ref();
     try_stream! {
         let mut span = source.span().await?;
-        let mut items = items(session, &keys, until, span).await?;
+        let mut items = items(cluster, &keys, until, span).await?;
         let mut begun = false;
         while let Some(item) = items.try_next().await? {
             match item {
@@ -65,32 +65,32 @@ pub fn events<'a>(session: &'a Cluster, keys: Keys, until: Until) -> impl Stream
 }
 
 /// Every readable change of `keys` up to `until`, oldest first.
-pub fn changes<'a>(session: &'a Cluster, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
-    changes_of(session, keys, until, |_| true)
+pub fn changes<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
+    changes_of(cluster, keys, until, |_| true)
 }
 
 /// [`changes`] of those keys alone that `is_wanted`; the others are not decoded.
 pub fn changes_of<'a>(
-    session: &'a Cluster,
+    cluster: &'a Cluster,
     keys: Keys,
     until: Until,
     is_wanted: impl Fn(&[u8]) -> bool + Send + Sync + 'a,
 ) -> BoxStream<'a, Result<Read<Change>>> {
-    let mut follower = follower(session);
+    let mut follower = follower(cluster);
     let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
-    let read = events(session, keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
+    let read = events(cluster, keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
     read.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
 }
 
 /// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
 pub async fn changes_from<'a>(
-    session: &'a Cluster,
+    cluster: &'a Cluster,
     keys: Keys,
     from: Revision,
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
-    let source = session.source.as_ref();
-    let mut follower = follower(session);
+    let source = cluster.source.as_ref();
+    let mut follower = follower(cluster);
     let span = source.span().await?;
     let is_readable = from > span.oldest && from <= span.newest.after();
     Ok(Box::pin(try_stream! {
@@ -127,11 +127,11 @@ pub(super) fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
 }
 
 /// A follower that holds no versions which the source can give again.
-pub fn follower(session: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
-    let follower = Follower::new(decoding(session));
-    if session.source.reads_before() { follower.asking(|version| session.source.read_before(version)) } else { follower }
+pub fn follower(cluster: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+    let follower = Follower::new(decoding(cluster));
+    if cluster.source.reads_before() { follower.asking(|version| cluster.source.read_before(version)) } else { follower }
 }
 
-fn decoding(session: &Cluster) -> impl Fn(&KeyValue) -> Body + Send + '_ {
-    |entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
+fn decoding(cluster: &Cluster) -> impl Fn(&KeyValue) -> Body + Send + '_ {
+    |entry| cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
 }

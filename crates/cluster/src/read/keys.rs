@@ -38,12 +38,12 @@ impl Keys {
     ///
     /// # Errors
     /// An address that cannot be read.
-    pub async fn of(session: &Cluster, addresses: &[String]) -> Result<Self> {
-        let prefix = session.prefix().await?;
+    pub async fn of(cluster: &Cluster, addresses: &[String]) -> Result<Self> {
+        let prefix = cluster.prefix().await?;
         let mut ranges = Vec::new();
         let mut many = false;
         let mut asked = Vec::new();
-        for address in session.addresses(addresses).await? {
+        for address in cluster.addresses(addresses).await? {
             let (key, whole) = address.key(prefix);
             many |= !whole;
             ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });

@@ -21,13 +21,13 @@ pub struct LastChanges {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn last_changes(session: &Cluster, newest: &KeyValue, most: usize, closely: bool) -> Result<LastChanges> {
+pub async fn last_changes(cluster: &Cluster, newest: &KeyValue, most: usize, closely: bool) -> Result<LastChanges> {
     // One more shows what the first change changed.
-    let mut versions: Vec<KeyValue> = walk_back(session.source.as_ref(), newest.clone()).take(most + 1).try_collect().await?;
+    let mut versions: Vec<KeyValue> = walk_back(cluster.source.as_ref(), newest.clone()).take(most + 1).try_collect().await?;
     versions.reverse();
-    let has_earlier = (versions[0].version != 1 || versions.len() > most) && !session.source.is_one_moment();
-    let mut follower = Follower::new(|entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
-    let origin = if session.source.is_one_moment() { Origin::Objects } else { Origin::Live };
+    let has_earlier = (versions[0].version != 1 || versions.len() > most) && !cluster.source.is_one_moment();
+    let mut follower = Follower::new(|entry: &KeyValue| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    let origin = if cluster.source.is_one_moment() { Origin::Objects } else { Origin::Live };
     let changes: Vec<Change> = versions
         .iter()
         .cloned()
@@ -44,10 +44,10 @@ pub async fn last_changes(session: &Cluster, newest: &KeyValue, most: usize, clo
         })
         .collect();
     let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();
-    let around = if closely { Some(session.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
+    let around = if closely { Some(cluster.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
     let clock = match &around {
         Some(clock) => clock,
-        None => session.clock().await?,
+        None => cluster.clock().await?,
     };
     let surplus = changes.len().saturating_sub(most);
     let changes = changes.into_iter().skip(surplus).map(|change| AttributedChange::new(change, clock)).collect();

@@ -71,7 +71,7 @@ impl Asked<'_> {
 
 /// Reads, filters, decodes.
 pub struct Fetch<'a> {
-    session: &'a Cluster,
+    cluster: &'a Cluster,
     decoder: Decoder,
     labels: LabelSelector,
     fields: FieldSelector,
@@ -88,9 +88,9 @@ pub struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     /// Reads objects that the selectors select.
-    pub fn new(session: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
+    pub fn new(cluster: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Need) -> Self {
         let selected_by = fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path));
-        Self { session, decoder: decoder(session), labels, fields, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
+        Self { cluster, decoder: decoder(cluster), labels, fields, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
     }
 
     /// Says what of an object of a kind the row of a table shows; without it, the row needs the object.
@@ -124,11 +124,11 @@ impl<'a> Fetch<'a> {
         address: &Address,
         take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
     ) -> Result<usize, E> {
-        let prefix = self.session.prefix().await?;
+        let prefix = self.cluster.prefix().await?;
         let (key, is_whole) = address.key(prefix);
         let kinds = match address.kind() {
             Some(_) => None,
-            None => Some(self.session.kinds().await?),
+            None => Some(self.cluster.kinds().await?),
         };
         let mut ranges = vec![if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) }];
         if is_whole && address.kind().is_none() {
@@ -139,7 +139,7 @@ impl<'a> Fetch<'a> {
         let asked = Asked { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
         let mut found = 0;
         for range in ranges {
-            let entries = match self.session.range(range, self.want()).await {
+            let entries = match self.cluster.range(range, self.want()).await {
                 // The key itself was it.
                 Err(error) if error.refusal().is_some() && found > 0 => break,
                 listing => listing?.entries,
@@ -154,10 +154,10 @@ impl<'a> Fetch<'a> {
     /// # Errors
     /// The source cannot be read, or those of `take`.
     pub async fn everything<E: From<Error>>(&mut self, take: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<usize, E> {
-        let prefix = self.session.prefix().await?;
-        let kinds = self.session.kinds().await?;
-        let entries = self.session.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
-        let namespace = self.session.options.namespace.as_deref();
+        let prefix = self.cluster.prefix().await?;
+        let kinds = self.cluster.kinds().await?;
+        let entries = self.cluster.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
+        let namespace = self.cluster.options.namespace.as_deref();
         let asked = Asked { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
         self.picked(entries, &asked, take).await
     }
@@ -284,9 +284,9 @@ mod tests {
             let before = decodes();
             let source = crate::files::open(&[file], &Limits::default()).unwrap().source;
             let options = Options { release: ReleaseChoice::Any, all_namespaces, namespace, ..Options::default() };
-            let session = Cluster::open(source, options).await.unwrap();
-            let addresses = session.address(word).await.unwrap();
-            let mut fetch = Fetch::new(&session, LabelSelector::default(), FieldSelector::default(), need);
+            let cluster = Cluster::open(source, options).await.unwrap();
+            let addresses = cluster.address(word).await.unwrap();
+            let mut fetch = Fetch::new(&cluster, LabelSelector::default(), FieldSelector::default(), need);
             let mut found = 0;
             for address in &addresses {
                 found += fetch.address::<Error>(address, &mut |_| Ok(())).await.unwrap();
@@ -295,7 +295,7 @@ mod tests {
             assert_eq!(decodes() - before, found * decoded_per_object, "{word}");
             // The moment that ages are counted to costs one value more.
             let before = decodes();
-            session.moment().await.unwrap();
+            cluster.moment().await.unwrap();
             assert!(decodes() - before <= 1);
         });
     }

@@ -19,18 +19,18 @@ const ONE_BY_ONE: usize = 2_000;
 
 /// A watch of `keys`; of a live etcd that would have to read a long history for it, the histories of the keys.
 pub(super) async fn items<'a>(
-    session: &'a Cluster,
+    cluster: &'a Cluster,
     keys: &Keys,
     until: Until,
     span: RevisionSpan,
 ) -> Result<BoxStream<'a, Result<WatchItem>>> {
-    let source = session.source.as_ref();
+    let source = cluster.source.as_ref();
     let one_by_one = keys.are_whole() && keys.ranges.len() <= ONE_BY_ONE && (source.is_shared() || !keys.beside.is_empty());
     let until = match until {
         Until::Revision(until) if one_by_one => until,
         _ => {
             if source.is_shared() && span.newest.0 - span.oldest.0 > HEAVY {
-                session.note(Notice::HeavyHistory { revisions: span.newest.0 - span.oldest.0 + 1 });
+                cluster.note(Notice::HeavyHistory { revisions: span.newest.0 - span.oldest.0 + 1 });
             }
             return Ok(source.watch_ranges(keys.apart(), Revision(1), until).map_err(Error::from).boxed());
         }
@@ -55,7 +55,7 @@ pub(super) async fn items<'a>(
             }
         }
         if let Some(unsearched) = history.unsearched.filter(|_| !is_generated(&key.start, &found)) {
-            session.note(Notice::Unsearched { key: String::from_utf8_lossy(&key.start).into_owned(), unsearched });
+            cluster.note(Notice::Unsearched { key: String::from_utf8_lossy(&key.start).into_owned(), unsearched });
         }
     }
     // What a compaction took while other keys were read is not there for any of them.

@@ -27,14 +27,14 @@ pub struct Subjects {
 ///
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
-pub async fn subjects(session: &Cluster, words: &[String]) -> Result<Subjects> {
-    let addresses = session.addresses(words).await?;
+pub async fn subjects(cluster: &Cluster, words: &[String]) -> Result<Subjects> {
+    let addresses = cluster.addresses(words).await?;
     if addresses.is_empty() {
         return Err(Error::NoKind);
     }
-    let prefix = session.prefix().await?;
-    let at = match session.at {
-        At::Newest => At::Revision(session.source.span().await?.newest),
+    let prefix = cluster.prefix().await?;
+    let at = match cluster.at {
+        At::Newest => At::Revision(cluster.source.span().await?.newest),
         at @ At::Revision(_) => at,
     };
     let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1);
@@ -43,22 +43,22 @@ pub async fn subjects(session: &Cluster, words: &[String]) -> Result<Subjects> {
         let (key, is_whole) = address.key(prefix);
         many |= !is_whole;
         let range = if is_whole { KeyRange::key(key.as_str()) } else { KeyRange::prefix(key.as_str()) };
-        let mut entries = session.source.range(range, at, Want::Values).await?.entries;
+        let mut entries = cluster.source.range(range, at, Want::Values).await?.entries;
         let mut here = 0;
         while let Some(entry) = entries.try_next().await? {
             here += 1;
             let kind = match address.kind() {
                 Some(kind) => Some(kind.clone()),
-                None => match RegistryKey::parse(prefix, &entry.key, session.kinds().await?).object().map(|object| object.resource) {
+                None => match RegistryKey::parse(prefix, &entry.key, cluster.kinds().await?).object().map(|object| object.resource) {
                     Some(Resource::Known(kind)) => Some(kind.clone()),
                     _ => None,
                 },
             };
-            objects.extend(owners::decoded(session, kind.as_ref(), entry));
+            objects.extend(owners::decoded(cluster, kind.as_ref(), entry));
         }
         any |= here > 0;
         if here == 0 && is_whole {
-            absent.push(NotFound::of(session, address, Looked::At(session.revision().await?)).await?);
+            absent.push(NotFound::of(cluster, address, Looked::At(cluster.revision().await?)).await?);
         }
     }
     Ok(Subjects { objects, many, at, absent, nothing_of: (!any).then_some(addresses) })

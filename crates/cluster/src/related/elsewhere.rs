@@ -16,17 +16,17 @@ impl NotFound {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn of(session: &Cluster, address: &Address, looked: Looked) -> Result<Self> {
-        let elsewhere = match find(session, address, looked).await {
+    pub async fn of(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Self> {
+        let elsewhere = match find(cluster, address, looked).await {
             Err(error) if error.refusal().is_some() => Whereabouts::Unknown,
             found => found?.map_or(Whereabouts::Nowhere, Whereabouts::Elsewhere),
         };
         Ok(Self {
             address: address.clone(),
-            key: address.key(session.prefix().await?).0,
+            key: address.key(cluster.prefix().await?).0,
             looked,
-            span: session.source.span().await?,
-            is_newest: session.at == At::Newest,
+            span: cluster.source.span().await?,
+            is_newest: cluster.at == At::Newest,
             elsewhere,
         })
     }
@@ -36,8 +36,8 @@ impl NotFound {
 ///
 /// # Errors
 /// The source cannot be read.
-async fn find(session: &Cluster, address: &Address, looked: Looked) -> Result<Option<Elsewhere>> {
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Option<Elsewhere>> {
+    let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let (key, _) = address.key(prefix);
     let object = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
     let own = match (address, object) {
@@ -45,7 +45,7 @@ async fn find(session: &Cluster, address: &Address, looked: Looked) -> Result<Op
         (_, Some(object)) => place(&object),
         (_, None) => return Ok(None),
     };
-    let lives = lives(session, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
+    let lives = lives(cluster, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
     if let Some((revision, is_earlier)) = other_revision(&lives, looked) {
         return Ok(Some(if is_earlier { Elsewhere::Earlier(own, revision) } else { Elsewhere::Later(own, revision) }));
     }
@@ -58,23 +58,23 @@ async fn find(session: &Cluster, address: &Address, looked: Looked) -> Result<Op
     let is_same_kind = |other: &Resource<'_>| *other == object.resource;
     if let Some(kind) = kind {
         let below = KeyRange::prefix(kind.key_prefix(prefix, None));
-        let found = named(session, below, at, object.name, &is_same_kind).await?;
+        let found = named(cluster, below, at, object.name, &is_same_kind).await?;
         if !found.is_empty() {
             return Ok(Some(Elsewhere::Namespaces(found)));
         }
     }
     // A live etcd is asked for no more than `ls -A -o name` of the kind would: all keys of a large cluster, or the whole history of a
     // kind, would cost the API server's own etcd for a hint.
-    if session.source.is_shared() {
+    if cluster.source.is_shared() {
         return Ok(None);
     }
-    let mut found = named(session, KeyRange::prefix(format!("{prefix}/")), at, object.name, &|other| !is_same_kind(other)).await?;
+    let mut found = named(cluster, KeyRange::prefix(format!("{prefix}/")), at, object.name, &|other| !is_same_kind(other)).await?;
     if !found.is_empty() {
         found.sort_by_key(|place| place.namespace.as_deref() != object.namespace);
         return Ok(Some(Elsewhere::Kinds(found)));
     }
     match kind {
-        Some(kind) => once(session, kind, object.name, looked).await,
+        Some(kind) => once(cluster, kind, object.name, looked).await,
         None => Ok(None),
     }
 }
@@ -91,14 +91,14 @@ fn other_revision(lives: &[Life], looked: Looked) -> Option<(Revision, bool)> {
 
 /// Objects of that name among the keys alive at a revision, of resources that `is_meant` takes.
 async fn named(
-    session: &Cluster,
+    cluster: &Cluster,
     keys: KeyRange,
     at: At,
     name: &str,
     is_meant: &(dyn Fn(&Resource<'_>) -> bool + Sync),
 ) -> Result<Vec<ObjectElsewhere>> {
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
-    let mut entries = session.source.range(keys, at, Want::Keys).await?.entries;
+    let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
+    let mut entries = cluster.source.range(keys, at, Want::Keys).await?.entries;
     let mut found = Vec::new();
     while let Some(entry) = entries.next().await.transpose()? {
         if ends_with_name(&entry.key, name)
@@ -112,10 +112,10 @@ async fn named(
 }
 
 /// Objects of the kind and name at any other revision.
-async fn once(session: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Result<Option<Elsewhere>> {
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
+async fn once(cluster: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Result<Option<Elsewhere>> {
+    let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let below = KeyRange::prefix(kind.key_prefix(prefix, None));
-    let lives = lives(session, below, |key| ends_with_name(key, name)).await?;
+    let lives = lives(cluster, below, |key| ends_with_name(key, name)).await?;
     let mut found: Vec<(Revision, ObjectElsewhere)> = lives
         .iter()
         .filter_map(|(key, lives)| {
@@ -148,12 +148,12 @@ struct Life {
 }
 
 /// The lives of keys that `is_meant` takes, each key's oldest first.
-async fn lives(session: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Life>>> {
-    let span = session.source.span().await?;
+async fn lives(cluster: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Life>>> {
+    let span = cluster.source.span().await?;
     let mut found: BTreeMap<Bytes, Vec<Life>> = BTreeMap::new();
-    let mut changes = match session.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
-        true => session.source.key_history(keys.start, span.newest, Lives::All(Vec::new())).await?.items,
-        false => session.source.watch(keys, span.oldest, Until::Revision(span.newest)),
+    let mut changes = match cluster.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
+        true => cluster.source.key_history(keys.start, span.newest, Lives::All(Vec::new())).await?.items,
+        false => cluster.source.watch(keys, span.oldest, Until::Revision(span.newest)),
     };
     while let Some(item) = changes.next().await.transpose()? {
         let WatchItem::Event(event) = item else { continue };

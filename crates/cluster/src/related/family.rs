@@ -43,18 +43,18 @@ impl Family {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn of(session: &Cluster, found: Vec<StoredObject>, at: At) -> Result<Self> {
+    pub async fn of(cluster: &Cluster, found: Vec<StoredObject>, at: At) -> Result<Self> {
         let mut subjects = Vec::new();
         let mut needed: BTreeMap<Option<String>, BTreeSet<String>> = BTreeMap::new();
         for subject in found {
             let kinds = needed.entry(subject.namespace().map(str::to_owned)).or_default();
-            kinds.extend(owned_kinds(session, &subject).await?);
-            let above = owners::owners(session, &subject.object, at).await?;
+            kinds.extend(owned_kinds(cluster, &subject).await?);
+            let above = owners::owners(cluster, &subject.object, at).await?;
             subjects.push((subject, above));
         }
         let mut family = Self { subjects, owned: BTreeMap::new() };
         for (namespace, kinds) in needed {
-            family.read_owned(session, namespace.as_deref(), kinds, at).await?;
+            family.read_owned(cluster, namespace.as_deref(), kinds, at).await?;
         }
         family.owned.values_mut().for_each(|owned| owned.sort_by(|a, b| a.entry.key.cmp(&b.entry.key)));
         Ok(family)
@@ -66,24 +66,24 @@ impl Family {
     }
 
     /// Reads these kinds in a namespace, and the custom kinds that what was read names as its owners.
-    async fn read_owned(&mut self, session: &Cluster, namespace: Option<&str>, kinds: BTreeSet<String>, at: At) -> Result<()> {
+    async fn read_owned(&mut self, cluster: &Cluster, namespace: Option<&str>, kinds: BTreeSet<String>, at: At) -> Result<()> {
         let built_in = Kinds::builtin();
         let mut waiting: Vec<Arc<Kind>> = Vec::new();
         for resource in kinds {
             let kind = match built_in.find(&resource) {
                 Ok(kind) => kind,
-                Err(_) => session.kinds().await?.find(&resource).map_err(Error::from)?,
+                Err(_) => cluster.kinds().await?.find(&resource).map_err(Error::from)?,
             };
             waiting.push(Arc::clone(kind));
         }
         let mut known: BTreeSet<String> = waiting.iter().map(|kind| kind.resource()).collect();
         while let Some(kind) = waiting.pop() {
-            let range = KeyRange::prefix(kind.key_prefix(session.prefix().await?, namespace));
-            let Some(listing) = session.range_or_miss(range, at, Want::Values).await? else { continue };
+            let range = KeyRange::prefix(kind.key_prefix(cluster.prefix().await?, namespace));
+            let Some(listing) = cluster.range_or_miss(range, at, Want::Values).await? else { continue };
             let mut entries = listing.entries;
             let mut named: BTreeSet<(String, String)> = BTreeSet::new();
             while let Some(entry) = entries.try_next().await? {
-                let Some(object) = owners::decoded(session, Some(&kind), entry).map(Arc::new) else { continue };
+                let Some(object) = owners::decoded(cluster, Some(&kind), entry).map(Arc::new) else { continue };
                 for reference in references(&object.object) {
                     let text = |field: &str| reference[field].as_str().unwrap_or_default().to_owned();
                     named.insert((text("apiVersion"), text("kind")));
@@ -91,7 +91,7 @@ impl Family {
                 }
             }
             for (api_version, kind) in named {
-                let Some(kind) = owners::kind_of(session, &api_version, &kind).await? else { continue };
+                let Some(kind) = owners::kind_of(cluster, &api_version, &kind).await? else { continue };
                 if kind.is_custom() && kind.namespaced && known.insert(kind.resource()) {
                     waiting.push(kind);
                 }
@@ -102,7 +102,7 @@ impl Family {
 }
 
 /// The kinds that an object may own.
-async fn owned_kinds(session: &Cluster, subject: &StoredObject) -> Result<Vec<String>> {
+async fn owned_kinds(cluster: &Cluster, subject: &StoredObject) -> Result<Vec<String>> {
     let of = |name: &str| OWNED.iter().find(|(kind, _)| *kind == name).map(|(_, owned)| *owned);
     let kind = subject.kind.as_deref();
     if let Some(owned) = kind.filter(|kind| !kind.is_custom()).and_then(|kind| of(&kind.kind)) {
@@ -111,7 +111,7 @@ async fn owned_kinds(session: &Cluster, subject: &StoredObject) -> Result<Vec<St
     let mut owned: Vec<String> = WORKLOADS.iter().chain(OWNED_BY_OTHERS).map(|&resource| resource.to_owned()).collect();
     if let Some(custom) = kind.filter(|kind| kind.is_custom()) {
         // Controllers that bring kinds of their own make them own one another.
-        let same_group = session.kinds().await?.iter().filter(|other| other.group == custom.group && other.is_stored());
+        let same_group = cluster.kinds().await?.iter().filter(|other| other.group == custom.group && other.is_stored());
         owned.extend(same_group.map(|kind| kind.resource()));
     }
     Ok(owned)

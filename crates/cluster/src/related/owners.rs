@@ -49,8 +49,8 @@ pub struct Owner {
 }
 
 /// Decodes an entry; `None` where it cannot be decoded, which is reported when the command ends.
-pub fn decoded(session: &Cluster, kind: Option<&Arc<Kind>>, entry: KeyValue) -> Option<StoredObject> {
-    match session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
+pub fn decoded(cluster: &Cluster, kind: Option<&Arc<Kind>>, entry: KeyValue) -> Option<StoredObject> {
+    match cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body {
         Body::Object(object) => Some(StoredObject { kind: kind.cloned(), entry, object }),
         Body::Opaque(_) => None,
     }
@@ -60,12 +60,12 @@ pub fn decoded(session: &Cluster, kind: Option<&Arc<Kind>>, entry: KeyValue) -> 
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn owners(session: &Cluster, object: &Value, at: At) -> Result<Vec<Owner>> {
+pub async fn owners(cluster: &Cluster, object: &Value, at: At) -> Result<Vec<Owner>> {
     let namespace = object["metadata"]["namespace"].as_str().map(str::to_owned);
     let mut chain = Vec::new();
     let mut next = reference(object);
     while let Some(reference) = next.take() {
-        let found = owner(session, &reference, namespace.as_deref(), at).await?;
+        let found = owner(cluster, &reference, namespace.as_deref(), at).await?;
         if chain.len() + 1 < DEEPEST {
             next = found.as_ref().and_then(|found| self::reference(&found.object));
         }
@@ -80,12 +80,12 @@ fn reference(object: &Value) -> Option<Value> {
     references.iter().find(|reference| reference["controller"] == true).or_else(|| references.first()).cloned()
 }
 
-async fn owner(session: &Cluster, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
+async fn owner(cluster: &Cluster, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
     let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    let Some(kind) = kind_of(session, text("apiVersion"), text("kind")).await? else { return Ok(None) };
-    let key = kind.key(session.prefix().await?, namespace, text("name"));
-    let Some(mut listing) = session.range_or_miss(KeyRange::key(key), at, Want::Values).await? else { return Ok(None) };
-    let found = listing.entries.try_next().await?.and_then(|entry| decoded(session, Some(&kind), entry));
+    let Some(kind) = kind_of(cluster, text("apiVersion"), text("kind")).await? else { return Ok(None) };
+    let key = kind.key(cluster.prefix().await?, namespace, text("name"));
+    let Some(mut listing) = cluster.range_or_miss(KeyRange::key(key), at, Want::Values).await? else { return Ok(None) };
+    let found = listing.entries.try_next().await?.and_then(|entry| decoded(cluster, Some(&kind), entry));
     Ok(found.filter(|found| found.uid() == text("uid")))
 }
 
@@ -93,9 +93,9 @@ async fn owner(session: &Cluster, reference: &Value, namespace: Option<&str>, at
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn kind_of(session: &Cluster, api_version: &str, kind: &str) -> Result<Option<Arc<Kind>>> {
+pub async fn kind_of(cluster: &Cluster, api_version: &str, kind: &str) -> Result<Option<Arc<Kind>>> {
     if let Some(built_in) = Kinds::builtin().of_object(api_version, kind) {
         return Ok(Some(Arc::clone(built_in)));
     }
-    Ok(session.kinds().await?.of_object(api_version, kind).cloned())
+    Ok(cluster.kinds().await?.of_object(api_version, kind).cloned())
 }

@@ -21,14 +21,14 @@ use crate::read::{Keys, Read, alive_names, dated_changes, events};
 const RANDOM: usize = 5;
 
 /// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
-pub async fn asked(session: &Cluster, addresses: &[String], everything: bool) -> Result<Keys> {
+pub async fn asked(cluster: &Cluster, addresses: &[String], everything: bool) -> Result<Keys> {
     if !addresses.is_empty() {
-        return Keys::of(session, addresses).await;
+        return Keys::of(cluster, addresses).await;
     }
-    let (kinds, prefix) = (session.kinds().await?, session.prefix().await?);
-    session.note_undefined();
+    let (kinds, prefix) = (cluster.kinds().await?, cluster.prefix().await?);
+    cluster.note_undefined();
     let quiet = |plural: &str| matches!(plural, "events" | "leases");
-    let ranges = match &session.options.namespace {
+    let ranges = match &cluster.options.namespace {
         Some(namespace) => {
             let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
             let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
@@ -47,51 +47,51 @@ pub async fn asked(session: &Cluster, addresses: &[String], everything: bool) ->
 }
 
 /// Reads the changes of what was asked for and of all that its story needs.
-pub async fn story(session: &Cluster, asked: &Keys) -> Result<Story> {
-    let newest = match session.at {
-        At::Newest => session.source.span().await?.newest,
+pub async fn story(cluster: &Cluster, asked: &Keys) -> Result<Story> {
+    let newest = match cluster.at {
+        At::Newest => cluster.source.span().await?.newest,
         At::Revision(revision) => revision,
     };
     let mut keys = asked.clone();
-    match beside(session, asked, newest).await? {
+    match beside(cluster, asked, newest).await? {
         Some(beside) => {
             keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
             keys.beside = beside;
         }
         None => {
-            let needed = readable(session, needed(asked, session.kinds().await?, session.prefix().await?)).await?;
+            let needed = readable(cluster, needed(asked, cluster.kinds().await?, cluster.prefix().await?)).await?;
             keys.ranges.extend(match nodes(asked) {
-                Some(nodes) => naming(session, needed, &nodes, Until::Revision(newest)).await?,
+                Some(nodes) => naming(cluster, needed, &nodes, Until::Revision(newest)).await?,
                 None => needed,
             });
         }
     }
-    let alive = alive_names(session, &keys, newest, |_| true).await?;
+    let alive = alive_names(cluster, &keys, newest, |_| true).await?;
     let mut story = Story::default();
-    let (mut changes, clock) = dated_changes(session, keys, newest).await?;
-    clock.problems().iter().for_each(|problem| session.note(Notice::ClockProblem(problem.clone())));
+    let (mut changes, clock) = dated_changes(cluster, keys, newest).await?;
+    clock.problems().iter().for_each(|problem| cluster.note(Notice::ClockProblem(problem.clone())));
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Gap { from, to } => session.note_gap(from, to),
+            Read::Gap { from, to } => cluster.note_gap(from, to),
             Read::Item(change) => {
                 let keep = asked.contains(&change.key);
                 story.observe(AttributedChange::new(change, &clock), keep);
             }
         }
     }
-    story.finish(session.moment().await?);
+    story.finish(cluster.moment().await?);
     story.mark_vanished(&alive);
-    session.note_missed().await?;
+    cluster.note_missed().await?;
     Ok(story)
 }
 
 /// Those of the ranges that the user may read; what is in the others is missing.
-async fn readable(session: &Cluster, ranges: Vec<KeyRange>) -> Result<Vec<KeyRange>> {
+async fn readable(cluster: &Cluster, ranges: Vec<KeyRange>) -> Result<Vec<KeyRange>> {
     let mut readable = Vec::new();
     for range in ranges {
-        match session.may_read(&range).await? {
+        match cluster.may_read(&range).await? {
             true => readable.push(range),
-            false => session.refused.miss(&range),
+            false => cluster.refused.miss(&range),
         }
     }
     Ok(readable)
@@ -109,12 +109,12 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
 /// Returns the keys with a version that names one of the nodes, their Events, and their siblings, one of which may replace them
 /// elsewhere: a cluster's pods are many, a node's are few.
 /// Values are searched as they are stored; sealed ones may name anything.
-async fn naming(session: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
+async fn naming(cluster: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
     let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
     let names = Regex::new(&names.join("|")).map_err(|error| Error::invalid(error.to_string()))?;
     let keys = Keys::many(ranges);
     let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
-    let mut events = pin!(events(session, keys, until));
+    let mut events = pin!(events(cluster, keys, until));
     while let Some(read) = events.try_next().await? {
         let Read::Item(Event { key_value: entry, .. }) = read else { continue };
         if entry.value.starts_with(b"k8s:enc:") || names.is_match(&entry.value) || names.is_match(&entry.key) {

@@ -33,14 +33,14 @@ const BASE: usize = 58;
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn beside(session: &Cluster, asked: &Keys, newest: Revision) -> Result<Option<BTreeMap<Vec<u8>, Vec<Revision>>>> {
+pub(super) async fn beside(cluster: &Cluster, asked: &Keys, newest: Revision) -> Result<Option<BTreeMap<Vec<u8>, Vec<Revision>>>> {
     if asked.addresses.is_empty() || !asked.are_whole() {
         return Ok(None);
     }
-    if !session.is_long().await? && may_watch(session, asked).await? {
+    if !cluster.is_long().await? && may_watch(cluster, asked).await? {
         return Ok(None);
     }
-    let mut needs = Beside::new(session, newest).await?;
+    let mut needs = Beside::new(cluster, newest).await?;
     for address in &asked.addresses {
         match address {
             Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE.contains(&&*kind.kind) => {
@@ -57,7 +57,7 @@ pub(super) async fn beside(session: &Cluster, asked: &Keys, newest: Revision) ->
 
 /// What was found so far.
 struct Beside<'s> {
-    session: &'s Cluster,
+    cluster: &'s Cluster,
     prefix: &'s str,
     kinds: &'s Kinds,
     /// The revisions that are looked at, the newest first.
@@ -69,12 +69,12 @@ struct Beside<'s> {
 }
 
 impl<'s> Beside<'s> {
-    async fn new(session: &'s Cluster, newest: Revision) -> Result<Self> {
-        let RevisionSpan { oldest, .. } = session.source.span().await?;
+    async fn new(cluster: &'s Cluster, newest: Revision) -> Result<Self> {
+        let RevisionSpan { oldest, .. } = cluster.source.span().await?;
         Ok(Self {
-            session,
-            prefix: session.prefix().await?,
-            kinds: session.kinds().await?,
+            cluster,
+            prefix: cluster.prefix().await?,
+            kinds: cluster.kinds().await?,
             looks: looks(oldest, newest),
             members: BTreeMap::new(),
             named: BTreeSet::new(),
@@ -114,7 +114,7 @@ impl<'s> Beside<'s> {
 
     /// The chain of owners, as far as it is there.
     async fn add_owners(&mut self, object: &Value, namespace: &str, at: Revision) -> Result<()> {
-        let owners = match owners::owners(self.session, object, At::Revision(at)).await {
+        let owners = match owners::owners(self.cluster, object, At::Revision(at)).await {
             // A compaction came between.
             Err(error) if error.is_compacted() => return Ok(()),
             owners => owners?,
@@ -240,7 +240,7 @@ impl<'s> Beside<'s> {
     /// The Events about all that was found.
     async fn add_events(&mut self) -> Result<()> {
         for (namespace, name) in std::mem::take(&mut self.named) {
-            for (key, looks) in event_keys(self.session, &namespace, &name, self.looks[0]).await? {
+            for (key, looks) in event_keys(self.cluster, &namespace, &name, self.looks[0]).await? {
                 self.members.entry(key).or_default().extend(looks);
             }
         }
@@ -261,16 +261,16 @@ impl<'s> Beside<'s> {
     }
 
     fn object(&self, version: &KeyValue) -> Option<Value> {
-        let decoded = self.session.decoder.decode(&version.key, &version.value, version.mod_revision.0);
+        let decoded = self.cluster.decoder.decode(&version.key, &version.value, version.mod_revision.0);
         decoded.object().cloned()
     }
 
     /// Whether the user may read a key; one that may not be is missing.
     async fn may_read(&self, key: &[u8]) -> Result<bool> {
         let keys = KeyRange::key(key);
-        let may_read = self.session.may_read(&keys).await?;
+        let may_read = self.cluster.may_read(&keys).await?;
         if !may_read {
-            self.session.refused.miss(&keys);
+            self.cluster.refused.miss(&keys);
         }
         Ok(may_read)
     }
@@ -289,9 +289,9 @@ impl<'s> Beside<'s> {
     }
 
     async fn read(&self, keys: KeyRange, at: Revision, want: Want) -> Result<Vec<KeyValue>> {
-        match all(self.session.source.as_ref(), keys.clone(), at, want).await {
+        match all(self.cluster.source.as_ref(), keys.clone(), at, want).await {
             Err(error) if error.is_denied() => {
-                self.session.refused.miss(&keys);
+                self.cluster.refused.miss(&keys);
                 Ok(Vec::new())
             }
             // A compaction came between.
@@ -302,11 +302,11 @@ impl<'s> Beside<'s> {
 }
 
 /// Whether the user may read all that a watch of the story would read.
-async fn may_watch(session: &Cluster, asked: &Keys) -> Result<bool> {
-    let mut ranges = needed(asked, session.kinds().await?, session.prefix().await?);
+async fn may_watch(cluster: &Cluster, asked: &Keys) -> Result<bool> {
+    let mut ranges = needed(asked, cluster.kinds().await?, cluster.prefix().await?);
     ranges.extend(asked.ranges.iter().cloned());
     let hull = KeyRange::hull(&ranges);
-    Ok(session.may_read(&hull).await? && session.may_read(&session.source.bounded_watch_reads(hull).await?).await?)
+    Ok(cluster.may_read(&hull).await? && cluster.may_read(&cluster.source.bounded_watch_reads(hull).await?).await?)
 }
 
 /// What a story needs beside its own objects: Events, owners and owned, the namespace, a node's pods and heartbeat, a pod's volumes.

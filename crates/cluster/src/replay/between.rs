@@ -48,7 +48,7 @@ impl Feed<'_> {
         moved: &mut Vec<KeyValue>,
     ) -> Result<Vec<Bytes>> {
         let mut survivors = Vec::new();
-        let mut chunks = self.session.source.range(below, At::Revision(shown), Want::Values).await?.entries.ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.range(below, At::Revision(shown), Want::Values).await?.entries.ready_chunks(CHUNK);
         while let Some(chunk) = chunks.next().await {
             let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
             survivors.extend(entries.iter().filter(|entry| entry.create_revision <= begun).map(|entry| entry.key.clone()));
@@ -61,7 +61,7 @@ impl Feed<'_> {
 
     /// Reads an object's versions back to the one at `begun`.
     async fn read_back(&self, last: KeyValue, begun: Revision, before: &mut Vec<KeyValue>, changes: &mut Vec<Event>) -> Result<()> {
-        let source = self.session.source.as_ref();
+        let source = self.cluster.source.as_ref();
         let mut versions = walk_back(source, last);
         let mut first = None;
         while let Some(entry) = versions.try_next().await? {
@@ -93,12 +93,12 @@ impl Feed<'_> {
         let mut found = Vec::new();
         let mut parts = vec![(below, survivors)];
         while let Some((range, survivors)) = parts.pop() {
-            let there = self.session.source.count(range.clone(), At::Revision(begun)).await?;
+            let there = self.cluster.source.count(range.clone(), At::Revision(begun)).await?;
             if there == survivors.len() as u64 {
                 continue;
             }
             if survivors.len() <= FEW {
-                let listing = self.session.source.range(range, At::Revision(begun), Want::Keys).await?;
+                let listing = self.cluster.source.range(range, At::Revision(begun), Want::Keys).await?;
                 let keys: Vec<Bytes> = listing.entries.map_ok(|entry| entry.key).try_collect().await?;
                 found.extend(keys.into_iter().filter(|key| !survivors.contains(key)));
                 continue;
@@ -119,7 +119,7 @@ impl Feed<'_> {
         before: &mut Vec<KeyValue>,
         changes: &mut Vec<Event>,
     ) -> Result<()> {
-        let mut history = self.session.source.key_history(key.to_vec(), shown, Lives::Last(vec![begun])).await?.items;
+        let mut history = self.cluster.source.key_history(key.to_vec(), shown, Lives::Last(vec![begun])).await?.items;
         let mut last = None;
         while let Some(item) = history.try_next().await? {
             match item {
@@ -129,7 +129,7 @@ impl Feed<'_> {
             }
         }
         if last.is_none() {
-            last = self.session.source.first(KeyRange::key(&key[..]), At::Revision(begun), Want::Values, 1).await?.pop();
+            last = self.cluster.source.first(KeyRange::key(&key[..]), At::Revision(begun), Want::Values, 1).await?.pop();
         }
         before.extend(last);
         Ok(())

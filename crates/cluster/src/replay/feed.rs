@@ -13,7 +13,7 @@ use crate::error::Result;
 
 /// Reads what a scheduler watches.
 pub struct Feed<'s> {
-    pub(super) session: &'s Cluster,
+    pub(super) cluster: &'s Cluster,
     pub(super) prefix: String,
     reader: ObjectReader<'s>,
 }
@@ -23,15 +23,15 @@ impl<'s> Feed<'s> {
     ///
     /// # Errors
     /// The prefix cannot be found.
-    pub async fn new(session: &'s Cluster) -> Result<Self> {
-        let prefix = format!("{}/", session.prefix().await?);
-        Ok(Self { session, prefix, reader: ObjectReader::new(&session.reporting_decoder) })
+    pub async fn new(cluster: &'s Cluster) -> Result<Self> {
+        let prefix = format!("{}/", cluster.prefix().await?);
+        Ok(Self { cluster, prefix, reader: ObjectReader::new(&cluster.reporting_decoder) })
     }
 
     /// Hands on the objects below a path at a revision.
     pub(super) async fn load(&self, below: &str, at: Revision, put: &mut dyn FnMut(WatchedVersion)) -> Result<()> {
         let range = KeyRange::prefix(format!("{}{below}", self.prefix));
-        let mut chunks = self.session.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.range(range, At::Revision(at), Want::Values).await?.entries.ready_chunks(CHUNK);
         while let Some(chunk) = chunks.next().await {
             let entries = chunk.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
             take_all(&entries, |entry| self.read(entry), &mut *put);

@@ -24,7 +24,7 @@ impl Feed<'_> {
     /// The source cannot be read.
     pub(super) async fn between(&self, ranges: &[KeyRange], missing: Revision) -> Result<Option<Between>> {
         let nothing = KeyRange { start: vec![0], end: Some(vec![0]) };
-        let asked = self.session.source.range(nothing, At::Revision(missing), Want::Keys).await.map(drop);
+        let asked = self.cluster.source.range(nothing, At::Revision(missing), Want::Keys).await.map(drop);
         let Err(StoreError::Between { before, after: next, .. }) = asked else { return Ok(None) };
         let mut deletions = Vec::new();
         for keys in ranges {
@@ -36,7 +36,7 @@ impl Feed<'_> {
     }
 
     async fn keys_alive(&self, keys: &KeyRange, at: Revision) -> Result<Vec<Bytes>> {
-        let listing = self.session.source.range(keys.clone(), At::Revision(at), Want::Keys).await?;
+        let listing = self.cluster.source.range(keys.clone(), At::Revision(at), Want::Keys).await?;
         Ok(listing.entries.map_ok(|entry| entry.key).try_collect().await?)
     }
 }

@@ -47,14 +47,14 @@ impl Feed<'_> {
             return Err(Error::invalid(format!("kube-scheduler {} would refuse --feature-gates: {}", version.release, refused.join("; "))));
         }
         for name in gates.without_effect() {
-            self.session.note(Notice::GateWithoutEffect(name.to_owned()));
+            self.cluster.note(Notice::GateWithoutEffect(name.to_owned()));
         }
         let Some(file) = &options.configuration else {
             return Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false });
         };
         let profiles = match SchedulerConfiguration::parse(file.text, version.release, &gates) {
             Ok(configuration) => {
-                configuration.notes.iter().for_each(|text| self.session.note(Notice::SchedulerConfiguration(text.clone())));
+                configuration.notes.iter().for_each(|text| self.cluster.note(Notice::SchedulerConfiguration(text.clone())));
                 configuration.profiles
             }
             Err(_) if !names_configuration(file.text) => {

@@ -18,7 +18,7 @@ impl Feed<'_> {
         let rules = Rules::new(NEWEST_SCHEDULER, &Gates::new(NEWEST_SCHEDULER));
         let mut state = ClusterState::new(rules.requests);
         // A long history has a large state: the control plane's pods are found by their names.
-        let schedulers = if self.session.is_long().await? { "pods/kube-system/kube-scheduler" } else { "pods/kube-system/" };
+        let schedulers = if self.cluster.is_long().await? { "pods/kube-system/kube-scheduler" } else { "pods/kube-system/" };
         for below in ["minions/", schedulers] {
             self.load(below, at, &mut |version| version.put(&mut state)).await?;
         }
@@ -65,7 +65,7 @@ impl Feed<'_> {
     async fn seed_nodes(&mut self, replay: &mut Replay, oldest: Revision, at: Revision) -> Result<()> {
         let mut first: Vec<KeyValue> = Vec::new();
         let range = KeyRange::prefix(format!("{}minions/", self.prefix));
-        let mut listing = self.session.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
+        let mut listing = self.cluster.source.range(range.clone(), At::Revision(oldest), Want::Values).await?;
         while let Some(entry) = listing.entries.next().await.transpose()? {
             first.push(entry);
         }
@@ -108,7 +108,7 @@ impl Feed<'_> {
         until: Revision,
         take: &mut dyn FnMut(WatchedVersion) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut chunks = self.session.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
+        let mut chunks = self.cluster.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
         // Missing revisions before this one are reported already, in one piece though some of their changes are left.
         let mut reported = Revision(0);
         while let Some(chunk) = chunks.next().await {
@@ -122,7 +122,7 @@ impl Feed<'_> {
                             (to, reported) = (between.next.before(), between.next);
                             events.extend(between.deletions);
                         }
-                        self.session.note(Notice::AttemptsMissing { from, to });
+                        self.cluster.note(Notice::AttemptsMissing { from, to });
                     }
                     WatchItem::Progress(_) => {}
                 }
@@ -145,15 +145,15 @@ impl Feed<'_> {
         let mut replay = Replay::new(scheduler.clone(), false);
         let mut begun = None;
         let mut found = Vec::new();
-        for entry in self.session.source.first(range.clone(), At::Revision(oldest), Want::Values, 1).await? {
+        for entry in self.cluster.source.first(range.clone(), At::Revision(oldest), Want::Values, 1).await? {
             begun = Some(oldest);
             self.read(&entry).into_iter().for_each(|version| version.seed(&mut replay));
         }
-        let mut changes = if self.session.is_long().await? {
-            let mut beside = event_keys(self.session, &key.namespace, &key.name, until).await?;
+        let mut changes = if self.cluster.is_long().await? {
+            let mut beside = event_keys(self.cluster, &key.namespace, &key.name, until).await?;
             let ranges = std::iter::once(range.clone()).chain(beside.keys().map(|key| KeyRange::key(&key[..]))).collect();
             // For a pod that exists, no earlier pod of the name is looked for.
-            if self.session.source.count(range.clone(), At::Revision(until)).await? > 0 {
+            if self.cluster.source.count(range.clone(), At::Revision(until)).await? > 0 {
                 beside.insert(range.start, vec![until]);
             }
             self.read_events(Keys { beside, ..Keys::many(ranges) }, oldest, until).await?
@@ -183,7 +183,7 @@ impl Feed<'_> {
     }
 
     async fn read_events(&self, keys: Keys, oldest: Revision, until: Revision) -> Result<Vec<Event>> {
-        let read: Vec<Read<Event>> = events(self.session, keys, Until::Revision(until)).try_collect().await?;
+        let read: Vec<Read<Event>> = events(self.cluster, keys, Until::Revision(until)).try_collect().await?;
         let events = read.into_iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
         Ok(events.filter(|event| event.revision > oldest).collect())
     }

@@ -58,8 +58,8 @@ impl<'a> Reads<'a> {
     }
 
     /// The keys, as far as they are known beforehand: of kinds that are not among `kinds`, their definitions have to be read.
-    pub(super) fn keys(&self, session: &Cluster, prefix: &str, kinds: &Kinds) -> Vec<KeyRange> {
-        let scope = session.scope();
+    pub(super) fn keys(&self, cluster: &Cluster, prefix: &str, kinds: &Kinds) -> Vec<KeyRange> {
+        let scope = cluster.scope();
         let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
         let mut keys = Vec::new();
         let range = |address: &Address| match self.beside {
@@ -83,7 +83,7 @@ impl<'a> Reads<'a> {
         match (self.unless, &scope) {
             _ if !self.words.is_empty() => {}
             (Unaddressed::NamespaceOrAll | Unaddressed::NamespaceOrObjects, Scope::Namespace(namespace))
-                if session.options.namespace.is_some() =>
+                if cluster.options.namespace.is_some() =>
             {
                 let namespaced = kinds.iter().filter(|kind| kind.is_stored() && kind.namespaced);
                 keys.extend(namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))));
@@ -102,7 +102,7 @@ impl<'a> Reads<'a> {
                 Scope::All => below("events"),
             }),
             Beside::Configuration => {
-                let in_namespace = |path: &str| below(&format!("{path}/{}", self.namespace(session)));
+                let in_namespace = |path: &str| below(&format!("{path}/{}", self.namespace(cluster)));
                 keys.extend(["configmaps", "secrets"].map(in_namespace));
             }
             Beside::Scheduling => keys.extend(scheduling(prefix)),
@@ -111,11 +111,11 @@ impl<'a> Reads<'a> {
     }
 
     /// The namespace of the one object addressed.
-    fn namespace(&self, session: &Cluster) -> String {
+    fn namespace(&self, cluster: &Cluster) -> String {
         let parts: Option<Vec<&str>> = self.words.first().map(|word| word.split('/').collect());
         match parts.as_deref() {
             Some([_, namespace, _]) => (*namespace).to_owned(),
-            _ => session.namespace().to_owned(),
+            _ => cluster.namespace().to_owned(),
         }
     }
 }

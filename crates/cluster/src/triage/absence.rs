@@ -68,19 +68,19 @@ impl Absence {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn absence(session: &Cluster, at: At, values_read: usize, counts: Counts) -> Result<Option<Absence>> {
-    let prefix = session.prefix().await?;
+pub async fn absence(cluster: &Cluster, at: At, values_read: usize, counts: Counts) -> Result<Option<Absence>> {
+    let prefix = cluster.prefix().await?;
     if values_read > 0 {
         let has_some = counts.pods + counts.workloads > 0;
-        let Some(namespace) = session.options.namespace.as_deref().filter(|_| !has_some) else { return Ok(None) };
+        let Some(namespace) = cluster.options.namespace.as_deref().filter(|_| !has_some) else { return Ok(None) };
         let key = KeyRange::key(format!("{prefix}/namespaces/{namespace}"));
-        let known = unless_denied(session.source.count(key, at).await)?;
+        let known = unless_denied(cluster.source.count(key, at).await)?;
         return Ok((known == Some(0)).then(|| Absence::Namespace(namespace.to_owned())));
     }
     let below = format!("{prefix}/");
-    let Some(own) = keys(session, at, KeyRange::prefix(below.as_str())).await? else { return Ok(None) };
+    let Some(own) = keys(cluster, at, KeyRange::prefix(below.as_str())).await? else { return Ok(None) };
     if own.is_empty() {
-        return elsewhere(session, at, prefix).await;
+        return elsewhere(cluster, at, prefix).await;
     }
     let kinds = built_in();
     let mut found = BTreeSet::new();
@@ -92,7 +92,7 @@ pub async fn absence(session: &Cluster, at: At, values_read: usize, counts: Coun
     if found.is_empty() {
         return Ok(Some(Absence::Foreign { prefix: prefix.to_owned(), begin: begins(&own) }));
     }
-    if found.iter().all(|kind| kind == "events") && is_rest_empty(session, at, &below).await? {
+    if found.iter().all(|kind| kind == "events") && is_rest_empty(cluster, at, &below).await? {
         return Ok(Some(Absence::OnlyEvents { prefix: prefix.to_owned() }));
     }
     Ok(Some(Absence::OtherKinds { prefix: prefix.to_owned(), kinds: found.into_iter().take(NAMED).collect() }))
@@ -102,30 +102,30 @@ pub async fn absence(session: &Cluster, at: At, values_read: usize, counts: Coun
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn no_cluster(session: &Cluster) -> Result<Option<Absence>> {
-    let namespaces = KeyRange::prefix(format!("{}/namespaces/", session.prefix().await?));
-    if unless_denied(session.source.first(namespaces, session.at, Want::Keys, 1).await)?.is_none_or(|found| !found.is_empty()) {
+pub async fn no_cluster(cluster: &Cluster) -> Result<Option<Absence>> {
+    let namespaces = KeyRange::prefix(format!("{}/namespaces/", cluster.prefix().await?));
+    if unless_denied(cluster.source.first(namespaces, cluster.at, Want::Keys, 1).await)?.is_none_or(|found| !found.is_empty()) {
         return Ok(None);
     }
     // A file of some objects is no cluster, and is what was asked for.
-    let absence = absence(session, session.at, 0, Counts::default()).await?;
+    let absence = absence(cluster, cluster.at, 0, Counts::default()).await?;
     Ok(absence.filter(|absence| !matches!(absence, Absence::OtherKinds { .. })))
 }
 
 /// Whether nothing is stored behind the Events, of which there may be more than were looked at.
-async fn is_rest_empty(session: &Cluster, at: At, below: &str) -> Result<bool> {
+async fn is_rest_empty(cluster: &Cluster, at: At, below: &str) -> Result<bool> {
     let range = KeyRange { start: format!("{below}events0").into_bytes(), ..KeyRange::prefix(below) };
-    Ok(unless_denied(session.source.first(range, at, Want::Keys, 1).await)?.is_none_or(|found| found.is_empty()))
+    Ok(unless_denied(cluster.source.first(range, at, Want::Keys, 1).await)?.is_none_or(|found| found.is_empty()))
 }
 
 /// What is stored where nothing is below the prefix.
-async fn elsewhere(session: &Cluster, at: At, prefix: &str) -> Result<Option<Absence>> {
-    let Some(all) = keys(session, at, KeyRange::all()).await? else { return Ok(None) };
+async fn elsewhere(cluster: &Cluster, at: At, prefix: &str) -> Result<Option<Absence>> {
+    let Some(all) = keys(cluster, at, KeyRange::all()).await? else { return Ok(None) };
     if all.is_empty() {
         return Ok(Some(Absence::Empty));
     }
     let usual = KeyRange::key(format!("{DEFAULT_PREFIX}/namespaces/default"));
-    let is_usual = unless_denied(session.source.count(usual, at).await)?.is_some_and(|count| count > 0);
+    let is_usual = unless_denied(cluster.source.count(usual, at).await)?.is_some_and(|count| count > 0);
     let mut cluster = is_usual.then(|| DEFAULT_PREFIX.to_owned());
     cluster = cluster.or_else(|| find_prefixes(all.iter().map(Vec::as_slice)).into_iter().next());
     Ok(Some(match cluster.filter(|cluster| cluster != prefix) {
@@ -135,8 +135,8 @@ async fn elsewhere(session: &Cluster, at: At, prefix: &str) -> Result<Option<Abs
 }
 
 /// The first keys of a range; `None` where they may not be read.
-async fn keys(session: &Cluster, at: At, range: KeyRange) -> Result<Option<Vec<Vec<u8>>>> {
-    let found = unless_denied(session.source.first(range, at, Want::Keys, KEYS).await)?;
+async fn keys(cluster: &Cluster, at: At, range: KeyRange) -> Result<Option<Vec<Vec<u8>>>> {
+    let found = unless_denied(cluster.source.first(range, at, Want::Keys, KEYS).await)?;
     Ok(found.map(|entries| entries.into_iter().map(|entry| entry.key.to_vec()).collect()))
 }
 

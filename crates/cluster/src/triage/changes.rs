@@ -48,8 +48,8 @@ pub struct Window {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn changed(session: &Cluster, at: Revision, now: Option<Timestamp>, onset: Option<Timestamp>) -> Result<Changed> {
-    let Some(now) = now.filter(|_| !session.source.is_one_moment()) else { return Ok(Changed::default()) };
+pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, onset: Option<Timestamp>) -> Result<Changed> {
+    let Some(now) = now.filter(|_| !cluster.source.is_one_moment()) else { return Ok(Changed::default()) };
     let mut found = Changed::default();
     let mut windows = vec![(onset.map_or(now, |onset| onset.min(now)), now)];
     if let Some(onset) = onset.filter(|onset| now.duration_since(*onset) > BEFORE) {
@@ -57,20 +57,20 @@ pub async fn changed(session: &Cluster, at: Revision, now: Option<Timestamp>, on
     }
     for (begin, to) in windows {
         let Some(from) = begin.checked_sub(BEFORE).ok() else { continue };
-        found.windows.extend(window(session, from, to, (to == now).then_some(at)).await?);
+        found.windows.extend(window(cluster, from, to, (to == now).then_some(at)).await?);
     }
     let mut changes = Vec::new();
-    let is_costly = session.source.is_shared() && session.is_long().await?;
+    let is_costly = cluster.source.is_shared() && cluster.is_long().await?;
     for window in &found.windows {
         let (from, to) = window.revisions;
-        let read = if is_costly { None } else { unless_refused(watched(session, from, to).await)? };
+        let read = if is_costly { None } else { unless_refused(watched(cluster, from, to).await)? };
         changes.extend(match read {
             Some(read) => read,
-            None => by_key(session, from, to).await?,
+            None => by_key(cluster, from, to).await?,
         });
     }
     let revisions: Vec<Revision> = changes.iter().map(|change| change.revision).collect();
-    let clock = session.clock_of_writers(&revisions, &[], &[]).await?;
+    let clock = cluster.clock_of_writers(&revisions, &[], &[]).await?;
     let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
     found.changes = changes.filter(|change| intervention(change).is_some()).collect();
     Ok(found)
@@ -85,41 +85,41 @@ fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
 }
 
 /// The revisions between two times; `None` where none is readable.
-async fn window(session: &Cluster, from: Timestamp, to: Timestamp, at: Option<Revision>) -> Result<Option<Window>> {
-    let span = session.source.span().await?;
+async fn window(cluster: &Cluster, from: Timestamp, to: Timestamp, at: Option<Revision>) -> Result<Option<Window>> {
+    let span = cluster.source.span().await?;
     let last = match at {
         Some(at) => at,
-        None => match session.revision_at(Moment::Absolute(to)).await {
+        None => match cluster.revision_at(Moment::Absolute(to)).await {
             Ok(last) => last,
             Err(_) => return Ok(None),
         },
     };
-    let first = session.revision_at(Moment::Absolute(from)).await.ok().filter(|first| *first >= span.oldest);
+    let first = cluster.revision_at(Moment::Absolute(from)).await.ok().filter(|first| *first >= span.oldest);
     let is_cut = first.is_none() && span.oldest.0 > 1;
     let first = first.map_or(span.oldest, Revision::after);
     Ok((first <= last).then_some(Window { from, to, is_cut, revisions: (first, last) }))
 }
 
 /// The keys whose changes count.
-async fn ranges(session: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange)>> {
-    let prefix = session.prefix().await?;
-    let namespace = session.options.namespace.as_deref();
+async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange)>> {
+    let prefix = cluster.prefix().await?;
+    let namespace = cluster.options.namespace.as_deref();
     let mut ranges = Vec::new();
     for path in kinds::CHANGED {
         let below = namespace.filter(|_| path.namespaced).map_or(String::new(), |namespace| format!("{namespace}/"));
         let range = KeyRange::prefix(format!("{prefix}/{}/{below}", path.path));
-        match session.may_read(&range).await? {
+        match cluster.may_read(&range).await? {
             true => ranges.push((path, range)),
-            false => session.refused.miss(&range),
+            false => cluster.refused.miss(&range),
         }
     }
     Ok(ranges)
 }
 
 /// The changes between two revisions, both included.
-async fn watched(session: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
-    let ranges = ranges(session).await?.into_iter().map(|(_, range)| range).collect();
-    let mut read = changes_from(session, Keys::many(ranges), from, Until::Revision(to)).await?;
+async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+    let ranges = ranges(cluster).await?.into_iter().map(|(_, range)| range).collect();
+    let mut read = changes_from(cluster, Keys::many(ranges), from, Until::Revision(to)).await?;
     let mut found = Vec::new();
     while let Some(read) = read.try_next().await? {
         if let Read::Item(change) = read {
@@ -131,20 +131,20 @@ async fn watched(session: &Cluster, from: Revision, to: Revision) -> Result<Vec<
 
 /// The same of a live etcd that would have to read a long history for a watch: the states at both ends say which keys changed, and those are
 /// read version by version.
-async fn by_key(session: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
+async fn by_key(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
     let mut keys = Vec::new();
-    for (path, range) in ranges(session).await? {
-        keys.extend(changed_keys(session, path, range, from, to).await?);
+    for (path, range) in ranges(cluster).await? {
+        keys.extend(changed_keys(cluster, path, range, from, to).await?);
     }
     if keys.len() > OBJECTS {
-        session.note(Notice::ChangesSampled { changed: keys.len(), read: OBJECTS });
+        cluster.note(Notice::ChangesSampled { changed: keys.len(), read: OBJECTS });
         keys.truncate(OBJECTS);
     }
-    let decoder = &session.reporting_decoder;
+    let decoder = &cluster.reporting_decoder;
     let mut follower = Follower::new(|entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
     let mut found = Vec::new();
     for key in keys {
-        for event in versions(session, key, from, to).await? {
+        for event in versions(cluster, key, from, to).await? {
             let is_before = event.revision < from;
             let change = follower.change(event);
             found.extend((!is_before).then_some(change));
@@ -160,16 +160,16 @@ struct ChangedKey {
     last: Option<KeyValue>,
 }
 
-async fn changed_keys(session: &Cluster, path: &kinds::Path, range: KeyRange, from: Revision, to: Revision) -> Result<Vec<ChangedKey>> {
+async fn changed_keys(cluster: &Cluster, path: &kinds::Path, range: KeyRange, from: Revision, to: Revision) -> Result<Vec<ChangedKey>> {
     // Every heartbeat of a node is a version.
     let is_node = path.path == "minions";
     let want = if is_node { Want::Values } else { Want::Keys };
     let listed = async |at: Revision| -> Result<Vec<KeyValue>> {
-        Ok(session.source.range(range.clone(), At::Revision(at), want).await?.entries.try_collect().await?)
+        Ok(cluster.source.range(range.clone(), At::Revision(at), want).await?.entries.try_collect().await?)
     };
     let (before, after) = (listed(from.before()).await.unwrap_or_default(), listed(to).await?);
     let known = |key: &[u8]| before.binary_search_by(|entry| entry.key.as_ref().cmp(key)).ok().map(|place| &before[place]);
-    let excerpt = is_node.then(|| session.decoder.excerpt("v1", "Node", &FieldSet::of(["metadata.labels", "spec"]), &[])).flatten();
+    let excerpt = is_node.then(|| cluster.decoder.excerpt("v1", "Node", &FieldSet::of(["metadata.labels", "spec"]), &[])).flatten();
     let is_same = |old: &KeyValue, new: &KeyValue| {
         let Some(excerpt) = &excerpt else { return false };
         let of = |entry: &KeyValue| {
@@ -190,16 +190,16 @@ async fn changed_keys(session: &Cluster, path: &kinds::Path, range: KeyRange, fr
 }
 
 /// The versions of a key from `from` on, with the one before them, oldest first.
-async fn versions(session: &Cluster, key: ChangedKey, from: Revision, to: Revision) -> Result<Vec<Event>> {
+async fn versions(cluster: &Cluster, key: ChangedKey, from: Revision, to: Revision) -> Result<Vec<Event>> {
     let Some(last) = key.last else {
-        let history = session.source.key_history(key.key, to, Lives::Last(vec![from.before()])).await?;
+        let history = cluster.source.key_history(key.key, to, Lives::Last(vec![from.before()])).await?;
         let items: Vec<WatchItem> = history.items.try_collect().await?;
         return Ok(items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect());
     };
     let mut found: Vec<KeyValue> = Vec::new();
-    let newest = session.source.first(KeyRange::key(&last.key[..]), At::Revision(to), Want::Values, 1).await?.pop();
+    let newest = cluster.source.first(KeyRange::key(&last.key[..]), At::Revision(to), Want::Values, 1).await?.pop();
     let Some(newest) = newest else { return Ok(Vec::new()) };
-    let mut back = walk_back(session.source.as_ref(), newest);
+    let mut back = walk_back(cluster.source.as_ref(), newest);
     while let Some(version) = back.try_next().await? {
         let is_enough = version.mod_revision < from || found.len() == VERSIONS;
         found.push(version);

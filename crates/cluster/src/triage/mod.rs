@@ -53,30 +53,30 @@ pub struct Answer {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn triage(session: &Cluster) -> Result<Answer> {
-    let newest = session.source.span().await?.newest;
-    let revision = match session.at {
+pub async fn triage(cluster: &Cluster) -> Result<Answer> {
+    let newest = cluster.source.span().await?.newest;
+    let revision = match cluster.at {
         At::Newest => newest,
         At::Revision(revision) => revision,
     };
-    let now = session.moment().await?;
+    let now = cluster.moment().await?;
     // A compaction may overtake the newest revision while much is read.
-    let (mut triage, values_read) = state(session, session.at, now).await?;
-    let storage = storage(session, revision, now).await?;
+    let (mut triage, values_read) = state(cluster, cluster.at, now).await?;
+    let storage = storage(cluster, revision, now).await?;
     // Members say how they are now.
-    if session.at == At::Newest {
+    if cluster.at == At::Newest {
         triage.add(storage_troubles(&storage.status));
         triage.add(storage.hashes.iter().flat_map(data_troubles));
     }
     let counts = triage.counts();
-    let absence = absence(session, session.at, values_read, counts).await?;
+    let absence = absence(cluster, cluster.at, values_read, counts).await?;
     let mut findings = triage.findings();
-    date_loops(session, &mut findings).await?;
+    date_loops(cluster, &mut findings).await?;
     let onset = findings.first().and_then(|finding| finding.since());
-    let changed = changed(session, revision, now, onset).await?;
-    let not_decoded = session.not_decoded();
-    let is_partial = !session.source.damage().is_empty() || session.has_missed();
-    session.note_missed().await?;
+    let changed = changed(cluster, revision, now, onset).await?;
+    let not_decoded = cluster.not_decoded();
+    let is_partial = !cluster.source.damage().is_empty() || cluster.has_missed();
+    cluster.note_missed().await?;
     let is_past = revision < newest;
     Ok(Answer { findings, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
 }

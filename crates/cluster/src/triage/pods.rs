@@ -91,12 +91,12 @@ impl<'v> Glance<'v> {
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn read(
-    session: &Cluster,
+    cluster: &Cluster,
     mut entries: BoxStream<'_, ketcd_store::Result<KeyValue>>,
     triage: &mut Triage,
 ) -> Result<usize> {
     let mut count = 0;
-    let excerpt: Option<Excerpt> = session.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &SHOWN);
+    let excerpt: Option<Excerpt> = cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &SHOWN);
     let fields = FieldSet::of(kinds::POD_FIELDS.iter().copied());
     let mut copied = Vec::new();
     while let Some(entry) = entries.next().await.transpose()? {
@@ -112,7 +112,7 @@ pub(super) async fn read(
         if is_read && glance.is_over() {
             continue;
         }
-        let decoded = session.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+        let decoded = cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
         if let Body::Object(pod) = decoded.body {
             triage.observe(&pod);
         }

@@ -20,16 +20,16 @@ const VERSIONS: usize = 120;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn date_loops(session: &Cluster, findings: &mut [Finding]) -> Result<()> {
-    if session.source.is_one_moment() {
+pub async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> Result<()> {
+    if cluster.source.is_one_moment() {
         return Ok(());
     }
     for finding in findings.iter_mut().take(FINDINGS).filter(|finding| finding.trouble.kind == TroubleKind::CrashLooping) {
         let (Some(pod), Some(container)) = (finding.subjects.first(), finding.trouble.about.first()) else { continue };
         let kind = built_in().find("pods");
         let Ok(kind) = kind else { continue };
-        let key = kind.key(session.prefix().await?, Some(&pod.namespace), &pod.name);
-        if let Some(first) = first_end(session, key, container).await? {
+        let key = kind.key(cluster.prefix().await?, Some(&pod.namespace), &pod.name);
+        if let Some(first) = first_end(cluster, key, container).await? {
             finding.trouble.since = Some(first);
         }
     }
@@ -37,13 +37,13 @@ pub async fn date_loops(session: &Cluster, findings: &mut [Finding]) -> Result<(
 }
 
 /// The first end of a container that the versions of its pod show, backwards from the one looked at.
-async fn first_end(session: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
-    let newest = session.source.first(KeyRange::key(key), session.at, Want::Values, 1).await?.pop();
+async fn first_end(cluster: &Cluster, key: String, container: &str) -> Result<Option<Timestamp>> {
+    let newest = cluster.source.first(KeyRange::key(key), cluster.at, Want::Values, 1).await?.pop();
     let Some(newest) = newest else { return Ok(None) };
-    let mut versions = walk_back(session.source.as_ref(), newest).take(VERSIONS);
+    let mut versions = walk_back(cluster.source.as_ref(), newest).take(VERSIONS);
     let mut first = None;
     while let Some(entry) = versions.try_next().await? {
-        let decoded = session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
         let Some((ended, restarts)) = decoded.object().and_then(|pod| ends(pod, container)) else { break };
         first = ended.or(first);
         if restarts == 0 {

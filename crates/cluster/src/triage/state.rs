@@ -23,9 +23,9 @@ const ONE_BY_ONE: usize = 200;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn state(session: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
+pub async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
     let mut triage = Triage::new(now);
-    let reader = Reader { session, at, values_read: Cell::new(0) };
+    let reader = Reader { cluster, at, values_read: Cell::new(0) };
     for path in kinds::STATES {
         reader.each(path, |object| triage.observe(&object)).await?;
     }
@@ -36,7 +36,7 @@ pub async fn state(session: &Cluster, at: At, now: Option<Timestamp>) -> Result<
         })
         .await?;
     if let Some(values) = reader.values(kinds::PODS).await? {
-        reader.add(pods::read(session, values, &mut triage).await?);
+        reader.add(pods::read(cluster, values, &mut triage).await?);
     }
     reader.owners(&mut triage).await?;
     reader.hooks(&mut triage).await?;
@@ -46,7 +46,7 @@ pub async fn state(session: &Cluster, at: At, now: Option<Timestamp>) -> Result<
 
 /// Reads kinds at one revision, of `-n`'s namespace where they have one.
 struct Reader<'s> {
-    session: &'s Cluster,
+    cluster: &'s Cluster,
     at: At,
     /// How many values there are of the kinds looked at.
     values_read: Cell<usize>,
@@ -55,15 +55,15 @@ struct Reader<'s> {
 impl<'s> Reader<'s> {
     /// The keys of a kind's objects.
     async fn keys(&self, path: &kinds::Path) -> Result<KeyRange> {
-        let prefix = self.session.prefix().await?;
-        let namespace = self.session.options.namespace.as_deref().filter(|_| path.namespaced);
+        let prefix = self.cluster.prefix().await?;
+        let namespace = self.cluster.options.namespace.as_deref().filter(|_| path.namespaced);
         let namespace = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
         Ok(KeyRange::prefix(format!("{prefix}/{}/{namespace}", path.path)))
     }
 
     async fn values(&self, path: &kinds::Path) -> Result<Option<futures_util::stream::BoxStream<'s, ketcd_store::Result<KeyValue>>>> {
         let keys = self.keys(path).await?;
-        Ok(self.session.range_or_miss(keys, self.at, Want::Values).await?.map(|listing| listing.entries))
+        Ok(self.cluster.range_or_miss(keys, self.at, Want::Values).await?.map(|listing| listing.entries))
     }
 
     fn add(&self, values: usize) {
@@ -85,7 +85,7 @@ impl<'s> Reader<'s> {
     }
 
     fn decode(&self, entry: &KeyValue, fields: Option<&FieldSet>) -> Option<Value> {
-        let decoder = &self.session.reporting_decoder;
+        let decoder = &self.cluster.reporting_decoder;
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
         let decoded = match fields {
             Some(fields) => decoder.decode_only(key, value, revision, fields),
@@ -103,10 +103,10 @@ impl<'s> Reader<'s> {
         if missing.len() > ONE_BY_ONE {
             return self.each(kinds::REPLICA_SETS, |object| triage.observe(&object)).await;
         }
-        let prefix = self.session.prefix().await?;
+        let prefix = self.cluster.prefix().await?;
         for (namespace, name) in missing {
             let key = KeyRange::key(format!("{prefix}/{}/{namespace}/{name}", kinds::REPLICA_SETS.path));
-            let Some(mut listing) = self.session.range_or_miss(key, self.at, Want::Values).await? else { return Ok(()) };
+            let Some(mut listing) = self.cluster.range_or_miss(key, self.at, Want::Values).await? else { return Ok(()) };
             while let Some(entry) = listing.entries.next().await.transpose()? {
                 self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
             }
@@ -135,7 +135,7 @@ impl<'s> Reader<'s> {
 
     /// Whether a service has an address that is ready, or need not have one; what may not be read is taken to have one.
     async fn answers(&self, namespace: &str, name: &str) -> Result<bool> {
-        let prefix = self.session.prefix().await?;
+        let prefix = self.cluster.prefix().await?;
         let service = self.all(KeyRange::key(format!("{prefix}/services/specs/{namespace}/{name}"))).await?;
         if service.is_none_or(|found| found.iter().any(|service| service["spec"]["type"] == "ExternalName")) {
             return Ok(true);
@@ -151,7 +151,7 @@ impl<'s> Reader<'s> {
     }
 
     async fn all(&self, keys: KeyRange) -> Result<Option<Vec<Value>>> {
-        let Some(mut listing) = self.session.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(None) };
+        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(None) };
         let mut found = Vec::new();
         while let Some(entry) = listing.entries.next().await.transpose()? {
             found.extend(self.decode(&entry, None));
@@ -161,13 +161,13 @@ impl<'s> Reader<'s> {
 
     /// Custom resources that wait for a finalizer. Of a live etcd with a long history they are not read: they may be many, and etcd has other work.
     async fn custom(&self, triage: &mut Triage) -> Result<()> {
-        if self.session.source.is_shared() && self.session.is_long().await? {
+        if self.cluster.source.is_shared() && self.cluster.is_long().await? {
             return Ok(());
         }
-        let (prefix, namespace) = (self.session.prefix().await?, self.session.options.namespace.as_deref());
-        for kind in self.session.kinds().await?.iter().filter(|kind| kind.is_custom()) {
+        let (prefix, namespace) = (self.cluster.prefix().await?, self.cluster.options.namespace.as_deref());
+        for kind in self.cluster.kinds().await?.iter().filter(|kind| kind.is_custom()) {
             let keys = KeyRange::prefix(kind.key_prefix(prefix, namespace.filter(|_| kind.namespaced)));
-            let Some(mut listing) = self.session.range_or_miss(keys, self.at, Want::Values).await? else { continue };
+            let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { continue };
             while let Some(entry) = listing.entries.next().await.transpose()? {
                 // JSON and CBOR both spell names out.
                 if entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {

@@ -75,35 +75,35 @@ impl Part {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn storage(session: &Cluster, at: Revision, now: Option<Timestamp>) -> Result<StorageFacts> {
-    let status = session.source.status().await?;
-    let span = session.source.span().await?;
-    let is_history = !session.source.is_one_moment();
+pub async fn storage(cluster: &Cluster, at: Revision, now: Option<Timestamp>) -> Result<StorageFacts> {
+    let status = cluster.source.status().await?;
+    let span = cluster.source.span().await?;
+    let is_history = !cluster.source.is_one_moment();
     let kept = if is_history { at.0 - span.oldest.0 + 1 } else { 0 };
     let writes = match now.filter(|_| is_history) {
-        Some(now) => writes(session, at, now).await?,
+        Some(now) => writes(cluster, at, now).await?,
         None => None,
     };
     // Members say how they are now.
-    let hashes = if session.at == At::Newest { session.source.hashes(&status).await } else { None };
+    let hashes = if cluster.at == At::Newest { cluster.source.hashes(&status).await } else { None };
     if let Some(hashes) = hashes.as_ref().filter(|hashes| !hashes.left_out.is_empty()) {
         let left_out = hashes.left_out.clone();
-        session.note(Notice::MembersNotCompared { compared: hashes.members.len(), revision: hashes.revision, left_out });
+        cluster.note(Notice::MembersNotCompared { compared: hashes.members.len(), revision: hashes.revision, left_out });
     }
     Ok(StorageFacts { status, hashes, kept, writes })
 }
 
-async fn writes(session: &Cluster, at: Revision, now: Timestamp) -> Result<Option<Writes>> {
-    let Some((mut first, mut begin)) = quarter(session, now).await? else { return Ok(None) };
+async fn writes(cluster: &Cluster, at: Revision, now: Timestamp) -> Result<Option<Writes>> {
+    let Some((mut first, mut begin)) = quarter(cluster, now).await? else { return Ok(None) };
     if first > at {
         return Ok(None);
     }
-    let is_shared = session.source.is_shared();
+    let is_shared = cluster.source.is_shared();
     let revisions = u64::try_from(at.0 - first.0 + 1).unwrap_or(0);
     let whole = Writes::of_number(now.duration_since(begin).as_secs_f64(), revisions);
     if is_shared && at.0 - first.0 >= MOST {
         first = Revision(at.0 - MOST + 1);
-        match session.clock_around(&[first.before()], &[]).await?.date(first.before()) {
+        match cluster.clock_around(&[first.before()], &[]).await?.date(first.before()) {
             Some(dated) => begin = dated.time,
             None => return Ok(Some(whole)),
         }
@@ -112,10 +112,10 @@ async fn writes(session: &Cluster, at: Revision, now: Timestamp) -> Result<Optio
     if seconds <= 0.0 {
         return Ok(None);
     }
-    if is_shared && !session.source.serves_watches().await {
+    if is_shared && !cluster.source.serves_watches().await {
         return Ok(Some(whole));
     }
-    match read(session, first, at, seconds).await {
+    match read(cluster, first, at, seconds).await {
         // How many revisions there were is known to whoever may read little.
         Err(error) if error.refusal().is_some() => Ok(Some(whole)),
         read => read.map(Some),
@@ -123,24 +123,24 @@ async fn writes(session: &Cluster, at: Revision, now: Timestamp) -> Result<Optio
 }
 
 /// The first revision of the quarter of an hour before `now`, or of the history where that is shorter, and the time before it.
-async fn quarter(session: &Cluster, now: Timestamp) -> Result<Option<(Revision, Timestamp)>> {
-    let span = session.source.span().await?;
+async fn quarter(cluster: &Cluster, now: Timestamp) -> Result<Option<(Revision, Timestamp)>> {
+    let span = cluster.source.span().await?;
     let Ok(begin) = now.checked_sub(BEFORE) else { return Ok(None) };
-    let known = session.revision_at(Moment::Absolute(begin)).await.ok().filter(|first| *first >= span.oldest);
+    let known = cluster.revision_at(Moment::Absolute(begin)).await.ok().filter(|first| *first >= span.oldest);
     if let Some(first) = known {
         return Ok(Some((first.after(), begin)));
     }
-    let clock = session.clock_around(&[span.oldest], &[]).await?;
+    let clock = cluster.clock_around(&[span.oldest], &[]).await?;
     let oldest = clock.dated_span().and_then(|(first, _)| Some((first.after(), clock.date(first)?.time)));
     Ok(oldest)
 }
 
 /// Reads what was written between two revisions, both included.
-async fn read(session: &Cluster, first: Revision, at: Revision, seconds: f64) -> Result<Writes> {
-    let (prefix, kinds) = (session.prefix().await?, Kinds::builtin());
+async fn read(cluster: &Cluster, first: Revision, at: Revision, seconds: f64) -> Result<Writes> {
+    let (prefix, kinds) = (cluster.prefix().await?, Kinds::builtin());
     let (mut resources, mut managers): (HashMap<String, Part>, HashMap<String, Part>) = Default::default();
-    let mut sum = Writes { grown: Some((0, session.source.reads_before().then_some(0))), ..Writes::of_number(seconds, 0) };
-    let mut watch = session.source.watch(KeyRange::all(), first, Until::Revision(at));
+    let mut sum = Writes { grown: Some((0, cluster.source.reads_before().then_some(0))), ..Writes::of_number(seconds, 0) };
+    let mut watch = cluster.source.watch(KeyRange::all(), first, Until::Revision(at));
     while let Some(item) = watch.try_next().await? {
         let WatchItem::Event(event) = item else { continue };
         let (key, value) = (&event.key_value.key, &event.key_value.value);
@@ -148,10 +148,10 @@ async fn read(session: &Cluster, first: Revision, at: Revision, seconds: f64) ->
         sum.changes += part.changes;
         sum.bytes += part.bytes;
         resources.entry(resource(prefix, key, &kinds)).or_default().add(part);
-        if let Some(manager) = session.decoder.last_manager(key, value) {
+        if let Some(manager) = cluster.decoder.last_manager(key, value) {
             managers.entry(manager).or_default().add(part);
         }
-        grow(&mut sum, session, &event);
+        grow(&mut sum, cluster, &event);
     }
     sum.by_resource = most_first(resources);
     sum.by_manager = most_first(managers);
@@ -159,7 +159,7 @@ async fn read(session: &Cluster, first: Revision, at: Revision, seconds: f64) ->
 }
 
 /// Adds by how much a change makes more or less of what is there.
-fn grow(sum: &mut Writes, session: &Cluster, event: &Event) {
+fn grow(sum: &mut Writes, cluster: &Cluster, event: &Event) {
     let Some((keys, bytes)) = &mut sum.grown else { return };
     *keys += match event.kind {
         EventKind::Delete => -1,
@@ -167,7 +167,7 @@ fn grow(sum: &mut Writes, session: &Cluster, event: &Event) {
     };
     if let Some(bytes) = bytes {
         let size = |value: &[u8]| i64::try_from(value.len()).unwrap_or(i64::MAX);
-        let before = session.source.read_before(&event.key_value).map_or(0, |before| size(&before.value));
+        let before = cluster.source.read_before(&event.key_value).map_or(0, |before| size(&before.value));
         *bytes += size(&event.key_value.value) - before;
     }
 }

@@ -32,19 +32,19 @@ impl Largest {
     }
 
     /// The largest first. Lengths of a Secret's fields are part of its secret: only --show-secrets names one.
-    pub(super) async fn finish(self, session: &Cluster) -> Result<Vec<Large>> {
+    pub(super) async fn finish(self, cluster: &Cluster) -> Result<Vec<Large>> {
         let mut found = Vec::new();
         for Reverse((bytes, key)) in self.0.into_sorted_vec() {
-            let may_name = session.options.show_secrets || !is_secret_key(&key);
-            let field = if may_name { field(session, &key).await? } else { None };
-            found.push(Large { name: session.name_of(&key).await?, bytes: bytes as u64, field });
+            let may_name = cluster.options.show_secrets || !is_secret_key(&key);
+            let field = if may_name { field(cluster, &key).await? } else { None };
+            found.push(Large { name: cluster.name_of(&key).await?, bytes: bytes as u64, field });
         }
         Ok(found)
     }
 }
 
-async fn field(session: &Cluster, key: &Bytes) -> Result<Option<ketcd_history::usage::LargestField>> {
-    let entry = session.source.first(KeyRange::key(&key[..]), session.at, Want::Values, 1).await?.pop();
-    let decoded = entry.map(|entry| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
+async fn field(cluster: &Cluster, key: &Bytes) -> Result<Option<ketcd_history::usage::LargestField>> {
+    let entry = cluster.source.first(KeyRange::key(&key[..]), cluster.at, Want::Values, 1).await?.pop();
+    let decoded = entry.map(|entry| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0));
     Ok(decoded.as_ref().and_then(|decoded| decoded.object()).and_then(largest_field))
 }

@@ -51,21 +51,21 @@ pub(super) struct LeftBehind {
 }
 
 impl LeftBehind {
-    pub(super) async fn new(session: &Cluster) -> Result<Self> {
+    pub(super) async fn new(cluster: &Cluster) -> Result<Self> {
         Ok(Self {
-            prefix: session.prefix().await?.to_owned(),
-            pods: session.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &["status.phase"]),
+            prefix: cluster.prefix().await?.to_owned(),
+            pods: cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.namespace"]), &["status.phase"]),
             fields: FieldSet::of(FIELDS.iter().copied()),
             release_fields: FieldSet::of(RELEASE_FIELDS.iter().copied()),
-            owners: Owners::new(session).await?,
+            owners: Owners::new(cluster).await?,
             found: BTreeMap::new(),
             copied: Vec::new(),
         })
     }
 
-    pub(super) fn see(&mut self, session: &Cluster, entry: &KeyValue) {
+    pub(super) fn see(&mut self, cluster: &Cluster, entry: &KeyValue) {
         if self.may_be_release(entry) {
-            let decoded = session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.release_fields);
+            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.release_fields);
             let Some(object) = decoded.object() else { return };
             let Some(name) = superseded_release(object) else { return };
             let release = format!("{}/{name}", object["metadata"]["namespace"].as_str().unwrap_or_default());
@@ -75,7 +75,7 @@ impl LeftBehind {
         if !self.may_be_left(entry) {
             return;
         }
-        let decoded = session.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
+        let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.fields);
         let Some(object) = decoded.object() else { return };
         let Some(reason) = remains(object) else { return };
         let owner = object["metadata"]["ownerReferences"][0]["kind"].as_str().unwrap_or_default().to_owned();
@@ -118,10 +118,10 @@ impl LeftBehind {
     }
 
     /// The most bytes first.
-    pub(super) fn finish(self, session: &Cluster) -> Vec<Left> {
+    pub(super) fn finish(self, cluster: &Cluster) -> Vec<Left> {
         let left = self.found.into_iter();
         let left = left.map(|((kind, owner, release, reason), (objects, bytes))| Left { kind, owner, release, reason, objects, bytes });
-        let mut left: Vec<Left> = left.chain(self.owners.finish(session)).collect();
+        let mut left: Vec<Left> = left.chain(self.owners.finish(cluster)).collect();
         left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
         left
     }

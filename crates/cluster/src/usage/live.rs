@@ -16,10 +16,10 @@ type Known = HashMap<Bytes, (Revision, i64)>;
 
 /// Adds the keys that are there, and what was written in the span as far as versions tell: a key that was deleted and made again counts one deletion and
 /// the writes since. `may_move` says whether the span may begin later, where a compaction takes its beginning meanwhile.
-pub(super) async fn versions(session: &Cluster, gathered: &mut Gathered, may_move: bool) -> Result<()> {
-    let mut before = begin(session, gathered, may_move).await?;
+pub(super) async fn versions(cluster: &Cluster, gathered: &mut Gathered, may_move: bool) -> Result<()> {
+    let mut before = begin(cluster, gathered, may_move).await?;
     gathered.before = (before.len() as u64, None);
-    let mut entries = session.source.range(KeyRange::all(), At::Revision(gathered.span.1), Want::Keys).await?.entries;
+    let mut entries = cluster.source.range(KeyRange::all(), At::Revision(gathered.span.1), Want::Keys).await?.entries;
     while let Some(entry) = entries.next().await.transpose()? {
         let known = before.remove(&entry.key);
         if !gathered.counts(&entry.key) {
@@ -43,12 +43,12 @@ pub(super) async fn versions(session: &Cluster, gathered: &mut Gathered, may_mov
 }
 
 /// The keys at the beginning of the span.
-async fn begin(session: &Cluster, gathered: &mut Gathered, may_move: bool) -> Result<Known> {
+async fn begin(cluster: &Cluster, gathered: &mut Gathered, may_move: bool) -> Result<Known> {
     // So often may a compaction overtake it.
     let mut tries = 0..100;
     loop {
         let from = gathered.span.0;
-        match keys_at(session, gathered, from).await {
+        match keys_at(cluster, gathered, from).await {
             Err(StoreError::Compacted { oldest, .. }) if may_move && oldest > from && tries.next().is_some() => {
                 gathered.span.0 = oldest.min(gathered.span.1);
             }
@@ -57,8 +57,8 @@ async fn begin(session: &Cluster, gathered: &mut Gathered, may_move: bool) -> Re
     }
 }
 
-async fn keys_at(session: &Cluster, gathered: &Gathered, at: Revision) -> ketcd_store::Result<Known> {
-    let entries = session.source.range(KeyRange::all(), At::Revision(at), Want::Keys).await?.entries;
+async fn keys_at(cluster: &Cluster, gathered: &Gathered, at: Revision) -> ketcd_store::Result<Known> {
+    let entries = cluster.source.range(KeyRange::all(), At::Revision(at), Want::Keys).await?.entries;
     let counted = entries.try_filter(|entry| std::future::ready(gathered.counts(&entry.key)));
     counted.map_ok(|entry| (entry.key, (entry.create_revision, entry.version))).try_collect().await
 }

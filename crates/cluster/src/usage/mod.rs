@@ -24,18 +24,18 @@ pub use gathered::{Gathered, Large, Left, Managers};
 ///
 /// # Errors
 /// The source cannot be read, or `since` is not readable.
-pub async fn usage(session: &Cluster, since: Option<&str>, full: bool) -> Result<Gathered> {
-    let span = session.source.span().await?;
-    let to = match session.at {
+pub async fn usage(cluster: &Cluster, since: Option<&str>, full: bool) -> Result<Gathered> {
+    let span = cluster.source.span().await?;
+    let to = match cluster.at {
         At::Newest => span.newest,
         At::Revision(revision) => revision,
     };
     let from = match since {
-        Some(since) => begin(session, since, span.oldest, to).await?,
+        Some(since) => begin(cluster, since, span.oldest, to).await?,
         None => span.oldest.min(to),
     };
-    let namespace = match &session.options.namespace {
-        Some(namespace) => Some((namespace.clone(), session.prefix().await?.to_owned())),
+    let namespace = match &cluster.options.namespace {
+        Some(namespace) => Some((namespace.clone(), cluster.prefix().await?.to_owned())),
         None => None,
     };
     let mut gathered = Gathered {
@@ -52,33 +52,33 @@ pub async fn usage(session: &Cluster, since: Option<&str>, full: bool) -> Result
         span: (from, to),
         times: None,
     };
-    if !full && session.source.is_shared() && session.is_long().await? {
+    if !full && cluster.source.is_shared() && cluster.is_long().await? {
         gathered.has_bytes = false;
-        live::versions(session, &mut gathered, since.is_none()).await?;
+        live::versions(cluster, &mut gathered, since.is_none()).await?;
     } else {
-        state(session, &mut gathered).await?;
-        if session.source.is_one_moment() {
+        state(cluster, &mut gathered).await?;
+        if cluster.source.is_one_moment() {
             return Ok(gathered);
         }
-        gathered.before = size_at(session, &gathered, from).await?;
-        writes::all(session, &mut gathered).await?;
+        gathered.before = size_at(cluster, &gathered, from).await?;
+        writes::all(cluster, &mut gathered).await?;
     }
     let (from, to) = gathered.span;
-    let clock = session.clock_around(&[from, to], &[]).await?;
+    let clock = cluster.clock_around(&[from, to], &[]).await?;
     let first = clock.date(from).or_else(|| clock.dated_span().and_then(|(first, _)| clock.date(first)));
     gathered.times = first.zip(clock.date(to).or_else(|| clock.newest()));
     Ok(gathered)
 }
 
 /// The revision that `--since` means; the oldest where it is a time before that.
-async fn begin(session: &Cluster, since: &str, oldest: Revision, to: Revision) -> Result<Revision> {
+async fn begin(cluster: &Cluster, since: &str, oldest: Revision, to: Revision) -> Result<Revision> {
     let from = match since.parse::<i64>() {
         Ok(number) if number > 0 => Revision(number),
         _ => {
             let moment: Moment = since.parse().map_err(|error| Error::invalid(format!("--since: {error}, or a revision")))?;
-            match session.revision_at(moment).await {
-                Err(error) if error.refusal().is_none() && session.newest_time().await?.is_some() => {
-                    session.note(Notice::SinceBeforeHistory(since.to_owned()));
+            match cluster.revision_at(moment).await {
+                Err(error) if error.refusal().is_none() && cluster.newest_time().await?.is_some() => {
+                    cluster.note(Notice::SinceBeforeHistory(since.to_owned()));
                     oldest.min(to)
                 }
                 from => from?.max(oldest),
@@ -92,27 +92,27 @@ async fn begin(session: &Cluster, since: &str, oldest: Revision, to: Revision) -
 }
 
 /// What is there at the end of the span.
-async fn state(session: &Cluster, gathered: &mut Gathered) -> Result<()> {
-    let mut entries = session.range(KeyRange::all(), Want::Values).await?.entries;
+async fn state(cluster: &Cluster, gathered: &mut Gathered) -> Result<()> {
+    let mut entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
     let mut largest = largest::Largest::default();
-    let mut left = left::LeftBehind::new(session).await?;
+    let mut left = left::LeftBehind::new(cluster).await?;
     while let Some(entry) = entries.next().await.transpose()? {
         let counts = gathered.counts(&entry.key);
         left.owners.see(&entry, counts);
         if counts {
             gathered.usage.live(&entry.key, entry.value.len() as u64);
             largest.see(&entry);
-            left.see(session, &entry);
+            left.see(cluster, &entry);
         }
     }
-    gathered.largest = largest.finish(session).await?;
-    gathered.left = left.finish(session);
+    gathered.largest = largest.finish(cluster).await?;
+    gathered.left = left.finish(cluster);
     Ok(())
 }
 
 /// Keys and bytes of their values at a revision.
-async fn size_at(session: &Cluster, gathered: &Gathered, at: Revision) -> Result<(u64, Option<u64>)> {
-    let mut entries = session.source.range(KeyRange::all(), At::Revision(at), Want::Values).await?.entries;
+async fn size_at(cluster: &Cluster, gathered: &Gathered, at: Revision) -> Result<(u64, Option<u64>)> {
+    let mut entries = cluster.source.range(KeyRange::all(), At::Revision(at), Want::Values).await?.entries;
     let (mut keys, mut bytes) = (0, 0);
     while let Some(entry) = entries.next().await.transpose()? {
         if gathered.counts(&entry.key) {

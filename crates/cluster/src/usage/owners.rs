@@ -40,11 +40,11 @@ struct Owner {
 }
 
 impl Owners {
-    pub(super) async fn new(session: &Cluster) -> Result<Self> {
+    pub(super) async fn new(cluster: &Cluster) -> Result<Self> {
         Ok(Self {
-            prefix: session.prefix().await?.to_owned(),
-            decoder: session.decoder.clone().showing_secrets(true),
-            kinds: session.kinds().await?.clone(),
+            prefix: cluster.prefix().await?.to_owned(),
+            decoder: cluster.decoder.clone().showing_secrets(true),
+            kinds: cluster.kinds().await?.clone(),
             fields: FieldSet::of(FIELDS.iter().copied()),
             hashes: RandomState::new(),
             exist: HashSet::new(),
@@ -94,16 +94,16 @@ impl Owners {
     }
 
     /// The objects none of whose owners exists. Of an incomplete state nothing is said but that.
-    pub(super) fn finish(self, session: &Cluster) -> Vec<Left> {
-        let incomplete = if session.source.is_one_moment() {
+    pub(super) fn finish(self, cluster: &Cluster) -> Vec<Left> {
+        let incomplete = if cluster.source.is_one_moment() {
             Some(Incomplete::Printed)
-        } else if !session.source.damage().is_empty() {
+        } else if !cluster.source.damage().is_empty() {
             Some(Incomplete::Damaged)
         } else {
             None
         };
         if let Some(why) = incomplete.filter(|_| !self.owned.is_empty()) {
-            session.note(Notice::OwnersNotCounted(why));
+            cluster.note(Notice::OwnersNotCounted(why));
             return Vec::new();
         }
         let mut found: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();

@@ -17,9 +17,9 @@ const COMPARED: u64 = 30_000;
 const COMPARED_LIVE: u64 = 2_000;
 
 /// Adds every write and deletion of the span.
-pub(super) async fn all(session: &Cluster, gathered: &mut Gathered) -> Result<()> {
+pub(super) async fn all(cluster: &Cluster, gathered: &mut Gathered) -> Result<()> {
     let (from, to) = gathered.span;
-    let source = session.source.as_ref();
+    let source = cluster.source.as_ref();
     let every = u64::try_from(to.0 - from.0).unwrap_or(0).div_ceil(if source.is_shared() { COMPARED_LIVE } else { COMPARED }).max(1);
     gathered.compared_every = every;
     let mut managers: HashMap<String, Sum> = HashMap::new();
@@ -36,12 +36,12 @@ pub(super) async fn all(session: &Cluster, gathered: &mut Gathered) -> Result<()
             continue;
         }
         gathered.usage.written(key, 1, bytes);
-        let manager = session.decoder.last_manager(key, &event.key_value.value).unwrap_or_default();
+        let manager = cluster.decoder.last_manager(key, &event.key_value.value).unwrap_or_default();
         let mut sum = Sum { writes: 1, written_bytes: bytes, ..Sum::default() };
         if event.key_value.version != 1 {
             updates += 1;
             if updates % every == 0
-                && let Some(is_idle) = is_idle(session, &event.key_value).await?
+                && let Some(is_idle) = is_idle(cluster, &event.key_value).await?
             {
                 gathered.usage.compared(key, is_idle);
                 (sum.compared, sum.idle) = (1, u64::from(is_idle));
@@ -56,14 +56,14 @@ pub(super) async fn all(session: &Cluster, gathered: &mut Gathered) -> Result<()
 }
 
 /// Whether a version changed nothing but timestamps and managedFields; `None` where that cannot be told.
-async fn is_idle(session: &Cluster, now: &KeyValue) -> Result<Option<bool>> {
-    let source = session.source.as_ref();
+async fn is_idle(cluster: &Cluster, now: &KeyValue) -> Result<Option<bool>> {
+    let source = cluster.source.as_ref();
     let before = if source.reads_before() { source.read_before(now) } else { source.version_before(now).await? };
     let Some(before) = before.filter(|before| now.follows(before)) else { return Ok(None) };
     if before.value == now.value {
         return Ok(Some(true));
     }
-    let decoded = |entry: &KeyValue| session.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body;
+    let decoded = |entry: &KeyValue| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body;
     let (Body::Object(before), Body::Object(now)) = (decoded(&before), decoded(now)) else { return Ok(None) };
     Ok(Some(usage::is_idle(&before, &now)))
 }

@@ -35,14 +35,14 @@ pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Rev
     let is_short = span.newest.0 - span.oldest.0 <= SHORT;
     if is_short && cluster.serves_watches().await {
         let mut items = watch(Arc::clone(cluster), KeyRange::key(&key[..]), Revision(1), Until::Revision(until)).peekable();
-        // Of some releases of etcd a watch needs more keys than the one that the user may read.
+        // In some releases of etcd a watch needs more keys than the one that the user may read.
         let is_beyond_rights = matches!(Pin::new(&mut items).peek().await, Some(Err(error)) if error.is_denied());
         if !is_beyond_rights {
             return Ok(KeyHistory::of(items));
         }
     }
     let last = until.min(span.newest);
-    // Of a short history each revision is looked at.
+    // A short history is examined revision by revision.
     let samples = if is_short { SHORT } else { SAMPLES };
     let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, samples, unsearched: None };
     search.run(&lives).await?;

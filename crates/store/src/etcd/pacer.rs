@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// Point reads back to back make the puts of others wait, though etcd answers each in a tenth of a millisecond. Measured in BENCHMARKS.md.
 const PACE: f64 = 1000.0;
-/// So many requests may follow at once when there were fewer before: most commands need no more.
+/// How many requests may follow at once after a quiet time: most commands need no more.
 const BURST: u32 = 32;
 
 /// The longest time between two requests.

@@ -7,7 +7,7 @@ use super::client::Cluster;
 use super::errors::first_line;
 use crate::{Alarm, RaftStatus, Result, Revision, SourceKind, SourceStatus};
 
-/// So many of a member's own errors are shown; each is an alarm, or that it has no leader.
+/// How many of a member's own errors are shown; each is an alarm, or says that it has no leader.
 const MOST_ERRORS: usize = 16;
 
 /// Returns the status of every endpoint; an error only if none answers. Alarms are read from the members' own status, because

@@ -18,7 +18,7 @@ use crate::{Error, Event, EventKind, KeyRange, Result, Revision, Until, WatchIte
 const SHORT: i64 = 5_000;
 /// A live etcd is watched over so many revisions that files have too.
 const HEAVY: i64 = 50_000;
-/// So many keys are searched one by one.
+/// How many keys are searched one by one.
 const KEYS: usize = 2_000;
 
 /// How a live etcd is asked for revisions of the files.

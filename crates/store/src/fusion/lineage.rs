@@ -15,11 +15,11 @@ use super::part::{Held, Part};
 use crate::load::Peek;
 use crate::{At, Event, EventKind, KeyRange, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
 
-/// So many changes are compared at least, the newest of those that both can have.
+/// The least number of changes compared: the newest of those that both can have.
 const COMPARED: usize = 256;
-/// Of a file that was opened they are looked for among so many revisions first.
+/// How many revisions of an opened file are searched for them first.
 const LOOKED_AT: i64 = 4096;
-/// So many revisions are looked at for one of which both have changes.
+/// How many revisions are tried to find one with changes in both.
 const TRIED: i64 = 16;
 
 /// One of the sources that are compared.
@@ -272,7 +272,7 @@ fn is_contradiction(one: &Event, other: &Event) -> bool {
 /// Whether two changes of a key at a revision are the same, as far as both are known.
 pub(super) fn is_same(one: &Event, other: &Event) -> bool {
     let (ours, theirs) = (&one.key_value, &other.key_value);
-    // Of a live etcd keys are listed without their values; a log that begins later does not know versions.
+    // Keys of a live etcd are listed without their values; a log that begins later does not know versions.
     let is_without_value = |event: &Event, version: i64| event.origin == Origin::Live && event.key_value.value.is_empty() && version > 0;
     if is_without_value(one, ours.version) || is_without_value(other, theirs.version) {
         return (ours.create_revision, ours.version) == (theirs.create_revision, theirs.version);

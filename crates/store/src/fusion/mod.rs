@@ -271,7 +271,7 @@ impl LateDamage for Fused {
         let mut late: Vec<String> = Vec::new();
         for part in &self.parts {
             late.extend(part.late().iter().cloned());
-            // Of a file that was opened at once it was reported at once.
+            // Damage of a file that was opened at once has been reported.
             let is_late = matches!(part.held, Held::Closed { .. }) && part.is_damaged() && covering(&self.parts, part).is_none();
             late.extend(part.damage.get().filter(|_| is_late).into_iter().flatten().cloned());
             if let Held::Open(source) = &part.held {

@@ -100,7 +100,7 @@ struct Pooled {
 
 /// Two files stay open however large they are: one question often reads two.
 pub(super) const POOL_FILES: usize = 2;
-/// Of more, those of together so many bytes; their indexes take about a tenth of that.
+/// If there are more, the bytes of those held together; their indexes take about a tenth of that.
 pub(super) const POOL_BYTES: u64 = 4 << 30;
 
 impl Pool {

@@ -66,7 +66,7 @@ impl Copies<'_> {
             Entry::Vacant(vacant) => drop(vacant.insert(Some(found))),
             Entry::Occupied(mut occupied) => {
                 let Some(copy) = occupied.get().as_ref().filter(|copy| !is_same(&self.bolt.image, copy, &found)) else { return };
-                // Of two that differ the one that goes on in a page of zeros has lost it.
+                // If two differ, the one that continues in a page of zeros has lost its end.
                 match [copy, &found].map(|copy| self.bolt.zeroed_page(&place(copy.value)).is_some()) {
                     [false, true] => {}
                     [true, false] => drop(occupied.insert(Some(found))),

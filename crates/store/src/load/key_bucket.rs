@@ -1,7 +1,7 @@
 //! Takes the pairs of etcd's bucket `key` into the index: each is a change.
 //!
-//! Of a database that a running etcd writes they count only as far as the file says so afterwards, and keys are copied, as their pages may be used
-//! again while the index is made.
+//! In a database that a running etcd writes they count only if the file still says so afterwards, and keys are copied, because their pages may be
+//! reused while the index is made.
 
 use std::collections::HashSet;
 

@@ -17,12 +17,12 @@ use memmap2::{Mmap, MmapOptions};
 struct Region {
     start: AtomicUsize,
     end: AtomicUsize,
-    /// Of `name_length` bytes, never freed.
+    /// `name_length` bytes, never freed.
     name: AtomicPtr<u8>,
     name_length: AtomicUsize,
 }
 
-/// Of more files that are mapped at once the name is not known.
+/// How many files mapped at once are known by name.
 const MOST: usize = 64;
 
 static REGIONS: [Region; MOST] = [const {

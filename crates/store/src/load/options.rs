@@ -25,7 +25,7 @@ impl Default for Limits {
 pub struct Cache {
     /// The directory; it is made if need be, for its user alone.
     pub directory: PathBuf,
-    /// Of smaller files, in bytes, none is kept: they are read as quickly.
+    /// The smallest file, in bytes, whose index is kept: smaller ones are read as quickly.
     pub smallest: u64,
 }
 

@@ -42,11 +42,11 @@ fn is_packed(path: &str, bytes: u64) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len().abs_diff(bytes) > REST)
 }
 
-/// So many database files of together so many bytes are read at once, so that their damage is known from the beginning.
+/// Up to this many database files, and this many bytes together, are read at once, so that their damage is known from the beginning.
 const READ_AT_ONCE: usize = 16;
 const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 
-/// Of so many large files the indexes are kept.
+/// How many large files have their indexes kept.
 const FEW: usize = 4;
 
 /// Makes parts of what was found: database files are opened when they are needed where they are many or large, all else at once.

@@ -74,7 +74,7 @@ async fn last_changes(recording: &RecordingSource, oldest: i64, newest: Revision
             }
             WatchItem::Progress(_) => {}
         }
-        // Of a revision all changes are compared, or none.
+        // Either all changes of a revision are compared, or none.
         while found.len() > COMPARED {
             let revision = found.front().map_or(0, |event| event.revision.0);
             if found.back().is_some_and(|last| last.revision.0 == revision) {

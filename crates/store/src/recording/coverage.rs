@@ -2,7 +2,7 @@
 
 use super::facts::{FileFacts, MissingRevisions, Scope};
 
-/// So many holes are said one by one.
+/// How many holes are reported one by one.
 const MOST_HOLES: usize = 8;
 
 /// Runs of revisions, joined where they touch.

@@ -9,11 +9,11 @@ use super::disk::Step;
 /// A fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
-    /// So many steps go well before.
+    /// How many steps succeed before.
     pub after: usize,
-    /// So many bytes of what was to be appended are written nevertheless.
+    /// How many bytes of what was to be appended are written nevertheless.
     pub written: usize,
-    /// So many steps fail.
+    /// How many steps fail.
     pub lasts: usize,
 }
 

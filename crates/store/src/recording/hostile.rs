@@ -196,7 +196,7 @@ fn lengths_of_an_index_are_held_against_the_file() {
     let path = files(directory.path(), ".changes").remove(0);
     let good = fs::read(&path).unwrap();
     let numbers = [0, 1, 1 << 20, 1 << 40, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX];
-    // Of the first block: where it begins, its length, after which revision and up to which; the counts; ends of keys.
+    // Fields of the first block: where it begins, its length, after which revision and up to which; the counts; ends of keys.
     for at in [12, 20, 28, 36, 0, 4, 44, 48] {
         for number in numbers {
             fs::write(&path, forge_index(&good, at, number)).unwrap();
@@ -349,7 +349,7 @@ fn another_history_is_found_by_what_was_recorded_last() {
         let Continuity::Other(evidence) = compared(&one[..499], &other, compacted) else { panic!("compacted at {compacted}") };
         assert!(evidence.starts_with("they disagree about revision"), "{evidence}");
     }
-    // Of the time that both have only keys are left that were not written since.
+    // From the time that both have, only keys are left that were not written since.
     let mut later = one.clone();
     later[480..498].iter_mut().for_each(|event| event.key_value.version += 7);
     assert!(matches!(compared(&one[..499], &later, 505), Continuity::Other(_)));

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crate::Event;
 
-/// So many changes are written at once,
+/// The most changes written at once,
 const MANY: usize = 100;
-/// or so many bytes of them,
+/// or bytes of them,
 const LARGE: usize = 1 << 20;
-/// or what waits for so long.
+/// or the longest that a change waits.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What was taken.
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Intake {
     /// The changes that no chunk has, ascending.
     taken: Vec<Event>,
-    /// So many of them, the first, are of complete revisions.
+    /// How many of them, the first, belong to complete revisions.
     whole: usize,
     /// About how many bytes the changes have.
     bytes: usize,

@@ -16,7 +16,7 @@ use crate::{At, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Result
 /// What is done with the recorder.
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many changes come, and more may follow at once.
+    /// This many changes come, and more may follow at once.
     Take(usize),
     /// Changes come up to the end of a revision, and the watch pauses.
     Pause(usize),
@@ -24,7 +24,7 @@ enum Step {
     Progress(usize),
     /// The timer fires.
     Flush,
-    /// So many revisions are compacted away.
+    /// This many revisions are compacted.
     Compact(i64),
     /// A state is written if one is wanted.
     State,

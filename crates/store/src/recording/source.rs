@@ -24,7 +24,7 @@ use crate::{
 /// The first revision that can hold a change: an empty store is at 1.
 const FIRST_CHANGE: i64 = 2;
 
-/// So many files, the oldest, are opened with a recording.
+/// How many files, the oldest, are opened with a recording.
 const HELD: usize = 64;
 /// A recording.
 pub(crate) struct RecordingSource {

@@ -148,7 +148,7 @@ impl VersionsBuilder {
     /// The revision at which two layers contradict each other.
     pub(crate) fn finish(self) -> Result<Versions, Revision> {
         let Self { images, layers, mut found, mut skipped } = self;
-        // Of several copies of a change the best comes first.
+        // The best of several copies of a change comes first.
         let order = |f: &(StoredChange, u16)| (f.0.main, f.0.sub, f.0.origin);
         if !found.is_sorted_by_key(order) {
             found.sort_by_key(order);
@@ -282,7 +282,7 @@ impl Interner {
     }
 }
 
-/// Of pieces of `bytes` that lie side by side and end at `ends`, the one of this number.
+/// Returns one of the pieces of `bytes`, which lie side by side and end at `ends`.
 fn slice<'b>(bytes: &'b [u8], ends: &[usize], number: u32) -> &'b [u8] {
     let number = number as usize;
     &bytes[number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]]

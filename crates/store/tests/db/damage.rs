@@ -59,7 +59,7 @@ fn meet(truth: &BTreeMap<Place, Event>, damaged: Vec<u8>, met: &mut Met) {
             _ if is_marked => met.marked_and_wrong += 1,
             Some(original) if is_of_the_same_write(original, &event) => met.bytes += 1,
             original => {
-                // Of many sentences of a kind only the first are written.
+                // Only the first of many sentences of a kind are written.
                 let problems = source.damage();
                 let is_named = names(problems, event.revision.0) || problems.iter().any(|problem| problem.contains(" more "));
                 assert!(is_named, "{event:?} is {original:?}, and its revision is not named: {problems:?}");

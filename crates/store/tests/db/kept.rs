@@ -193,7 +193,7 @@ fn an_index_counts_only_where_nobody_else_can_have_written_it() {
     assert_eq!(kept(cache).len(), 13);
 }
 
-/// Of many indexes the newest are kept; what is called like one and is none of this user's files stays.
+/// The newest of many indexes are kept; a file with such a name that is not this user's stays.
 #[cfg(unix)]
 #[test]
 fn what_is_no_index_of_this_user_is_not_removed() {

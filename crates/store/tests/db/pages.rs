@@ -78,7 +78,7 @@ fn stale_copies_replace_lost_leaves() {
     assert!(all.left > 2000 && all.recovered >= all.left, "{all:?}");
 }
 
-/// Of leaves that reach over several pages the first page is lost: what lies whole in the others proves itself.
+/// Leaves that reach over several pages have lost the first: what lies whole in the others proves itself.
 #[test]
 fn the_ends_of_leaves_are_read_without_their_beginnings() {
     for (name, least) in [("k136-story/snapshot.db.zst", 50), ("k136-random/snapshot.db.zst", 50)] {

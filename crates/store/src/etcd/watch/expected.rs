@@ -11,8 +11,8 @@ use crate::{KeyRange, Revision};
 
 /// The id of answers that are of no watch or of all of a stream (client/v3/watch.go, `InvalidWatchID`).
 const NO_WATCH: i64 = -1;
-/// So many answers that say nothing new are no longer those of an etcd, within this time. It answers each progress request once, and may report
-/// progress by itself every few hundred milliseconds.
+/// The most answers without news within this time; an etcd sends fewer. It answers each progress request once, and may report progress by itself
+/// every few hundred milliseconds.
 const MOST_IDLE: u32 = 10_000;
 const IDLE_WITHIN: Duration = Duration::from_secs(60);
 

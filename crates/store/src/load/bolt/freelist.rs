@@ -26,7 +26,7 @@ pub(crate) fn problems(bolt: &Bolt, reached: &Visited) -> Vec<String> {
         )];
     };
     let mut free = Visited::new(bolt.pages_held());
-    // Of a file that is cut short the list names pages that are no longer there.
+    // The list of a truncated file names pages that are no longer there.
     let mut is_known = |page: PageId| (2..bolt.meta.high_water).contains(&page) && (page >= bolt.pages_held() || free.insert(page));
     let unknown = listed.iter().copied().filter(|&page| !is_known(page)).count();
     let both = pages(bolt).filter(|&page| reached.contains(page) && free.contains(page));

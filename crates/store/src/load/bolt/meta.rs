@@ -66,7 +66,7 @@ pub(super) fn weigh(file: &[u8]) -> Result<(Meta, Vec<String>), String> {
 
 /// What is known without a meta page: the page size, by which the most pages bear their own number.
 fn guess(file: &[u8]) -> Option<Meta> {
-    /// So many pages decide.
+    /// How many pages decide.
     const LOOKED_AT: u64 = 1 << 16;
     let held = PAGE_SIZES.iter().map(|&size| (pages_with_own_number(file, size, LOOKED_AT).count(), size));
     let (_, page_size) = held.max().filter(|&(pages, _)| pages > 0)?;

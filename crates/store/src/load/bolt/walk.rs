@@ -9,7 +9,7 @@ use super::{Bolt, Bucket, Pair};
 /// Deeper trees than this are no trees: at two children a page this is far beyond the largest file.
 const MAX_DEPTH: usize = 64;
 
-/// So many leaves of a file that is being written are read before it is asked whether they still counted.
+/// How many leaves of a file that is being written are read between two checks that they still count.
 const LEAVES_BETWEEN_CHECKS: usize = 32;
 
 /// A piece of a tree that could not be read.

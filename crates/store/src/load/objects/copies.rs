@@ -20,7 +20,7 @@ pub(super) fn drop_older(objects: &mut Objects<'_>) -> Vec<(usize, String)> {
     // By file, and whether a newer copy was there: their names.
     let mut older_copies: BTreeMap<(usize, usize, bool), Vec<String>> = BTreeMap::new();
     for mut places in copies.into_values().filter(|places| places.len() > 1) {
-        // Of copies of one version that with more in it: kubectl may leave managedFields out.
+        // The larger of several copies of one version comes first: kubectl may leave managedFields out.
         places.sort_by_key(|&place| (Reverse(objects.kept[place].version), Reverse(size(objects, place)), place));
         let best = &objects.kept[places[0]];
         for &place in &places[1..] {

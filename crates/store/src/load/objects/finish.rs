@@ -67,7 +67,7 @@ impl Objects<'_> {
         }
     }
 
-    /// Of each file and kind what has no key.
+    /// The objects without a key, counted by file and kind.
     fn without_key(&self) -> Vec<(usize, String)> {
         let mut by_kind: BTreeMap<(usize, String), (usize, String)> = BTreeMap::new();
         for unknown in &self.unknown {

@@ -359,7 +359,7 @@ mod tests {
         check(&creates, &[(0, 10), (1, 11), (2, 7), (3, 13)], None, None, &[10, 11, 12, 13]);
     }
 
-    /// Of two creates of a key the second one fails, whatever was before; an update of the version they compete for proves neither of them.
+    /// The second of two creates of a key fails, whatever was before; an update of the version they compete for proves neither of them.
     #[test]
     fn the_loser_of_a_race_is_not_believed() {
         let race = [update(b"k", 0), update(b"k", 0), update(b"k", 101), update(b"x", 0)];

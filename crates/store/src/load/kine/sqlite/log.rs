@@ -101,7 +101,7 @@ impl Log {
         }
         let header = LogHeader::read(&bytes);
         let mut log = Self { bytes: bytes.clone(), page_size: header.as_ref().map(|header| header.page_size), ..Self::none() };
-        // Of a log that was never written to its end the first bytes are still zeros, and of one that was reset they are all there is.
+        // A log that was never written to its end begins with zeros; one that was reset has nothing else.
         if header.is_none() && bytes.iter().take(HEADER).any(|&byte| byte != 0) {
             log.problems.push("the header of state.db-wal is damaged, so SQLite itself would not read it".to_owned());
         }

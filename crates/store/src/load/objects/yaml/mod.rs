@@ -258,7 +258,7 @@ impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
             (Items::Listed, false) => "the object there is missing",
             _ => "the document there is missing",
         };
-        // Of one document that is no list one problem is enough.
+        // One problem is enough for a single document that is not a list.
         if self.is_whole || self.items == Items::Listed {
             self.damage.push(sentence(problem, self.line, lost));
         }
