@@ -239,7 +239,7 @@ const BROKEN: [(&str, &str, &str); 9] = [
     (
         "{containers: [{name: c}], volumes: [{name: v, persistentVolumeClaim: {claimName: own}}]}",
         "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: own, namespace: default}\nspec: {storageClassName: x}\n---\n\
-         apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: x}\nmountOptions: text\n",
+         apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: x}\nallowedTopologies: text\n",
         "VolumeBinding",
     ),
     (

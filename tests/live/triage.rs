@@ -233,7 +233,7 @@ async fn hashes_need_the_role_root() {
     let output = run(&mut command);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let notes = stderr(&output);
-    assert!(notes.contains("same data was not looked at: only users with the role root may ask for hashes"), "{notes}");
+    assert!(notes.contains("members were not compared: only users with the role root may ask for hashes"), "{notes}");
 }
 
 /// A user who may read pods and nodes is told what is broken there, and what is missing.

@@ -23,7 +23,7 @@ pub enum Error {
     #[error(transparent)]
     Address(#[from] AddressError),
     /// A kind is none of Kubernetes' own, and the definitions of others may not be read.
-    #[error("no kind of Kubernetes' own is called \"{word}\", and {}, where others are defined", refusal.problem)]
+    #[error("Kubernetes has no built-in kind \"{word}\", and {}, where custom kinds are defined", refusal.problem)]
     Undefined {
         /// The word.
         word: String,

@@ -15,7 +15,7 @@ pub fn words(notice: &Notice) -> String {
             format!("{problem}, which define custom kinds: only objects of built-in kinds are shown")
         }
         Notice::ReleaseUnknown { problem, assumed } => format!(
-            "{problem}, which shows the API server's release: objects are printed as by release {assumed}; --release says otherwise"
+            "{problem}, which shows the API server's release: objects are printed as release {assumed} would; choose another with --release"
         ),
         Notice::Missed { resources } => format!("not shown, no permission to read: {}", resources.join(", ")),
         Notice::MomentBeforeObjects { asked, newest } => {

@@ -68,7 +68,7 @@ const HISTORIES: Right = Right {
 };
 const CONFIGURATION: Right = Right {
     commands: "`get --with-config`",
-    needs: "the pod, its namespace's `configmaps` and `secrets` as far as it uses them",
+    needs: "the pod, and the `configmaps` and `secrets` of its namespace that it uses",
     also: "",
 };
 const EVENTS: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
