@@ -7,16 +7,8 @@ use serde_json::Value;
 use super::root;
 
 /// The crates that others may depend on.
-const LIBRARIES: &[&str] = &[
-    "ketcd-cluster",
-    "ketcd-history",
-    "ketcd-kube",
-    "ketcd-render",
-    "ketcd-restore",
-    "ketcd-scheduler",
-    "ketcd-serve",
-    "ketcd-store",
-];
+const LIBRARIES: &[&str] =
+    &["ketcd-cluster", "ketcd-history", "ketcd-kube", "ketcd-render", "ketcd-restore", "ketcd-scheduler", "ketcd-serve", "ketcd-store"];
 
 /// k8s-openapi takes exactly one feature `v1_*` in a whole build and leaves the choice to the binary: a library that chose one could not be built
 /// by a crate that chooses another.

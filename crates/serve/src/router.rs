@@ -172,7 +172,7 @@ async fn read(
         namespace: asked.namespace.map(str::to_owned),
         name: asked.name.map(str::to_owned),
         params,
-        accepted: negotiate(headers, Endpoint::of(&resource, app.data.release()))?,
+        accepted: negotiate(headers, Endpoint::of(resource, app.data.release()))?,
         app,
     };
     match asked.name {

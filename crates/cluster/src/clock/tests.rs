@@ -36,7 +36,10 @@ fn median_error(clock: &Clock, recorded: &[(Revision, f64)]) -> f64 {
 #[test]
 fn samples_date_truly_and_more_closely_around_what_was_asked() {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let source = crate::files::open(&[testdata::path("captures/k136-clock/snapshot.db.zst").to_str().unwrap().to_owned()], &Limits::default()).unwrap().source;
+        let source =
+            crate::files::open(&[testdata::path("captures/k136-clock/snapshot.db.zst").to_str().unwrap().to_owned()], &Limits::default())
+                .unwrap()
+                .source;
         let cluster = Cluster::open(source, Options { release: ReleaseChoice::Any, ..Options::default() }).await.unwrap();
         let span = cluster.source.span().await.unwrap();
         let clock = cluster.sample(span).await.unwrap();

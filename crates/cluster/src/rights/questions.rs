@@ -66,11 +66,8 @@ const HISTORIES: Right = Right {
     needs: "their keys; before etcd 3.4.25 and 3.5.8 all keys (etcd issue 15220)",
     also: "the same",
 };
-const CONFIGURATION: Right = Right {
-    commands: "`get --with-config`",
-    needs: "the pod, and the `configmaps` and `secrets` of its namespace that it uses",
-    also: "",
-};
+const CONFIGURATION: Right =
+    Right { commands: "`get --with-config`", needs: "the pod, and the `configmaps` and `secrets` of its namespace that it uses", also: "" };
 const EVENTS: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
 const DECISIONS: Right =
     Right { commands: "`explain`", needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys", also: "" };

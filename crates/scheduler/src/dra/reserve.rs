@@ -50,7 +50,7 @@ impl DeviceSearch<'_, '_> {
         let one = |found: &Vec<DeviceResult<'_>>| Given {
             result: AllocationResult {
                 allocation_timestamp: None,
-                devices: Some(DeviceAllocationResult { results: Some(found.iter().map(written).collect()), ..Default::default() }),
+                devices: Some(DeviceAllocationResult { results: Some(found.iter().map(written).collect()) }),
                 node_selector: selector(found, &self.node.name),
             },
         };

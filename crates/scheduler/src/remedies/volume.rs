@@ -31,7 +31,7 @@ pub(super) fn bound(claim: &PersistentVolumeClaim, volume_name: &str) -> Vec<(Ob
     let volume = PersistentVolume {
         metadata: ObjectMeta { name: Some(volume_name.to_owned()), ..ObjectMeta::default() },
         spec: Some(PersistentVolumeSpec::default()),
-        status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()), ..PersistentVolumeStatus::default() }),
+        status: Some(PersistentVolumeStatus { phase: Some("Bound".to_owned()) }),
     };
     let namespace = claim.metadata.namespace.as_deref().unwrap_or_default();
     let key = ObjectKey { kind: WatchedKind::PersistentVolumeClaim, namespace: namespace.into(), name: name(&claim.metadata).into() };
@@ -64,7 +64,7 @@ pub(super) fn volume_for(claim: &PersistentVolumeClaim, node: &str, state: &Clus
             node_affinity: host.map(|required| VolumeNodeAffinity { required: Some(required) }),
             ..PersistentVolumeSpec::default()
         }),
-        status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()), ..PersistentVolumeStatus::default() }),
+        status: Some(PersistentVolumeStatus { phase: Some("Available".to_owned()) }),
     })
 }
 
