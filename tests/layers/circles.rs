@@ -33,7 +33,6 @@ const ROOMS: &[Room] = &[
     },
     Room { sources: "crates/store/src", folder: "load/", circles: &[&["load/bolt/database.rs", "load/bolt/live.rs"]] },
     Room { sources: "crates/cluster/src", folder: "", circles: &[] },
-    Room { sources: "crates/scheduler/src", folder: "cluster/", circles: &[] },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
 ];
 
