@@ -142,8 +142,10 @@ fn wait(command: &mut Command) -> (ExitStatus, u64) {
     let mut most = 0;
     loop {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
+        // Until it has its own name its memory is still that of this process.
+        let is_begun = text.starts_with("Name:\tketcd\n");
         let held = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
-        most = held.map_or(most, |held: u64| most.max(held << 10));
+        most = held.filter(|_| is_begun).map_or(most, |held: u64| most.max(held << 10));
         if let Some(status) = child.try_wait().unwrap() {
             return (status, most);
         }

@@ -33,6 +33,7 @@ const ROOMS: &[Room] = &[
     },
     Room { sources: "crates/store/src", folder: "load/", circles: &[&["load/bolt/database.rs", "load/bolt/live.rs"]] },
     Room { sources: "crates/cluster/src", folder: "", circles: &[] },
+    Room { sources: "crates/scheduler/src", folder: "cluster/", circles: &[] },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
 ];
 
@@ -169,11 +170,14 @@ impl<'s> Names<'s> {
         let own = (*self.files.get(&at)?).to_owned();
         let Some(name) = rest.first() else { return Some(own) };
         for used in self.brought.get(&at).into_iter().flatten() {
-            let target = if used.name == *name { self.file(&at, &[&used.path, &rest[1..]].concat(), depth + 1) } else { None };
+            if used.name == *name {
+                // A name of another crate has no file here.
+                return self.file(&at, &[&used.path, &rest[1..]].concat(), depth + 1);
+            }
             let of_all = if used.name == "*" { self.file(&at, &[&used.path, rest].concat(), depth + 1) } else { None };
             let of_all = of_all.filter(|file| self.types.get(&**file).is_some_and(|types| types.contains(name)));
-            if let Some(file) = target.or(of_all) {
-                return Some(file);
+            if of_all.is_some() {
+                return of_all;
             }
         }
         Some(own)
