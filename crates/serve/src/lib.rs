@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`ketcd_kube::api`] says what is served. A request goes through [`access`], [`path`],
-//! [`authorization`] where it impersonates a user, and [`router`] to what answers it: [`discovery`], [`get`], [`list`], [`watch`], [`reviews`].
+//! [`ketcd_kube::api`] says what is served. A request goes through `access`, `path`,
+//! `authorization` where it impersonates a user, and `router` to what answers it: `discovery`, `get`, `list`, `watch`, `reviews`.
 
 mod accept;
 mod access;

@@ -163,7 +163,7 @@ impl dyn Source + '_ {
         }
     }
 
-    /// Whether [`Self::read_before`] gives versions again, so that none has to be kept.
+    /// Whether `read_before` gives versions again, so that none has to be kept.
     pub fn reads_before(&self) -> bool {
         self.facts().before.is_some()
     }

@@ -62,7 +62,7 @@ pub use options::{Cache, KeyOf, Limits};
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
 /// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them) as a directory or a tar
-/// archive, a file of the log, a raft snapshot, a recording as [`recording`] writes it, a kine database with the log beside it, kine's table as CSV or lines of JSON, a directory of k3s, or
+/// archive, a file of the log, a raft snapshot, a recording as [`crate::recording`] writes it, a kine database with the log beside it, kine's table as CSV or lines of JSON, a directory of k3s, or
 /// API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain, gzip or zstd; `-` is standard input.
 ///
 /// # Errors
