@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::read::{Keys, Read, dated_changes};
 
 /// What the history of one object says of its fields.
-pub struct Blamed {
+pub struct ObjectBlame {
     /// What was observed.
     pub blame: Blame,
     /// Whether any version of the object was read.
@@ -21,12 +21,12 @@ pub struct Blamed {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn blame(cluster: &Cluster, keys: Keys) -> Result<Blamed> {
+pub async fn blame(cluster: &Cluster, keys: Keys) -> Result<ObjectBlame> {
     let newest = cluster.revision().await?;
     if cluster.source.is_one_moment() {
         cluster.note_reach().await?;
     }
-    let mut blamed = Blamed { blame: Blame::default(), is_there: false };
+    let mut blamed = ObjectBlame { blame: Blame::default(), is_there: false };
     let (mut changes, clock) = dated_changes(cluster, keys, newest).await?;
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read {
