@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
 use crate::cli::Result;
-use crate::cli::listing::{self, Body, Item, Need, Sink};
+use crate::cli::listing::{self, Item, Need, ReadBody, Sink};
 use crate::cli::session::Session;
 use ketcd_render::contract::common::Time;
 use ketcd_render::contract::export::{ExportedTable, ObjectRow, Table};
@@ -47,9 +47,9 @@ impl Sink for ObjectRows<'_> {
             return self.writer.skip();
         }
         let (head, object, error) = match &item.body {
-            Body::Text(text) => (serde_json::from_slice(text)?, Some(serde_json::from_slice::<&RawValue>(text)?), None),
-            Body::Opaque(opaque) => (Head::default(), None, Some(opaque.reason.as_str())),
-            Body::None | Body::Object(_) => return Ok(()),
+            ReadBody::Text(text) => (serde_json::from_slice(text)?, Some(serde_json::from_slice::<&RawValue>(text)?), None),
+            ReadBody::Opaque(opaque) => (Head::default(), None, Some(opaque.reason.as_str())),
+            ReadBody::None | ReadBody::Object(_) => return Ok(()),
         };
         let Head { api_version, kind, metadata } = &head;
         let owner = metadata.owner_references.iter().flatten();

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::{Body, Item, Need, Sink};
+use super::{Item, Need, ReadBody, Sink};
 use crate::cli::Result;
 use ketcd_render::contract::listing::Undecodable;
 use ketcd_render::{document, json, yaml};
@@ -19,10 +19,10 @@ impl Sink for ObjectLines {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
-            Body::Text(text) => out.write_all(&text)?,
-            Body::Object(object) => json::write_compact(&*object, out)?,
-            Body::Opaque(opaque) => json::write_compact(&Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
-            Body::None => return Ok(()),
+            ReadBody::Text(text) => out.write_all(&text)?,
+            ReadBody::Object(object) => json::write_compact(&*object, out)?,
+            ReadBody::Opaque(opaque) => json::write_compact(&Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
+            ReadBody::None => return Ok(()),
         }
         out.write_all(b"\n")?;
         Ok(out.flush()?)
@@ -58,12 +58,12 @@ impl Sink for Single {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.body {
-            Body::Object(object) => Ok((self.write)(&object, out)?),
-            Body::Opaque(opaque) => {
+            ReadBody::Object(object) => Ok((self.write)(&object, out)?),
+            ReadBody::Opaque(opaque) => {
                 let document = Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque);
                 Ok((self.write)(&serde_json::to_value(document)?, out)?)
             }
-            Body::None | Body::Text(_) => Ok(()),
+            ReadBody::None | ReadBody::Text(_) => Ok(()),
         }
     }
 
@@ -94,7 +94,7 @@ impl Sink for List {
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
-        if let Body::Object(object) = item.body {
+        if let ReadBody::Object(object) = item.body {
             self.form.write_item(&object, self.items == 0, out)?;
             self.items += 1;
         }

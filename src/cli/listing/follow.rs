@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use super::tables::Tables;
-use super::{Body, Item, ListArgs, Sink, documents, is_single, names, templates};
+use super::{Item, ListArgs, ReadBody, Sink, documents, is_single, names, templates};
 use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::select::SelectArgs;
@@ -165,23 +165,23 @@ impl<'a> Printer<'a> {
         sink.finish(out)
     }
 
-    fn body(&self, version: &ObjectVersion) -> Body {
+    fn body(&self, version: &ObjectVersion) -> ReadBody {
         match version {
             ObjectVersion::Object(object) => {
                 let mut object = (**object).clone();
                 if !self.shows_managed_fields {
                     object.remove_managed_fields();
                 }
-                Body::Object(object)
+                ReadBody::Object(object)
             }
-            ObjectVersion::Opaque(opaque) => Body::Opaque(opaque.clone()),
-            ObjectVersion::Absent | ObjectVersion::Unreadable => Body::None,
+            ObjectVersion::Opaque(opaque) => ReadBody::Opaque(opaque.clone()),
+            ObjectVersion::Absent | ObjectVersion::Unreadable => ReadBody::None,
         }
     }
 }
 
 /// An object with what its key says of it; `None` where the key is none of those that the address is about.
-async fn item<'a>(session: &'a Session, keys: &'a Keys, entry: &'a KeyValue, body: Body) -> Result<Option<Item<'a>>> {
+async fn item<'a>(session: &'a Session, keys: &'a Keys, entry: &'a KeyValue, body: ReadBody) -> Result<Option<Item<'a>>> {
     let prefix = session.prefix().await?;
     let address = keys.ranges.iter().zip(&keys.addresses).find(|(range, _)| range.contains(&entry.key)).map(|(_, address)| address);
     let key = match address.and_then(|address| address.kind()) {

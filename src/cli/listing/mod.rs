@@ -21,8 +21,8 @@ use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
 pub(super) use follow::{Watched, follow};
-pub(super) use ketcd_cluster::read::{Body, Item, Need};
 use ketcd_cluster::read::{Fetch, decoder};
+pub(super) use ketcd_cluster::read::{Item, Need, ReadBody};
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
@@ -147,7 +147,7 @@ pub(super) async fn print_all(
     for entry in entries {
         let key = RegistryKey::parse(prefix, &entry.key, &kinds).object();
         let kind = key.and_then(|key| if let Resource::Known(kind) = key.resource { Some(kind) } else { None });
-        sink.add(Item { kind, key, entry: &entry, body: Body::object(&decoder, &entry) }, out)?;
+        sink.add(Item { kind, key, entry: &entry, body: ReadBody::object(&decoder, &entry) }, out)?;
         outcome = Outcome::Found;
     }
     sink.finish(out)?;

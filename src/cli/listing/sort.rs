@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::{Body, Item, Need, Sink};
+use super::{Item, Need, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
@@ -42,9 +42,9 @@ impl Sink for Sorted {
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
         let sort_key = match &item.body {
-            Body::Object(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
-            Body::Opaque(_) => SortKey::Absent,
-            Body::None | Body::Text(_) => return Ok(()),
+            ReadBody::Object(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
+            ReadBody::Opaque(_) => SortKey::Absent,
+            ReadBody::None | ReadBody::Text(_) => return Ok(()),
         };
         let key = item.key.map(|key| (key.namespace.map(str::to_owned), key.name.to_owned()));
         self.held.push(Held { kind: item.kind.cloned(), key, entry: item.entry.clone(), sort_key });
@@ -68,7 +68,7 @@ impl Sink for Sorted {
             let unlisted = Resource::Unlisted { group: "", plural: "" };
             let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
             let key = held.key.as_ref().map(|(namespace, name)| ObjectPath { resource, namespace: namespace.as_deref(), name });
-            let body = Body::object(&decoder_of(&self.decoder, held.kind.as_ref()), &held.entry);
+            let body = ReadBody::object(&decoder_of(&self.decoder, held.kind.as_ref()), &held.entry);
             self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;
         }
         self.inner.finish(out)

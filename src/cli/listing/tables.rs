@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Body, Item, Need, Sink};
+use super::{Item, Need, ReadBody, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
@@ -42,12 +42,12 @@ impl Section {
 /// Adds the row of an object, or of what cannot be decoded.
 fn push(table: &mut Table, item: Item<'_>) {
     match item.body {
-        Body::Object(object) => table.push(&named(object, item.key, &item.entry.key)),
-        Body::Opaque(opaque) => {
+        ReadBody::Object(object) => table.push(&named(object, item.key, &item.entry.key)),
+        ReadBody::Opaque(opaque) => {
             let key = String::from_utf8_lossy(&item.entry.key);
             table.push_opaque(item.key.and_then(|key| key.namespace), item.key.map_or(&key, |key| key.name), &opaque.reason);
         }
-        Body::None | Body::Text(_) => {}
+        ReadBody::None | ReadBody::Text(_) => {}
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{Body, Item, Need, Sink};
+use super::{Item, Need, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
@@ -44,7 +44,7 @@ impl Sink for Template {
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
-        let Body::Object(object) = item.body else { return Ok(()) };
+        let ReadBody::Object(object) = item.body else { return Ok(()) };
         match &mut self.streamed {
             Some(streamed) => written(streamed.write(&object, out)),
             None => {
@@ -91,7 +91,7 @@ impl Sink for Columns {
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
-        if let Body::Object(object) = item.body {
+        if let ReadBody::Object(object) = item.body {
             let row = self.columns.row(&object).map_err(|error| Error::new(format!("-o custom-columns: {error}")))?;
             self.lines.push(row);
         }

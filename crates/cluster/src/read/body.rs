@@ -9,7 +9,7 @@ use ketcd_store::KeyValue;
 use crate::cluster::Cluster;
 
 /// As much of an object as was needed.
-pub enum Body {
+pub enum ReadBody {
     /// Nothing.
     None,
     /// Compact JSON with sorted members.
@@ -20,14 +20,14 @@ pub enum Body {
     Opaque(Opaque),
 }
 
-impl Body {
+impl ReadBody {
     /// The whole object.
     pub fn object(decoder: &Decoder, entry: &KeyValue) -> Self {
         decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body.into()
     }
 }
 
-impl From<Decoded> for Body {
+impl From<Decoded> for ReadBody {
     fn from(decoded: Decoded) -> Self {
         match decoded {
             Decoded::Object(object) => Self::Object(object),

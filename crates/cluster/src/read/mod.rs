@@ -14,7 +14,7 @@ mod texts;
 mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
-pub use body::{Body, decoder, decoder_of};
+pub use body::{ReadBody, decoder, decoder_of};
 pub use changes::{Read, changes, changes_from, changes_of, events, follower};
 pub use dated::{dated_changes, dated_steps};
 pub use history::History;

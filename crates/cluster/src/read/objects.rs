@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 
-use super::body::{Body, decoder, decoder_of, kind_of};
+use super::body::{ReadBody, decoder, decoder_of, kind_of};
 use super::texts::{Picked, Text, texts};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ pub struct Item<'a> {
     /// The stored key and value.
     pub entry: &'a KeyValue,
     /// As much of the object as is needed.
-    pub body: Body,
+    pub body: ReadBody,
 }
 
 /// Which keys are asked for.
@@ -232,23 +232,23 @@ impl<'a> Fetch<'a> {
     }
 
     /// Decodes as far as is needed.
-    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Body {
+    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> ReadBody {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
         let decoder = &*decoder_of(&self.decoder, kind);
         match self.need {
             Need::Row => match kind.and_then(|kind| (self.row_fields)(kind)) {
                 Some(fields) => decoder.decode_only(key, value, revision, fields).body.into(),
-                None => Body::object(decoder, entry),
+                None => ReadBody::object(decoder, entry),
             },
-            Need::Key => Body::None,
+            Need::Key => ReadBody::None,
             Need::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
                 match decoder.decode_text(key, value, revision, &mut text) {
-                    Ok(_) => Body::Text(text),
-                    Err(opaque) => Body::Opaque(opaque),
+                    Ok(_) => ReadBody::Text(text),
+                    Err(opaque) => ReadBody::Opaque(opaque),
                 }
             }
-            Need::Object => Body::object(decoder, entry),
+            Need::Object => ReadBody::object(decoder, entry),
         }
     }
 }

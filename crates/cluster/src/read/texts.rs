@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::body::{Body, decoder_of, kind_of};
+use super::body::{ReadBody, decoder_of, kind_of};
 use crate::cores::in_order;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Opaque, UnknownField};
 use ketcd_store::KeyValue;
@@ -27,11 +27,11 @@ impl Text {
     }
 
     /// Reports what was found, now that it is its turn.
-    pub(super) fn reported(self, decoder: &Decoder, entry: &KeyValue) -> Body {
+    pub(super) fn reported(self, decoder: &Decoder, entry: &KeyValue) -> ReadBody {
         decoder.report(&entry.key, entry.mod_revision.0, &self.written);
         match self.written {
-            Ok(_) => Body::Text(self.json),
-            Err(opaque) => Body::Opaque(opaque),
+            Ok(_) => ReadBody::Text(self.json),
+            Err(opaque) => ReadBody::Opaque(opaque),
         }
     }
 }
