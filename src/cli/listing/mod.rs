@@ -21,8 +21,8 @@ use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
 pub(super) use follow::{Watched, follow};
+pub(super) use ketcd_cluster::read::{Detail, Item, ReadBody};
 use ketcd_cluster::read::{Fetch, decoder};
-pub(super) use ketcd_cluster::read::{Item, Need, ReadBody};
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) enum Wanted {
 /// Prints objects one by one; tables may wait until all are known.
 pub(super) trait Sink {
     /// How much of each object it wants to see.
-    fn need(&self) -> Need;
+    fn need(&self) -> Detail;
     /// Takes an object.
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()>;
     /// Prints what was kept until all are known.

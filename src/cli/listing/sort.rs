@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::{Item, Need, ReadBody, Sink};
+use super::{Detail, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
@@ -36,8 +36,8 @@ impl Sorted {
 }
 
 impl Sink for Sorted {
-    fn need(&self) -> Need {
-        Need::Object
+    fn need(&self) -> Detail {
+        Detail::Object
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {

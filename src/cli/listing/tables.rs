@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Item, Need, ReadBody, Sink};
+use super::{Detail, Item, ReadBody, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
@@ -114,8 +114,8 @@ impl Tables {
 }
 
 impl Sink for Tables {
-    fn need(&self) -> Need {
-        Need::Row
+    fn need(&self) -> Detail {
+        Detail::Row
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
