@@ -15,7 +15,7 @@ use crate::cli::listing::Wanted;
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::extract::{Asked, With, gather};
+use ketcd_cluster::extract::{Targets, With, gather};
 use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::Showing;
 use ketcd_render::document::ListForm;
@@ -151,7 +151,7 @@ pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output)
     let folder = args.out.as_deref().map(Folder::open).transpose()?;
     let with = args.with(session.args.all_namespaces);
     let switches = args.switches(with)?;
-    let asked = if args.all { Asked::Everything } else { Asked::Words(&args.addresses) };
+    let asked = if args.all { Targets::Everything } else { Targets::Words(&args.addresses) };
     let mut gathered = gather(session, &asked, with, &switches).await.map_err(|error| match error {
         ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
         error => error.into(),

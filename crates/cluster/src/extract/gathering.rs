@@ -41,7 +41,7 @@ pub enum LeftOut {
 }
 
 /// What is asked for.
-pub enum Asked<'a> {
+pub enum Targets<'a> {
     /// What these words name; the name of a Namespace stands for all that is in it.
     Words(&'a [String]),
     /// Everything, or all of the namespace of `-n`.

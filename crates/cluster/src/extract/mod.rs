@@ -14,13 +14,13 @@ use crate::error::Result;
 use crate::read::decoder;
 use gathering::Gathering;
 
-pub use gathering::{Asked, Found, Gathered, LeftOut, With};
+pub use gathering::{Found, Gathered, LeftOut, Targets, With};
 
 /// Reads what is asked for and what is to be added to it.
 ///
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
-pub async fn gather(cluster: &Cluster, asked: &Asked<'_>, with: With, switches: &Switches) -> Result<Gathered> {
+pub async fn gather(cluster: &Cluster, asked: &Targets<'_>, with: With, switches: &Switches) -> Result<Gathered> {
     let at = match cluster.at {
         At::Newest => At::Revision(cluster.source.span().await?.newest),
         at @ At::Revision(_) => at,
@@ -37,8 +37,8 @@ pub async fn gather(cluster: &Cluster, asked: &Asked<'_>, with: With, switches: 
         gathered: Gathered::default(),
     };
     match asked {
-        Asked::Words(words) => gathering.words(words).await?,
-        Asked::Everything => gathering.everything().await?,
+        Targets::Words(words) => gathering.words(words).await?,
+        Targets::Everything => gathering.everything().await?,
     }
     gathering.look_around().await?;
     gathering.select().await?;
