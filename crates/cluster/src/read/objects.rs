@@ -40,7 +40,7 @@ pub struct Item<'a> {
 }
 
 /// Which keys are asked for.
-struct Asked<'p> {
+struct KeyFilter<'p> {
     prefix: &'p str,
     /// The kind of all of them,
     kind: Option<&'p Arc<Kind>>,
@@ -52,7 +52,7 @@ struct Asked<'p> {
     namespace: Option<&'p str>,
 }
 
-impl Asked<'_> {
+impl KeyFilter<'_> {
     /// Returns what a key says, `Some(None)` where it says nothing of an object; `None` where it is not asked for.
     #[allow(clippy::option_option)]
     fn pick<'e>(&'e self, key: &'e [u8]) -> Option<Option<ObjectPath<'e>>> {
@@ -136,7 +136,7 @@ impl<'a> Fetch<'a> {
             ranges.push(KeyRange::prefix(format!("{key}/")));
         }
         // Below a kind's prefix, a key of another shape is none of its objects.
-        let asked = Asked { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
+        let asked = KeyFilter { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
         let mut found = 0;
         for range in ranges {
             let entries = match self.cluster.range(range, self.want()).await {
@@ -158,7 +158,7 @@ impl<'a> Fetch<'a> {
         let kinds = self.cluster.kinds().await?;
         let entries = self.cluster.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
         let namespace = self.cluster.options.namespace.as_deref();
-        let asked = Asked { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
+        let asked = KeyFilter { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
         self.picked(entries, &asked, take).await
     }
 
@@ -166,7 +166,7 @@ impl<'a> Fetch<'a> {
     async fn picked<E: From<Error>>(
         &mut self,
         entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Unpin,
-        asked: &Asked<'_>,
+        asked: &KeyFilter<'_>,
         take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
     ) -> Result<usize, E> {
         let mut batches = entries.ready_chunks(AT_ONCE);
