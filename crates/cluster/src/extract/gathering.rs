@@ -49,7 +49,7 @@ pub enum Targets<'a> {
 }
 
 /// An object that is to become a manifest.
-pub struct Found {
+pub struct GatheredObject {
     /// The object.
     pub object: Object,
     /// Its kind, where it is known.
@@ -62,7 +62,7 @@ pub struct Found {
 #[derive(Default)]
 pub struct Gathered {
     /// What becomes a manifest.
-    pub objects: BTreeMap<ObjectId, Found>,
+    pub objects: BTreeMap<ObjectId, GatheredObject>,
     /// What does not, and why.
     pub left_out: Vec<(ObjectId, LeftOut)>,
     /// What others refer to and is not there.
@@ -238,7 +238,7 @@ impl Gathering<'_> {
             Some(kind) => self.definition(&kind.resource()).await?.is_none_or(|definition| has_status_subresource(definition, &version)),
             None => true,
         };
-        self.gathered.objects.insert(id, Found { object, kind, has_status });
+        self.gathered.objects.insert(id, GatheredObject { object, kind, has_status });
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::read::decoder;
 use gathering::Gathering;
 
-pub use gathering::{Found, Gathered, LeftOut, Targets, With};
+pub use gathering::{Gathered, GatheredObject, LeftOut, Targets, With};
 
 /// Reads what is asked for and what is to be added to it.
 ///
