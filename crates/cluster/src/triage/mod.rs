@@ -22,7 +22,7 @@ pub use absence::{Absence, absence, no_cluster};
 pub use changes::{Changed, Window, changed};
 pub use since::date_loops;
 pub use state::state;
-pub use storage::{Part, StorageFacts, Writes, resource, storage};
+pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
 
 /// What is broken at a moment.
 #[derive(Debug)]

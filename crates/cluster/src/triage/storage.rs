@@ -40,9 +40,9 @@ pub struct Writes {
     /// Bytes of the values written.
     pub bytes: u64,
     /// By resource, the most changes first; none where only their number is known.
-    pub by_resource: Vec<(String, Part)>,
+    pub by_resource: Vec<(String, WriteSums)>,
     /// By the field manager that managedFields show, the most changes first.
-    pub by_manager: Vec<(String, Part)>,
+    pub by_manager: Vec<(String, WriteSums)>,
     /// By how many keys and bytes what is there grew; bytes only where versions before can be read.
     pub grown: Option<(i64, Option<i64>)>,
 }
@@ -56,14 +56,14 @@ impl Writes {
 
 /// A part of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct WriteSums {
     /// Changes of keys.
     pub changes: u64,
     /// Bytes of the values written.
     pub bytes: u64,
 }
 
-impl Part {
+impl WriteSums {
     /// Adds another.
     pub fn add(&mut self, other: Self) {
         self.changes += other.changes;
@@ -138,13 +138,13 @@ async fn quarter(cluster: &Cluster, now: Timestamp) -> Result<Option<(Revision, 
 /// Reads what was written between two revisions, both included.
 async fn read(cluster: &Cluster, first: Revision, at: Revision, seconds: f64) -> Result<Writes> {
     let (prefix, kinds) = (cluster.prefix().await?, Kinds::builtin());
-    let (mut resources, mut managers): (HashMap<String, Part>, HashMap<String, Part>) = Default::default();
+    let (mut resources, mut managers): (HashMap<String, WriteSums>, HashMap<String, WriteSums>) = Default::default();
     let mut sum = Writes { grown: Some((0, cluster.source.reads_before().then_some(0))), ..Writes::of_number(seconds, 0) };
     let mut watch = cluster.source.watch(KeyRange::all(), first, Until::Revision(at));
     while let Some(item) = watch.try_next().await? {
         let WatchItem::Event(event) = item else { continue };
         let (key, value) = (&event.key_value.key, &event.key_value.value);
-        let part = Part { changes: 1, bytes: value.len() as u64 };
+        let part = WriteSums { changes: 1, bytes: value.len() as u64 };
         sum.changes += part.changes;
         sum.bytes += part.bytes;
         resources.entry(resource(prefix, key, &kinds)).or_default().add(part);
@@ -172,8 +172,8 @@ fn grow(sum: &mut Writes, cluster: &Cluster, event: &Event) {
     }
 }
 
-fn most_first(parts: HashMap<String, Part>) -> Vec<(String, Part)> {
-    let mut parts: Vec<(String, Part)> = parts.into_iter().collect();
+fn most_first(parts: HashMap<String, WriteSums>) -> Vec<(String, WriteSums)> {
+    let mut parts: Vec<(String, WriteSums)> = parts.into_iter().collect();
     parts.sort_by(|a, b| b.1.changes.cmp(&a.1.changes).then_with(|| a.0.cmp(&b.0)));
     parts
 }

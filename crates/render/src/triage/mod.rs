@@ -21,7 +21,7 @@ use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
 use ketcd_store::Revision;
 
 pub use absence::absence_words;
-pub use ketcd_cluster::triage::{Absence, Part, StorageFacts, Writes};
+pub use ketcd_cluster::triage::{Absence, StorageFacts, WriteSums, Writes};
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -310,8 +310,8 @@ fn by_whom(writes: &Writes) -> Option<String> {
 }
 
 /// The three of the most changes.
-fn most(writes: &Writes, parts: &[(String, Part)]) -> Option<String> {
-    let part = |(name, part): &(String, Part)| format!("{name} {} %", 100 * part.changes / writes.changes.max(1));
+fn most(writes: &Writes, parts: &[(String, WriteSums)]) -> Option<String> {
+    let part = |(name, part): &(String, WriteSums)| format!("{name} {} %", 100 * part.changes / writes.changes.max(1));
     let most = parts.iter().take(3).map(part).collect::<Vec<_>>().join(", ");
     (!most.is_empty()).then_some(most)
 }
