@@ -37,7 +37,7 @@ pub struct Left {
 }
 
 /// All that was read.
-pub struct Gathered {
+pub struct UsageData {
     /// The only namespace that counts, with the prefix of keys.
     pub(super) namespace: Option<(String, String)>,
     pub(super) kinds: Kinds,
@@ -63,7 +63,7 @@ pub struct Gathered {
     pub times: Option<(Dated, Dated)>,
 }
 
-impl Gathered {
+impl UsageData {
     /// How many versions of keys the source holds about, where they were not counted: those there at the beginning, and one each revision since the oldest.
     pub fn stored(&self) -> Option<u64> {
         let revisions = u64::try_from(self.span.1.0 - self.oldest.0).unwrap_or(0);

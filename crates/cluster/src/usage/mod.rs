@@ -18,13 +18,13 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 
-pub use gathered::{Gathered, Large, Left, Managers};
+pub use gathered::{Large, Left, Managers, UsageData};
 
 /// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
 ///
 /// # Errors
 /// The source cannot be read, or `since` is not readable.
-pub async fn usage(cluster: &Cluster, since: Option<&str>, full: bool) -> Result<Gathered> {
+pub async fn usage(cluster: &Cluster, since: Option<&str>, full: bool) -> Result<UsageData> {
     let span = cluster.source.span().await?;
     let to = match cluster.at {
         At::Newest => span.newest,
@@ -38,7 +38,7 @@ pub async fn usage(cluster: &Cluster, since: Option<&str>, full: bool) -> Result
         Some(namespace) => Some((namespace.clone(), cluster.prefix().await?.to_owned())),
         None => None,
     };
-    let mut gathered = Gathered {
+    let mut gathered = UsageData {
         namespace,
         kinds: Kinds::builtin(),
         usage: Usage::default(),
@@ -92,7 +92,7 @@ async fn begin(cluster: &Cluster, since: &str, oldest: Revision, to: Revision) -
 }
 
 /// What is there at the end of the span.
-async fn state(cluster: &Cluster, gathered: &mut Gathered) -> Result<()> {
+async fn state(cluster: &Cluster, gathered: &mut UsageData) -> Result<()> {
     let mut entries = cluster.range(KeyRange::all(), Want::Values).await?.entries;
     let mut largest = largest::Largest::default();
     let mut left = left::LeftBehind::new(cluster).await?;
@@ -111,7 +111,7 @@ async fn state(cluster: &Cluster, gathered: &mut Gathered) -> Result<()> {
 }
 
 /// Keys and bytes of their values at a revision.
-async fn size_at(cluster: &Cluster, gathered: &Gathered, at: Revision) -> Result<(u64, Option<u64>)> {
+async fn size_at(cluster: &Cluster, gathered: &UsageData, at: Revision) -> Result<(u64, Option<u64>)> {
     let mut entries = cluster.source.range(KeyRange::all(), At::Revision(at), Want::Values).await?.entries;
     let (mut keys, mut bytes) = (0, 0);
     while let Some(entry) = entries.next().await.transpose()? {

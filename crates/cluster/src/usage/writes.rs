@@ -8,7 +8,7 @@ use ketcd_history::usage::{self, Sum};
 use ketcd_kube::Body;
 use ketcd_store::{EventKind, KeyRange, KeyValue, Until, WatchItem};
 
-use super::gathered::Gathered;
+use super::gathered::UsageData;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
@@ -17,7 +17,7 @@ const COMPARED: u64 = 30_000;
 const COMPARED_LIVE: u64 = 2_000;
 
 /// Adds every write and deletion of the span.
-pub(super) async fn all(cluster: &Cluster, gathered: &mut Gathered) -> Result<()> {
+pub(super) async fn all(cluster: &Cluster, gathered: &mut UsageData) -> Result<()> {
     let (from, to) = gathered.span;
     let source = cluster.source.as_ref();
     let every = u64::try_from(to.0 - from.0).unwrap_or(0).div_ceil(if source.is_shared() { COMPARED_LIVE } else { COMPARED }).max(1);
