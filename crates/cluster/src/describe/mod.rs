@@ -33,7 +33,7 @@ pub struct Description {
     /// The revision that wrote it last.
     pub revision: i64,
     /// Its owners, the nearest first.
-    pub owners: Vec<Owner>,
+    pub owners: Vec<DescribedOwner>,
     /// The Events about it, oldest first.
     pub events: Vec<Object>,
     /// Its last changes, oldest first.
@@ -45,7 +45,7 @@ pub struct Description {
 }
 
 /// An owner.
-pub struct Owner {
+pub struct DescribedOwner {
     /// The ownerReference.
     pub reference: Value,
     /// Whether the owner is stored.
@@ -74,7 +74,7 @@ pub async fn describe(cluster: &Cluster, subject: StoredObject, pods: Option<Nod
     Ok(Description {
         name: named(&subject),
         revision: subject.entry.mod_revision.0,
-        owners: above.into_iter().map(|owner| Owner { reference: owner.reference, found: owner.found.is_some() }).collect(),
+        owners: above.into_iter().map(|owner| DescribedOwner { reference: owner.reference, found: owner.found.is_some() }).collect(),
         events,
         changes: last.changes,
         has_earlier_changes: last.has_earlier,

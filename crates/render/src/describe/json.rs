@@ -21,7 +21,7 @@ pub fn document(description: &Description, managed_fields: ManagedFields) -> con
     }
 }
 
-fn owner(owner: &super::Owner) -> contract::OwnerReference<'_> {
+fn owner(owner: &super::DescribedOwner) -> contract::OwnerReference<'_> {
     let text = |field: &str| owner.reference.get(field).and_then(Value::as_str).unwrap_or_default();
     contract::OwnerReference {
         api_version: text("apiVersion"),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::page::Page;
-use super::{Description, Look, Owner};
+use super::{DescribedOwner, Description, Look};
 use crate::table::fields::{at, int, joined, text};
 use crate::value::cut;
 
@@ -44,8 +44,8 @@ impl Look {
 }
 
 /// `ReplicaSet/web-7d9, which Deployment/web owns`.
-fn owners(owners: &[Owner]) -> String {
-    let name = |owner: &Owner| {
+fn owners(owners: &[DescribedOwner]) -> String {
+    let name = |owner: &DescribedOwner| {
         let gone = if owner.found { "" } else { " (not found)" };
         format!("{}/{}{gone}", text(&owner.reference, "kind"), text(&owner.reference, "name"))
     };

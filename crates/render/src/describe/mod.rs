@@ -26,7 +26,7 @@ use ketcd_kube::Release;
 pub use json::document;
 use page::Page;
 
-pub use ketcd_cluster::describe::{Description, Owner};
+pub use ketcd_cluster::describe::{DescribedOwner, Description};
 
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]
