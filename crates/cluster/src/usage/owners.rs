@@ -28,12 +28,12 @@ pub(super) struct Owners {
     /// Hashes of the uids of all objects, and of the keys of those that cannot be decoded.
     exist: HashSet<u64>,
     /// Kinds of the objects that name these owners, with their number and bytes.
-    owned: HashMap<Box<[Owner]>, BTreeMap<String, (u64, u64)>>,
+    owned: HashMap<Box<[OwnerId]>, BTreeMap<String, (u64, u64)>>,
 }
 
 /// An owner that an object names.
 #[derive(PartialEq, Eq, Hash)]
-struct Owner {
+struct OwnerId {
     kind: String,
     uid: u64,
     key: u64,
@@ -72,7 +72,7 @@ impl Owners {
         }
         let Some(named) = metadata["ownerReferences"].as_array().filter(|named| !named.is_empty()) else { return };
         let namespace = metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty());
-        let owners: Option<Box<[Owner]>> = named.iter().map(|owner| self.owner(namespace, owner)).collect();
+        let owners: Option<Box<[OwnerId]>> = named.iter().map(|owner| self.owner(namespace, owner)).collect();
         if let Some(owners) = owners {
             let sums = self.owned.entry(owners).or_default();
             let sum = sums.entry(object["kind"].as_str().unwrap_or_default().to_owned()).or_default();
@@ -83,14 +83,14 @@ impl Owners {
 
     /// The owner that an object in `namespace` names; `None` where nothing can be said of it, as of kinds that other servers store (aggregated APIs),
     /// and of owners in a namespace of objects that are in none.
-    fn owner(&self, namespace: Option<&str>, owner: &Value) -> Option<Owner> {
+    fn owner(&self, namespace: Option<&str>, owner: &Value) -> Option<OwnerId> {
         let text = |name: &str| owner[name].as_str().filter(|text| !text.is_empty());
         let kind: &Arc<Kind> = self.kinds.of_object(text("apiVersion")?, text("kind")?)?;
         if !kind.is_stored() || kind.kind == "Event" || kind.namespaced && namespace.is_none() {
             return None;
         }
         let key = kind.key(&self.prefix, namespace.filter(|_| kind.namespaced), text("name")?);
-        Some(Owner { kind: kind.kind.to_string(), uid: self.hashes.hash_one(text("uid")?), key: self.hashes.hash_one(key.as_bytes()) })
+        Some(OwnerId { kind: kind.kind.to_string(), uid: self.hashes.hash_one(text("uid")?), key: self.hashes.hash_one(key.as_bytes()) })
     }
 
     /// The objects none of whose owners exists. Of an incomplete state nothing is said but that.
