@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::reads::{Beside, Reads, Unaddressed};
+use super::reads::{Reads, RelatedReads, Unaddressed};
 
 /// A question, as far as rights go, with the words that name its objects.
 #[derive(Clone, Copy, Debug)]
@@ -92,14 +92,14 @@ const TABLE: [&Right; 11] =
 impl<'a> Question<'a> {
     /// Returns what cannot be done without.
     pub fn reads(&self) -> Reads<'a> {
-        let scheduling = Reads { beside: Beside::Scheduling, past: true, ..Reads::of(&[]) };
+        let scheduling = Reads { beside: RelatedReads::Scheduling, past: true, ..Reads::of(&[]) };
         match *self {
             Self::Objects(words) | Self::Blame(words) => Reads::of(words),
             Self::EveryObject => Reads { unless: Unaddressed::Objects, ..Reads::of(&[]) },
-            Self::WithConfiguration(words) => Reads { beside: Beside::Configuration, ..Reads::of(words) },
+            Self::WithConfiguration(words) => Reads { beside: RelatedReads::Configuration, ..Reads::of(words) },
             Self::History(words) => Reads { past: true, ..Reads::of(words) },
             Self::Timeline(words) => Reads { unless: Unaddressed::NamespaceOrObjects, past: true, ..Reads::of(words) },
-            Self::Events(words) => Reads { unless: Unaddressed::Nothing, beside: Beside::Events, ..Reads::of(words) },
+            Self::Events(words) => Reads { unless: Unaddressed::Nothing, beside: RelatedReads::Events, ..Reads::of(words) },
             Self::Decisions(words) => Reads { words, unless: Unaddressed::Nothing, ..scheduling },
             Self::Report(words) => Reads { words, unless: Unaddressed::NamespaceOrAll, ..scheduling },
             Self::Differences(words) => Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(words) },

@@ -16,7 +16,7 @@ pub struct Reads<'a> {
     /// What is read where none is.
     pub(super) unless: Unaddressed,
     /// What is read beside them.
-    pub(super) beside: Beside,
+    pub(super) beside: RelatedReads,
     /// Whether what many objects went through is read, not only their states.
     pub(super) past: bool,
 }
@@ -40,7 +40,7 @@ pub(super) enum Unaddressed {
 
 /// What a command reads beside the objects addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum RelatedReads {
     /// Nothing.
     Nothing,
     /// The ConfigMaps and Secrets of their namespaces.
@@ -54,7 +54,7 @@ pub(super) enum Beside {
 impl<'a> Reads<'a> {
     /// The state of what is addressed; without an address, all keys.
     pub(super) fn of(words: &'a [String]) -> Self {
-        Self { words, unless: Unaddressed::All, beside: Beside::Nothing, past: false }
+        Self { words, unless: Unaddressed::All, beside: RelatedReads::Nothing, past: false }
     }
 
     /// The keys, as far as they are known beforehand: of kinds that are not among `kinds`, their definitions have to be read.
@@ -63,7 +63,7 @@ impl<'a> Reads<'a> {
         let below = |path: &str| KeyRange::prefix(format!("{prefix}/{path}/"));
         let mut keys = Vec::new();
         let range = |address: &Address| match self.beside {
-            Beside::Events => events_of(address, prefix),
+            RelatedReads::Events => events_of(address, prefix),
             _ => range_of(address, prefix),
         };
         for word in joined(self.words) {
@@ -95,17 +95,17 @@ impl<'a> Reads<'a> {
             (Unaddressed::All | Unaddressed::NamespaceOrAll, _) => keys.push(KeyRange::all()),
         }
         match self.beside {
-            Beside::Nothing => {}
-            Beside::Events if !self.words.is_empty() => {}
-            Beside::Events => keys.push(match &scope {
+            RelatedReads::Nothing => {}
+            RelatedReads::Events if !self.words.is_empty() => {}
+            RelatedReads::Events => keys.push(match &scope {
                 Scope::Namespace(namespace) => below(&format!("events/{namespace}")),
                 Scope::All => below("events"),
             }),
-            Beside::Configuration => {
+            RelatedReads::Configuration => {
                 let in_namespace = |path: &str| below(&format!("{path}/{}", self.namespace(cluster)));
                 keys.extend(["configmaps", "secrets"].map(in_namespace));
             }
-            Beside::Scheduling => keys.extend(scheduling(prefix)),
+            RelatedReads::Scheduling => keys.extend(scheduling(prefix)),
         }
         keys
     }
