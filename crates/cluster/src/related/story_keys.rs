@@ -40,7 +40,7 @@ pub(super) async fn beside(cluster: &Cluster, asked: &Keys, newest: Revision) ->
     if !cluster.is_long().await? && may_watch(cluster, asked).await? {
         return Ok(None);
     }
-    let mut needs = Beside::new(cluster, newest).await?;
+    let mut needs = RelatedKeys::new(cluster, newest).await?;
     for address in &asked.addresses {
         match address {
             Address::Objects { kind, namespace: Some(namespace), name: Some(name) } if !WIDE.contains(&&*kind.kind) => {
@@ -56,7 +56,7 @@ pub(super) async fn beside(cluster: &Cluster, asked: &Keys, newest: Revision) ->
 }
 
 /// What was found so far.
-struct Beside<'s> {
+struct RelatedKeys<'s> {
     cluster: &'s Cluster,
     prefix: &'s str,
     kinds: &'s Kinds,
@@ -68,7 +68,7 @@ struct Beside<'s> {
     named: BTreeSet<(String, String)>,
 }
 
-impl<'s> Beside<'s> {
+impl<'s> RelatedKeys<'s> {
     async fn new(cluster: &'s Cluster, newest: Revision) -> Result<Self> {
         let RevisionSpan { oldest, .. } = cluster.source.span().await?;
         Ok(Self {
