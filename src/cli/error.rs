@@ -5,7 +5,7 @@ use std::io;
 
 use serde_json::error::Category;
 
-use ketcd_cluster::{Nothing, Refusal};
+use ketcd_cluster::{DeniedKeys, Nothing};
 use ketcd_kube::{AddressError, UnknownKind};
 use ketcd_render::command_line::CommandLine;
 use ketcd_store::shell::quoted;
@@ -50,7 +50,7 @@ impl Error {
     }
 
     /// What the user may not read, where that is the error.
-    pub(super) fn refusal(&self) -> Option<Refusal> {
+    pub(super) fn refusal(&self) -> Option<DeniedKeys> {
         self.cause.as_ref()?.refusal()
     }
 

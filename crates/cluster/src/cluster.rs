@@ -9,7 +9,7 @@ use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEviden
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision, Source, Want};
 
 use crate::clock::dates::Dates;
-use crate::error::{Error, Refusal, Result};
+use crate::error::{DeniedKeys, Error, Result};
 use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::problems::Problems;
@@ -193,7 +193,7 @@ impl Cluster {
         }
         let definitions = match self.definitions(self.at).await {
             Err(Error::Source(StoreError::Denied { keys, problem, .. })) => {
-                self.refused.definitions(Refusal { keys, problem });
+                self.refused.definitions(DeniedKeys { keys, problem });
                 return Ok(kinds);
             }
             found => found?,

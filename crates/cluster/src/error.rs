@@ -28,7 +28,7 @@ pub enum Error {
         /// The word.
         word: String,
         /// What may not be read.
-        refusal: Refusal,
+        refusal: DeniedKeys,
     },
     /// No kind was named where one is needed.
     #[error("no kind was named")]
@@ -107,7 +107,7 @@ impl fmt::Display for Nothing {
 
 /// Keys that the user may not read.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct DeniedKeys {
     /// The keys that were asked for.
     pub keys: KeyRange,
     /// What was refused, in a sentence that names the user.
@@ -130,9 +130,9 @@ impl Error {
     }
 
     /// Returns what the user may not read, where that is the error.
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<DeniedKeys> {
         match self {
-            Self::Source(StoreError::Denied { keys, problem, .. }) => Some(Refusal { keys: keys.clone(), problem: problem.clone() }),
+            Self::Source(StoreError::Denied { keys, problem, .. }) => Some(DeniedKeys { keys: keys.clone(), problem: problem.clone() }),
             Self::Undefined { refusal, .. } => Some(refusal.clone()),
             _ => None,
         }

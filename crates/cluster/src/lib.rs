@@ -26,7 +26,7 @@ pub mod triage;
 pub mod usage;
 
 pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
-pub use error::{Error, Nothing, Refusal, Result};
+pub use error::{DeniedKeys, Error, Nothing, Result};
 pub use notice::{Incomplete, Notice, Notices};
 pub use options::{Options, ReleaseChoice};
 pub use problems::Problems;

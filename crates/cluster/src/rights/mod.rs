@@ -10,7 +10,7 @@ use ketcd_kube::normalize_prefix;
 use ketcd_store::{At, KeyRange, Listing, Want};
 
 use crate::cluster::{Cluster, DEFAULT_PREFIX, built_in};
-use crate::error::{Refusal, Result};
+use crate::error::{DeniedKeys, Result};
 use crate::notice::Notice;
 
 pub use questions::{Question, Right, table};
@@ -70,7 +70,7 @@ impl Cluster {
     }
 
     /// Returns what the user lacks, where a question that reads this was refused some keys.
-    pub async fn lacking(&self, refusal: &Refusal, reads: &Reads<'_>) -> Lacking {
+    pub async fn lacking(&self, refusal: &DeniedKeys, reads: &Reads<'_>) -> Lacking {
         let (needed, is_watched_whole) = self.needed(reads).await;
         let mut refused = vec![refusal.keys.clone()];
         for keys in needed {
@@ -125,7 +125,7 @@ impl Cluster {
 
     /// Says once, where every kind is looked at, that only Kubernetes' own are known.
     pub fn note_undefined(&self) {
-        let Some(Refusal { problem, .. }) = self.refused.definitions.get() else { return };
+        let Some(DeniedKeys { problem, .. }) = self.refused.definitions.get() else { return };
         if !self.refused.definitions_noted.swap(true, Ordering::Relaxed) {
             self.note(Notice::Undefined { problem: problem.clone() });
         }

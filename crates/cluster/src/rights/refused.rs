@@ -5,12 +5,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ketcd_store::KeyRange;
 
-use crate::error::{Refusal, Result};
+use crate::error::{DeniedKeys, Result};
 
 /// What the user may not read and a question does without.
 #[derive(Default)]
 pub(crate) struct Refused {
-    pub(crate) definitions: OnceLock<Refusal>,
+    pub(crate) definitions: OnceLock<DeniedKeys>,
     pub(super) definitions_noted: AtomicBool,
     pub(super) prefix: AtomicBool,
     missed: Mutex<Vec<KeyRange>>,
@@ -18,7 +18,7 @@ pub(crate) struct Refused {
 
 impl Refused {
     /// Notes why the definitions of custom kinds cannot be read.
-    pub(crate) fn definitions(&self, refusal: Refusal) {
+    pub(crate) fn definitions(&self, refusal: DeniedKeys) {
         let _ = self.definitions.set(refusal);
     }
 
