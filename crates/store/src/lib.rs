@@ -27,5 +27,5 @@ pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use reading::{KeyHistory, Listing, Lives, Unsearched, Until, Want, WatchItem};
 pub use revision::{At, Revision, RevisionSpan};
 pub use shortcuts::{NoShortcuts, Shortcuts};
-pub use source::{Facts, History, LateDamage, LiveEtcd, Source, VersionIndex};
+pub use source::{Facts, HistoryKind, LateDamage, LiveEtcd, Source, VersionIndex};
 pub use status::{Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, SourceKind, SourceStatus};

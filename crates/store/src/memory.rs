@@ -7,8 +7,8 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
 use super::{
-    At, Error, Facts, History, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceStatus,
-    Until, VersionIndex, Want, WatchItem,
+    At, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source,
+    SourceStatus, Until, VersionIndex, Want, WatchItem,
 };
 
 /// Files read into an index; nothing happens after it is made.
@@ -86,7 +86,7 @@ impl Source for MemorySource {
     fn facts(&self) -> Facts<'_> {
         let is_one_moment = self.versions.is_one_moment();
         Facts {
-            history: if is_one_moment { History::OneMoment } else { History::Changes },
+            history: if is_one_moment { HistoryKind::OneMoment } else { HistoryKind::Changes },
             has_all_keys: true,
             damage: &self.damage,
             left_out: &self.left_out,

@@ -35,7 +35,7 @@ pub trait Source: Shortcuts + Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// How much of the past it holds.
-    pub history: History,
+    pub history: HistoryKind,
     /// Whether it has every key of etcd. A recording may have been made of some.
     pub has_all_keys: bool,
     /// What could not be read when the source was opened, one message per item. Results may be incomplete because of it.
@@ -52,7 +52,7 @@ pub struct Facts<'a> {
 
 /// How much of the past a source holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
+pub enum HistoryKind {
     /// The changes of its span.
     Changes,
     /// The state of one moment, as printed objects do, and no history. Its changes are versions that do not show what they changed, and
@@ -111,9 +111,9 @@ impl dyn Source + '_ {
         self.facts().late_damage.map(LateDamage::late_damage).unwrap_or_default()
     }
 
-    /// Whether the source holds the state of one moment and no history: [`History::OneMoment`].
+    /// Whether the source holds the state of one moment and no history: [`HistoryKind::OneMoment`].
     pub fn is_one_moment(&self) -> bool {
-        self.facts().history == History::OneMoment
+        self.facts().history == HistoryKind::OneMoment
     }
 
     /// Whether a running etcd answers, for which others wait too: [`Facts::live`].

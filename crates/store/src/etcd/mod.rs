@@ -39,8 +39,8 @@ use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::{
-    At, Facts, History, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, Lives, MemberHashes, Result, Revision, RevisionSpan, Shortcuts,
-    Source, SourceStatus, Until, Want, WatchItem,
+    At, Facts, HistoryKind, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, Lives, MemberHashes, Result, Revision, RevisionSpan,
+    Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use client::Cluster;
 
@@ -68,7 +68,7 @@ impl EtcdSource {
 impl Source for EtcdSource {
     fn facts(&self) -> Facts<'_> {
         Facts {
-            history: History::Changes,
+            history: HistoryKind::Changes,
             has_all_keys: true,
             damage: &[],
             left_out: &[],

@@ -27,8 +27,8 @@ use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, Facts, History, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, Lives, PartGap, Result, Revision, RevisionSpan,
-    Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
+    At, Error, Event, Facts, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, Lives, PartGap, Result, Revision,
+    RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
 use live::Live;
@@ -214,7 +214,7 @@ async fn check_neighbours(parts: &[Part]) -> Result<Vec<String>> {
 impl Source for Fused {
     fn facts(&self) -> Facts<'_> {
         Facts {
-            history: History::Changes,
+            history: HistoryKind::Changes,
             has_all_keys: self.live.is_some() || self.parts.iter().any(Part::has_all_keys),
             damage: &self.damage,
             left_out: &self.left_out,

@@ -17,7 +17,7 @@ use super::file::RecordingFile;
 use super::index::Block;
 use super::recorder::of_path;
 use crate::{
-    At, Error, Event, EventKind, Facts, History, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan,
+    At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan,
     Source, SourceKind, SourceStatus, Until, Want, WatchItem,
 };
 
@@ -402,7 +402,7 @@ impl LateDamage for RecordingSource {
 impl Source for RecordingSource {
     fn facts(&self) -> Facts<'_> {
         Facts {
-            history: History::Changes,
+            history: HistoryKind::Changes,
             has_all_keys: false,
             damage: &self.damage,
             left_out: &self.left_out,
