@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ketcd_kube::LabelSelector;
 use serde_json::{Map, Value};
 
-use super::{Cluster, Problem};
+use super::{Problem, TargetCluster};
 use crate::identity::ObjectId;
 use crate::order::Stage;
 use crate::{order, pod_template};
@@ -13,7 +13,7 @@ use crate::{order, pod_template};
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// Returns who in the cluster is asked about an object.
-pub(super) fn of_object(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn Cluster) -> Vec<Problem> {
+pub(super) fn of_object(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
     // Admission is not asked about what configures it.
     if order::stage(&id.group, &id.kind).0 == Stage::Admission {
         return Vec::new();
@@ -44,7 +44,7 @@ struct Asked<'a> {
     version: &'a str,
     operation: &'a str,
     with: &'a BTreeMap<ObjectId, &'a Value>,
-    cluster: &'a dyn Cluster,
+    cluster: &'a dyn TargetCluster,
 }
 
 impl Asked<'_> {

@@ -17,7 +17,7 @@ use crate::references::{Related, references};
 pub use needed::Needed;
 
 /// The objects that were read of the cluster that manifests are to be applied to.
-pub trait Cluster {
+pub trait TargetCluster {
     /// The object of this identity, if the cluster has it.
     fn object(&self, id: &ObjectId) -> Option<&Value>;
     /// Every object that was read.
@@ -156,7 +156,7 @@ pub fn merge_of(group: &str) -> Merge {
 }
 
 /// Returns the obstacles of manifests, each with the objects that it is about; refusals come first.
-pub fn obstacles(manifests: &[Value], cluster: &dyn Cluster) -> Vec<(Problem, Vec<ObjectId>)> {
+pub fn obstacles(manifests: &[Value], cluster: &dyn TargetCluster) -> Vec<(Problem, Vec<ObjectId>)> {
     let with: BTreeMap<ObjectId, &Value> = manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest)).collect();
     let mut found: BTreeMap<Problem, BTreeSet<ObjectId>> = BTreeMap::new();
     for (id, manifest) in &with {
@@ -180,7 +180,7 @@ pub fn obstacles(manifests: &[Value], cluster: &dyn Cluster) -> Vec<(Problem, Ve
 }
 
 /// The kind and the namespace.
-fn of_place(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn Cluster) -> Vec<Problem> {
+fn of_place(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
     let mut problems = Vec::new();
     let api_version = manifest["apiVersion"].as_str().unwrap_or_default();
     let is_defined_with = with.values().any(|other| {
@@ -229,7 +229,7 @@ fn of_live(id: &ObjectId, live: &Value, manifest: &Value) -> Vec<Problem> {
 }
 
 /// Addresses and ports that another Service has.
-fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn Cluster) -> Vec<Problem> {
+fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> Vec<Problem> {
     if !id.is("", "Service") {
         return Vec::new();
     }
@@ -249,7 +249,7 @@ fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn Cluster) -> Vec<Pro
 }
 
 /// What pods and claims need that neither the cluster nor the manifests have.
-fn of_needs(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn Cluster) -> Vec<Problem> {
+fn of_needs(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
     let is_claim = id.is("", "PersistentVolumeClaim");
     if pod_template::pointer(manifest).is_none() && !is_claim {
         return Vec::new();

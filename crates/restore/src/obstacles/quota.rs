@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ketcd_kube::{Format, Quantity};
 use serde_json::Value;
 
-use super::{Cluster, Problem};
+use super::{Problem, TargetCluster};
 use crate::identity::ObjectId;
 use crate::pod_template::containers;
 
 /// Returns the quotas that manifests of new objects would exceed, with those objects. Quotas with scopes are not evaluated: whether they count an object
 /// is decided when it is admitted.
-pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn Cluster) -> Vec<(Problem, Vec<ObjectId>)> {
+pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<(Problem, Vec<ObjectId>)> {
     let quotas = cluster.objects().filter(|(id, _)| id.is("", "ResourceQuota"));
     let evaluated = quotas.filter(|(_, quota)| quota["spec"]["scopes"].is_null() && quota["spec"]["scopeSelector"].is_null());
     let mut found = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn Cluster)
 }
 
 /// How much of a resource new objects take, and which do; `None` where none does.
-fn usage(resource: &str, new: &BTreeMap<&ObjectId, &Value>, cluster: &dyn Cluster) -> Option<(Quantity, BTreeSet<ObjectId>)> {
+fn usage(resource: &str, new: &BTreeMap<&ObjectId, &Value>, cluster: &dyn TargetCluster) -> Option<(Quantity, BTreeSet<ObjectId>)> {
     let mut total: Option<Quantity> = None;
     let mut users = BTreeSet::new();
     for (id, manifest) in new {
@@ -61,7 +61,7 @@ fn usage(resource: &str, new: &BTreeMap<&ObjectId, &Value>, cluster: &dyn Cluste
 }
 
 /// How much of a resource one object takes.
-fn amount(resource: &str, id: &ObjectId, manifest: &Value, cluster: &dyn Cluster) -> Option<Quantity> {
+fn amount(resource: &str, id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> Option<Quantity> {
     let one = || "1".parse().ok();
     let spec = &manifest["spec"];
     if let Some(counted) = resource.strip_prefix("count/") {

@@ -11,7 +11,7 @@ impl Made {
     }
 }
 
-impl Cluster for Made {
+impl TargetCluster for Made {
     fn object(&self, id: &ObjectId) -> Option<&Value> {
         self.0.get(id)
     }

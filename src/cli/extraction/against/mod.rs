@@ -15,7 +15,7 @@ use ketcd_kube::api::Versions;
 use ketcd_kube::{Kinds, Object};
 use ketcd_restore::ObjectId;
 use ketcd_restore::apply::applied;
-use ketcd_restore::obstacles::{Cluster, merge_of, obstacles};
+use ketcd_restore::obstacles::{TargetCluster, merge_of, obstacles};
 use ketcd_store::Revision;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ enum Served {
     Listed(BTreeSet<(String, String)>),
 }
 
-impl Cluster for Target {
+impl TargetCluster for Target {
     fn object(&self, id: &ObjectId) -> Option<&Value> {
         self.objects.get(id).map(|object| &**object)
     }
