@@ -14,7 +14,7 @@ pub struct Custom {
     /// The kind of lists.
     pub list_kind: String,
     /// The columns after the name.
-    pub columns: Vec<Column>,
+    pub columns: Vec<CustomColumn>,
     /// Fields that selectors may name beside name and namespace, such as `.spec.color`.
     pub selectable_fields: Vec<String>,
     /// `spec.versions[].subresources.scale`.
@@ -28,7 +28,7 @@ pub struct Custom {
 /// A column as the definition heads it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Column {
+pub struct CustomColumn {
     /// The heading.
     pub name: String,
     /// `string`, `integer`, `number`, `boolean` or `date`.
@@ -86,10 +86,10 @@ fn texts(list: Option<&Vec<Value>>, field: &str) -> Vec<String> {
 }
 
 /// The definition's columns; without any, the age (apiextensions-apiserver pkg/registry/customresource/tableconvertor).
-fn columns(listed: Option<&Value>) -> Vec<Column> {
+fn columns(listed: Option<&Value>) -> Vec<CustomColumn> {
     let listed = listed.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let text = |column: &Value, field: &str| column[field].as_str().unwrap_or_default().to_owned();
-    let column = |column: &Value| Column {
+    let column = |column: &Value| CustomColumn {
         name: text(column, "name"),
         column_type: text(column, "type"),
         format: text(column, "format"),
@@ -97,7 +97,8 @@ fn columns(listed: Option<&Value>) -> Vec<Column> {
         priority: column["priority"].as_i64().unwrap_or(0),
     };
     if listed.is_empty() {
-        let age = Column { name: "Age".into(), column_type: "date".into(), format: String::new(), description: String::new(), priority: 0 };
+        let age =
+            CustomColumn { name: "Age".into(), column_type: "date".into(), format: String::new(), description: String::new(), priority: 0 };
         return vec![age];
     }
     listed.iter().map(column).collect()

@@ -13,7 +13,7 @@ use crate::proto::versions::VERSIONS;
 use crate::{CustomSchemas, Kind, Kinds, Release};
 use serde_json::Value;
 
-pub use custom::{Column, Custom};
+pub use custom::{Custom, CustomColumn};
 pub use fields::Fields;
 pub use versions::Versions;
 

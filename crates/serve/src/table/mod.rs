@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ketcd_kube::Release;
-use ketcd_kube::api::{Column, Resource};
+use ketcd_kube::api::{CustomColumn, Resource};
 use ketcd_store::KeyValue;
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn read(text: &str) -> Definition {
     }
 }
 
-fn of_custom(column: &Column) -> Definition {
+fn of_custom(column: &CustomColumn) -> Definition {
     Definition {
         name: column.name.clone(),
         column_type: column.column_type.clone(),
