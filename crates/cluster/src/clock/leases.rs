@@ -6,7 +6,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 
 use ketcd_history::Leases;
-use ketcd_history::clock::Evidence;
+use ketcd_history::clock::StampCollector;
 use ketcd_kube::FieldSet;
 use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want};
 
@@ -52,7 +52,7 @@ pub(super) async fn whole(cluster: &Cluster, newest: Revision) -> Result<Leases>
                 confirm(cluster, &mut leases, to.after()).await?;
             }
             Read::Item(Event { kind, key_value: entry, .. }) => {
-                let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+                let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
                 let decoded = (kind == EventKind::Put).then(decode);
                 leases.observe(&entry, decoded.as_ref().and_then(|decoded| decoded.object()));
             }
@@ -99,7 +99,7 @@ pub(super) async fn of_events(cluster: &Cluster, events: &[&Event]) -> Result<Le
             found => found?,
         };
         for entry in found {
-            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+            let decoded = cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
             leases.observe(&entry, decoded.object());
             leases.confirm(&entry, revision);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use ketcd_history::clock::{Clock, Evidence};
+use ketcd_history::clock::{Clock, StampCollector};
 use ketcd_kube::Decoder;
 use ketcd_store::{KeyValue, Revision};
 
@@ -46,7 +46,7 @@ impl Samples {
 
     /// Makes the clock.
     pub(super) fn clock(&self, decoder: &Decoder) -> Clock {
-        let mut evidence = Evidence::default();
+        let mut evidence = StampCollector::default();
         let mut last: HashMap<&[u8], &KeyValue> = HashMap::new();
         for ((revision, key), sample) in &self.0 {
             match sample {
@@ -55,7 +55,7 @@ impl Samples {
                     if last.insert(key, version).is_none_or(|last| !version.follows(last)) {
                         evidence.forget(key);
                     }
-                    let decoded = decoder.decode_only(key, &version.value, revision.0, Evidence::looked_at());
+                    let decoded = decoder.decode_only(key, &version.value, revision.0, StampCollector::looked_at());
                     evidence.observe(*revision, key, version.version == 1, decoded.object());
                 }
             }

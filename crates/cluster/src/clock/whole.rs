@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 
 use super::leases;
 use ketcd_history::Leases;
-use ketcd_history::clock::{Clock, Evidence};
+use ketcd_history::clock::{Clock, StampCollector};
 use ketcd_store::{EventKind, Revision, Until};
 
 use crate::cluster::Cluster;
@@ -18,7 +18,7 @@ use crate::read::{Keys, Read, events};
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> {
-    let (mut evidence, mut alive) = (Evidence::default(), Leases::default());
+    let (mut evidence, mut alive) = (StampCollector::default(), Leases::default());
     let mut events = pin!(events(cluster, Keys::all(), Until::Revision(newest)));
     while let Some(read) = events.try_next().await? {
         let event = match read {
@@ -30,7 +30,7 @@ pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> 
             }
         };
         let entry = &event.key_value;
-        let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, Evidence::looked_at());
+        let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
         let decoded = (event.kind == EventKind::Put).then(decode);
         let object = decoded.as_ref().and_then(|decoded| decoded.object());
         evidence.observe(event.revision, &entry.key, entry.version == 1, object);

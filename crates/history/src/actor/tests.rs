@@ -151,7 +151,7 @@ fn leases(written: &[(&str, i64, i64, Option<Value>)], newest: i64) -> crate::Le
 
 /// A clock by which revision N was written at second N of the hour.
 fn clock(leases: crate::Leases) -> Clock {
-    let mut evidence = crate::clock::Evidence::default();
+    let mut evidence = crate::clock::StampCollector::default();
     for revision in 1..3_000_i64 {
         let time = jiff::Timestamp::from_second(1_800_000_000 + revision).unwrap().to_string();
         let object = json!({"kind": "ConfigMap", "metadata": {"creationTimestamp": time}});

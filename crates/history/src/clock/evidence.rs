@@ -56,7 +56,7 @@ struct Seen {
 
 /// Collects stamps from changes, in order of revisions.
 #[derive(Debug)]
-pub struct Evidence {
+pub struct StampCollector {
     pub(super) stamps: Vec<Stamp>,
     names: Vec<String>,
     writers: HashMap<String, WriterId>,
@@ -65,14 +65,14 @@ pub struct Evidence {
     newest: Micros,
 }
 
-impl Default for Evidence {
+impl Default for StampCollector {
     fn default() -> Self {
         let names = vec!["API server".to_owned()];
         Self { stamps: Vec::new(), names, writers: HashMap::new(), seen: HashMap::new(), newest: Micros::MIN }
     }
 }
 
-impl Evidence {
+impl StampCollector {
     /// The members that objects need to have to be observed.
     pub fn looked_at() -> &'static FieldSet {
         &LOOKED_AT

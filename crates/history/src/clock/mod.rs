@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use super::leases::Leases;
 use ketcd_store::Revision;
 
-pub use evidence::Evidence;
+pub use evidence::StampCollector;
 pub use live::LiveClock;
 pub use moment::{Moment, ParseMomentError, duration};
 pub use newest::newest_stamp;
@@ -40,7 +40,7 @@ pub struct Dated {
     pub error: f64,
 }
 
-/// Dates revisions. Made from [`Evidence`]; times never run backwards.
+/// Dates revisions. Made from [`StampCollector`]; times never run backwards.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     earliest: Steps,

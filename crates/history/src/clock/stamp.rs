@@ -6,7 +6,7 @@ pub(super) type Micros = i64;
 /// A second.
 pub(super) const SECOND: Micros = 1_000_000;
 
-/// A writer, by its place in [`Evidence`](super::Evidence)'s list of names; 0 is the API server, the reference.
+/// A writer, by its place in [`StampCollector`](super::StampCollector)'s list of names; 0 is the API server, the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WriterId(pub(super) u32);
 

@@ -44,7 +44,7 @@ fn writes(offsets: [Micros; 3], lag: Micros) -> Vec<Write> {
 }
 
 fn clock(writes: &[Write]) -> Clock {
-    let mut evidence = Evidence::default();
+    let mut evidence = StampCollector::default();
     for (place, write) in writes.iter().enumerate() {
         evidence.observe(Revision(place as i64 + 2), write.key.as_bytes(), write.created, Some(&write.object));
     }
@@ -101,7 +101,7 @@ fn a_few_wild_times_do_no_harm() {
 #[test]
 fn what_old_objects_hold_accuses_nobody() {
     let writes = writes([0; 3], 0);
-    let mut evidence = Evidence::default();
+    let mut evidence = StampCollector::default();
     for (place, write) in writes.iter().enumerate() {
         // Versions of leases in between are left out: each may hold times of long before.
         let is_lease = write.object["kind"] == "Lease";
