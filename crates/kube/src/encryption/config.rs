@@ -14,12 +14,12 @@ use super::Scheme;
 #[derive(Clone, Debug)]
 pub struct EncryptionConfig {
     /// The first that names a resource counts for it.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<ResourceConfiguration>,
 }
 
 /// What holds for some resources.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct ResourceConfiguration {
     /// `secrets`, `deployments.apps`, `*.apps`, `*.` (the core group) or `*.*`.
     pub resources: Vec<String>,
     /// The first writes, all read.
@@ -103,7 +103,7 @@ impl EncryptionConfig {
         if !matches!(file.kind.as_str(), "EncryptionConfiguration" | "EncryptionConfig") {
             return Err("its kind is not EncryptionConfiguration".to_owned());
         }
-        let rules: Vec<Rule> = file.resources.into_iter().map(RuleEntry::read).collect::<Result<_, _>>()?;
+        let rules: Vec<ResourceConfiguration> = file.resources.into_iter().map(RuleEntry::read).collect::<Result<_, _>>()?;
         if rules.is_empty() {
             return Err("it names no resources".to_owned());
         }
@@ -121,7 +121,7 @@ impl EncryptionConfig {
     }
 }
 
-impl Rule {
+impl ResourceConfiguration {
     /// Whether the rule names the resource, itself or by a wildcard.
     fn covers(&self, resource: &str) -> bool {
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
@@ -175,7 +175,7 @@ struct Kms {
 }
 
 impl RuleEntry {
-    fn read(self) -> Result<Rule, String> {
+    fn read(self) -> Result<ResourceConfiguration, String> {
         let named = self.resources.join(", ");
         if self.resources.is_empty() {
             return Err("one of its rules names no resources".to_owned());
@@ -189,7 +189,7 @@ impl RuleEntry {
         if providers.is_empty() {
             return Err(format!("{named}: it names no providers"));
         }
-        Ok(Rule { resources: self.resources, providers })
+        Ok(ResourceConfiguration { resources: self.resources, providers })
     }
 }
 

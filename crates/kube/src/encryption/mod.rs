@@ -16,7 +16,7 @@ mod seal;
 mod tests;
 
 pub use audit::{Audit, AuditRow, Promise};
-pub use config::{EncryptionConfig, Key, Provider, Rule, Secret};
+pub use config::{EncryptionConfig, Key, Provider, ResourceConfiguration, Secret};
 pub use key_ring::{KeyRing, Unopened};
 pub use kms::{KeyService, Wrapped};
 pub use seal::{Scheme, Seal};
