@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::LengthLimitError;
 use ketcd_kube::api::Resource;
-use ketcd_kube::rbac::{Action, Policy, ResourceAction, Rule, User};
+use ketcd_kube::rbac::{Action, Policy, PolicyRule, ResourceAction, User};
 use ketcd_kube::{Body as Decoded, Decoder};
 use serde_json::{Map, Value, json};
 
@@ -233,7 +233,7 @@ fn rules(policy: &Policy, user: &User, namespace: &str) -> Value {
         let fields = fields.iter().filter(|(name, list)| *name == "verbs" || !list.is_empty());
         fields.map(|(name, list)| ((*name).to_owned(), json!(list))).collect::<Map<String, Value>>()
     };
-    let of_resources = |own: &&&Rule| !own.resources.is_empty();
+    let of_resources = |own: &&&PolicyRule| !own.resources.is_empty();
     let resource_rules = found.rules.iter().filter(of_resources).map(|own| {
         rule(&[
             ("verbs", &own.verbs),
@@ -242,7 +242,7 @@ fn rules(policy: &Policy, user: &User, namespace: &str) -> Value {
             ("resourceNames", &own.resource_names),
         ])
     });
-    let of_paths = |own: &&&Rule| !own.non_resource_urls.is_empty();
+    let of_paths = |own: &&&PolicyRule| !own.non_resource_urls.is_empty();
     let path_rules =
         found.rules.iter().filter(of_paths).map(|own| rule(&[("verbs", &own.verbs), ("nonResourceURLs", &own.non_resource_urls)]));
     let mut status = json!({

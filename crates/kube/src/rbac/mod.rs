@@ -13,5 +13,5 @@ mod user;
 
 pub use action::{Action, ResourceAction};
 pub use policy::{Decision, Policy, PolicyKind, RulesOfUser};
-pub use rule::Rule;
+pub use rule::PolicyRule;
 pub use user::User;

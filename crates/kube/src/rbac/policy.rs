@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::rule::list;
-use super::{Action, Rule, User};
+use super::{Action, PolicyRule, User};
 
 /// The kinds that a policy is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,9 +42,9 @@ const NAMED: usize = 3;
 /// Every role and binding.
 #[derive(Debug, Default)]
 pub struct Policy {
-    cluster_roles: BTreeMap<String, Vec<Rule>>,
+    cluster_roles: BTreeMap<String, Vec<PolicyRule>>,
     /// By namespace and name.
-    roles: BTreeMap<(String, String), Vec<Rule>>,
+    roles: BTreeMap<(String, String), Vec<PolicyRule>>,
     cluster_bindings: BTreeMap<String, Binding>,
     /// By namespace and name.
     bindings: BTreeMap<(String, String), Binding>,
@@ -80,7 +80,7 @@ struct Subject {
 #[derive(Deserialize)]
 struct Role {
     #[serde(default, deserialize_with = "list")]
-    rules: Vec<Rule>,
+    rules: Vec<PolicyRule>,
 }
 
 /// Whether an action is allowed.
@@ -98,7 +98,7 @@ pub struct Decision {
 #[derive(Debug, Default)]
 pub struct RulesOfUser<'p> {
     /// The rules, binding by binding.
-    pub rules: Vec<&'p Rule>,
+    pub rules: Vec<&'p PolicyRule>,
     /// What upstream says of bindings whose role is missing.
     pub errors: Vec<String>,
     /// What might add rules.
@@ -107,7 +107,7 @@ pub struct RulesOfUser<'p> {
 
 /// A rule with the binding it comes from, or a binding without its role.
 enum Visited<'p> {
-    Rule { rule: &'p Rule, place: Place<'p> },
+    Rule { rule: &'p PolicyRule, place: Place<'p> },
     Missing(String),
 }
 
@@ -197,7 +197,7 @@ impl Policy {
     }
 
     /// The rules of a role. The error is upstream's; `None` where the role is there and cannot be read.
-    fn rules(&self, role: &RoleRef, namespace: &str) -> Result<&[Rule], Option<String>> {
+    fn rules(&self, role: &RoleRef, namespace: &str) -> Result<&[PolicyRule], Option<String>> {
         let (kind, found) = match role.kind.as_str() {
             "ClusterRole" => (PolicyKind::ClusterRole, self.cluster_roles.get(&role.name)),
             // A ClusterRoleBinding is in no namespace, so it has no Role.

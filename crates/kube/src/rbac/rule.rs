@@ -7,7 +7,7 @@ use super::{Action, ResourceAction};
 /// A `PolicyRule`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Rule {
+pub struct PolicyRule {
     /// Verbs; `*` is every verb.
     #[serde(deserialize_with = "list")]
     pub verbs: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) fn list<'d, T: Deserialize<'d>, D: Deserializer<'d>>(deserializer: D)
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl Rule {
+impl PolicyRule {
     /// Whether it allows an action.
     pub fn allows(&self, action: &Action) -> bool {
         match action {
