@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use futures_util::{FutureExt, StreamExt};
-use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
+use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
 use ketcd_store::{At, EventKind, KeyRange, Revision, Source, Until, Want, WatchItem, load};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -68,7 +68,7 @@ pub fn manifest(data: &[u8]) {
     if let Ok(source) = load::open(&[recording.to_str().unwrap().to_owned()], &|_| None) {
         read(&*source);
     }
-    let scope = Scope { cluster_id: None, prefixes: Vec::new(), left_out: Vec::new() };
+    let scope = RecordingScope { cluster_id: None, prefixes: Vec::new(), left_out: Vec::new() };
     drop(Recorder::open(&recording, &scope, RecorderOptions::default()));
     for victim in victims {
         assert_eq!(fs::read(outer.path().join(victim)).unwrap(), b"mine", "{victim} was touched");

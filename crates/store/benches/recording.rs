@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use heap::{measure, number, version};
-use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
+use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Sources, Until, Want, WatchItem, load};
 
 const HOURS: i64 = 365 * 24;
@@ -21,7 +21,7 @@ const VALUE: usize = 600;
 /// Records a year; a file is full with the changes of an hour.
 fn record(directory: &Path) {
     let options = RecorderOptions { file_bytes: 1, ..RecorderOptions::default() };
-    let scope = Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() };
+    let scope = RecordingScope { cluster_id: Some("1234".to_owned()), ..RecordingScope::default() };
     let mut recorder = Recorder::open(directory, &scope, options).unwrap();
     recorder.begin_after(Revision(1));
     let mut versions: BTreeMap<i64, KeyValue> = BTreeMap::new();

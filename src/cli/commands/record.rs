@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 
 use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
-use ketcd_store::recording::{Continuity, Keep, Recorder, RecorderOptions, Scope, continuity};
+use ketcd_store::recording::{Continuity, Keep, Recorder, RecorderOptions, RecordingScope, continuity};
 use ketcd_store::{KeyRange, Source};
 
 use crate::cli::args::{GlobalArgs, size};
@@ -65,7 +65,7 @@ pub(super) async fn run(global: &GlobalArgs, args: &RecordArgs) -> Result<Outcom
     ketcd_store::LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));
     let span = source.span().await?;
     let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
-    let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: args.prefixes.clone(), left_out };
+    let scope = RecordingScope { cluster_id: source.status().await?.cluster_id, prefixes: args.prefixes.clone(), left_out };
     let options = RecorderOptions { file_bytes: args.file_size, file_age: args.file_age, keep: args.keep };
     let mut interruptions = Interruptions::begin()?;
     let mut recorder = Recorder::open(&args.directory, &scope, options)?;

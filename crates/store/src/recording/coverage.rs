@@ -1,6 +1,6 @@
 //! Which revisions the files of a recording have, and what is said of those that none has.
 
-use super::facts::{FileFacts, MissingRevisions, Scope};
+use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 
 /// How many holes are reported one by one.
 const MOST_HOLES: usize = 8;
@@ -52,7 +52,7 @@ pub(super) fn holes(covered: &[(i64, i64)], changes: &[&FileFacts], states: &[&F
 }
 
 /// What the recording does not hold because it was not to, or could not be recorded; each a sentence.
-pub(super) fn left_out(scope: &Scope, changes: &[&FileFacts]) -> Vec<String> {
+pub(super) fn left_out(scope: &RecordingScope, changes: &[&FileFacts]) -> Vec<String> {
     let mut sentences = Vec::new();
     if !scope.prefixes.is_empty() {
         sentences.push(format!("only keys under {} were recorded", scope.prefixes.join(", ")));

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::disk;
-use super::facts::{FORMAT, FileFacts, FileKind, Scope};
+use super::facts::{FORMAT, FileFacts, FileKind, RecordingScope};
 use super::file::RecordingFile;
 use super::segment::hex;
 
@@ -28,7 +28,7 @@ pub(super) const LAST_NUMBER: u64 = 9_999_999_999;
 pub(super) struct Manifest {
     pub format: u32,
     #[serde(flatten)]
-    pub scope: Scope,
+    pub scope: RecordingScope,
     pub files: Vec<FileFacts>,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
 
 /// The files of a recording.
 pub(super) struct Directory {
-    pub scope: Scope,
+    pub scope: RecordingScope,
     /// The complete files, in the order of their numbers.
     pub files: Vec<FileFacts>,
     /// The names of files of changes that are being written, or were when their writers ended; ascending.

@@ -8,7 +8,7 @@ pub(super) const FORMAT: u32 = 1;
 /// What a recording is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Scope {
+pub struct RecordingScope {
     /// etcd's cluster id, hexadecimal.
     pub cluster_id: Option<String>,
     /// What the recorded keys begin with; every key where there are none.
@@ -34,7 +34,7 @@ pub(super) struct Head {
     pub format: u32,
     pub kind: FileKind,
     #[serde(flatten)]
-    pub scope: Scope,
+    pub scope: RecordingScope,
 }
 
 /// Revisions that were not recorded.

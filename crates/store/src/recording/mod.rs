@@ -35,7 +35,7 @@ mod source;
 mod tests;
 
 pub use continuity::{Continuity, continuity};
-pub use facts::{MissingRevisions, Scope};
+pub use facts::{MissingRevisions, RecordingScope};
 pub use keep::Keep;
 pub use recorder::{Recorded, Recorder, RecorderOptions};
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::faults::{Fault, inject};
-use super::{MissingRevisions, Recorder, RecorderOptions, RecordingSource, Scope};
+use super::{MissingRevisions, Recorder, RecorderOptions, RecordingScope, RecordingSource};
 use crate::{At, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Result, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// What is done with the recorder.
@@ -132,7 +132,7 @@ impl<'a> Model<'a> {
     /// Starts a recorder where none runs, and lets it go on where the last one stopped.
     fn start(&mut self) {
         inject(None);
-        let scope = Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() };
+        let scope = RecordingScope { cluster_id: Some("1234".to_owned()), ..RecordingScope::default() };
         let options = RecorderOptions { file_bytes: 3000, ..RecorderOptions::default() };
         let mut recorder = Recorder::open(self.directory.path(), &scope, options).unwrap();
         assert_eq!(recorder.problems(), [""; 0]);

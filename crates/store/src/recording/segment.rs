@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::block::Compressor;
 use super::chunk::{self, HEADER, Header, Kind, MOST_RAW};
-use super::facts::{FORMAT, FileFacts, FileKind, Head, MissingRevisions, Scope};
+use super::facts::{FORMAT, FileFacts, FileKind, Head, MissingRevisions, RecordingScope};
 use super::file::{RecordingFile, TRAILER};
 use super::index::{Block, IndexBuilder};
 use super::intake::Cut;
@@ -50,7 +50,7 @@ struct OpenBlock {
 
 impl SegmentWriter {
     /// Begins a file that will have what follows revision `after`, or is the state at it.
-    pub(super) fn create(path: &Path, kind: FileKind, scope: &Scope, after: i64, time: i64) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, kind: FileKind, scope: &RecordingScope, after: i64, time: i64) -> io::Result<Self> {
         let file = disk::create(path)?;
         let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after);
         let head = serde_json::to_vec(&Head { format: FORMAT, kind, scope: scope.clone() })?;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::directory::{Manifest, name};
 use super::facts::{FORMAT, FileFacts, FileKind};
-use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingSource, Scope};
+use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingScope, RecordingSource};
 use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, Source, Sources, Until, Want, WatchItem};
 
 /// A change a revision from 2 on, of keys that are made, changed and deleted.
@@ -59,8 +59,8 @@ pub(super) fn alive(history: &[Event], at: i64) -> Vec<KeyValue> {
     alive.into_values().collect()
 }
 
-pub(super) fn scope() -> Scope {
-    Scope { cluster_id: Some("1234".to_owned()), ..Scope::default() }
+pub(super) fn scope() -> RecordingScope {
+    RecordingScope { cluster_id: Some("1234".to_owned()), ..RecordingScope::default() }
 }
 
 /// Small files, so that there are many.
@@ -342,12 +342,12 @@ fn what_began_later_has_what_was_alive_then() {
 fn one_recorder_of_one_cluster_writes_to_a_directory() {
     let directory = tempfile::tempdir().unwrap();
     let recorder = open(directory.path());
-    let refused = |scope: &Scope| Recorder::open(directory.path(), scope, options()).map(drop).unwrap_err().to_string();
+    let refused = |scope: &RecordingScope| Recorder::open(directory.path(), scope, options()).map(drop).unwrap_err().to_string();
     assert!(refused(&scope()).ends_with("another ketcd record writes to it"));
     drop(recorder);
-    let other = Scope { cluster_id: Some("99".to_owned()), ..scope() };
+    let other = RecordingScope { cluster_id: Some("99".to_owned()), ..scope() };
     assert!(refused(&other).contains("of cluster 1234, and this is cluster 99"));
-    let fewer = Scope { left_out: vec!["Secrets".to_owned()], ..scope() };
+    let fewer = RecordingScope { left_out: vec!["Secrets".to_owned()], ..scope() };
     assert!(refused(&fewer).contains("of all keys, not of all keys without Secrets"));
     let foreign = tempfile::tempdir().unwrap();
     fs::write(foreign.path().join("notes.txt"), "mine").unwrap();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::directory::{Directory, LAST_NUMBER, name, name_while_written};
 use super::disk;
-use super::facts::{FileFacts, FileKind, MissingRevisions, Scope};
+use super::facts::{FileFacts, FileKind, MissingRevisions, RecordingScope};
 use super::intake::{Disorder, Intake};
 use super::keep::{self, Keep};
 use super::segment::SegmentWriter;
@@ -82,7 +82,7 @@ impl Recorder {
     ///
     /// Another recorder writes there; it is a recording of something else, or damaged so that it is not known of what; files cannot be read or
     /// written.
-    pub fn open(path: &Path, scope: &Scope, options: RecorderOptions) -> Result<Self> {
+    pub fn open(path: &Path, scope: &RecordingScope, options: RecorderOptions) -> Result<Self> {
         make(path).map_err(failed(path))?;
         if let Some(foreign) = foreign_file(path).filter(|_| !super::is_recording(path)) {
             return Err(refuse(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::recording::directory::is_temporary;
-use crate::recording::facts::Scope;
+use crate::recording::facts::RecordingScope;
 
 /// Makes the directory, for its owner alone.
 pub(super) fn make(path: &Path) -> io::Result<()> {
@@ -24,9 +24,9 @@ pub(super) fn foreign_file(path: &Path) -> Option<String> {
 }
 
 /// What the recording is of that is not what is to be recorded.
-pub(super) fn difference(recorded: &Scope, wanted: &Scope) -> Option<String> {
+pub(super) fn difference(recorded: &RecordingScope, wanted: &RecordingScope) -> Option<String> {
     let all = |prefixes: &[String]| if prefixes.is_empty() { "all keys".to_owned() } else { format!("keys under {}", prefixes.join(", ")) };
-    let without = |scope: &Scope| match scope.left_out.is_empty() {
+    let without = |scope: &RecordingScope| match scope.left_out.is_empty() {
         true => all(&scope.prefixes),
         false => format!("{} without {}", all(&scope.prefixes), scope.left_out.join(", ")),
     };
