@@ -7,7 +7,7 @@ use crate::value::{beginning, columns};
 use crate::visible::visible;
 use ketcd_scheduler::{Agreement, AttemptOutcome, Explanation, WholePod};
 
-use super::text::{self, Shown};
+use super::text::{self, TextOptions};
 
 /// Blanks between columns.
 const GAP: usize = 3;
@@ -102,7 +102,12 @@ fn shown(data: &str) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub fn write<'l>(lines: impl Iterator<Item = &'l Line> + Clone, namespaces: bool, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write<'l>(
+    lines: impl Iterator<Item = &'l Line> + Clone,
+    namespaces: bool,
+    shown: TextOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let cells = |line: &Line| {
         let own = [line.pod.clone(), line.node.clone(), line.verdict.word().to_owned()];
         namespaces.then(|| line.namespace.clone()).into_iter().chain(own).collect::<Vec<String>>()
@@ -150,7 +155,7 @@ mod tests {
 
     fn printed(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
         let mut out = Vec::new();
-        write(lines.iter(), namespaces, Shown { width, ..Shown::default() }, &mut out).unwrap();
+        write(lines.iter(), namespaces, TextOptions { width, ..TextOptions::default() }, &mut out).unwrap();
         crate::style::plain(&String::from_utf8(out).unwrap())
     }
 

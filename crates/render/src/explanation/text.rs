@@ -24,7 +24,7 @@ const SENTENCE: usize = 3;
 
 /// What to show.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Shown<'a> {
+pub struct TextOptions<'a> {
     /// Every node and every score.
     pub wide: bool,
     /// Only this node, in depth.
@@ -39,7 +39,7 @@ pub struct Shown<'a> {
     pub many: bool,
 }
 
-impl Shown<'_> {
+impl TextOptions<'_> {
     fn columns(&self) -> usize {
         self.width.unwrap_or(WIDTH).max(40)
     }
@@ -54,7 +54,7 @@ impl Shown<'_> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide, width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
@@ -270,7 +270,7 @@ impl Summary {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(&self, shown: Shown, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, shown: TextOptions, out: &mut dyn Write) -> io::Result<()> {
         let [agree, ties, disagree, unverifiable] = self.verdicts;
         let parts = [
             (agree, "agree", ADDED),

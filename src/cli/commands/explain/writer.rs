@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(&self.clock), text::Shown { refusals, since, ..self.shown() }, self.out)?;
+            text::write(explanation, Some(&self.clock), text::TextOptions { refusals, since, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
@@ -137,9 +137,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub(super) fn shown(&self) -> text::Shown<'a> {
+    pub(super) fn shown(&self) -> text::TextOptions<'a> {
         let (wide, node, width) = (self.format == Format::Wide, self.args.node.as_deref(), self.out.width());
-        text::Shown { wide, node, width, refusals: &[], since: None, many: self.many() }
+        text::TextOptions { wide, node, width, refusals: &[], since: None, many: self.many() }
     }
 
     pub(super) fn many(&self) -> bool {
