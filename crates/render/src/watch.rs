@@ -25,13 +25,13 @@ pub struct Beginning<'a> {
     /// What a person would type for the key.
     pub name: &'a str,
     /// What is there.
-    pub state: State<'a>,
+    pub state: InitialState<'a>,
     /// The release whose API server prints.
     pub release: Release,
 }
 
 /// What an address names before the changes.
-pub enum State<'a> {
+pub enum InitialState<'a> {
     /// Nothing.
     Absent,
     /// One object, and its kind where it is known.
@@ -48,10 +48,10 @@ impl Beginning<'_> {
     pub fn write_text(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
         let member = self.member.as_ref().map_or(String::new(), |member| format!(" at {}", visible(member)));
         let state = match &self.state {
-            State::Absent => "does not exist".to_owned(),
-            State::Many => "is watched".to_owned(),
-            State::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
-            State::Present(Body::Object(object), kind) => {
+            InitialState::Absent => "does not exist".to_owned(),
+            InitialState::Many => "is watched".to_owned(),
+            InitialState::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
+            InitialState::Present(Body::Object(object), kind) => {
                 let mut table = Table::new(*kind, View { now: Some(now), is_wide: false, release: self.release }, Labels::default());
                 table.push(object);
                 visible(&table.summary()).into_owned()
@@ -67,10 +67,10 @@ impl Beginning<'_> {
     /// The stream's.
     pub fn write_json(&self, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
         let (exists, object, error) = match &self.state {
-            State::Absent => (Some(false), None, None),
-            State::Many => (None, None, None),
-            State::Present(Body::Opaque(opaque), _) => (Some(true), None, Some(opaque.reason.as_str())),
-            State::Present(Body::Object(object), _) => (Some(true), Some(KubernetesObject { object, managed_fields }), None),
+            InitialState::Absent => (Some(false), None, None),
+            InitialState::Many => (None, None, None),
+            InitialState::Present(Body::Opaque(opaque), _) => (Some(true), None, Some(opaque.reason.as_str())),
+            InitialState::Present(Body::Object(object), _) => (Some(true), Some(KubernetesObject { object, managed_fields }), None),
         };
         let (revision, member, key) = (self.revision.0, self.member.clone(), self.key.into());
         serde_json::to_writer(&mut *out, &Initial { kind: "INITIAL", revision, member, key, exists, object, error })?;

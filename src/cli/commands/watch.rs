@@ -20,7 +20,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, all, changes_from};
 use ketcd_cluster::rights::Question;
-use ketcd_render::watch::{Beginning, State, gap_words};
+use ketcd_render::watch::{Beginning, InitialState, gap_words};
 
 /// Follow the changes of objects
 ///
@@ -134,9 +134,9 @@ async fn begin(session: &Session, keys: &Keys, revision: Revision, writer: &mut 
         let body = entry.map(|entry| session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
         let path = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
         let state = match (&body, is_whole) {
-            (_, false) => State::Many,
-            (None, true) => State::Absent,
-            (Some(body), true) => State::Present(body, path.as_ref().and_then(|path| path.kind())),
+            (_, false) => InitialState::Many,
+            (None, true) => InitialState::Absent,
+            (Some(body), true) => InitialState::Present(body, path.as_ref().and_then(|path| path.kind())),
         };
         let name = if is_whole { session.name_of(key.as_bytes()).await? } else { key.clone() };
         let beginning = Beginning { revision, member: session.source.member(), key: &key, name: &name, state, release: session.release() };
