@@ -16,7 +16,7 @@ use super::table::write_aligned;
 
 /// What etcd says of a version beside its value.
 #[derive(Clone, Copy, Debug)]
-pub struct StoredVersion {
+pub struct VersionFacts {
     /// The bytes of its value.
     pub bytes: usize,
     /// How often the key was written since it was created.
@@ -29,7 +29,7 @@ pub struct StoredVersion {
 pub fn history_row<'a>(
     attributed: &'a AttributedChange,
     path: Option<&ObjectPath<'a>>,
-    stored: Option<StoredVersion>,
+    stored: Option<VersionFacts>,
     managed_fields: ManagedFields,
 ) -> HistoryRow<'a> {
     let AttributedChange { change, dated, actor } = attributed;

@@ -15,7 +15,7 @@ use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, Change};
 use ketcd_kube::{Kinds, RegistryKey};
 use ketcd_render::contract::export::{ExportedTable, Table};
-use ketcd_render::export::{StoredVersion, event_row, history_row};
+use ketcd_render::export::{VersionFacts, event_row, history_row};
 use ketcd_store::{Event, EventKind, Revision, Until};
 
 /// Exports every readable change up to `until` to those of the two tables that are asked for.
@@ -66,9 +66,9 @@ pub(super) fn first_time(clock: &Clock) -> Option<Timestamp> {
     clock.date(first).map(|dated| dated.time)
 }
 
-fn stored(event: &Event) -> Option<StoredVersion> {
+fn stored(event: &Event) -> Option<VersionFacts> {
     let entry = &event.key_value;
-    let stored = || StoredVersion { bytes: entry.value.len(), version: entry.version, create_revision: entry.create_revision.0 };
+    let stored = || VersionFacts { bytes: entry.value.len(), version: entry.version, create_revision: entry.create_revision.0 };
     (event.kind == EventKind::Put).then(stored)
 }
 
@@ -100,7 +100,7 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn add(&mut self, change: Change, stored: Option<StoredVersion>) -> Result<()> {
+    fn add(&mut self, change: Change, stored: Option<VersionFacts>) -> Result<()> {
         let is_event = self.is_event(&change.key);
         let attributed = AttributedChange::new(change, self.clock);
         let AttributedChange { change, dated, .. } = &attributed;
