@@ -48,7 +48,7 @@ pub fn message(event: &Value) -> &str {
 
 /// How Events are shown.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub struct EventView {
     /// The moment ages are counted to; unknown where nothing dates it.
     pub now: Option<Timestamp>,
     /// A first column NAMESPACE.
@@ -65,14 +65,14 @@ pub struct View {
 
 /// Events in columns, the last of them their messages.
 pub struct EventTable {
-    view: View,
+    view: EventView,
     rows: Vec<Vec<String>>,
     widths: Option<ColumnWidths>,
 }
 
 impl EventTable {
     /// An empty table.
-    pub fn new(view: View) -> Self {
+    pub fn new(view: EventView) -> Self {
         Self { view, rows: Vec::new(), widths: None }
     }
 
@@ -83,7 +83,7 @@ impl EventTable {
 
     /// Adds an Event.
     pub fn push(&mut self, event: &Value) {
-        let View { now, with_namespace, with_object, with_source, .. } = self.view;
+        let EventView { now, with_namespace, with_object, with_source, .. } = self.view;
         let about = about(event);
         let object = || match text(about, "name") {
             "" => text(about, "kind").to_lowercase(),
@@ -119,7 +119,7 @@ impl EventTable {
     }
 
     fn headings(&self) -> Vec<String> {
-        let View { with_namespace, with_object, with_source, .. } = self.view;
+        let EventView { with_namespace, with_object, with_source, .. } = self.view;
         let optional = |shown: bool, heading: &'static str| shown.then_some(heading);
         let headings = optional(with_namespace, "NAMESPACE").into_iter().chain(["LAST SEEN", "TYPE", "REASON"]);
         let headings = headings.chain(optional(with_object, "OBJECT")).chain(optional(with_source, "FROM")).chain(["MESSAGE"]);

@@ -14,7 +14,7 @@ use ketcd_cluster::describe::events::{self as object_events, About, EventFilter,
 use ketcd_cluster::read::{Keys, Read, changes_from};
 use ketcd_cluster::rights::Question;
 use ketcd_kube::Address;
-use ketcd_render::event::{EventTable, View};
+use ketcd_render::event::{EventTable, EventView};
 use ketcd_store::{At, KeyRange, Revision, Until};
 
 /// List Kubernetes Events, oldest first
@@ -71,7 +71,7 @@ pub(super) async fn run(session: &Session, args: &EventsArgs, out: &mut Output) 
         let list = ListArgs { no_headers: args.no_headers, ..ListArgs::default() };
         return listing::print_all(session, events.into_iter().map(|held| held.entry), &list, out).await;
     }
-    let view = View {
+    let view = EventView {
         now: session.moment().await?,
         with_namespace: session.args.all_namespaces,
         with_object: true,
