@@ -24,7 +24,7 @@ fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
 
 /// What became of the objects read.
 #[derive(Clone, Debug, Default)]
-pub struct Summary {
+pub struct ExtractionSummary {
     /// The manifests, in their order.
     pub manifests: Vec<ObjectId>,
     /// Objects left out.
@@ -40,7 +40,7 @@ pub struct Summary {
 }
 
 /// Returns what to report beside the manifests, a sentence a line.
-pub fn notes(summary: &Summary) -> Vec<String> {
+pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     let mut lines = Vec::new();
     if !summary.manifests.is_empty() || !summary.left_out.is_empty() {
         lines.push(format!("{}, {} left out", counted(summary.manifests.len(), "manifest"), counted(summary.left_out.len(), "object")));

@@ -16,14 +16,14 @@ pub(super) use folder::Folder;
 
 use ketcd_cluster::extract::Gathered;
 
-use ketcd_render::extraction::{LeftOut, Summary};
+use ketcd_render::extraction::{ExtractionSummary, LeftOut};
 
 /// Manifests in the order in which they are to be applied.
 pub(super) struct Extraction {
     /// The manifests.
     pub manifests: Vec<Value>,
     /// What became of everything that was read.
-    pub summary: Summary,
+    pub summary: ExtractionSummary,
 }
 
 /// Makes manifests of what was gathered, in the versions that a release prefers where it is given.
@@ -52,7 +52,10 @@ pub(super) fn manifests(gathered: Gathered, switches: &Switches, preferred: Opti
     cautions.extend(cautions::of_all(&manifests));
     let ids = manifests.iter().map(ObjectId::of).collect();
     let cautions: Vec<Caution> = cautions.into_iter().collect();
-    Extraction { summary: Summary { manifests: ids, left_out, stripped, cautions, unconverted, missing: gathered.missing }, manifests }
+    Extraction {
+        summary: ExtractionSummary { manifests: ids, left_out, stripped, cautions, unconverted, missing: gathered.missing },
+        manifests,
+    }
 }
 
 /// Makes an object one of the version that is preferred; one that cannot be converted stays as it is.
