@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::StreamExt;
 
-use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_kube::{KeyResource, Kinds, RegistryKey};
 use ketcd_scheduler::cluster::Census;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
@@ -77,9 +77,9 @@ pub async fn census(cluster: &Cluster) -> Result<Census> {
     while let Some(entry) = listing.entries.next().await.transpose()? {
         let object = RegistryKey::parse(prefix, &entry.key, kinds).object();
         let resource = object.map(|object| match object.resource {
-            Resource::Known(kind) => kind.resource(),
-            Resource::Unlisted { group: "", plural } => plural.to_owned(),
-            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+            KeyResource::Known(kind) => kind.resource(),
+            KeyResource::Unlisted { group: "", plural } => plural.to_owned(),
+            KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
         });
         let is_of = |name: &str| resource.as_deref() == Some(name);
         let (is_node, is_lease) = (is_of("nodes"), is_of("leases.coordination.k8s.io"));
@@ -123,9 +123,9 @@ pub async fn by_resource(cluster: &Cluster) -> Result<Vec<ResourceCount>> {
         let (resource, kind) = match RegistryKey::parse(prefix, &entry.key, &kinds) {
             RegistryKey::Object(object) if namespace.is_some() && object.namespace != namespace => continue,
             RegistryKey::Object(object) => match object.resource {
-                Resource::Known(kind) => (kind.resource(), Some(kind.kind.to_string())),
-                Resource::Unlisted { group: "", plural } => (plural.to_owned(), None),
-                Resource::Unlisted { group, plural } => (format!("{plural}.{group}"), None),
+                KeyResource::Known(kind) => (kind.resource(), Some(kind.kind.to_string())),
+                KeyResource::Unlisted { group: "", plural } => (plural.to_owned(), None),
+                KeyResource::Unlisted { group, plural } => (format!("{plural}.{group}"), None),
             },
             _ if namespace.is_some() => continue,
             RegistryKey::Special(name) => (format!("({})", name.split('/').next().unwrap_or(name)), None),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
 
-use ketcd_kube::{Decoder, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Resource, Scope};
+use ketcd_kube::{Decoder, KeyResource, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Scope};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision, Source, Want};
 
 use crate::clock::dates::Dates;
@@ -123,13 +123,13 @@ impl Cluster {
         let (prefix, built_in) = (self.prefix().await?, built_in());
         let mut parsed = RegistryKey::parse(prefix, key, built_in).object();
         // Definitions are read only where a key is of no built-in kind.
-        if !matches!(parsed, Some(ObjectPath { resource: Resource::Known(_), .. })) {
+        if !matches!(parsed, Some(ObjectPath { resource: KeyResource::Known(_), .. })) {
             parsed = RegistryKey::parse(prefix, key, self.kinds().await?).object();
         }
         let Some(object) = parsed else { return Ok(text()) };
         let kind = match object.resource {
-            Resource::Known(kind) => kind.singular_resource(),
-            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+            KeyResource::Known(kind) => kind.singular_resource(),
+            KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
         };
         Ok(object.namespace.map_or_else(|| format!("{kind}/{}", object.name), |namespace| format!("{kind}/{namespace}/{}", object.name)))
     }

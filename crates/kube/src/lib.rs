@@ -49,7 +49,7 @@ pub use label_name::{LabelWords, is_label_key, is_label_value};
 pub use object::{Body, Decoded, Object, Opaque, UnknownField, condition};
 pub use observer::Observer;
 pub use quantity::{Format, Quantity, QuantityError};
-pub use registry_key::{ObjectPath, RegistryKey, Resource, find_prefixes, normalize_prefix};
+pub use registry_key::{KeyResource, ObjectPath, RegistryKey, find_prefixes, normalize_prefix};
 pub use release::{NoRelease, Release};
 pub use release_evidence::ReleaseEvidence;
 pub use requirement::{Operator, Requirement};

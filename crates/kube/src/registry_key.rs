@@ -21,7 +21,7 @@ pub enum RegistryKey<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObjectPath<'a> {
     /// Its resource.
-    pub resource: Resource<'a>,
+    pub resource: KeyResource<'a>,
     /// Its namespace; `None` where cluster-scoped.
     pub namespace: Option<&'a str>,
     /// Its name.
@@ -30,7 +30,7 @@ pub struct ObjectPath<'a> {
 
 /// The resource a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Resource<'a> {
+pub enum KeyResource<'a> {
     /// A kind we know.
     Known(&'a Arc<Kind>),
     /// A custom resource whose definition is not in the data, or a path no table has (its group is empty then).
@@ -82,9 +82,9 @@ impl<'a> RegistryKey<'a> {
         }
         let (resource, name) = if first.contains('.') {
             let (plural, name) = tail.split_once('/')?;
-            (Resource::Unlisted { group: first, plural }, name)
+            (KeyResource::Unlisted { group: first, plural }, name)
         } else {
-            (Resource::Unlisted { group: "", plural: first }, tail)
+            (KeyResource::Unlisted { group: "", plural: first }, tail)
         };
         let (namespace, name) = name.split_once('/').map_or((None, name), |(namespace, name)| (Some(namespace), name));
         object(resource, namespace, name)
@@ -93,7 +93,7 @@ impl<'a> RegistryKey<'a> {
     fn known(kind: &'a Arc<Kind>, name: &'a str) -> Option<Self> {
         let (namespace, name) =
             if kind.namespaced { name.split_once('/').map(|(namespace, name)| (Some(namespace), name))? } else { (None, name) };
-        object(Resource::Known(kind), namespace, name)
+        object(KeyResource::Known(kind), namespace, name)
     }
 
     /// Returns the object's key, if it is one.
@@ -105,7 +105,7 @@ impl<'a> RegistryKey<'a> {
     }
 }
 
-fn object<'a>(resource: Resource<'a>, namespace: Option<&'a str>, name: &'a str) -> Option<RegistryKey<'a>> {
+fn object<'a>(resource: KeyResource<'a>, namespace: Option<&'a str>, name: &'a str) -> Option<RegistryKey<'a>> {
     let is_segment = |text: &str| !text.is_empty() && !text.contains('/');
     let fits = is_segment(name) && namespace.is_none_or(is_segment);
     fits.then_some(RegistryKey::Object(ObjectPath { resource, namespace, name }))
@@ -127,8 +127,8 @@ impl ObjectPath<'_> {
     /// Returns the kind, where it is known.
     pub fn kind(&self) -> Option<&Arc<Kind>> {
         match self.resource {
-            Resource::Known(kind) => Some(kind),
-            Resource::Unlisted { .. } => None,
+            KeyResource::Known(kind) => Some(kind),
+            KeyResource::Unlisted { .. } => None,
         }
     }
 }
@@ -137,9 +137,9 @@ impl ObjectPath<'_> {
 impl fmt::Display for ObjectPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.resource {
-            Resource::Known(kind) => f.write_str(&kind.singular_resource())?,
-            Resource::Unlisted { group: "", plural } => f.write_str(plural)?,
-            Resource::Unlisted { group, plural } => write!(f, "{plural}.{group}")?,
+            KeyResource::Known(kind) => f.write_str(&kind.singular_resource())?,
+            KeyResource::Unlisted { group: "", plural } => f.write_str(plural)?,
+            KeyResource::Unlisted { group, plural } => write!(f, "{plural}.{group}")?,
         }
         match self.namespace {
             Some(namespace) => write!(f, "/{namespace}/{}", self.name),

@@ -64,8 +64,8 @@ pub fn history_row<'a>(
 /// The kind that a key says.
 pub fn kind_of<'a>(path: Option<&ObjectPath<'a>>) -> Option<&'a str> {
     match path?.resource {
-        ketcd_kube::Resource::Known(kind) => Some(&kind.kind),
-        ketcd_kube::Resource::Unlisted { .. } => None,
+        ketcd_kube::KeyResource::Known(kind) => Some(&kind.kind),
+        ketcd_kube::KeyResource::Unlisted { .. } => None,
     }
 }
 

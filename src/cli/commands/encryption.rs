@@ -9,7 +9,7 @@ use crate::cli::output::{Format, Output};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_kube::encryption::{Audit, Seal};
-use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_kube::{KeyResource, Kinds, RegistryKey};
 use ketcd_render::contract::encryption::Encryption;
 use ketcd_render::{encryption, json};
 use ketcd_store::{KeyRange, Want};
@@ -54,9 +54,9 @@ pub(super) async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Out
 /// The resource a key belongs to, as configurations name it. Keys of none count only where they are sealed.
 fn resource_of(prefix: &str, key: &[u8], value: &[u8], kinds: &Kinds) -> Option<String> {
     match RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
-        Some(Resource::Known(kind)) => Some(kind.resource()),
-        Some(Resource::Unlisted { group: "", plural }) => Some(plural.to_owned()),
-        Some(Resource::Unlisted { group, plural }) => Some(format!("{plural}.{group}")),
+        Some(KeyResource::Known(kind)) => Some(kind.resource()),
+        Some(KeyResource::Unlisted { group: "", plural }) => Some(plural.to_owned()),
+        Some(KeyResource::Unlisted { group, plural }) => Some(format!("{plural}.{group}")),
         None => Seal::is_on(value).then(|| "no resource".to_owned()),
     }
 }

@@ -14,7 +14,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
 use ketcd_history::{Change, ObjectVersion};
-use ketcd_kube::{Body as Decoded, ObjectPath, RegistryKey, Resource};
+use ketcd_kube::{Body as Decoded, KeyResource, ObjectPath, RegistryKey};
 use ketcd_render::table::{Labels, View};
 use ketcd_store::{At, KeyValue, Revision, Until, Want};
 
@@ -192,7 +192,7 @@ async fn item<'a>(session: &'a Session, keys: &'a Keys, entry: &'a KeyValue, bod
         None => RegistryKey::parse(prefix, &entry.key, session.kinds().await?).object(),
     };
     let kind = match key {
-        Some(ObjectPath { resource: Resource::Known(kind), .. }) => Some(kind),
+        Some(ObjectPath { resource: KeyResource::Known(kind), .. }) => Some(kind),
         _ => None,
     };
     Ok(Some(Item { kind, key, entry, body }))

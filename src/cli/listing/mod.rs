@@ -16,7 +16,7 @@ use super::output::{Format, Output};
 use super::overtaken::{self, Overtaken};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use ketcd_kube::{Address, FieldSelector, Kinds, LabelSelector, RegistryKey, Resource, SelectorError};
+use ketcd_kube::{Address, FieldSelector, KeyResource, Kinds, LabelSelector, RegistryKey, SelectorError};
 use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
@@ -146,7 +146,7 @@ pub(super) async fn print_all(
     let mut outcome = Outcome::Nothing;
     for entry in entries {
         let key = RegistryKey::parse(prefix, &entry.key, &kinds).object();
-        let kind = key.and_then(|key| if let Resource::Known(kind) = key.resource { Some(kind) } else { None });
+        let kind = key.and_then(|key| if let KeyResource::Known(kind) = key.resource { Some(kind) } else { None });
         sink.add(Item { kind, key, entry: &entry, body: ReadBody::object(&decoder, &entry) }, out)?;
         outcome = Outcome::Found;
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::{Detail, Item, Sink};
 use crate::cli::Result;
-use ketcd_kube::{ObjectPath, Resource};
+use ketcd_kube::{KeyResource, ObjectPath};
 use ketcd_render::visible::visible;
 
 pub(super) struct Names;
@@ -16,13 +16,13 @@ impl Sink for Names {
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
         match item.key {
-            Some(ObjectPath { resource: Resource::Known(kind), name, .. }) => {
+            Some(ObjectPath { resource: KeyResource::Known(kind), name, .. }) => {
                 writeln!(out, "{}/{}", kind.singular_resource(), visible(name))?
             }
-            Some(ObjectPath { resource: Resource::Unlisted { group: "", plural }, name, .. }) => {
+            Some(ObjectPath { resource: KeyResource::Unlisted { group: "", plural }, name, .. }) => {
                 writeln!(out, "{}/{}", visible(plural), visible(name))?
             }
-            Some(ObjectPath { resource: Resource::Unlisted { group, plural }, name, .. }) => {
+            Some(ObjectPath { resource: KeyResource::Unlisted { group, plural }, name, .. }) => {
                 writeln!(out, "{}.{}/{}", visible(plural), visible(group), visible(name))?
             }
             None => writeln!(out, "{}", visible(&String::from_utf8_lossy(&item.entry.key)))?,

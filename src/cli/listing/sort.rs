@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Detail, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_cluster::read::decoder_of;
-use ketcd_kube::{Decoder, Kind, ObjectPath, Resource};
+use ketcd_kube::{Decoder, KeyResource, Kind, ObjectPath};
 use ketcd_render::json_path::JsonPath;
 use ketcd_render::sort_key::SortKey;
 use ketcd_store::KeyValue;
@@ -65,8 +65,8 @@ impl Sink for Sorted {
         let place = |held: &Held| kinds.iter().position(|kind| *kind == held.kind);
         self.held.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.sort_key.cmp(&b.sort_key)));
         for held in self.held {
-            let unlisted = Resource::Unlisted { group: "", plural: "" };
-            let resource = held.kind.as_ref().map_or(unlisted, Resource::Known);
+            let unlisted = KeyResource::Unlisted { group: "", plural: "" };
+            let resource = held.kind.as_ref().map_or(unlisted, KeyResource::Known);
             let key = held.key.as_ref().map(|(namespace, name)| ObjectPath { resource, namespace: namespace.as_deref(), name });
             let body = ReadBody::object(&decoder_of(&self.decoder, held.kind.as_ref()), &held.entry);
             self.inner.add(Item { kind: held.kind.as_ref(), key, entry: &held.entry, body }, out)?;

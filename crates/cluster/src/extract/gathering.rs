@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
-use ketcd_kube::{Address, Body, Decoder, Kind, Object, RegistryKey, Resource};
+use ketcd_kube::{Address, Body, Decoder, KeyResource, Kind, Object, RegistryKey};
 use ketcd_restore::exclusions::{Exclusion, Surroundings, exclusion};
 use ketcd_restore::{ObjectId, Switches, has_status_subresource};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
@@ -168,7 +168,7 @@ impl Gathering<'_> {
             Some(kind) => Some(Arc::clone(kind)),
             None => match RegistryKey::parse(self.cluster.prefix().await?, &entry.key, self.cluster.kinds().await?).object() {
                 Some(object) => {
-                    if let Resource::Known(kind) = object.resource {
+                    if let KeyResource::Known(kind) = object.resource {
                         Some(Arc::clone(kind))
                     } else {
                         None

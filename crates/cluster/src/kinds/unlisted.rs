@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::rights::refused::unless_denied;
-use ketcd_kube::{Kind, RegistryKey, Resource};
+use ketcd_kube::{KeyResource, Kind, RegistryKey};
 use ketcd_store::{At, KeyRange, Want};
 
 /// The most hops: a cluster has some hundred resources.
@@ -25,8 +25,8 @@ impl Cluster {
             let first = unless_denied(self.source.first(rest.clone(), at, Want::Keys, 1).await)?.unwrap_or_default();
             let Some(entry) = first.first() else { break };
             let folder = match RegistryKey::parse(prefix, &entry.key, kinds).object().map(|object| (object.resource, object.namespace)) {
-                Some((Resource::Known(kind), _)) => kind.key_prefix(prefix, None).into_bytes(),
-                Some((Resource::Unlisted { group, plural }, namespace)) => {
+                Some((KeyResource::Known(kind), _)) => kind.key_prefix(prefix, None).into_bytes(),
+                Some((KeyResource::Unlisted { group, plural }, namespace)) => {
                     *found.entry((group.to_owned(), plural.to_owned())).or_default() |= namespace.is_some();
                     let path = if group.is_empty() { plural.to_owned() } else { format!("{group}/{plural}") };
                     format!("{prefix}/{path}/").into_bytes()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ketcd_kube::{Body as Decoded, Decoder, Kind, Object, ObjectPath, Opaque, Resource};
+use ketcd_kube::{Body as Decoded, Decoder, KeyResource, Kind, Object, ObjectPath, Opaque};
 use ketcd_store::KeyValue;
 
 use crate::cluster::Cluster;
@@ -45,7 +45,7 @@ pub fn decoder(cluster: &Cluster) -> Decoder {
 /// The kind that a key says, where it is known.
 pub(super) fn kind_of(key: Option<ObjectPath<'_>>) -> Option<&Arc<Kind>> {
     match key?.resource {
-        Resource::Known(kind) => Some(kind),
+        KeyResource::Known(kind) => Some(kind),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use super::body::{ReadBody, decoder, decoder_of, kind_of};
 use super::texts::{Picked, Text, texts};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey, Resource};
+use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// How many available entries are taken at once.
@@ -257,7 +257,7 @@ impl<'a> Fetch<'a> {
 pub fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
     let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
     let (namespace, name) = name_below(kind, rest)?;
-    Some(ObjectPath { resource: Resource::Known(kind), namespace, name })
+    Some(ObjectPath { resource: KeyResource::Known(kind), namespace, name })
 }
 
 /// The namespace and name of an object, of a kind, whose key goes on with `rest` behind the kind's prefix; `None` where that is no object's key.

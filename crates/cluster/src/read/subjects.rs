@@ -6,7 +6,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::{Looked, NotFound};
 use crate::related::owners::{self, StoredObject};
-use ketcd_kube::{Address, RegistryKey, Resource};
+use ketcd_kube::{Address, KeyResource, RegistryKey};
 use ketcd_store::{At, KeyRange, Want};
 
 /// The objects that addresses name.
@@ -50,7 +50,7 @@ pub async fn subjects(cluster: &Cluster, words: &[String]) -> Result<Subjects> {
             let kind = match address.kind() {
                 Some(kind) => Some(kind.clone()),
                 None => match RegistryKey::parse(prefix, &entry.key, cluster.kinds().await?).object().map(|object| object.resource) {
-                    Some(Resource::Known(kind)) => Some(kind.clone()),
+                    Some(KeyResource::Known(kind)) => Some(kind.clone()),
                     _ => None,
                 },
             };

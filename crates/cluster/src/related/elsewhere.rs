@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
-use ketcd_kube::{Address, Kind, RegistryKey, Resource};
+use ketcd_kube::{Address, KeyResource, Kind, RegistryKey};
 use ketcd_store::{At, EventKind, KeyRange, Lives, Revision, Until, Want, WatchItem};
 
 impl NotFound {
@@ -52,10 +52,10 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
     let Some(object) = object else { return Ok(None) };
     let at = At::Revision(looked.last());
     let kind = match object.resource {
-        Resource::Known(kind) if kind.namespaced => Some(kind),
+        KeyResource::Known(kind) if kind.namespaced => Some(kind),
         _ => None,
     };
-    let is_same_kind = |other: &Resource<'_>| *other == object.resource;
+    let is_same_kind = |other: &KeyResource<'_>| *other == object.resource;
     if let Some(kind) = kind {
         let below = KeyRange::prefix(kind.key_prefix(prefix, None));
         let found = named(cluster, below, at, object.name, &is_same_kind).await?;
@@ -95,7 +95,7 @@ async fn named(
     keys: KeyRange,
     at: At,
     name: &str,
-    is_meant: &(dyn Fn(&Resource<'_>) -> bool + Sync),
+    is_meant: &(dyn Fn(&KeyResource<'_>) -> bool + Sync),
 ) -> Result<Vec<ObjectElsewhere>> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let mut entries = cluster.source.range(keys, at, Want::Keys).await?.entries;
@@ -134,9 +134,9 @@ fn ends_with_name(key: &[u8], name: &str) -> bool {
 
 fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
     let kind = match object.resource {
-        Resource::Known(kind) => kind.singular_resource(),
-        Resource::Unlisted { group: "", plural } => plural.to_owned(),
-        Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+        KeyResource::Known(kind) => kind.singular_resource(),
+        KeyResource::Unlisted { group: "", plural } => plural.to_owned(),
+        KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
     };
     ObjectElsewhere { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ketcd_history::trouble::triage::Counts;
-use ketcd_kube::{RegistryKey, Resource, find_prefixes};
+use ketcd_kube::{KeyResource, RegistryKey, find_prefixes};
 use ketcd_store::{At, KeyRange, Want};
 
 use crate::cluster::{Cluster, DEFAULT_PREFIX, built_in};
@@ -85,7 +85,7 @@ pub async fn absence(cluster: &Cluster, at: At, values_read: usize, counts: Coun
     let kinds = built_in();
     let mut found = BTreeSet::new();
     for key in &own {
-        if let Some(Resource::Known(kind)) = RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
+        if let Some(KeyResource::Known(kind)) = RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
             found.insert(kind.plural.to_string());
         }
     }

@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use ketcd_history::clock::Moment;
-use ketcd_kube::{Kinds, RegistryKey, Resource};
+use ketcd_kube::{KeyResource, Kinds, RegistryKey};
 use ketcd_store::{At, Event, EventKind, KeyRange, MemberHashes, Revision, SourceStatus, Until, WatchItem};
 
 use super::changes::BEFORE;
@@ -182,8 +182,8 @@ fn most_first(parts: HashMap<String, WriteSums>) -> Vec<(String, WriteSums)> {
 pub fn resource(prefix: &str, key: &[u8], kinds: &Kinds) -> String {
     match RegistryKey::parse(prefix, key, kinds) {
         RegistryKey::Object(object) => match object.resource {
-            Resource::Known(kind) => kind.plural.to_string(),
-            Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+            KeyResource::Known(kind) => kind.plural.to_string(),
+            KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
         },
         RegistryKey::Special(name) => name.split('/').next().unwrap_or(name).to_owned(),
         RegistryKey::Foreign => "keys of others".to_owned(),

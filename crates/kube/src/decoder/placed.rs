@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::cbor;
 use crate::kinds::Kinds;
-use crate::registry_key::{RegistryKey, Resource};
+use crate::registry_key::{KeyResource, RegistryKey};
 
 static BUILT_IN: LazyLock<Kinds> = LazyLock::new(Kinds::builtin);
 
@@ -17,8 +17,8 @@ const PREFIXES: [&str; 2] = ["/registry", "/kubernetes.io"];
 /// The kind of Kubernetes' own whose objects lie at a key below `prefix`, or else below the usual ones.
 pub(super) fn kind_at<'k>(prefix: Option<&str>, key: &'k [u8]) -> Option<&'k str> {
     let below = |prefix: &str| match RegistryKey::parse(prefix, key, &BUILT_IN).object()?.resource {
-        Resource::Known(kind) => Some(&*kind.kind),
-        Resource::Unlisted { .. } => None,
+        KeyResource::Known(kind) => Some(&*kind.kind),
+        KeyResource::Unlisted { .. } => None,
     };
     match prefix {
         Some(prefix) => below(prefix),

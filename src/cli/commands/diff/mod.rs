@@ -10,7 +10,7 @@ use futures_util::TryStreamExt;
 
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
-use ketcd_kube::{RegistryKey, Resource};
+use ketcd_kube::{KeyResource, RegistryKey};
 use ketcd_render::command_line::CommandLine;
 use ketcd_render::comparison::{self, Named, Showing};
 use ketcd_store::{At, KeyValue, Revision, Want};
@@ -226,8 +226,8 @@ async fn named(sides: &[Side<'_>; 2], before: Option<KeyValue>, after: Option<Ke
     let (kind, namespace, name) = match parsed {
         Some(object) => {
             let kind = match object.resource {
-                Resource::Known(kind) => kind.kind.to_string(),
-                Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+                KeyResource::Known(kind) => kind.kind.to_string(),
+                KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
             };
             (kind, object.namespace.unwrap_or_default().to_owned(), object.name.to_owned())
         }
