@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use ketcd_kube::api::{Fields, Resource};
+use ketcd_kube::api::{Resource, ServerFieldSelector};
 use ketcd_kube::{LabelSelector, Release};
 use ketcd_store::KeyRange;
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Filter {
     labels: LabelSelector,
-    fields: Fields,
+    fields: ServerFieldSelector,
 }
 
 impl Filter {
@@ -47,7 +47,7 @@ impl Filter {
     pub(super) fn parse(params: &Params, resource: &Resource, name: Option<&str>, release: Release) -> Result<Self> {
         let labels = LabelSelector::parse_for(&params.label_selector, release);
         let labels = labels.map_err(|error| Status::bad_request(error.problem))?;
-        let mut fields = Fields::parse(&params.field_selector, resource, release).map_err(Status::bad_request)?;
+        let mut fields = ServerFieldSelector::parse(&params.field_selector, resource, release).map_err(Status::bad_request)?;
         if let Some(name) = name {
             if !fields.is_empty() && fields.exact_name() != Some(name) {
                 return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));

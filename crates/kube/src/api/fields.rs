@@ -14,7 +14,7 @@ use crate::api::Resource;
 
 /// A conjunction of terms.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub struct ServerFieldSelector {
     terms: Vec<Term>,
 }
 
@@ -38,7 +38,7 @@ enum Field {
     Nothing,
 }
 
-impl Fields {
+impl ServerFieldSelector {
     /// Reads a selector for objects of a resource. The error is the message of an API server of this release.
     pub fn parse(text: &str, resource: &Resource, release: Release) -> Result<Self, String> {
         let terms = FieldTerm::read(text).map_err(|error| error.problem)?.into_iter();
@@ -254,7 +254,7 @@ mod tests {
     fn check_in(release: u16, resource: (&str, &str, &str), selector: &str, object: &Value, wanted: Result<bool, &str>) {
         let catalog = Catalog::new(Release(release), &[]);
         let resource = catalog.find(resource.0, resource.1, resource.2).unwrap();
-        let found = Fields::parse(selector, resource, Release(release)).map(|fields| fields.matches(object));
+        let found = ServerFieldSelector::parse(selector, resource, Release(release)).map(|fields| fields.matches(object));
         assert_eq!(found.as_ref().map_err(String::as_str), wanted.as_ref().map_err(|problem| *problem), "{selector}");
     }
 

@@ -14,7 +14,7 @@ use crate::{CustomSchemas, Kind, Kinds, Release};
 use serde_json::Value;
 
 pub use custom::{Custom, CustomColumn};
-pub use fields::Fields;
+pub use fields::ServerFieldSelector;
 pub use versions::Versions;
 
 /// One resource in one version.
