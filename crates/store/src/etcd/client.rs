@@ -19,7 +19,7 @@ use super::trouble::{Class, Trouble, none_answered};
 use crate::{Error, KeyRange, Result};
 
 /// Reports to the user during a call: a lost connection, a read without a leader.
-pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+pub type Reporter = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long a cluster that has no leader is not asked for one again.
 const LEADERLESS: Duration = Duration::from_secs(15);
@@ -36,7 +36,7 @@ pub(super) struct Cluster {
     /// The revision of the last compaction that was seen; 0 before that.
     pub compacted: AtomicI64,
     leader: Mutex<Leader>,
-    notice: Notice,
+    notice: Reporter,
     /// Whether a member was asked for a stream and did not know what that is.
     pub has_no_stream: AtomicBool,
     /// Spaces out the reads.
@@ -54,7 +54,7 @@ struct Leader {
 
 impl Cluster {
     /// Reads certificates and endpoints; nothing is sent yet. Must be called on a tokio runtime.
-    pub(super) fn new(config: EtcdConfig, notice: Notice) -> Result<Self> {
+    pub(super) fn new(config: EtcdConfig, notice: Reporter) -> Result<Self> {
         let endpoints = Endpoint::parse_all(&config.endpoints, config.prefers_tls())?;
         if endpoints.is_empty() {
             return Err(Error::Remote {

@@ -44,7 +44,7 @@ use crate::{
 };
 use client::Cluster;
 
-pub use client::Notice;
+pub use client::Reporter;
 pub use config::{EtcdConfig, Password, ReadConsistency};
 pub use endpoint::refuse_credentials;
 pub use rights::grant_command;
@@ -60,7 +60,7 @@ impl EtcdSource {
     ///
     /// # Errors
     /// An endpoint that is none; a certificate or key that cannot be used.
-    pub fn new(config: EtcdConfig, notice: Notice) -> Result<Self> {
+    pub fn new(config: EtcdConfig, notice: Reporter) -> Result<Self> {
         Ok(Self { cluster: Arc::new(Cluster::new(config, notice)?) })
     }
 }
