@@ -47,7 +47,8 @@ pub use step_detail::StepDetail;
 pub use step_detector::StepDetector;
 pub use step_kind::StepKind;
 pub use step_parts::{
-    ContainerExit, CreatedAs, DeviceName, Edit, FieldEdit, ResourceChange, StatusReason, Taint, TemplateChange, TemplateEdit, Utilization,
+    ContainerExit, CreatedAs, DeviceName, Edit, FieldEdit, NodeTaint, ResourceChange, StatusReason, TemplateChange, TemplateEdit,
+    Utilization,
 };
 pub use story::Story;
 pub use subject::Subject;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ByField, ResourceChange, Step, StepDetail, StepKind, Taint, condition_detail, generic, items, why};
+use super::{ByField, NodeTaint, ResourceChange, Step, StepDetail, StepKind, condition_detail, generic, items, why};
 
 /// The condition in which a kubelet says that all is well; the others say that something is short.
 const READY: &str = "Ready";
@@ -66,7 +66,7 @@ fn cordon(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
 }
 
 fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
-    let taints = |node: Option<&Value>| -> Vec<Taint> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
+    let taints = |node: Option<&Value>| -> Vec<NodeTaint> { items(node, ["spec", "taints"]).iter().map(taint).collect() };
     let (old, new) = (taints(before), taints(Some(after)));
     for added in new.iter().filter(|taint| !old.contains(taint)) {
         steps.push(Step::new(StepKind::Tainted, StepDetail::Taint(added.clone())));
@@ -76,9 +76,9 @@ fn taints(before: Option<&Value>, after: &Value, steps: &mut Vec<Step>) {
     }
 }
 
-pub(super) fn taint(taint: &Value) -> Taint {
+pub(super) fn taint(taint: &Value) -> NodeTaint {
     let text = |field: &str| taint[field].as_str().unwrap_or_default().to_owned();
-    Taint { key: text("key"), value: text("value"), effect: text("effect") }
+    NodeTaint { key: text("key"), value: text("value"), effect: text("effect") }
 }
 
 fn capacity(before: &Value, after: &Value, steps: &mut Vec<Step>) {

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::step_parts::{
-    ContainerExit, CreatedAs, DeviceName, FieldEdit, ResourceChange, StatusReason, Taint, TemplateChange, Utilization,
+    ContainerExit, CreatedAs, DeviceName, FieldEdit, NodeTaint, ResourceChange, StatusReason, TemplateChange, Utilization,
 };
 
 /// More about a step. Which variants a [`StepKind`](super::StepKind) has follows from what it is of; any may have [`StepDetail::None`].
@@ -130,7 +130,7 @@ pub enum StepDetail {
         silence: SignedDuration,
     },
     /// A taint of a node.
-    Taint(Taint),
+    Taint(NodeTaint),
     /// Allocatable resources of a node.
     Allocatable(Vec<ResourceChange>),
     /// A pod template that was set.

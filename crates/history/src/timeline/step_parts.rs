@@ -141,7 +141,7 @@ pub struct ResourceChange {
 /// A taint of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub struct Taint {
+pub struct NodeTaint {
     /// Its key.
     pub key: String,
     /// Its value; may be empty.
@@ -150,7 +150,7 @@ pub struct Taint {
     pub effect: String,
 }
 
-impl fmt::Display for Taint {
+impl fmt::Display for NodeTaint {
     /// As kubectl writes it: `key=value:Effect`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let equals = if self.value.is_empty() { "" } else { "=" };
