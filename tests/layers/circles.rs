@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ketcd_testing::layers::{Seen, Source, Used};
+use ketcd_testing::layers::{Seen, SourceFile, Used};
 
 use super::sources;
 
@@ -69,7 +69,7 @@ struct Files {
 }
 
 impl Files {
-    fn new(sources: Vec<Source>) -> Self {
+    fn new(sources: Vec<SourceFile>) -> Self {
         let no_names = BTreeMap::new();
         let seen: Vec<(String, Module, Seen<'_>)> = sources
             .iter()
@@ -210,7 +210,7 @@ fn lent(seen: &[(String, Module, Seen<'_>)]) -> BTreeMap<String, String> {
 /// The circles of a crate whose `a.rs` and `b.rs` hold these texts.
 fn circles(a: &str, b: &str) -> usize {
     let root = "mod a;\nmod b;\npub use a::A;\npub use b::{B as Bee};";
-    let files = [("lib.rs", root), ("a.rs", a), ("b.rs", b)].map(|(name, text)| Source::new(name, text));
+    let files = [("lib.rs", root), ("a.rs", a), ("b.rs", b)].map(|(name, text)| SourceFile::new(name, text));
     Files::new(files.into()).circles("").len()
 }
 

@@ -6,9 +6,9 @@ mod scheduler;
 
 use std::path::Path;
 
-use ketcd_testing::layers::{self, Source};
+use ketcd_testing::layers::{self, SourceFile};
 
 /// The source files below a folder of this repository.
-fn sources(folder: &str) -> Vec<Source> {
+fn sources(folder: &str) -> Vec<SourceFile> {
     layers::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
 }

@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ExprMethodCall, Item, ItemExternCrate, ItemImpl, ItemMod, ItemUse, Macro, Path, Type, UseTree, VisRestricted};
 
 /// A source file: its name below `src` and what it holds.
-pub struct Source {
+pub struct SourceFile {
     /// Its path below `src`.
     pub name: String,
     /// Its module's path from the crate's root.
@@ -19,7 +19,7 @@ pub struct Source {
     file: syn::File,
 }
 
-impl Source {
+impl SourceFile {
     /// Parses a file.
     ///
     /// # Panics
@@ -45,7 +45,7 @@ impl Source {
 
 /// A crate.
 pub struct Crate {
-    sources: Vec<Source>,
+    sources: Vec<SourceFile>,
     modules: BTreeSet<String>,
     /// The root's modules, and by each name the root re-exports the module it is from.
     names: BTreeMap<String, String>,
@@ -53,7 +53,7 @@ pub struct Crate {
 
 impl Crate {
     /// Takes the files of a crate, `lib.rs` among them.
-    pub fn new(mut sources: Vec<Source>) -> Self {
+    pub fn new(mut sources: Vec<SourceFile>) -> Self {
         let at = sources.iter().position(|source| source.name == "lib.rs").expect("lib.rs");
         let root = sources.remove(at);
         let (mut names, mut modules) = (BTreeMap::new(), BTreeSet::new());
@@ -78,7 +78,7 @@ impl Crate {
     pub fn faults(&self, layers: &[&str]) -> Vec<String> {
         let rank = |layer: &str| layers.iter().position(|known| *known == layer);
         let mut faults = BTreeSet::new();
-        let seen: Vec<(&Source, Seen)> = self.sources.iter().map(|source| (source, self.seen(source))).collect();
+        let seen: Vec<(&SourceFile, Seen)> = self.sources.iter().map(|source| (source, self.seen(source))).collect();
         let lent = lent(&seen, &rank);
         for (source, seen) in &seen {
             let Some(own) = rank(source.layer()) else {
@@ -103,7 +103,7 @@ impl Crate {
         faults.into_iter().collect()
     }
 
-    fn seen(&self, source: &Source) -> Seen<'_> {
+    fn seen(&self, source: &SourceFile) -> Seen<'_> {
         let mut seen = Seen { names: &self.names, module: source.module.clone(), ..Seen::new(&self.names) };
         seen.visit_file(&source.file);
         seen
@@ -114,26 +114,26 @@ impl Crate {
 ///
 /// # Panics
 /// One cannot be read, or is not Rust.
-pub fn sources(folder: &FilePath) -> Vec<Source> {
+pub fn sources(folder: &FilePath) -> Vec<SourceFile> {
     let mut found = Vec::new();
     read(folder, folder, &mut found);
     found
 }
 
-fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<Source>) {
+fn read(folder: &FilePath, root: &FilePath, found: &mut Vec<SourceFile>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             read(&path, root, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            found.push(Source::new(&name, &fs::read_to_string(&path).unwrap()));
+            found.push(SourceFile::new(&name, &fs::read_to_string(&path).unwrap()));
         }
     }
 }
 
 /// The methods that a layer adds to a type of a lower one, unless the lower layers have one of that name as well.
-fn lent(seen: &[(&Source, Seen)], rank: &dyn Fn(&str) -> Option<usize>) -> BTreeMap<String, usize> {
+fn lent(seen: &[(&SourceFile, Seen)], rank: &dyn Fn(&str) -> Option<usize>) -> BTreeMap<String, usize> {
     let ranked = || seen.iter().filter_map(|(source, seen)| Some((rank(source.layer())?, seen)));
     // Among types of one name, a layer's own is meant, then the highest below it.
     let home =

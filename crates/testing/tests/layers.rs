@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ketcd_testing::layers::{Crate, Source};
+use ketcd_testing::layers::{Crate, SourceFile};
 
 /// The faults of a crate of two layers, `low` and `high`, one of whose files holds `text`.
 fn faults(file: &str, text: &str) -> Vec<String> {
@@ -16,7 +16,7 @@ fn faults(file: &str, text: &str) -> Vec<String> {
         ("high/deep.rs", "pub struct Deep;"),
     ]);
     files.insert(file, text);
-    let sources = files.into_iter().map(|(name, text)| Source::new(name, text)).collect();
+    let sources = files.into_iter().map(|(name, text)| SourceFile::new(name, text)).collect();
     Crate::new(sources).faults(&["low", "high"])
 }
 
