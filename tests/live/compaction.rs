@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::{compactor, config_map, writer};
 use crate::watcher::Watching;
 
 /// An etcd with `count` revisions, every 50th of which changes one ConfigMap.
-async fn filled(release: Release, count: usize) -> Etcd {
+async fn filled(release: EtcdRelease, count: usize) -> Etcd {
     let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
     let mut client = etcd.writer().await;
     for n in 0..count {
@@ -55,22 +55,22 @@ async fn commands_go_on(etcd: &Etcd, every: Duration, kept: i64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_on_the_default_release() {
-    commands_go_on(&filled(Release::Default, 600).await, Duration::from_millis(100), 0).await;
+    commands_go_on(&filled(EtcdRelease::Default, 600).await, Duration::from_millis(100), 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_on_3_5() {
-    commands_go_on(&filled(Release::V35, 600).await, Duration::from_millis(100), 0).await;
+    commands_go_on(&filled(EtcdRelease::V35, 600).await, Duration::from_millis(100), 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_on_3_7() {
-    commands_go_on(&filled(Release::V37, 600).await, Duration::from_millis(100), 0).await;
+    commands_go_on(&filled(EtcdRelease::V37, 600).await, Duration::from_millis(100), 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_of_a_long_history() {
-    commands_go_on(&filled(Release::V37, 6_500).await, Duration::from_millis(300), 6_000).await;
+    commands_go_on(&filled(EtcdRelease::V37, 6_500).await, Duration::from_millis(300), 6_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,7 +100,7 @@ async fn a_watch_of_the_past_goes_on_behind_compactions() {
 }
 
 /// A listing of several pages is of one revision, which a compaction may take before the last page.
-async fn overtaken(release: Release) {
+async fn overtaken(release: EtcdRelease) {
     /// How long tables are read before the revision is gone: within their pages, with one request a second.
     const MIDST: Duration = Duration::from_millis(4_500);
     let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
@@ -156,5 +156,5 @@ async fn overtaken(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_that_is_overtaken_is_read_again_or_said_to_be_cut_short() {
-    overtaken(Release::Default).await;
+    overtaken(EtcdRelease::Default).await;
 }

@@ -7,7 +7,7 @@ use etcd_client::PutOptions;
 use serde_json::Value;
 
 use crate::cluster::{leader, three};
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{flags, ketcd, start_watching};
 use crate::pki::{Pair, Pki};
 use crate::watcher::Watching;
@@ -142,7 +142,7 @@ async fn a_member_that_stops_with_good_manners() {
 async fn a_member_that_hangs_is_left_for_another() {
     let pki = Pki::new();
     pki.client();
-    let members = three(Release::V35, &pki).await;
+    let members = three(EtcdRelease::V35, &pki).await;
     let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
     let mut watching = watch(&endpoints, &pki);
     assert_eq!(initial(&watching)["member"], members[0].endpoint());
@@ -165,7 +165,7 @@ async fn a_member_that_hangs_is_left_for_another() {
 async fn leaders_are_killed_one_after_the_other() {
     let pki = Pki::new();
     pki.client();
-    let mut members = three(Release::V37, &pki).await;
+    let mut members = three(EtcdRelease::V37, &pki).await;
     let endpoints = [&members[0], &members[1], &members[2]].map(Etcd::endpoint).join(",");
     let watching = watch(&endpoints, &pki);
     initial(&watching);

@@ -11,7 +11,7 @@ use ketcd_store::{Event, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::{Value, json};
 
 use crate::cluster::cluster;
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
 use crate::long_history;
@@ -52,7 +52,7 @@ fn revisions(output: &Output) -> Vec<i64> {
 async fn a_live_etcd_goes_on_from_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let file: PathBuf = directory.path().join("night.db");
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     write(&etcd, 0..40).await;
     snapshot(&etcd, &file).await;
     write(&etcd, 40..60).await;
@@ -96,7 +96,7 @@ async fn a_live_etcd_goes_on_from_a_file() {
     watch.end();
 
     // Another cluster, whose revisions go the same way and say something else.
-    let other = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let other = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     write(&other, 100..160).await;
     let output = fused(&file, &other, "get configmaps -n lab");
     let said = stderr(&output);
@@ -125,7 +125,7 @@ fn sources(output: &Output) -> BTreeMap<i64, Vec<String>> {
 async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let [whole, one, two, other] = ["whole.db", "one.db", "two.db", "other.db"].map(|name| directory.path().join(name));
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     etcd.writer().await.put("/registry/configmaps/lab/once", config_map("once", 1), None).await.unwrap();
     write(&etcd, 0..41).await;
     snapshot(&etcd, &one).await;
@@ -197,7 +197,7 @@ async fn single_keys_of_a_long_history_name_the_live_etcd_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_member_that_differs_stands_alone() {
-    let mut members = cluster(Release::V35, 3, || Transport::Plain, &[]).await;
+    let mut members = cluster(EtcdRelease::V35, 3, || Transport::Plain, &[]).await;
     write(&members[0], 0..30).await;
     let endpoints = members.iter().map(Etcd::endpoint).collect::<Vec<_>>();
     let compared = || run(ketcd().args(["--endpoints", &endpoints.join(","), "diff", "--members", "-o", "json"]));

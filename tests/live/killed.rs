@@ -11,7 +11,7 @@ use etcd_client::{Client, ConnectOptions, EventType, WatchOptions};
 use futures_util::StreamExt;
 use ketcd_store::{EventKind, KeyRange, Origin, Revision, Until, WatchItem, load};
 
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::kill_load::{Load, run};
 use crate::random::Random;
 use crate::wal::{ENTRY, records, without_first};
@@ -124,7 +124,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// One member, loaded and killed.
-async fn kill(release: Release, load: Load, seed: u64) {
+async fn kill(release: EtcdRelease, load: Load, seed: u64) {
     let mut random = Random(seed);
     let mut etcd = Etcd::start_with(release, Transport::Plain, load.flags()).await;
     let clients = load.prepare(&etcd).await;
@@ -140,8 +140,8 @@ async fn kill(release: Release, load: Load, seed: u64) {
     let sent = newest(&truth);
     let (truth, said_again) = recovered(&mut etcd, truth, &clients.user).await;
     // What was logged but not sent is what etcd makes of it when it starts again, if that can be trusted.
-    let last = if release == Release::V37 { said_again } else { sent };
-    assert!(release != Release::V37 || said_again >= sent, "{what}: etcd contradicts from revision {} on what it sent", said_again + 1);
+    let last = if release == EtcdRelease::V37 { said_again } else { sent };
+    assert!(release != EtcdRelease::V37 || said_again >= sent, "{what}: etcd contradicts from revision {} on what it sent", said_again + 1);
     whole(&what, &killed, &truth, sent, last);
     later(&what, &killed, &truth, last.min(said_again), &mut random);
     folder.disable_cleanup(false);
@@ -244,7 +244,7 @@ pub(crate) fn are_many() -> bool {
 }
 
 /// Each release, so often as members are to be killed, with the seed of the round.
-pub(crate) fn rounds() -> impl Iterator<Item = (Release, u64)> {
+pub(crate) fn rounds() -> impl Iterator<Item = (EtcdRelease, u64)> {
     let rounds: u64 = env::var("KETCD_KILLS").ok().map_or(1, |rounds| rounds.parse().unwrap());
     (0..rounds).flat_map(|round| RELEASES.map(|release| (release, round * 7919 + 17)))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use etcd_client::{Client, GetOptions, Member};
 
 use crate::cluster::{cluster, learner};
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{self, ketcd, stderr};
 use crate::kill_load::{Load, run};
 use crate::killed::{Changes, Watcher, are_many, differences, newest, random_time, rounds, told, told_of_rounds};
@@ -58,7 +58,7 @@ fn keep_files(members: &mut [&mut Etcd], are_kept: bool) {
     members.iter_mut().for_each(|member| member.keep_files(are_kept));
 }
 
-async fn members_of(release: Release, seed: u64) {
+async fn members_of(release: EtcdRelease, seed: u64) {
     let mut members = cluster(release, 3, || Transport::Plain, &[]).await;
     keep_files(&mut members.iter_mut().collect::<Vec<_>>(), are_many());
     let truth = kill_under_load(&mut members.iter_mut().collect::<Vec<_>>(), seed).await;

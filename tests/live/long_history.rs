@@ -6,7 +6,7 @@ use etcd_client::{Client, CompactionOptions};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::compactor;
 
@@ -104,7 +104,7 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
 }
 
 pub(crate) async fn filled() -> (Etcd, Client, Timestamp) {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let (mut client, now) = (etcd.writer().await, Timestamp::now());
     for revision in 2..=LENGTH {
         let written = match change(revision, now) {

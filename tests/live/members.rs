@@ -4,7 +4,7 @@ use etcd_client::{AlarmAction, AlarmOptions, AlarmType};
 use serde_json::Value;
 
 use crate::cluster::{learner, three};
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::load::config_map;
 use crate::long_history::undated;
@@ -21,7 +21,7 @@ fn stdout(words: &str, etcd: &Etcd, expected: i32) -> (String, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_tell_where_they_are() {
     let pki = Pki::new();
-    let members = three(Release::V37, &pki).await;
+    let members = three(EtcdRelease::V37, &pki).await;
     for n in 0..20 {
         members[0].writer().await.put("/registry/x", n.to_string(), None).await.unwrap();
     }

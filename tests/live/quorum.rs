@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::cluster::{leader, three};
-use crate::etcd::{Etcd, Release};
+use crate::etcd::{Etcd, EtcdRelease};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, write};
@@ -33,7 +33,7 @@ fn command(endpoints: &str, pki: &Pki, words: &str) -> Command {
 }
 
 /// Three members with a capture in them; the endpoints of all.
-async fn filled(release: Release, pki: &Pki) -> (Vec<Etcd>, String) {
+async fn filled(release: EtcdRelease, pki: &Pki) -> (Vec<Etcd>, String) {
     let members = three(release, pki).await;
     let first = &members[leader(&members).await];
     write(&mut first.writer().await, &changes("k120-story").await).await;
@@ -55,7 +55,7 @@ fn ageless(printed: &[u8]) -> Vec<String> {
     String::from_utf8_lossy(printed).lines().map(words).collect()
 }
 
-async fn every_command_reads_what_is_left(release: Release) {
+async fn every_command_reads_what_is_left(release: EtcdRelease) {
     let pki = Pki::new();
     let (mut members, endpoints) = filled(release, &pki).await;
     let before: Vec<_> = COMMANDS.map(|words| run(&mut command(&endpoints, &pki, words))).into();
@@ -83,15 +83,15 @@ async fn every_command_reads_what_is_left(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_on_the_default_release() {
-    every_command_reads_what_is_left(Release::Default).await;
+    every_command_reads_what_is_left(EtcdRelease::Default).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_on_3_5() {
-    every_command_reads_what_is_left(Release::V35).await;
+    every_command_reads_what_is_left(EtcdRelease::V35).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_on_3_7() {
-    every_command_reads_what_is_left(Release::V37).await;
+    every_command_reads_what_is_left(EtcdRelease::V37).await;
 }

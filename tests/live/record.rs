@@ -14,7 +14,7 @@ use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, So
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{ketcd, on, open, run, stderr};
 use crate::load::{config_map, writer};
 use crate::random::Random;
@@ -124,7 +124,7 @@ async fn load(endpoint: String, number: u64) {
 }
 
 /// Kills etcd and the recorder in turn, at any time, while others write.
-async fn kills(release: Release) {
+async fn kills(release: EtcdRelease) {
     let rounds: u64 = std::env::var("KETCD_RECORD_ROUNDS").map_or(3, |rounds| rounds.parse().expect("KETCD_RECORD_ROUNDS is a number"));
     let mut etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
     let directory = TempDir::new().unwrap();
@@ -169,17 +169,17 @@ async fn kills(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recording_through_kills_is_etcds_history_on_the_default_release() {
-    kills(Release::Default).await;
+    kills(EtcdRelease::Default).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recording_through_kills_is_etcds_history_on_3_5() {
-    kills(Release::V35).await;
+    kills(EtcdRelease::V35).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recording_through_kills_is_etcds_history_on_3_7() {
-    kills(Release::V37).await;
+    kills(EtcdRelease::V37).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -253,7 +253,7 @@ async fn burst(etcd: &Etcd, count: usize) {
 /// `tools/soak` does it for an hour, with bursts of every size from 990 to 1,010.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_a_thousand_changes_and_quiet_behind_it_is_recorded_whole() {
-    let etcd = Etcd::start_with(Release::V35, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V35, Transport::Plain, &[]).await;
     let (directory, etcd_source) = (TempDir::new().unwrap(), live(&etcd));
     for count in [999, 1000, 1001, 1000] {
         burst(&etcd, count).await;
@@ -270,7 +270,7 @@ async fn a_burst_of_a_thousand_changes_and_quiet_behind_it_is_recorded_whole() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_ends_it_with_a_sentence_and_it_goes_on_later() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let directory = TempDir::new().unwrap();
     let writing = writer(&etcd, Duration::from_millis(5)).await;
     // A file may not grow beyond 16 blocks of 512 bytes (1,024 in some shells): what write(2) says then is not far from what a full disk says.
@@ -304,7 +304,7 @@ async fn a_full_disk_ends_it_with_a_sentence_and_it_goes_on_later() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_recorded_only_where_that_is_asked_for() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let mut client = etcd.writer().await;
     for (key, value) in [("secrets/lab/s", "s3cr3t"), ("pods/lab/p", "pod"), ("configmaps/lab/c", "c"), ("secrets/lab/s", "s3cr3t2")] {
         client.put(format!("/registry/{key}"), value, None).await.unwrap();
@@ -336,7 +336,7 @@ async fn secrets_are_recorded_only_where_that_is_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_that_were_not_asked_for_are_not_recorded() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let mut client = etcd.writer().await;
     for key in ["pods/lab/a", "nodes/n", "services/lab/s", "pods/lab/b"] {
         client.put(format!("/registry/{key}"), "value", None).await.unwrap();

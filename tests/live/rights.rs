@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use etcd_client::{Client, ConnectOptions, Permission};
 
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::fusion::snapshot;
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
@@ -55,7 +55,7 @@ pub(crate) struct Guarded {
 
 impl Guarded {
     /// Authentication is not on yet.
-    pub(crate) async fn start(release: Release, transport: Transport) -> Self {
+    pub(crate) async fn start(release: EtcdRelease, transport: Transport) -> Self {
         let etcd = Etcd::start_with(release, transport, &[]).await;
         let mut writer = etcd.writer().await;
         write(&mut writer, &changes("k120-story").await).await;
@@ -112,7 +112,7 @@ fn granted(refusal: &str) -> Vec<Permission> {
         .collect()
 }
 
-async fn every_command_says_what_to_grant(release: Release) {
+async fn every_command_says_what_to_grant(release: EtcdRelease) {
     let mut guarded = Guarded::start(release, Transport::Plain).await;
     let before: Vec<Output> = COMMANDS.iter().map(|words| guarded.run(words)).collect();
     guarded.enable().await;
@@ -138,17 +138,17 @@ async fn every_command_says_what_to_grant(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn granted_what_is_refused_every_command_works_on_the_default_release() {
-    every_command_says_what_to_grant(Release::Default).await;
+    every_command_says_what_to_grant(EtcdRelease::Default).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn granted_what_is_refused_every_command_works_on_3_5() {
-    every_command_says_what_to_grant(Release::V35).await;
+    every_command_says_what_to_grant(EtcdRelease::V35).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn granted_what_is_refused_every_command_works_on_3_7() {
-    every_command_says_what_to_grant(Release::V37).await;
+    every_command_says_what_to_grant(EtcdRelease::V37).await;
 }
 
 /// Commands about one pod.
@@ -168,7 +168,7 @@ const OF_ONE: &[&str] = &[
 ];
 
 /// What is asked of pods needs no right but theirs, of a namespace no right but its own, of a pod no right but its own.
-async fn what_is_asked_is_enough(release: Release) {
+async fn what_is_asked_is_enough(release: EtcdRelease) {
     const OF_NAMESPACE: &[&str] =
         &["ls pods -n lab", "get pods -n lab -o yaml", "diff pods -n lab --rev 400..500", "get pods -n lab -o name"];
     const OF_ALL: &[&str] = &["ls pods -A", "ls pods -A --rev 480", "get pods -A -o json", "diff pods -A --rev 400..500"];
@@ -221,17 +221,17 @@ async fn what_is_asked_is_enough(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_is_enough_on_the_default_release() {
-    what_is_asked_is_enough(Release::Default).await;
+    what_is_asked_is_enough(EtcdRelease::Default).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_is_enough_on_3_5() {
-    what_is_asked_is_enough(Release::V35).await;
+    what_is_asked_is_enough(EtcdRelease::V35).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_is_enough_on_3_7() {
-    what_is_asked_is_enough(Release::V37).await;
+    what_is_asked_is_enough(EtcdRelease::V37).await;
 }
 
 /// A custom kind's name says nothing while its definition may not be read; what is Kubernetes' own needs none.
@@ -239,7 +239,7 @@ async fn what_is_asked_is_enough_on_3_7() {
 async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     let pki = Pki::new();
     let transport = Transport::Mutual(pki.server(), pki.ca());
-    let mut guarded = Guarded::start(Release::Default, transport).await;
+    let mut guarded = Guarded::start(EtcdRelease::Default, transport).await;
     guarded.enable().await;
     let endpoint = guarded.etcd.endpoint();
     let certified = |words: &str| {
@@ -271,7 +271,7 @@ async fn a_refusal_names_the_user_and_what_cannot_be_known() {
 }
 
 /// A file beside it asks nothing more of a live etcd: the right that suffices for it alone suffices.
-async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: Release) {
+async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: EtcdRelease) {
     const KEY: &str = "/registry/pods/lab/ubuntu";
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("night.db");
@@ -317,10 +317,10 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: Release) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_3_5() {
-    what_is_enough_for_etcd_is_enough_beside_a_file(Release::V35).await;
+    what_is_enough_for_etcd_is_enough_beside_a_file(EtcdRelease::V35).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_the_default_release() {
-    what_is_enough_for_etcd_is_enough_beside_a_file(Release::Default).await;
+    what_is_enough_for_etcd_is_enough_beside_a_file(EtcdRelease::Default).await;
 }

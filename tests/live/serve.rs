@@ -5,7 +5,7 @@ use std::time::Duration;
 use etcd_client::Permission;
 use serde_json::Value;
 
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{flags, ketcd, run, start_watching, stderr};
 use crate::load::{config_map, writer};
 use crate::pki::Pki;
@@ -66,7 +66,7 @@ async fn kubectl_follows_what_is_written() {
 /// A moment that was compacted, may not be read or cannot be reached is none of the client's mistakes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_moment_that_cannot_be_read_says_why() {
-    let mut guarded = Guarded::start(Release::V35, Transport::Plain).await;
+    let mut guarded = Guarded::start(EtcdRelease::V35, Transport::Plain).await;
     guarded.enable().await;
     let moments = ["rev/7", "at/2026-11-21T00:20:00Z"];
     let denied = Served::start(&guarded);

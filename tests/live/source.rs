@@ -8,7 +8,7 @@ use ketcd_store::etcd::{EtcdConfig, EtcdSource, Password};
 use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 
 use crate::cluster::cluster;
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{config, open};
 use crate::pki::{Pki, unwrap_pkcs8};
 
@@ -289,7 +289,7 @@ async fn users_read_what_their_roles_allow() {
 /// What one member of two holds can be read without the other, and the user is notified.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_leader_a_member_shows_what_it_holds() {
-    let mut pair = cluster(Release::Default, 2, || Transport::Plain, &[]).await;
+    let mut pair = cluster(EtcdRelease::Default, 2, || Transport::Plain, &[]).await;
     let (left, mut lost) = (pair.remove(1), pair.remove(0));
     left.writer().await.put("/k", "v", None).await.unwrap();
     let (notices, received) = std::sync::mpsc::channel();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
 
@@ -50,7 +50,7 @@ async fn every_object_comes_once_and_a_broken_stream_loses_none() {
             writer.put(format!("/registry/configmaps/lab/{name}"), value, None).await.unwrap();
         }
         let mut endpoints = vec![etcd.endpoint()];
-        if release == Release::V37 {
+        if release == EtcdRelease::V37 {
             endpoints.push(format!("127.0.0.1:{}", cutting_proxy(etcd.port(), 6 << 20).await));
         }
         for endpoint in endpoints {
@@ -70,7 +70,7 @@ async fn every_object_comes_once_and_a_broken_stream_loses_none() {
         let requests = metrics(&etcd).await;
         let has_stream =
             requests.contains("grpc_method=\"RangeStream\"") && requests.contains("grpc_code=\"OK\",grpc_method=\"RangeStream\"");
-        assert_eq!(has_stream, release == Release::V37, "{release:?}");
+        assert_eq!(has_stream, release == EtcdRelease::V37, "{release:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use etcd_client::{Client, ConnectOptions, Permission, RoleRevokePermissionOption
 use serde_json::Value;
 
 use crate::cluster::{cluster, leader, three};
-use crate::etcd::{Etcd, RELEASES, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
 use crate::replay::{changes, snapshot, write};
@@ -29,7 +29,7 @@ fn on(etcd: &Etcd) -> Command {
 }
 
 async fn says_what_the_file_says(capture: &str, day: &str, moments: &[&str]) {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     write(&mut etcd.writer().await, &changes(capture).await).await;
     let file = || {
         let mut command = ketcd();
@@ -67,7 +67,7 @@ const NAMESPACE: &str = r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"na
 /// An etcd that is new, that holds Events alone or another software's keys, and a prefix below which nothing is: none of them is well.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_nothing_of_kubernetes_is_nothing_is_well() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let check = |flags: &[&str], words: &str, reason: &str| {
         let output = run(on(&etcd).arg("triage").args(flags));
         let page = String::from_utf8(output.stdout).unwrap();
@@ -93,7 +93,7 @@ async fn where_nothing_of_kubernetes_is_nothing_is_well() {
 /// 3.7 tells its quota: first the database comes near to it, then etcd refuses to write.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_database_comes_first() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &["--quota-backend-bytes", "4194304"]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &["--quota-backend-bytes", "4194304"]).await;
     let mut writer = etcd.writer().await;
     writer.put("/registry/namespaces/default", NAMESPACE, None).await.unwrap();
     let text = format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"a"}},"data":{{"a":"{}"}}}}"#, "x".repeat(100_000));
@@ -127,7 +127,7 @@ async fn a_full_database_comes_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn members_that_are_gone_and_members_without_a_leader() {
     let pki = Pki::new();
-    let mut members = three(Release::V37, &pki).await;
+    let mut members = three(EtcdRelease::V37, &pki).await;
     write(&mut members[leader(&members).await].writer().await, &changes("k120-story").await[..200]).await;
     let endpoints = members.iter().map(Etcd::endpoint).collect::<Vec<_>>().join(",");
     let on = || {
@@ -170,7 +170,7 @@ async fn members_that_disagree() {
 }
 
 /// One value of one member's database is another than it was written: etcd serves on without noticing.
-async fn data_that_differ(release: Release) {
+async fn data_that_differ(release: EtcdRelease) {
     let mut members = cluster(release, 3, || Transport::Plain, &[]).await;
     write(&mut members[0].writer().await, &changes("k120-story").await[..200]).await;
     let marked = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"marked","namespace":"lab"},"data":{"a":"what-was-written"}}"#;
@@ -217,7 +217,7 @@ async fn data_that_differ_between_members() {
 /// Only root may ask for hashes: others are told that they were not compared.
 #[tokio::test(flavor = "multi_thread")]
 async fn hashes_need_the_role_root() {
-    let members = cluster(Release::V37, 3, || Transport::Plain, &[]).await;
+    let members = cluster(EtcdRelease::V37, 3, || Transport::Plain, &[]).await;
     let mut root = members[0].writer().await;
     write(&mut root, &changes("k120-story").await[..200]).await;
     for (user, role) in [("root", "root"), ("guest", "guest")] {
@@ -239,7 +239,7 @@ async fn hashes_need_the_role_root() {
 /// A user who may read pods and nodes is told what is broken there, and what is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_rights_show_little_and_say_so() {
-    let etcd = Etcd::start_with(Release::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
     let mut root = etcd.writer().await;
     write(&mut root, &changes("k120-story").await).await;
     for (user, role) in [("root", "root"), ("guest", "guest")] {

@@ -2,13 +2,13 @@
 
 use etcd_client::MemberAddOptions;
 
-use crate::etcd::{Etcd, Release, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::pki::Pki;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Starts `count` members that know each other, with this test's flags.
-pub async fn cluster(release: Release, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
+pub async fn cluster(release: EtcdRelease, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
     // A free port may be taken by another test before a member takes it: then it ends at once and other ports are tried.
     'tries: for _ in 0..5 {
         let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
@@ -30,7 +30,7 @@ pub async fn cluster(release: Release, count: usize, transport: impl Fn() -> Tra
 }
 
 /// Three members, which speak mutual TLS with their clients and with each other.
-pub async fn three(release: Release, pki: &Pki) -> Vec<Etcd> {
+pub async fn three(release: EtcdRelease, pki: &Pki) -> Vec<Etcd> {
     cluster(release, 3, || Transport::Mutual(pki.server(), pki.ca()), &[]).await
 }
 

@@ -25,7 +25,7 @@ pub enum Transport {
 
 /// The release of etcd to test with, as tools/etcd installs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
+pub enum EtcdRelease {
     /// 3.4 or newer: the machine's own, or Debian's.
     Default,
     /// 3.5.
@@ -35,7 +35,7 @@ pub enum Release {
 }
 
 /// Every release.
-pub const RELEASES: [Release; 3] = [Release::Default, Release::V35, Release::V37];
+pub const RELEASES: [EtcdRelease; 3] = [EtcdRelease::Default, EtcdRelease::V35, EtcdRelease::V37];
 
 /// A running etcd.
 pub struct Etcd {
@@ -44,7 +44,7 @@ pub struct Etcd {
     /// The member's name.
     pub name: String,
     /// Its release.
-    pub release: Release,
+    pub release: EtcdRelease,
     /// The other members, each with its peer port.
     pub others: Vec<(String, u16)>,
     /// Flags of this test.
@@ -63,11 +63,11 @@ impl Etcd {
 
     /// Starts an empty etcd and waits until it answers.
     pub async fn start(transport: Transport) -> Self {
-        Self::start_with(Release::Default, transport, &[]).await
+        Self::start_with(EtcdRelease::Default, transport, &[]).await
     }
 
     /// Starts an empty etcd of a release with flags of its own.
-    pub async fn start_with(release: Release, transport: Transport, flags: &[&str]) -> Self {
+    pub async fn start_with(release: EtcdRelease, transport: Transport, flags: &[&str]) -> Self {
         let mut etcd = Self::new("one", release, transport);
         etcd.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
         // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
@@ -84,7 +84,7 @@ impl Etcd {
     }
 
     /// A member that is not started yet.
-    pub fn new(name: &str, release: Release, transport: Transport) -> Self {
+    pub fn new(name: &str, release: EtcdRelease, transport: Transport) -> Self {
         // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
         let shm = Path::new("/dev/shm");
         let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
@@ -241,18 +241,18 @@ impl Drop for Etcd {
 }
 
 /// The etcd to test with: the one that tools/test names, else for the default one the PATH's.
-fn binary(release: Release) -> PathBuf {
+fn binary(release: EtcdRelease) -> PathBuf {
     let (variable, what, tool) = match release {
-        Release::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/etcd"),
-        Release::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/etcd 3.5"),
-        Release::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/etcd 3.7"),
+        EtcdRelease::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/etcd"),
+        EtcdRelease::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/etcd 3.5"),
+        EtcdRelease::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/etcd 3.7"),
     };
     if let Some(named) = env::var_os(variable) {
         return named.into();
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).map(|folder| folder.join("etcd")).find(|file| file.is_file());
-    found.filter(|_| release == Release::Default).unwrap_or_else(|| {
+    found.filter(|_| release == EtcdRelease::Default).unwrap_or_else(|| {
         panic!("these tests need a real {what}: run tools/test, which installs one, or name one in {variable} ({tool} prints its path)")
     })
 }
