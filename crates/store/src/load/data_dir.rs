@@ -7,7 +7,7 @@ use super::db_file::{self, Facts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
-use super::problem::Problem;
+use super::problem::LoadProblem;
 use super::wal::{Log, LogChange};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Origin, Revision, RevisionSpan};
@@ -21,7 +21,7 @@ pub(super) struct Parts {
 
 /// Reads the data dir at `path`, or a part of it, into `builder`; returns what the database says, with the log's own problems, and the
 /// cluster's id.
-pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), LoadProblem> {
     if Log::is_in(path) {
         return read_files(Parts { db: None, log: Log::read(path, reading)? }, builder);
     }
@@ -34,15 +34,15 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBui
 }
 
 /// The same, of files that were opened.
-pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), Problem> {
+pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), LoadProblem> {
     let Parts { db, log } = parts;
     let (layer, mut facts) = match db {
         Some(db) => read_db(db, builder)?,
         None => {
             if log.runs.is_empty() {
-                return Err(Problem::Format(nothing_in(&log)));
+                return Err(LoadProblem::Format(nothing_in(&log)));
             }
-            let layer = builder.layer(Layer::default()).ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
+            let layer = builder.layer(Layer::default()).ok_or_else(|| LoadProblem::Format("too many files at once".to_owned()))?;
             let file_bytes: u64 = log.files.iter().map(|file| file.len() as u64).sum();
             let mut left_out = vec!["there is no member/snap/db next to the log, so only the log is shown".to_owned()];
             left_out.extend(log.has_no_room.then(|| {
@@ -62,7 +62,7 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
         facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
     }
     let images: Option<Vec<u16>> = log.files.iter().map(|file| builder.image(file.clone())).collect();
-    let images = images.ok_or_else(|| Problem::Format("too many files at once".to_owned()))?;
+    let images = images.ok_or_else(|| LoadProblem::Format("too many files at once".to_owned()))?;
     // A lone member commits what it has written; among several the others may have refused the log's end.
     let certain = if facts.voters == Some(1) { u64::MAX } else { log.commit.max(facts.consistent_index) };
     let replay = Replay { builder, images: &images, layer, facts: &facts, certain, is_restored: log.is_restored() };
@@ -95,8 +95,8 @@ pub(super) fn is_there(path: &Path) -> bool {
 }
 
 /// Reads the database; returns its layer and what else it says.
-fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, Facts), Problem> {
-    let in_db = |problem: String| Problem::Format(format!("member/snap/db: {problem}"));
+fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, Facts), LoadProblem> {
+    let in_db = |problem: String| LoadProblem::Format(format!("member/snap/db: {problem}"));
     let mut bolt = db.database().map_err(in_db)?;
     let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(in_db)?;
     facts.damage.extend(db.cut);
@@ -104,11 +104,11 @@ fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, Facts), P
 }
 
 /// The `member` directory, if `path` is a data dir or that directory itself, or a directory of k3s above it.
-fn member(path: &Path) -> Result<PathBuf, Problem> {
+fn member(path: &Path) -> Result<PathBuf, LoadProblem> {
     let holds_a_member = |directory: &PathBuf| directory.join("snap/db").is_file() || Log::is_in(&directory.join("wal"));
     let of_k3s = OF_K3S.iter().map(|place| path.join(place).join("member"));
     [path.join("member"), path.to_owned()].into_iter().chain(of_k3s).find(holds_a_member).ok_or_else(|| {
-        Problem::Format("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot".to_owned())
+        LoadProblem::Format("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot".to_owned())
     })
 }
 

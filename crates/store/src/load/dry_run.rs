@@ -8,7 +8,7 @@ use super::db_file::Facts;
 use super::format::Loading;
 use super::image::Image;
 use super::loaded::Loaded;
-use super::problem::Problem;
+use super::problem::LoadProblem;
 use crate::versions::{Layer, Location, StoredChange};
 use crate::{EventKind, Origin, Revision, RevisionSpan, SourceKind};
 
@@ -21,7 +21,7 @@ pub(super) fn is_one(beginning: &[u8]) -> bool {
 }
 
 /// Loads the changes of a file.
-pub(super) fn load(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+pub(super) fn load(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let too_many = || "too many files at once".to_owned();
     let bytes: Bytes = image.bytes;
     let file = loading.builder.image(bytes.clone()).ok_or_else(too_many)?;

@@ -6,7 +6,7 @@ use super::image::Image;
 use super::loaded::Loaded;
 use super::objects::Objects;
 use super::options::Reading;
-use super::problem::Problem;
+use super::problem::LoadProblem;
 use crate::SourceKind;
 use crate::versions::VersionsBuilder;
 
@@ -15,7 +15,7 @@ pub(super) struct Format {
     /// What a file of it is; `None` where that is what lies in it.
     pub kind: Option<SourceKind>,
     pub recognised: Recognised,
-    pub load: fn(&mut Loading<'_, '_>, &str, Image) -> Result<Loaded, Problem>,
+    pub load: fn(&mut Loading<'_, '_>, &str, Image) -> Result<Loaded, LoadProblem>,
 }
 
 /// How a format shows.

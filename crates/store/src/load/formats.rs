@@ -9,7 +9,7 @@ use super::image::Image;
 use super::kine;
 use super::loaded::Loaded;
 use super::options::{Limits, Reading};
-use super::problem::Problem;
+use super::problem::LoadProblem;
 #[cfg(feature = "objects")]
 use super::sql_dump;
 use super::{archive, bolt, data_dir, db_file, raft_snapshot, wal};
@@ -59,17 +59,17 @@ fn is_text(beginning: &[u8]) -> bool {
 }
 
 /// Loads a file of one format.
-pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     if image.bytes.is_empty() {
-        return Err(Problem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
+        return Err(LoadProblem::Format("is empty; take a new snapshot with `etcdctl snapshot save`".to_owned()));
     }
     match format_of(&image.bytes) {
         Some(format) => (format.load)(loading, path, image),
-        None => Err(Problem::Format("is of no format that is read".to_owned())),
+        None => Err(LoadProblem::Format("is of no format that is read".to_owned())),
     }
 }
 
-fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let archive = archive::read(&image.bytes)?;
     let mut loaded = match archive.content {
         archive::Content::Member(parts) => load_parts(loading, path, parts, None)?,
@@ -82,7 +82,7 @@ fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Resu
     Ok(Loaded { is_archived: true, ..loaded })
 }
 
-fn load_database(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_database(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let mut bolt = image.database()?;
     let (_, mut facts) = db_file::read(&mut bolt, loading.builder)?;
     facts.damage.extend(image.cut);
@@ -103,7 +103,7 @@ fn newer_unreached(newest: i64) -> String {
 }
 
 #[cfg(feature = "kine")]
-fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let files = match loading.has_path {
         true => kine::Files::with_log(path, image, &loading.reading)?,
         false => kine::Files::of_bytes(image.bytes, image.cut),
@@ -113,19 +113,19 @@ fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<
 
 /// Loads the database of kine in some files.
 #[cfg(feature = "kine")]
-pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files) -> Result<Loaded, Problem> {
+pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files) -> Result<Loaded, LoadProblem> {
     let facts = kine::read(files, loading.builder)?;
     Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
 }
 
 #[cfg(feature = "kine")]
-fn load_kine_export(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_kine_export(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let form = kine::form(&image.bytes).ok_or_else(|| "is not kine's table".to_owned())?;
     let facts = kine::read_export(&image.bytes, image.cut, form, loading.builder)?;
     Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
 }
 
-fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     load_parts(loading, path, data_dir::Parts { db: None, log: wal::Log::of_file(image.bytes) }, image.cut)
 }
 
@@ -135,21 +135,21 @@ pub(super) fn load_parts(
     path: &str,
     parts: data_dir::Parts,
     cut: Option<String>,
-) -> Result<Loaded, Problem> {
+) -> Result<Loaded, LoadProblem> {
     let (mut facts, cluster_id) = data_dir::read_files(parts, loading.builder)?;
     facts.damage.extend(cut);
     Ok(Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path.to_owned(), facts) })
 }
 
-fn load_raft_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_raft_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let facts = raft_snapshot::read(&image.bytes, loading.builder);
     Ok(Loaded::new(SourceKind::DataDir, path.to_owned(), facts.ok_or_else(|| "is a raft snapshot that cannot be read".to_owned())?))
 }
 
 #[cfg(feature = "objects")]
-fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, Problem> {
+fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     if let Some(problem) = sql_dump::recognised(path, &image.bytes) {
-        return Err(Problem::Format(problem));
+        return Err(LoadProblem::Format(problem));
     }
     let damage = match &image.cut {
         None => loading.objects.read(path, &image.bytes)?,

@@ -45,7 +45,7 @@ use image::Image;
 use loaded::{Loaded, finish};
 use objects::Objects;
 use one::{Found, load, open_one};
-use problem::Problem;
+use problem::LoadProblem;
 use several::{found_at, parts};
 
 use super::fusion::{Beside, Fused, joined_name};
@@ -156,7 +156,7 @@ pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Sour
 }
 
 /// A source of what is loaded without a path.
-fn loaded_as(name: &str, load: impl FnOnce(&mut Loading<'_, '_>) -> Result<Loaded, Problem>) -> Result<Box<dyn Source>> {
+fn loaded_as(name: &str, load: impl FnOnce(&mut Loading<'_, '_>) -> Result<Loaded, LoadProblem>) -> Result<Box<dyn Source>> {
     let (mut builder, mut objects, limits) = (VersionsBuilder::default(), Objects::new(&|_| None), Limits::default());
     let mut loading = Loading { reading: reading(&limits), builder: &mut builder, objects: &mut objects, has_path: false };
     let loaded = load(&mut loading).map_err(|problem| problem.of(name))?;

@@ -12,7 +12,7 @@ use super::kine;
 use super::loaded::{Loaded, finish, source};
 use super::objects::Objects;
 use super::options::{KeyOf, Limits, Reading};
-use super::problem::Problem;
+use super::problem::LoadProblem;
 #[cfg(feature = "recording")]
 use crate::recording::{self, RecordingSource};
 use crate::versions::VersionsBuilder;
@@ -93,7 +93,7 @@ pub(super) fn load(
     limits: &Limits,
     builder: &mut VersionsBuilder,
     objects: &mut Objects<'_>,
-) -> Result<Loaded, Problem> {
+) -> Result<Loaded, LoadProblem> {
     let mut loading = Loading { reading: reading(limits), builder, objects, has_path: true };
     match found {
         Found::File(image) => load_image(&mut loading, path, image),
@@ -108,7 +108,7 @@ pub(super) fn load(
 }
 
 /// Loads a member's data dir, or a directory of k3s.
-fn load_directory(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, Problem> {
+fn load_directory(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, LoadProblem> {
     #[cfg(feature = "kine")]
     if let Some(database) = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path))) {
         // Only what is left of it beside its place may be there.

@@ -3,12 +3,12 @@
 use crate::Error;
 
 /// Why a file was not loaded.
-pub(super) enum Problem {
+pub(super) enum LoadProblem {
     Known(Error),
     Format(String),
 }
 
-impl Problem {
+impl LoadProblem {
     /// The error of a file at a path.
     pub(super) fn of(self, path: &str) -> Error {
         match self {
@@ -18,13 +18,13 @@ impl Problem {
     }
 }
 
-impl From<Error> for Problem {
+impl From<Error> for LoadProblem {
     fn from(error: Error) -> Self {
         Self::Known(error)
     }
 }
 
-impl From<String> for Problem {
+impl From<String> for LoadProblem {
     fn from(problem: String) -> Self {
         Self::Format(problem)
     }

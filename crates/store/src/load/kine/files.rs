@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::super::image::{self, Image};
 use super::super::mapped::map;
 use super::super::options::Reading;
-use super::super::problem::Problem;
+use super::super::problem::LoadProblem;
 use crate::Error;
 
 /// A database file, and its log.
@@ -84,7 +84,7 @@ impl Files {
     }
 
     /// The file at `path`, which was opened as `image`, and what lies beside it.
-    pub(in super::super) fn with_log(path: &str, image: Image, reading: &Reading<'_>) -> Result<Self, Problem> {
+    pub(in super::super) fn with_log(path: &str, image: Image, reading: &Reading<'_>) -> Result<Self, LoadProblem> {
         let log = beside(path, "-wal");
         if path == "-" || super::sqlite::is_log(&image.bytes) {
             return Ok(Self::of_bytes(image.bytes, image.cut));
@@ -106,9 +106,9 @@ impl Files {
 
     /// Copies files that are being written. A log is begun anew only when all of it was written back into the database, and then
     /// has another header: as long as the header stays, the log that is read after the database holds whatever changed in it meanwhile.
-    fn copied(path: &str, file: &File, log: &Path) -> Result<Self, Problem> {
+    fn copied(path: &str, file: &File, log: &Path) -> Result<Self, LoadProblem> {
         const ATTEMPTS: usize = 20;
-        let failed = |cause| Problem::Known(Error::File { path: path.to_owned(), cause });
+        let failed = |cause| LoadProblem::Known(Error::File { path: path.to_owned(), cause });
         for _ in 0..ATTEMPTS {
             let before = state(file, log).map_err(failed)?;
             let copied = (copy(path, file).map_err(failed)?, File::open(log).and_then(|log| copy(path, &log)).unwrap_or_default());
@@ -116,7 +116,7 @@ impl Files {
                 return Ok(Self { is_open: true, ..Self::of_pair(copied.0, copied.1) });
             }
         }
-        Err(Problem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))
+        Err(LoadProblem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))
     }
 }
 
