@@ -23,7 +23,7 @@ const BUFFER: usize = 1 << 14;
 
 /// Why something cannot be read, and where: the line and the column count from 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Problem {
+pub(super) struct YamlProblem {
     pub(super) line: u64,
     pub(super) column: u64,
     pub(super) why: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Problem {
     pub(super) is_end: bool,
 }
 
-impl Problem {
+impl YamlProblem {
     pub(super) fn at(mark: Mark, why: &'static str) -> Self {
         Self { line: mark.line + 1, column: mark.column + 1, why, is_end: false }
     }
@@ -84,10 +84,10 @@ impl<'t> Composer<'t> {
     }
 
     /// Reads the next event.
-    pub(super) fn next(&mut self) -> Result<Event, Problem> {
+    pub(super) fn next(&mut self) -> Result<Event, YamlProblem> {
         let mut event = self.parser.parse().map_err(|error| {
             let mark = error.problem_mark().unwrap_or(self.last);
-            Problem { is_end: true, ..Problem::at(mark, words(error.problem())) }
+            YamlProblem { is_end: true, ..YamlProblem::at(mark, words(error.problem())) }
         })?;
         let is_last = self.unended.is_some_and(|end| event.end_mark.index >= end);
         match &mut event.data {
@@ -99,7 +99,10 @@ impl<'t> Composer<'t> {
                 }
                 if let Some(comma) = self.comma.filter(|&comma| value.contains(comma)) {
                     if self.flow > 0 && *style == ScalarStyle::Plain {
-                        return Err(Problem { is_end: true, ..Problem::at(event.start_mark, "text with ! and a comma needs quotes") });
+                        return Err(YamlProblem {
+                            is_end: true,
+                            ..YamlProblem::at(event.start_mark, "text with ! and a comma needs quotes")
+                        });
                     }
                     *value = value.replace(comma, ",");
                 }
@@ -128,7 +131,7 @@ impl<'t> Composer<'t> {
     }
 
     /// Passes over what follows until no more than `depth` collections are open.
-    pub(super) fn skip_to(&mut self, depth: usize) -> Result<(), Problem> {
+    pub(super) fn skip_to(&mut self, depth: usize) -> Result<(), YamlProblem> {
         while self.depth > depth {
             self.next()?;
         }
@@ -136,10 +139,10 @@ impl<'t> Composer<'t> {
     }
 
     /// Composes the value that begins with an event. After an error that is not the end, the rest of the value is still to come.
-    pub(super) fn value(&mut self, event: Event) -> Result<Value, Problem> {
+    pub(super) fn value(&mut self, event: Event) -> Result<Value, YamlProblem> {
         let mark = event.start_mark;
         if self.depth > DEPTH {
-            return Err(Problem::at(mark, "it is nested too deeply"));
+            return Err(YamlProblem::at(mark, "it is nested too deeply"));
         }
         let (anchor, value) = match event.data {
             EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
@@ -150,7 +153,7 @@ impl<'t> Composer<'t> {
             EventData::Alias { anchor } => (None, self.aliased(&anchor, mark)?),
             EventData::SequenceStart { anchor, .. } => (anchor, self.list(mark)?),
             EventData::MappingStart { anchor, .. } => (anchor, self.object(mark)?),
-            _ => return Err(Problem::at(mark, NOT_YAML)),
+            _ => return Err(YamlProblem::at(mark, NOT_YAML)),
         };
         if let Some(anchor) = anchor {
             self.take(size(&value), mark)?;
@@ -159,7 +162,7 @@ impl<'t> Composer<'t> {
         Ok(value)
     }
 
-    fn list(&mut self, mark: Mark) -> Result<Value, Problem> {
+    fn list(&mut self, mark: Mark) -> Result<Value, YamlProblem> {
         self.take(0, mark)?;
         let mut list = Vec::new();
         loop {
@@ -171,7 +174,7 @@ impl<'t> Composer<'t> {
         }
     }
 
-    fn object(&mut self, mark: Mark) -> Result<Value, Problem> {
+    fn object(&mut self, mark: Mark) -> Result<Value, YamlProblem> {
         self.take(0, mark)?;
         let mut members = Members::default();
         loop {
@@ -184,7 +187,7 @@ impl<'t> Composer<'t> {
     }
 
     /// Reads a member whose name begins with an event. After an error that is not the end the whole of it was passed over.
-    pub(super) fn member(&mut self, event: Event, members: &mut Members) -> Result<(), Problem> {
+    pub(super) fn member(&mut self, event: Event, members: &mut Members) -> Result<(), YamlProblem> {
         let mark = event.start_mark;
         let opens = matches!(event.data, EventData::SequenceStart { .. } | EventData::MappingStart { .. });
         let depth = self.depth - usize::from(opens);
@@ -202,11 +205,11 @@ impl<'t> Composer<'t> {
         } else {
             members.insert(name?, value?).ok_or(TWICE)
         };
-        added.map_err(|why| Problem::at(mark, why))
+        added.map_err(|why| YamlProblem::at(mark, why))
     }
 
     /// The name of a member that begins with an event.
-    pub(super) fn name(&mut self, event: Event) -> Result<String, Problem> {
+    pub(super) fn name(&mut self, event: Event) -> Result<String, YamlProblem> {
         const NO_NAME: &str = "a member's name is not text";
         let mark = event.start_mark;
         let (anchor, scalar) = match event.data {
@@ -218,20 +221,20 @@ impl<'t> Composer<'t> {
                 Value::Bool(value) => (None, Scalar::Bool(value)),
                 Value::String(text) => (None, Scalar::Text(text)),
                 Value::Number(number) => (None, Scalar::Text(number.to_string())),
-                _ => return Err(Problem::at(mark, NO_NAME)),
+                _ => return Err(YamlProblem::at(mark, NO_NAME)),
             },
-            _ => return Err(Problem::at(mark, NO_NAME)),
+            _ => return Err(YamlProblem::at(mark, NO_NAME)),
         };
         if let Some(anchor) = anchor {
             let value = scalar.clone().value().map_err(|refusal| refused(mark, refusal))?;
             self.anchors.insert(anchor, value);
         }
-        scalar.name().ok_or_else(|| Problem::at(mark, NO_NAME))
+        scalar.name().ok_or_else(|| YamlProblem::at(mark, NO_NAME))
     }
 
-    fn aliased(&mut self, anchor: &str, mark: Mark) -> Result<Value, Problem> {
+    fn aliased(&mut self, anchor: &str, mark: Mark) -> Result<Value, YamlProblem> {
         let Some(value) = self.anchors.get(anchor) else {
-            return Err(Problem::at(mark, "an alias names nothing that stands before it"));
+            return Err(YamlProblem::at(mark, "an alias names nothing that stands before it"));
         };
         let bytes = size(value);
         let value = value.clone();
@@ -239,9 +242,9 @@ impl<'t> Composer<'t> {
         Ok(value)
     }
 
-    fn take(&mut self, bytes: usize, mark: Mark) -> Result<(), Problem> {
+    fn take(&mut self, bytes: usize, mark: Mark) -> Result<(), YamlProblem> {
         let left = self.left.checked_sub(bytes + 1);
-        self.left = left.ok_or_else(|| Problem::at(mark, "its aliases expand to far more than the file holds"))?;
+        self.left = left.ok_or_else(|| YamlProblem::at(mark, "its aliases expand to far more than the file holds"))?;
         Ok(())
     }
 }
@@ -318,16 +321,16 @@ fn is_merge(event: &EventData) -> bool {
         || matches!(event, EventData::Scalar { value, tag: Some(tag), .. } if value == "<<" && tag == "tag:yaml.org,2002:merge")
 }
 
-fn resolved(mark: Mark, tag: Option<&str>, text: String, plain: bool) -> Result<Scalar, Problem> {
+fn resolved(mark: Mark, tag: Option<&str>, text: String, plain: bool) -> Result<Scalar, YamlProblem> {
     scalar::resolve(tag, text, plain).map_err(|refusal| refused(mark, refusal))
 }
 
-fn refused(mark: Mark, refusal: Refusal) -> Problem {
+fn refused(mark: Mark, refusal: Refusal) -> YamlProblem {
     let why = match refusal {
         Refusal::Tag => "a tag names a type that its value does not have",
         Refusal::NotFinite => "a number is infinite or none, which JSON cannot hold",
     };
-    Problem::at(mark, why)
+    YamlProblem::at(mark, why)
 }
 
 /// The bytes of a value's text, as [`Composer::take`] counts them.

@@ -6,7 +6,7 @@ mod scalar;
 mod table;
 
 use bytes::Bytes;
-use composer::{Composer, Members, Problem};
+use composer::{Composer, Members, YamlProblem};
 use libyaml_safer::{Event, EventData};
 use serde_json::Value;
 
@@ -115,12 +115,12 @@ fn add(objects: &mut Objects<'_>, mut object: Value) {
 }
 
 /// What is lost of a document at a place of it.
-fn sentence(problem: &Problem, line: usize, lost: &str) -> String {
+fn sentence(problem: &YamlProblem, line: usize, lost: &str) -> String {
     format!("the YAML cannot be read at line {}, column {} ({}); {lost}", line as u64 + problem.line - 1, problem.column, problem.why)
 }
 
 /// The event that a document's content begins with.
-fn begin(composer: &mut Composer<'_>) -> Result<Event, Problem> {
+fn begin(composer: &mut Composer<'_>) -> Result<Event, YamlProblem> {
     loop {
         let event = composer.next()?;
         if !matches!(event.data, EventData::StreamStart { .. } | EventData::DocumentStart { .. }) {
@@ -177,13 +177,13 @@ impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
         }
     }
 
-    fn content(&mut self) -> Result<(), Problem> {
+    fn content(&mut self) -> Result<(), YamlProblem> {
         let event = begin(&mut self.composer)?;
         match event.data {
             EventData::MappingStart { .. } => self.members()?,
             EventData::SequenceStart { .. } => self.items()?,
             _ if is_null(&event.data) => {}
-            _ => return Err(Problem { is_end: true, ..Problem::at(event.start_mark, "there is text and no object") }),
+            _ => return Err(YamlProblem { is_end: true, ..YamlProblem::at(event.start_mark, "there is text and no object") }),
         }
         if self.items == Items::Other {
             return Ok(());
@@ -191,14 +191,14 @@ impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
         self.composer.next()?;
         let event = self.composer.next()?;
         if event.data != EventData::StreamEnd {
-            let problem = Problem::at(event.start_mark, "a line --- is missing before it");
+            let problem = YamlProblem::at(event.start_mark, "a line --- is missing before it");
             self.damage.push(sentence(&problem, self.line, "what follows in the document is missing"));
         }
         Ok(())
     }
 
     /// Reads the members of the document's object.
-    fn members(&mut self) -> Result<(), Problem> {
+    fn members(&mut self) -> Result<(), YamlProblem> {
         loop {
             let event = self.composer.next()?;
             let is_items = matches!(&event.data, EventData::Scalar { value, anchor: None, .. } if value == "items");
@@ -222,7 +222,7 @@ impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
     }
 
     /// Reads the items of a list that has begun.
-    fn items(&mut self) -> Result<(), Problem> {
+    fn items(&mut self) -> Result<(), YamlProblem> {
         self.items = Items::Listed;
         let depth = self.composer.depth();
         loop {
@@ -252,7 +252,7 @@ impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
     }
 
     /// Reports what is lost; returns the problem where nothing behind it can be read.
-    fn problem(&mut self, problem: &Problem) -> Result<(), Problem> {
+    fn problem(&mut self, problem: &YamlProblem) -> Result<(), YamlProblem> {
         let lost = match (self.items, problem.is_end) {
             (Items::Listed, true) => "the object there and the rest of its list are missing",
             (Items::Listed, false) => "the object there is missing",

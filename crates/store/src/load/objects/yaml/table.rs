@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Composer;
-use super::composer::Problem;
+use super::composer::YamlProblem;
 
 /// A line of the table (`oracle/yaml/main.go`).
 #[derive(Deserialize)]
@@ -25,7 +25,7 @@ fn lines() -> Vec<Line> {
     table.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
-fn read(text: &str) -> Result<Value, Problem> {
+fn read(text: &str) -> Result<Value, YamlProblem> {
     let mut composer = Composer::new(text);
     let event = super::begin(&mut composer)?;
     let value = composer.value(event)?;
