@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::db_file::{self, Facts};
+use super::db_file::{self, DatabaseFacts};
 use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
@@ -21,7 +21,7 @@ pub(super) struct Parts {
 
 /// Reads the data dir at `path`, or a part of it, into `builder`; returns what the database says, with the log's own problems, and the
 /// cluster's id.
-pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), LoadProblem> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<(DatabaseFacts, Option<u64>), LoadProblem> {
     if Log::is_in(path) {
         return read_files(Parts { db: None, log: Log::read(path, reading)? }, builder);
     }
@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBui
 }
 
 /// The same, of files that were opened.
-pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(Facts, Option<u64>), LoadProblem> {
+pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(DatabaseFacts, Option<u64>), LoadProblem> {
     let Parts { db, log } = parts;
     let (layer, mut facts) = match db {
         Some(db) => read_db(db, builder)?,
@@ -50,8 +50,8 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
                  another file, and later changes may be missing"
                     .to_owned()
             }));
-            let facts = Facts { file_bytes, in_use_bytes: file_bytes, voters: log.voters(), left_out, ..Facts::default() };
-            (layer, Facts { layer: Some(layer), ..facts })
+            let facts = DatabaseFacts { file_bytes, in_use_bytes: file_bytes, voters: log.voters(), left_out, ..DatabaseFacts::default() };
+            (layer, DatabaseFacts { layer: Some(layer), ..facts })
         }
     };
     facts.damage.extend(log.problems.iter().cloned());
@@ -95,7 +95,7 @@ pub(super) fn is_there(path: &Path) -> bool {
 }
 
 /// Reads the database; returns its layer and what else it says.
-fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, Facts), LoadProblem> {
+fn read_db(db: Image, builder: &mut VersionsBuilder) -> Result<(usize, DatabaseFacts), LoadProblem> {
     let in_db = |problem: String| LoadProblem::Format(format!("member/snap/db: {problem}"));
     let mut bolt = db.database().map_err(in_db)?;
     let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(in_db)?;
@@ -113,7 +113,7 @@ fn member(path: &Path) -> Result<PathBuf, LoadProblem> {
 }
 
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
-fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: &mut Facts) {
+fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: &mut DatabaseFacts) {
     facts.damage.append(&mut replayed.problems);
     facts.left_out.append(&mut replayed.notes);
     builder.remove(db, &replayed.refuted);
@@ -140,7 +140,7 @@ fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: 
 }
 
 /// Puts the changes of a log without a database into the index, as the layer that would be the database's.
-fn add_alone(builder: &mut VersionsBuilder, layer: usize, replayed: Replayed, facts: &mut Facts) {
+fn add_alone(builder: &mut VersionsBuilder, layer: usize, replayed: Replayed, facts: &mut DatabaseFacts) {
     if !replayed.from_the_start {
         return;
     }

@@ -16,7 +16,7 @@ const TOO_MANY: &str = "too many files at once";
 
 /// What a database says besides its revisions.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct DatabaseFacts {
     /// Bytes of the file, without a snapshot's checksum.
     pub file_bytes: u64,
     /// Bytes of the pages that some tree reaches.
@@ -50,7 +50,7 @@ pub(super) struct Facts {
 /// # Errors
 ///
 /// A fragment, where the file is bbolt's but not etcd's, holds nothing that can be read, or does not fit the index.
-pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(usize, Facts), String> {
+pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(usize, DatabaseFacts), String> {
     let image = match &bolt.live {
         Some(live) => builder.volatile_image(live.map().clone(), Arc::<Live>::clone(live)),
         None => builder.image(bolt.image.clone()),
@@ -149,7 +149,7 @@ impl Rescue {
         reached: &Visited,
         builder: &mut VersionsBuilder,
         copies: Option<Copies>,
-        facts: &mut Facts,
+        facts: &mut DatabaseFacts,
     ) -> Rescued {
         let known: HashSet<(i64, i64)> = match self.last {
             Some(_) => builder.changes_of(self.layer).map(|found| (found.main, found.sub)).collect(),
@@ -199,7 +199,7 @@ fn still_is_there(bolt: &Bolt, copies: &Copies, found: &StoredChange, again: &[S
 /// What was read of the trees, in as many passes as it took.
 struct Passes {
     tree: Tree,
-    facts: Facts,
+    facts: DatabaseFacts,
     visited: Visited,
     /// The pages of `visited` whose content was not read.
     disputed: Visited,
@@ -234,7 +234,7 @@ impl Passes {
         let (mut visited, mut damage) = (Visited::new(bolt.room()), Vec::new());
         for _ in 0..MOST {
             let mut walk = Walk::going_on(bolt, visited, damage);
-            let mut facts = Facts::default();
+            let mut facts = DatabaseFacts::default();
             let tree = Tree::read(bolt, &mut walk, reader, &mut facts);
             let newest = walk.check().then(|| reader.copy_newest());
             let newest = newest.filter(|_| walk.check());
@@ -298,7 +298,7 @@ impl Tree {
     }
 
     /// Walks through all buckets.
-    fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut Facts) -> Self {
+    fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut DatabaseFacts) -> Self {
         let mut tree = Self { meta: None, is_compaction_lost: false, has_keys: false, has_lost_its_end: true };
         let mut buckets = Vec::new();
         if let Some(root) = bolt.root() {

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use super::db_file::Facts;
+use super::db_file::DatabaseFacts;
 use super::format::Loading;
 use super::image::Image;
 use super::loaded::Loaded;
@@ -40,7 +40,7 @@ pub(super) fn load(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> R
     }
     let span = RevisionSpan { oldest: Revision(1), newest: Revision(newest), compacted: None };
     loading.builder.set_span(layer, span);
-    let facts = Facts { file_bytes: bytes.len() as u64, span: Some(span), layer: Some(layer), damage, ..Facts::default() };
+    let facts = DatabaseFacts { file_bytes: bytes.len() as u64, span: Some(span), layer: Some(layer), damage, ..DatabaseFacts::default() };
     Ok(Loaded::new(SourceKind::Db, path.to_owned(), facts))
 }
 

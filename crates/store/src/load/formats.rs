@@ -157,7 +157,7 @@ fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Resu
     };
     let length = image.bytes.len() as u64;
     let damage = damage.into_iter().chain(image.cut).collect();
-    let facts = db_file::Facts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
+    let facts = db_file::DatabaseFacts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
 }
 

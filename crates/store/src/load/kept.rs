@@ -14,7 +14,7 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use super::bolt::looks_like_bolt;
-use super::db_file::Facts;
+use super::db_file::DatabaseFacts;
 use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
@@ -85,7 +85,7 @@ pub(super) struct Place {
 /// What is kept of a file, as far as it counts.
 pub(super) enum Found {
     /// The index.
-    Index(Box<(Versions, Facts)>),
+    Index(Box<(Versions, DatabaseFacts)>),
     /// None, or one that is not of the file.
     Nothing,
     /// One that does not count: a sentence.
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    fn read_index(&self, index: &File, limits: &Limits) -> Option<(Versions, Facts)> {
+    fn read_index(&self, index: &File, limits: &Limits) -> Option<(Versions, DatabaseFacts)> {
         // Mapped, its keys take no memory of their own; a newer index never changes the file, it takes its place.
         let mut bytes = map_lazily(&self.directory.join(&self.name).to_string_lossy(), index).ok()?;
         let checksum = bytes.split_off(bytes.len().checked_sub(CHECKSUM)?);
@@ -144,17 +144,17 @@ impl Place {
         let KeptFacts { file_bytes, in_use_bytes, members } = facts;
         let members = members.into_iter().map(member).collect();
         let span: Option<RevisionSpan> = versions.spans().next();
-        Some((versions, Facts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..Facts::default() }))
+        Some((versions, DatabaseFacts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..DatabaseFacts::default() }))
     }
 
     /// Whether all that the file says fits what is kept of it: a member's alarms and damage are told anew each time; and whether it is large enough.
-    pub(super) fn keeps(&self, facts: &Facts) -> bool {
+    pub(super) fn keeps(&self, facts: &DatabaseFacts) -> bool {
         let alarms: &[Alarm] = &facts.alarms;
         alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty() && facts.file_bytes >= self.smallest
     }
 
     /// Keeps the index of a file that was found to be sound; where it cannot be written, none is kept.
-    pub(super) fn write(&self, versions: &Versions, facts: &Facts) -> io::Result<()> {
+    pub(super) fn write(&self, versions: &Versions, facts: &DatabaseFacts) -> io::Result<()> {
         let file = File::open(&self.file)?;
         if identity(&file, &beginning(&file)?)? != self.identity {
             return Ok(());

@@ -43,7 +43,7 @@ pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> M
 pub(super) struct Loaded {
     pub kind: SourceKind,
     pub path: String,
-    pub facts: db_file::Facts,
+    pub facts: db_file::DatabaseFacts,
     pub cluster_id: Option<u64>,
     pub checksum: Option<Check>,
     /// Whether it lay in an archive, so that its places are not those in the file.
@@ -52,7 +52,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// A file of which nothing else is known.
-    pub(super) fn new(kind: SourceKind, path: String, facts: db_file::Facts) -> Self {
+    pub(super) fn new(kind: SourceKind, path: String, facts: db_file::DatabaseFacts) -> Self {
         Self { kind, path, facts, cluster_id: None, checksum: None, is_archived: false }
     }
 

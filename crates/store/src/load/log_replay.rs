@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::db_file::Facts;
+use super::db_file::DatabaseFacts;
 use super::wal::{self, Frame, KeyState, KnownPut, LogChange, Logged, Recovered, Request, Run, Store, Surroundings, UndecidedChange};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
@@ -39,7 +39,7 @@ pub(super) struct Replay<'a> {
     pub images: &'a [u16],
     /// The database's layer.
     pub layer: usize,
-    pub facts: &'a Facts,
+    pub facts: &'a DatabaseFacts,
     /// The last entry that counts.
     pub certain: u64,
     /// Whether the log begins with a database that was restored, and not with a new cluster.

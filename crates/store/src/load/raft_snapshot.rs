@@ -6,7 +6,7 @@ use bytes::Bytes;
 use prost::Message;
 use serde_json::Value;
 
-use super::db_file::Facts;
+use super::db_file::DatabaseFacts;
 use crate::proto::{raftpb, snappb};
 use crate::versions::{Layer, VersionsBuilder};
 use crate::{Member, Revision, RevisionSpan};
@@ -29,7 +29,7 @@ fn outer(file: &Bytes) -> Option<snappb::Snapshot> {
 }
 
 /// Reads the file; `None` where it is none. Its checksum says whether it is one.
-pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<Facts> {
+pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<DatabaseFacts> {
     let outer = outer(file)?;
     let inner = raftpb::Snapshot::decode(outer.data).ok()?;
     let metadata = inner.metadata.unwrap_or_default();
@@ -45,7 +45,7 @@ pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<Facts>
         members.len()
     )];
     let voters = metadata.conf_state.map(|state| state.voters.len());
-    Some(Facts {
+    Some(DatabaseFacts {
         file_bytes: bytes,
         in_use_bytes: bytes,
         members,
@@ -53,7 +53,7 @@ pub(super) fn read(file: &Bytes, builder: &mut VersionsBuilder) -> Option<Facts>
         span: Some(span),
         layer: Some(layer),
         left_out,
-        ..Facts::default()
+        ..DatabaseFacts::default()
     })
 }
 

@@ -18,7 +18,7 @@ mod table;
 
 use bytes::Bytes;
 
-use super::db_file::Facts;
+use super::db_file::DatabaseFacts;
 use crate::versions::{Layer, VersionsBuilder};
 
 use arena::{Images, no_room};
@@ -58,8 +58,8 @@ fn has_rows(bytes: &[u8]) -> bool {
 /// # Errors
 ///
 /// A fragment, where it is SQLite's but not kine's, or nothing of it can be read.
-pub(super) fn read(files: Files, builder: &mut VersionsBuilder) -> Result<Facts, String> {
-    let mut facts = Facts { file_bytes: (files.file.len() + files.log.len()) as u64, ..Facts::default() };
+pub(super) fn read(files: Files, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
+    let mut facts = DatabaseFacts { file_bytes: (files.file.len() + files.log.len()) as u64, ..DatabaseFacts::default() };
     let pages = pages(files, &mut facts);
     let mut reader = RowReader::new().map_err(no_room)?;
     let mut trees = Trees::new(&pages);
@@ -77,9 +77,10 @@ pub(super) fn read(files: Files, builder: &mut VersionsBuilder) -> Result<Facts,
 /// # Errors
 ///
 /// A fragment, where nothing of it can be read.
-pub(super) fn read_export(bytes: &Bytes, cut: Option<String>, form: Form, builder: &mut VersionsBuilder) -> Result<Facts, String> {
+pub(super) fn read_export(bytes: &Bytes, cut: Option<String>, form: Form, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
     let length = bytes.len() as u64;
-    let mut facts = Facts { file_bytes: length, in_use_bytes: length, damage: cut.into_iter().collect(), ..Facts::default() };
+    let mut facts =
+        DatabaseFacts { file_bytes: length, in_use_bytes: length, damage: cut.into_iter().collect(), ..DatabaseFacts::default() };
     let mut reader = RowReader::new().map_err(no_room)?;
     let (rows, problems) = export::rows(bytes, form, &mut reader).map_err(no_room)?;
     facts.damage.extend(listed(problems, "lines cannot be read"));
@@ -94,9 +95,9 @@ fn index(
     history: &History,
     [file, log]: [&Bytes; 2],
     reader: RowReader,
-    mut facts: Facts,
+    mut facts: DatabaseFacts,
     builder: &mut VersionsBuilder,
-) -> Result<Facts, String> {
+) -> Result<DatabaseFacts, String> {
     let arena = reader.arena.finish().map_err(no_room)?;
     let mut image = |bytes: &Bytes| builder.image(bytes.clone()).ok_or("too many files at once");
     let images = Images { file: image(file)?, log: image(log)?, arena: image(&arena)? };
@@ -121,7 +122,7 @@ fn index(
 }
 
 /// The pages of the files; what is wrong with them or may be missing from them goes into `facts`.
-fn pages(Files { file, log, index, is_open, problems }: Files, facts: &mut Facts) -> Pages {
+fn pages(Files { file, log, index, is_open, problems }: Files, facts: &mut DatabaseFacts) -> Pages {
     facts.damage.extend(problems);
     let of_header = sqlite::u16_at(&file, 16).and_then(|size| sqlite::page_size(size.into()));
     let mut log = Log::read(log, of_header.unwrap_or(sqlite::DEFAULT_PAGE));

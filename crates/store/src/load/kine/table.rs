@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::db_file::Facts;
+use super::super::db_file::DatabaseFacts;
 use super::arena::no_room;
 use super::checks;
 use super::finding::{Finding, listed};
@@ -27,7 +27,7 @@ impl Table {
     /// # Errors
     ///
     /// A fragment, where the database is whole and not kine's, or there is no room for values.
-    pub(super) fn read(pages: &Pages, trees: &mut Trees<'_>, reader: &mut RowReader, facts: &mut Facts) -> Result<Self, String> {
+    pub(super) fn read(pages: &Pages, trees: &mut Trees<'_>, reader: &mut RowReader, facts: &mut DatabaseFacts) -> Result<Self, String> {
         let schema = Schema::read(trees, pages);
         if schema.kine.is_none() {
             if trees.damage.is_empty() && facts.damage.is_empty() {
