@@ -11,7 +11,7 @@ use super::answer::{Failed, Untrue};
 use super::arrivals::Arrivals;
 use super::config::{Consistency, EtcdConfig, ReadConsistency};
 use super::endpoint::Endpoint;
-use super::member::Member;
+use super::member::EndpointConnection;
 use super::pacer::Pacer;
 use super::rights::denied;
 use super::tls;
@@ -27,7 +27,7 @@ const LEADERLESS: Duration = Duration::from_secs(15);
 /// All endpoints of one cluster.
 pub(super) struct Cluster {
     pub config: Arc<EtcdConfig>,
-    pub members: Vec<Member>,
+    pub members: Vec<EndpointConnection>,
     /// How late changes arrive.
     pub arrivals: Arrivals,
     /// The member that answered last.
@@ -68,7 +68,7 @@ impl Cluster {
             tls::client_config(&config)?;
         }
         let config = Arc::new(config);
-        let members = endpoints.into_iter().map(|endpoint| Member::new(endpoint, &config)).collect();
+        let members = endpoints.into_iter().map(|endpoint| EndpointConnection::new(endpoint, &config)).collect();
         Ok(Self {
             has_no_stream: AtomicBool::new(false),
             pacer: Pacer::new(config.qps),
@@ -179,7 +179,7 @@ impl Cluster {
     }
 
     /// The member that answered last.
-    pub(super) fn preferred(&self) -> &Member {
+    pub(super) fn preferred(&self) -> &EndpointConnection {
         &self.members[self.preferred.load(Ordering::Relaxed)]
     }
 
@@ -205,7 +205,7 @@ impl Cluster {
     }
 
     /// Notes that `member` answers without a leader, and tells the user once.
-    pub(super) fn lost_leader(&self, refused: &[Trouble], member: &Member) {
+    pub(super) fn lost_leader(&self, refused: &[Trouble], member: &EndpointConnection) {
         let mut leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner);
         leader.missed = Some(Instant::now());
         if std::mem::replace(&mut leader.told, true) {

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use super::answer::{self, Untrue};
 use super::client::Cluster;
 use super::config::Consistency;
-use super::member::Member;
+use super::member::EndpointConnection;
 use super::trouble::{Class, Trouble};
 use crate::{MemberHash, MemberHashes, Revision, SourceStatus};
 
@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Returns what the members that answered `status` say of their data; `None` where there is only one.
 pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<MemberHashes> {
-    let answered: Vec<(&Member, &crate::Member)> =
+    let answered: Vec<(&EndpointConnection, &crate::Member)> =
         cluster.members.iter().zip(&status.members).filter(|(_, said)| said.error.is_none()).collect();
     let revision = status.newest.filter(|_| answered.len() > 1)?;
     let mut found = MemberHashes { revision, members: Vec::new(), left_out: Vec::new() };
@@ -52,7 +52,7 @@ pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<M
 }
 
 /// Why these members are not asked, or why what they say could not be compared.
-fn incomparable(voters: &[(&Member, &crate::Member)]) -> Option<String> {
+fn incomparable(voters: &[(&EndpointConnection, &crate::Member)]) -> Option<String> {
     let (_, first) = voters.first()?;
     let largest = voters.iter().map(|(_, said)| said.db_size_in_use).max().unwrap_or(0);
     let differ = |of: fn(&crate::Member) -> &str| voters.iter().any(|(_, said)| of(said) != of(first));
@@ -69,7 +69,11 @@ fn incomparable(voters: &[(&Member, &crate::Member)]) -> Option<String> {
 }
 
 /// One member after the other: never does more than one of them keep writes waiting.
-async fn ask_all(cluster: &Cluster, voters: &[(&Member, &crate::Member)], revision: Revision) -> (Vec<MemberHash>, Vec<String>) {
+async fn ask_all(
+    cluster: &Cluster,
+    voters: &[(&EndpointConnection, &crate::Member)],
+    revision: Revision,
+) -> (Vec<MemberHash>, Vec<String>) {
     let (mut members, mut left_out) = (Vec::new(), Vec::new());
     for (member, said) in voters {
         match ask(cluster, member, revision).await {
@@ -88,7 +92,7 @@ async fn ask_all(cluster: &Cluster, voters: &[(&Member, &crate::Member)], revisi
 }
 
 /// A member's hash, and the revision to which it has compacted.
-async fn ask(cluster: &Cluster, member: &Member, revision: Revision) -> Result<(u32, Revision), Trouble> {
+async fn ask(cluster: &Cluster, member: &EndpointConnection, revision: Revision) -> Result<(u32, Revision), Trouble> {
     let mut tries = 1..TRIES;
     loop {
         let hash = |client: etcd_client::Client| async move {

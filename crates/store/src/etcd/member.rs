@@ -18,7 +18,7 @@ use super::trouble::Trouble;
 const WINDOW: u32 = 8 << 20;
 
 /// One endpoint and its connection.
-pub(super) struct Member {
+pub(super) struct EndpointConnection {
     pub endpoint: Arc<Endpoint>,
     channel: Channel,
     connector: Connector,
@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub(super) is_learner: OnceCell<bool>,
 }
 
-impl Member {
+impl EndpointConnection {
     /// Prepares a channel, which connects when it is first used.
     pub(super) fn new(endpoint: Endpoint, config: &Arc<EtcdConfig>) -> Self {
         let endpoint = Arc::new(endpoint);

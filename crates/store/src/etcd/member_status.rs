@@ -4,10 +4,10 @@ use etcd_client::StatusResponse;
 
 use super::answer;
 use super::config::{Consistency, EtcdConfig};
-use super::member::Member;
+use super::member::EndpointConnection;
 use super::trouble::{Class, Trouble};
 
-impl Member {
+impl EndpointConnection {
     /// Asks this member for its status.
     pub(super) async fn status(&self, config: &EtcdConfig) -> Result<StatusResponse, Trouble> {
         let asked = |client: etcd_client::Client| async move {
