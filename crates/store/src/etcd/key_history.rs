@@ -75,7 +75,7 @@ pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Rev
 }
 
 /// A change that was found.
-enum Found {
+enum FoundVersion {
     /// A put, with its value.
     Kept(KeyValue),
     /// A put whose value was not kept.
@@ -84,7 +84,7 @@ enum Found {
     Deleted(Revision),
 }
 
-impl Found {
+impl FoundVersion {
     fn revision(&self) -> Revision {
         match self {
             Self::Kept(version) => version.mod_revision,
@@ -128,7 +128,7 @@ struct Search<'a> {
     /// What is after this revision has been searched.
     last: Revision,
     /// The newest first.
-    found: Vec<Found>,
+    found: Vec<FoundVersion>,
     kept: usize,
     /// At so many revisions of a time in which the key was not there an earlier life is looked for.
     samples: i64,
@@ -161,7 +161,7 @@ impl Search<'_> {
                 }
                 let Some(alive) = self.earlier_life(self.last, lives).await? else { return Ok(()) };
                 let last = self.last_alive(alive, self.last).await?;
-                self.found.push(Found::Deleted(last.after()));
+                self.found.push(FoundVersion::Deleted(last.after()));
                 (self.last, counted) = (last, Some(last));
                 continue;
             };
@@ -198,7 +198,7 @@ impl Search<'_> {
 
     fn keep(&mut self, version: KeyValue) {
         self.kept += version.value.len();
-        self.found.push(if self.kept <= KEPT { Found::Kept(version) } else { Found::Put(version.mod_revision) });
+        self.found.push(if self.kept <= KEPT { FoundVersion::Kept(version) } else { FoundVersion::Put(version.mod_revision) });
     }
 
     /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.
