@@ -83,7 +83,7 @@ pub(super) struct Place {
 }
 
 /// What is kept of a file, as far as it counts.
-pub(super) enum Found {
+pub(super) enum KeptIndex {
     /// The index.
     Index(Box<(Versions, DatabaseFacts)>),
     /// None, or one that is not of the file.
@@ -114,11 +114,11 @@ impl Place {
     }
 
     /// What is kept of the file, if it still is that file, and may be unpacked within `limits`.
-    pub(super) fn read(&self, limits: &Limits) -> Found {
+    pub(super) fn read(&self, limits: &Limits) -> KeptIndex {
         match OwnDirectory::open(&self.directory).and_then(|directory| directory.file(&self.name)) {
-            Ok(index) => self.read_index(&index, limits).map_or(Found::Nothing, |found| Found::Index(Box::new(found))),
-            Err(NotOpened::Absent) => Found::Nothing,
-            Err(NotOpened::Foreign(why)) => Found::Foreign(format!("no index is kept of it, and none is used: {why}")),
+            Ok(index) => self.read_index(&index, limits).map_or(KeptIndex::Nothing, |found| KeptIndex::Index(Box::new(found))),
+            Err(NotOpened::Absent) => KeptIndex::Nothing,
+            Err(NotOpened::Foreign(why)) => KeptIndex::Foreign(format!("no index is kept of it, and none is used: {why}")),
         }
     }
 

@@ -6,7 +6,7 @@ use super::data_dir;
 use super::format::Loading;
 use super::formats::{format_of, load_image, reading};
 use super::image::{self, Image};
-use super::kept::{Found as Index, Place};
+use super::kept::{KeptIndex as Index, Place};
 #[cfg(feature = "kine")]
 use super::kine;
 use super::loaded::{Loaded, finish, source};
