@@ -44,7 +44,7 @@ use formats::{load_image, load_parts, reading};
 use image::Image;
 use loaded::{Loaded, finish};
 use objects::Objects;
-use one::{Found, load, open_one};
+use one::{PathContent, load, open_one};
 use problem::LoadProblem;
 use several::{found_at, parts};
 
@@ -110,7 +110,7 @@ pub fn open_beside(
 }
 
 /// Opens files of API objects as the state of one moment.
-fn open_objects(paths: &[String], found: Vec<(String, Found)>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     let (mut builder, mut objects, mut loaded) = (VersionsBuilder::default(), Objects::new(key_of), Vec::new());
     for (path, found) in found {
         loaded.push(load(&path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(&path))?);

@@ -19,7 +19,7 @@ use crate::versions::VersionsBuilder;
 use crate::{Result, RevisionSpan, Source, SourceKind};
 
 /// What is at a path.
-pub(super) enum Found {
+pub(super) enum PathContent {
     #[cfg(feature = "recording")]
     Recording,
     Directory,
@@ -31,7 +31,7 @@ pub(super) enum Found {
     },
 }
 
-impl Found {
+impl PathContent {
     /// Looks at a path; `open` opens a file.
     pub(super) fn at(path: &str, limits: &Limits, open: fn(&str, &Reading<'_>) -> Result<Image>) -> Result<Self> {
         #[cfg(feature = "recording")]
@@ -61,9 +61,9 @@ pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Resul
         Some(Index::Foreign(why)) => foreign = Some(why),
         Some(Index::Nothing) | None => {}
     }
-    let found = Found::at(path, limits, image::open)?;
+    let found = PathContent::at(path, limits, image::open)?;
     #[cfg(feature = "recording")]
-    if matches!(found, Found::Recording) {
+    if matches!(found, PathContent::Recording) {
         return Ok(Box::new(RecordingSource::open(path)?));
     }
     let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
@@ -89,21 +89,21 @@ fn is_recording(path: &str) -> bool {
 /// Loads what is at a path.
 pub(super) fn load(
     path: &str,
-    found: Found,
+    found: PathContent,
     limits: &Limits,
     builder: &mut VersionsBuilder,
     objects: &mut Objects<'_>,
 ) -> Result<Loaded, LoadProblem> {
     let mut loading = Loading { reading: reading(limits), builder, objects, has_path: true };
     match found {
-        Found::File(image) => load_image(&mut loading, path, image),
-        Found::Packed { .. } => {
+        PathContent::File(image) => load_image(&mut loading, path, image),
+        PathContent::Packed { .. } => {
             let image = image::open(path, &loading.reading)?;
             load_image(&mut loading, path, image)
         }
         #[cfg(feature = "recording")]
-        Found::Recording => load_directory(&mut loading, path),
-        Found::Directory => load_directory(&mut loading, path),
+        PathContent::Recording => load_directory(&mut loading, path),
+        PathContent::Directory => load_directory(&mut loading, path),
     }
 }
 

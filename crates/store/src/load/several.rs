@@ -6,7 +6,7 @@ use super::formats::format_of;
 use super::image;
 use super::loaded::finish;
 use super::objects::Objects;
-use super::one::{Found, load, open_one};
+use super::one::{PathContent, load, open_one};
 use super::options::Limits;
 use super::peek::Peek;
 use crate::fusion::{Held, Open, Part};
@@ -19,15 +19,15 @@ use crate::{Result, SourceKind};
 const UNPACKED_AT_ONCE: u64 = 1 << 30;
 
 /// What is at each of some paths.
-pub(super) fn found_at(paths: &[String], limits: &Limits) -> Result<Vec<(String, Found)>> {
+pub(super) fn found_at(paths: &[String], limits: &Limits) -> Result<Vec<(String, PathContent)>> {
     let mut unpacked = 0;
     let mut found = Vec::new();
     for path in paths {
-        let mut at = Found::at(path, limits, image::look)?;
+        let mut at = PathContent::at(path, limits, image::look)?;
         if let Some(peek) = peek(path, &at).filter(|peek| is_packed(path, peek.bytes())) {
             unpacked += peek.bytes();
             if unpacked > UNPACKED_AT_ONCE {
-                at = Found::Packed { span: peek.span(), bytes: peek.bytes() };
+                at = PathContent::Packed { span: peek.span(), bytes: peek.bytes() };
             }
         }
         found.push((path.clone(), at));
@@ -50,7 +50,7 @@ const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 const FEW: usize = 4;
 
 /// Makes parts of what was found: database files are opened when they are needed where they are many or large, all else at once.
-pub(super) fn parts(found: Vec<(String, Found)>, limits: &Limits) -> Result<Vec<Part>> {
+pub(super) fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Result<Vec<Part>> {
     let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
     let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
     let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
@@ -60,7 +60,7 @@ pub(super) fn parts(found: Vec<(String, Found)>, limits: &Limits) -> Result<Vec<
         .zip(peeks)
         .map(|((path, found), peek)| match (peek.filter(|_| !at_once), found) {
             (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
-            (None, Found::Packed { span, bytes }) => {
+            (None, PathContent::Packed { span, bytes }) => {
                 let held = Held::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
                 Ok(Part::closed(&path, span, held))
             }
@@ -77,15 +77,15 @@ fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Open {
 }
 
 /// What a file says of itself that can be opened again later.
-fn peek(path: &str, found: &Found) -> Option<Peek> {
-    let Found::File(image) = found else { return None };
+fn peek(path: &str, found: &PathContent) -> Option<Peek> {
+    let PathContent::File(image) = found else { return None };
     let is_database = || format_of(&image.bytes).is_some_and(|format| format.kind == Some(SourceKind::Db));
     (path != "-" && Path::new(path).is_file() && is_database()).then(|| Peek::at(image)).flatten()
 }
 
-fn open_part(path: &str, found: Found, limits: &Limits) -> Result<Part> {
+fn open_part(path: &str, found: PathContent, limits: &Limits) -> Result<Part> {
     #[cfg(feature = "recording")]
-    if matches!(found, Found::Recording) {
+    if matches!(found, PathContent::Recording) {
         let recording = RecordingSource::open(path)?;
         let (span, cluster_id) = (recording.whole_span(), recording.cluster_id().map(str::to_owned));
         return Ok(Part::open(path, SourceKind::Recording, cluster_id, span, Box::new(recording)));
