@@ -76,7 +76,7 @@ impl ReadAt for OnDisk {
 pub(super) struct RecordingFile {
     from: Box<dyn ReadAt + Send + Sync>,
     /// The index, or one made by a walk over the file.
-    index: Found,
+    index: ValueBytes,
     pub facts: FileFacts,
     pub head: Option<Head>,
     /// What it goes on from.
@@ -90,7 +90,7 @@ pub(super) struct RecordingFile {
 /// The most bytes of a file that is being written which are read at once; larger ones are mapped.
 const MOST_READ: u64 = 512 << 20;
 
-enum Found {
+enum ValueBytes {
     InFile { start: u64, length: usize },
     Made { bytes: Bytes },
 }
@@ -109,7 +109,7 @@ impl RecordingFile {
             Index::open(&from, start, length).and_then(|index| index.blocks()).is_some_and(|blocks| holds(&blocks, facts, start))
         };
         if let Some((start, length)) = trailer.filter(is_index) {
-            let (index, facts, after) = (Found::InFile { start, length }, facts.clone(), facts.covered.first().map_or(0, |run| run.0));
+            let (index, facts, after) = (ValueBytes::InFile { start, length }, facts.clone(), facts.covered.first().map_or(0, |run| run.0));
             return Ok(Self { from: Box::new(from), index, facts, head: None, after, end: 0, problems: Vec::new() });
         }
         let mut scanned = Self::scan_mapped(path, &from.file)?;
@@ -178,13 +178,13 @@ impl RecordingFile {
         // Whoever goes on with it writes its index anew.
         let end = scan.chunks.iter().rev().find(|chunk| chunk.header.kind != Kind::Index).map_or(0, |chunk| chunk.payload.end);
         let after = first.header.after;
-        Ok(Self { from: Box::new(bytes), index: Found::Made { bytes: index }, facts, head, after, end, problems })
+        Ok(Self { from: Box::new(bytes), index: ValueBytes::Made { bytes: index }, facts, head, after, end, problems })
     }
 
     fn index(&self) -> Option<Index<'_>> {
         match &self.index {
-            Found::InFile { start, length } => Index::open(&*self.from, *start, *length),
-            Found::Made { bytes } => Index::open(bytes, 0, bytes.len()),
+            ValueBytes::InFile { start, length } => Index::open(&*self.from, *start, *length),
+            ValueBytes::Made { bytes } => Index::open(bytes, 0, bytes.len()),
         }
     }
 
