@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
 use sha2::{Digest, Sha256};
 
-use super::part::{Held, Part};
+use super::part::{Part, PartState};
 use crate::load::Peek;
 use crate::{At, Event, EventKind, KeyRange, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
 
@@ -54,8 +54,8 @@ impl<'a> Witness<'a> {
     /// A file; `None` where it was closed.
     pub(super) fn of(part: &'a Part) -> Option<Self> {
         let evidence = match &part.held {
-            Held::Open(source) => Evidence::Open(&**source),
-            Held::Closed { peek, .. } => Evidence::Closed(peek.as_deref()?),
+            PartState::Open(source) => Evidence::Open(&**source),
+            PartState::Closed { peek, .. } => Evidence::Closed(peek.as_deref()?),
         };
         let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
         Some(Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence })

@@ -37,7 +37,7 @@ use part::Pool;
 #[cfg(feature = "recording")]
 pub(crate) use lineage::disagreement;
 pub(crate) use live::Beside;
-pub(crate) use part::{Held, Open, Part};
+pub(crate) use part::{Open, Part, PartState};
 
 /// Several sources.
 pub(crate) struct Fused {
@@ -67,14 +67,14 @@ impl Fused {
         let checked = check_neighbours(&parts).now_or_never();
         let unproven = checked.ok_or_else(|| not_readable(&names(&parts, None)))??;
         for part in &mut parts {
-            if let Held::Closed { peek, .. } = &mut part.held {
+            if let PartState::Closed { peek, .. } = &mut part.held {
                 *peek = None;
             }
         }
         let gaps = gaps::between(&parts);
         let (mut damage, mut left_out) = (Vec::new(), unproven);
         for part in &parts {
-            let Held::Open(source) = &part.held else { continue };
+            let PartState::Open(source) = &part.held else { continue };
             left_out.extend_from_slice(source.left_out());
             match covering(&parts, part) {
                 _ if !part.is_damaged() => {}
@@ -272,9 +272,9 @@ impl LateDamage for Fused {
         for part in &self.parts {
             late.extend(part.late().iter().cloned());
             // Damage of a file that was opened at once has been reported.
-            let is_late = matches!(part.held, Held::Closed { .. }) && part.is_damaged() && covering(&self.parts, part).is_none();
+            let is_late = matches!(part.held, PartState::Closed { .. }) && part.is_damaged() && covering(&self.parts, part).is_none();
             late.extend(part.damage.get().filter(|_| is_late).into_iter().flatten().cloned());
-            if let Held::Open(source) = &part.held {
+            if let PartState::Open(source) = &part.held {
                 late.extend(source.late_damage());
             }
         }

@@ -18,7 +18,7 @@ pub(crate) struct Part {
     /// The revisions that can be read. A live etcd's are asked for when they are needed.
     pub span: RevisionSpan,
     has_all_keys: bool,
-    pub held: Held,
+    pub held: PartState,
     /// What could not be read of it, once it was opened.
     pub damage: OnceLock<Vec<String>>,
     /// What was found out late of it before it was closed again.
@@ -26,7 +26,7 @@ pub(crate) struct Part {
 }
 
 /// How a part is at hand.
-pub(crate) enum Held {
+pub(crate) enum PartState {
     /// It stays open.
     Open(Arc<dyn Source>),
     /// It is opened when it is needed.
@@ -44,16 +44,25 @@ impl Part {
     pub(crate) fn open(name: &str, kind: SourceKind, cluster_id: Option<String>, span: RevisionSpan, source: Box<dyn Source>) -> Self {
         let facts = source.facts();
         let (has_all_keys, damage) = (facts.has_all_keys, OnceLock::from(facts.damage.to_vec()));
-        Self { name: name.into(), kind, cluster_id, span, has_all_keys, held: Held::Open(source.into()), damage, late: Mutex::default() }
+        Self {
+            name: name.into(),
+            kind,
+            cluster_id,
+            span,
+            has_all_keys,
+            held: PartState::Open(source.into()),
+            damage,
+            late: Mutex::default(),
+        }
     }
 
     /// A database file that is opened when it is needed.
     pub(crate) fn of_peek(name: &str, peek: Peek, open: Open) -> Self {
-        Self::closed(name, peek.span(), Held::Closed { bytes: peek.bytes(), open, peek: Some(Box::new(peek)) })
+        Self::closed(name, peek.span(), PartState::Closed { bytes: peek.bytes(), open, peek: Some(Box::new(peek)) })
     }
 
     /// The same, where its revisions are known.
-    pub(crate) fn closed(name: &str, span: RevisionSpan, held: Held) -> Self {
+    pub(crate) fn closed(name: &str, span: RevisionSpan, held: PartState) -> Self {
         let (damage, late) = (OnceLock::new(), Mutex::default());
         Self { name: name.into(), kind: SourceKind::Db, cluster_id: None, span, has_all_keys: true, held, damage, late }
     }
@@ -108,8 +117,8 @@ impl Pool {
     pub(super) fn get(&self, parts: &[Part], number: usize) -> Result<Arc<dyn Source>> {
         let part = &parts[number];
         let (bytes, open) = match &part.held {
-            Held::Open(source) => return Ok(Arc::clone(source)),
-            Held::Closed { bytes, open, .. } => (*bytes, open),
+            PartState::Open(source) => return Ok(Arc::clone(source)),
+            PartState::Closed { bytes, open, .. } => (*bytes, open),
         };
         let mut pooled = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = pooled.iter().position(|pooled| pooled.part == number) {

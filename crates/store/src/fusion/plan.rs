@@ -1,6 +1,6 @@
 //! Which of several sources are read for which revisions, so that of thousands only those are open that a question needs at a time.
 
-use super::part::{Held, POOL_BYTES, POOL_FILES, Part};
+use super::part::{POOL_BYTES, POOL_FILES, Part, PartState};
 
 /// Revisions that are read from the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn of_stretch(parts: &[Part], from: i64, to: i64) -> Vec<usize> {
 /// The bytes of a file that is opened when it is needed.
 fn closed_bytes(part: &Part) -> u64 {
     match part.held {
-        Held::Open(_) => 0,
-        Held::Closed { bytes, .. } => bytes.max(1),
+        PartState::Open(_) => 0,
+        PartState::Closed { bytes, .. } => bytes.max(1),
     }
 }

@@ -8,7 +8,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 
 use super::lineage::events;
 use super::merge::Merge;
-use super::part::Held;
+use super::part::PartState;
 use super::plan::{self, Segment};
 use super::{Fused, gaps};
 use crate::{Event, KeyRange, Result, Revision, Source, Until, WatchItem};
@@ -101,7 +101,7 @@ impl Fused {
     async fn recovered(&self) -> Result<&[(usize, Event)]> {
         let read = async || -> Result<Vec<(usize, Event)>> {
             let mut found = Vec::new();
-            for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| matches!(part.held, Held::Closed { .. })) {
+            for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| matches!(part.held, PartState::Closed { .. })) {
                 let source = self.source(number)?;
                 let events = events(&*source, KeyRange::all(), Revision(1), Revision(part.complete_after())).await?;
                 found.extend(events.into_iter().filter(|event| event.origin == crate::Origin::FreePage).map(|mut event| {

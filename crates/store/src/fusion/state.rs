@@ -9,7 +9,7 @@ use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::Fused;
 use super::lineage::events;
-use super::part::Held;
+use super::part::PartState;
 use crate::{At, Error, EventKind, KeyRange, KeyValue, Listing, Origin, Result, Revision, Source, SourceKind, Want};
 
 /// Where a state is read.
@@ -73,9 +73,9 @@ impl Fused {
     async fn file_at(&self, asked: Revision) -> Result<Option<(usize, Arc<dyn Source>)>> {
         let opened: Vec<usize> = self.pool.opened().into_iter().map(|(number, _)| number).collect();
         let cost = |number: usize| match self.parts[number].held {
-            Held::Open(_) => 0,
-            Held::Closed { .. } if opened.contains(&number) => 0,
-            Held::Closed { bytes, .. } => bytes,
+            PartState::Open(_) => 0,
+            PartState::Closed { .. } if opened.contains(&number) => 0,
+            PartState::Closed { bytes, .. } => bytes,
         };
         let has_it = |&number: &usize| (self.parts[number].span.oldest..=self.parts[number].span.newest).contains(&asked);
         let mut places: Vec<usize> = (0..self.parts.len()).filter(has_it).collect();

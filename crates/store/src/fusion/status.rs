@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 
 use super::Fused;
-use super::part::Held;
+use super::part::PartState;
 use crate::{KeyRange, Origin, PartStatus, Result, SourceKind, SourceStatus, WatchItem};
 
 impl Fused {
@@ -12,10 +12,10 @@ impl Fused {
         let (mut unread, pooled) = (0, self.pool.opened());
         for (number, part) in self.parts.iter().enumerate() {
             let opened = pooled.iter().find(|(opened, _)| *opened == number).map(|(_, source)| source);
-            let is_read = matches!(part.held, Held::Open(_)) || opened.is_some();
+            let is_read = matches!(part.held, PartState::Open(_)) || opened.is_some();
             let source = match &part.held {
-                Held::Open(source) => Some(source.status().await?),
-                Held::Closed { bytes, .. } => {
+                PartState::Open(source) => Some(source.status().await?),
+                PartState::Closed { bytes, .. } => {
                     status.file_bytes += if is_read { 0 } else { *bytes };
                     match opened {
                         Some(source) => Some(source.status().await?),

@@ -9,7 +9,7 @@ use ketcd_testing::database;
 
 #[cfg(feature = "live")]
 use super::Beside;
-use super::part::{Held, POOL_BYTES, Part};
+use super::part::{POOL_BYTES, Part, PartState};
 use super::{Fused, plan};
 use crate::load::{Limits, open_bytes};
 use crate::{
@@ -50,7 +50,7 @@ fn nights(history: &[Event], spans: &[(i64, i64)], keeps_freed: bool) -> (Fused,
             open_bytes(&path, file.clone(), &Limits::default(), &|_| None)
         };
         let span = RevisionSpan { oldest: Revision(compacted), newest: Revision(newest), compacted: Some(Revision(compacted)) };
-        Part::closed(&name, span, Held::Closed { bytes: POOL_BYTES / 5 * 2, open: Box::new(open), peek: None })
+        Part::closed(&name, span, PartState::Closed { bytes: POOL_BYTES / 5 * 2, open: Box::new(open), peek: None })
     };
     (Fused::new(spans.iter().map(part).collect(), None).unwrap(), opened)
 }

@@ -9,7 +9,7 @@ use super::objects::Objects;
 use super::one::{PathContent, load, open_one};
 use super::options::Limits;
 use super::peek::Peek;
-use crate::fusion::{Held, Open, Part};
+use crate::fusion::{Open, Part, PartState};
 #[cfg(feature = "recording")]
 use crate::recording::RecordingSource;
 use crate::versions::VersionsBuilder;
@@ -61,7 +61,7 @@ pub(super) fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Resul
         .map(|((path, found), peek)| match (peek.filter(|_| !at_once), found) {
             (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
             (None, PathContent::Packed { span, bytes }) => {
-                let held = Held::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
+                let held = PartState::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
                 Ok(Part::closed(&path, span, held))
             }
             (None, found) => open_part(&path, found, limits),
