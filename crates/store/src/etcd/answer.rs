@@ -95,12 +95,12 @@ pub(super) struct RangeAsked<'a> {
     pub keys: &'a KeyRange,
     /// The revision that was asked for; the newest where there is none.
     pub revision: Option<Revision>,
-    pub content: Content,
+    pub content: RangeContent,
 }
 
 /// What was asked for of a range's keys.
 #[derive(Clone, Copy)]
-pub(super) enum Content {
+pub(super) enum RangeContent {
     /// Their number alone.
     Count,
     /// The first so many.
@@ -115,8 +115,8 @@ impl RangeAsked<'_> {
         holds((0..=MOST_KEYS).contains(&count), "counts more keys than an etcd can hold, or less than none")?;
         holds(count <= 1 || range_end(self.keys, &self.keys.start).is_some(), "counts several keys of one name")?;
         match self.content {
-            Content::Count => holds(found == 0 && !answer.more, "sent keys where their number was asked for")?,
-            Content::Entries { limit, .. } => {
+            RangeContent::Count => holds(found == 0 && !answer.more, "sent keys where their number was asked for")?,
+            RangeContent::Entries { limit, .. } => {
                 // A server that knows no limits may send all there are.
                 holds(found <= limit || found == count, "sent more keys than were asked for")?;
                 holds(found <= count && answer.more == (found < count), "counts other keys than it sent")?;

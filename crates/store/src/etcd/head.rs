@@ -2,7 +2,7 @@
 
 use etcd_client::GetOptions;
 
-use super::answer::{Content, RangeAsked};
+use super::answer::{RangeAsked, RangeContent};
 use super::client::Cluster;
 use super::config::Consistency;
 use super::trouble::{Class, Trouble};
@@ -41,7 +41,7 @@ pub(super) async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
 /// Asks for one key at a revision (0: the newest) and returns the header's revision.
 pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
     let keys = KeyRange::key(key);
-    let asked = RangeAsked { keys: &keys, revision: (revision > 0).then_some(Revision(revision)), content: Content::Count };
+    let asked = RangeAsked { keys: &keys, revision: (revision > 0).then_some(Revision(revision)), content: RangeContent::Count };
     cluster
         .ask(|client, consistency| async move {
             let mut options = GetOptions::new().with_count_only().with_revision(revision);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use etcd_client::GetResponse;
 use etcd_client::proto::PbRangeResponse;
 
-use super::answer::{Content, RangeAsked, Untrue};
+use super::answer::{RangeAsked, RangeContent, Untrue};
 use super::wire::bytes;
 use crate::{KeyRange, Revision, Want};
 
@@ -48,7 +48,7 @@ impl Page {
 
     /// What its answer must be.
     pub(super) fn asked(&self) -> RangeAsked<'_> {
-        RangeAsked { keys: &self.keys, revision: self.revision, content: Content::Entries { limit: self.limit } }
+        RangeAsked { keys: &self.keys, revision: self.revision, content: RangeContent::Entries { limit: self.limit } }
     }
 
     /// Checks an answer; what pages of one revision count must agree.

@@ -8,7 +8,7 @@ use etcd_client::{GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
 
 use super::ahead::read_ahead;
-use super::answer::{Content, RangeAsked};
+use super::answer::{RangeAsked, RangeContent};
 use super::client::Cluster;
 use super::fetch::{ask, error_of, fetch};
 use super::page::{Page, PageSize};
@@ -61,7 +61,7 @@ pub(super) async fn is_alive(cluster: &Cluster, key: &[u8], at: Revision) -> Res
 
 /// Returns how many keys are alive at `at`; etcd looks into its index alone.
 pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<u64> {
-    let asked = RangeAsked { keys, revision: revision_of(at), content: Content::Count };
+    let asked = RangeAsked { keys, revision: revision_of(at), content: RangeContent::Count };
     let check = |answer: &PbRangeResponse| asked.check(answer).map(drop);
     match ask(cluster, keys, asked.revision, GetOptions::new().with_count_only(), check).await {
         Ok(answer) => Ok(answer.count().unsigned_abs()),

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::expected::Expected;
-use crate::etcd::answer::{Content, Failed, RangeAsked};
+use crate::etcd::answer::{Failed, RangeAsked, RangeContent};
 use crate::etcd::client::Cluster;
 use crate::etcd::config::{Consistency, LARGEST_MESSAGE, ReadConsistency};
 use crate::etcd::rights::{denied, dense_denied};
@@ -100,7 +100,7 @@ impl Cluster {
         let begun = Instant::now();
         let options = GetOptions::new().with_count_only().with_serializable().with_revision(revision.0);
         let keys = KeyRange::key(key);
-        let asked = RangeAsked { keys: &keys, revision: Some(revision).filter(|revision| revision.0 > 0), content: Content::Count };
+        let asked = RangeAsked { keys: &keys, revision: Some(revision).filter(|revision| revision.0 > 0), content: RangeContent::Count };
         let get = |client: Client| {
             let options = options.clone();
             async move { Ok(asked.check(&client.kv_client().get(key, Some(options)).await?.0)?) }
