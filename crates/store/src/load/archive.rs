@@ -23,7 +23,7 @@ const K3S: &str = "state.db";
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// What an archive holds.
-pub(super) enum Content {
+pub(super) enum ArchiveContent {
     /// A member's data dir, or a part of it.
     Member(Parts),
     /// A database of kine and its log.
@@ -35,7 +35,7 @@ pub(super) enum Content {
 
 /// An archive that was read.
 pub(super) struct Archive {
-    pub content: Content,
+    pub content: ArchiveContent,
     /// Why it ends early, a sentence.
     pub cut: Option<String>,
     /// The databases in it that are not read, in a sentence.
@@ -127,7 +127,7 @@ pub(super) fn read(archive: &Bytes) -> Result<Archive, String> {
     let of_member = entries.iter().find(|entry| entry.path.ends_with("snap/db")).or(entries.iter().find(|entry| entry.is_of_member()));
     let member = of_member.and_then(Entry::member).map(Path::to_owned);
     let content = match &member {
-        Some(member) => Content::Member(take_member(&mut entries, member)),
+        Some(member) => ArchiveContent::Member(take_member(&mut entries, member)),
         None => take_database(&mut entries)?,
     };
     // A member keeps databases that its leader sent.
@@ -192,7 +192,7 @@ fn take_member(entries: &mut Vec<Entry>, member: &Path) -> Parts {
 }
 
 /// Takes the one database out of the files of an archive; of several k3s' own.
-fn take_database(entries: &mut Vec<Entry>) -> Result<Content, String> {
+fn take_database(entries: &mut Vec<Entry>) -> Result<ArchiveContent, String> {
     let databases = databases(entries);
     let of_k3s = || databases.iter().copied().filter(|entry| entry.name().starts_with(K3S));
     let path = match (&databases[..], &of_k3s().collect::<Vec<_>>()[..]) {
@@ -210,18 +210,18 @@ fn take_database(entries: &mut Vec<Entry>) -> Result<Content, String> {
     };
     let (file, beside) = (take("").unwrap_or_default(), BESIDE.map(take));
     if !is_of_sqlite(&file) && beside[0].is_none() {
-        return Ok(Content::Database(Image::plain(file)));
+        return Ok(ArchiveContent::Database(Image::plain(file)));
     }
     kine_of(file, beside)
 }
 
 #[cfg(feature = "kine")]
-fn kine_of(file: Bytes, beside: [Option<Bytes>; 3]) -> Result<Content, String> {
-    Ok(Content::Kine(kine::Files::of_archive(file, beside)))
+fn kine_of(file: Bytes, beside: [Option<Bytes>; 3]) -> Result<ArchiveContent, String> {
+    Ok(ArchiveContent::Kine(kine::Files::of_archive(file, beside)))
 }
 
 #[cfg(not(feature = "kine"))]
-fn kine_of(_: Bytes, _: [Option<Bytes>; 3]) -> Result<Content, String> {
+fn kine_of(_: Bytes, _: [Option<Bytes>; 3]) -> Result<ArchiveContent, String> {
     Err("is a tar archive of a database of kine, which is not read without the feature kine".to_owned())
 }
 

@@ -72,10 +72,10 @@ pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image
 fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
     let archive = archive::read(&image.bytes)?;
     let mut loaded = match archive.content {
-        archive::Content::Member(parts) => load_parts(loading, path, parts, None)?,
+        archive::ArchiveContent::Member(parts) => load_parts(loading, path, parts, None)?,
         #[cfg(feature = "kine")]
-        archive::Content::Kine(files) => kine(loading, path, files)?,
-        archive::Content::Database(image) => load_database(loading, path, image)?,
+        archive::ArchiveContent::Kine(files) => kine(loading, path, files)?,
+        archive::ArchiveContent::Database(image) => load_database(loading, path, image)?,
     };
     loaded.facts.damage.extend(archive.cut.into_iter().chain(image.cut));
     loaded.facts.left_out.extend(archive.left_out);
