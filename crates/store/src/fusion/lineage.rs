@@ -29,10 +29,10 @@ pub(super) struct Witness<'a> {
     has_all_keys: bool,
     /// Whether it may lack what it should have.
     is_damaged: bool,
-    evidence: Evidence<'a>,
+    evidence: WitnessSource<'a>,
 }
 
-enum Evidence<'a> {
+enum WitnessSource<'a> {
     Closed(&'a Peek),
     Open(&'a dyn Source),
     /// A live etcd, of which little is asked.
@@ -54,8 +54,8 @@ impl<'a> Witness<'a> {
     /// A file; `None` where it was closed.
     pub(super) fn of(part: &'a Part) -> Option<Self> {
         let evidence = match &part.held {
-            PartState::Open(source) => Evidence::Open(&**source),
-            PartState::Closed { peek, .. } => Evidence::Closed(peek.as_deref()?),
+            PartState::Open(source) => WitnessSource::Open(&**source),
+            PartState::Closed { peek, .. } => WitnessSource::Closed(peek.as_deref()?),
         };
         let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
         Some(Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence })
@@ -64,12 +64,12 @@ impl<'a> Witness<'a> {
     /// A file that was opened.
     pub(super) fn opened(part: &'a Part, source: &'a dyn Source) -> Self {
         let (has_all_keys, is_damaged) = (part.has_all_keys(), part.is_damaged());
-        Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence: Evidence::Open(source) }
+        Self { name: &part.name, span: part.span, has_all_keys, is_damaged, evidence: WitnessSource::Open(source) }
     }
 
     /// A live etcd.
     pub(super) fn live(name: &'a str, span: RevisionSpan, source: &'a dyn Source) -> Self {
-        Self { name, span, has_all_keys: true, is_damaged: false, evidence: Evidence::Live(source) }
+        Self { name, span, has_all_keys: true, is_damaged: false, evidence: WitnessSource::Live(source) }
     }
 
     /// Whether what it does not have was never there.
@@ -85,8 +85,8 @@ impl<'a> Witness<'a> {
     async fn changes(&self, revision: i64) -> Result<Option<Vec<Event>>> {
         let revision = Revision(revision);
         let found = match self.evidence {
-            Evidence::Closed(peek) => peek.changes(revision),
-            Evidence::Open(source) | Evidence::Live(source) => Some(events(source, KeyRange::all(), revision, revision).await?),
+            WitnessSource::Closed(peek) => peek.changes(revision),
+            WitnessSource::Open(source) | WitnessSource::Live(source) => Some(events(source, KeyRange::all(), revision, revision).await?),
         };
         Ok(found.map(certain))
     }
@@ -96,9 +96,9 @@ impl<'a> Witness<'a> {
     async fn written_upto(&self, revision: i64) -> Result<Vec<Event>> {
         let revision = Revision(revision);
         let found = match self.evidence {
-            Evidence::Closed(peek) => peek.written_upto(revision, COMPARED).unwrap_or_default(),
-            Evidence::Open(source) => newest_events(source, revision).await?,
-            Evidence::Live(source) => {
+            WitnessSource::Closed(peek) => peek.written_upto(revision, COMPARED).unwrap_or_default(),
+            WitnessSource::Open(source) => newest_events(source, revision).await?,
+            WitnessSource::Live(source) => {
                 let listing = source.range(KeyRange::all(), At::Newest, Want::Keys).await?;
                 let entries: Vec<_> = listing.entries.try_collect().await?;
                 let mut found: Vec<Event> = entries
@@ -230,7 +230,7 @@ async fn of_some_keys(older: &Witness<'_>, newer: &Witness<'_>, first: i64) -> R
 /// Compares two without a revision in common: what the newer one has of the older one's time must be what the older one ends with.
 async fn apart(older: &Witness<'_>, newer: &Witness<'_>) -> Result<Verdict> {
     // A live etcd does not give back what it has of the time before its compaction.
-    if matches!(older.evidence, Evidence::Live(_)) {
+    if matches!(older.evidence, WitnessSource::Live(_)) {
         return Ok(Verdict::Unknown);
     }
     let end = older.span.newest.0;
