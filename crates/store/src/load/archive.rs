@@ -85,12 +85,12 @@ fn checksum_holds(header: &[u8]) -> bool {
 }
 
 /// A file in an archive.
-struct Entry {
+struct ArchivedFile {
     path: PathBuf,
     bytes: Bytes,
 }
 
-impl Entry {
+impl ArchivedFile {
     fn name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl Entry {
 pub(super) fn read(archive: &Bytes) -> Result<Archive, String> {
     let (mut entries, cut) = entries(archive)?;
     let of_member = entries.iter().find(|entry| entry.path.ends_with("snap/db")).or(entries.iter().find(|entry| entry.is_of_member()));
-    let member = of_member.and_then(Entry::member).map(Path::to_owned);
+    let member = of_member.and_then(ArchivedFile::member).map(Path::to_owned);
     let content = match &member {
         Some(member) => ArchiveContent::Member(take_member(&mut entries, member)),
         None => take_database(&mut entries)?,
@@ -138,9 +138,9 @@ pub(super) fn read(archive: &Bytes) -> Result<Archive, String> {
 }
 
 /// The files of a member and all databases; and why there may be more.
-fn entries(archive: &Bytes) -> Result<(Vec<Entry>, Option<String>), String> {
+fn entries(archive: &Bytes) -> Result<(Vec<ArchivedFile>, Option<String>), String> {
     let damaged = |cause: std::io::Error| format!("its tar archive is damaged or cut short: {cause}");
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<ArchivedFile> = Vec::new();
     let mut tar = tar::Archive::new(&archive[..]);
     for entry in tar.entries().map_err(damaged)? {
         match entry.and_then(|entry| read_entry(archive, entry)) {
@@ -153,7 +153,7 @@ fn entries(archive: &Bytes) -> Result<(Vec<Entry>, Option<String>), String> {
 }
 
 /// A file of an archive; `None` for what is no file.
-fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, &[u8]>) -> std::io::Result<Option<Entry>> {
+fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, &[u8]>) -> std::io::Result<Option<ArchivedFile>> {
     let kind = entry.header().entry_type();
     if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) {
         return Ok(None);
@@ -168,13 +168,13 @@ fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, &[u8]>) -> std::io::Res
             bytes.into()
         }
     };
-    Ok(Some(Entry { path, bytes }))
+    Ok(Some(ArchivedFile { path, bytes }))
 }
 
 /// The databases among files: of one that is lost its log.
-fn databases(entries: &[Entry]) -> Vec<&Entry> {
+fn databases(entries: &[ArchivedFile]) -> Vec<&ArchivedFile> {
     let is_there = |path: &Path| entries.iter().any(|entry| entry.path == path);
-    let is_one = |entry: &&Entry| match entry.beside() {
+    let is_one = |entry: &&ArchivedFile| match entry.beside() {
         Some(database) => entry.path.to_string_lossy().ends_with(BESIDE[0]) && !is_there(database),
         None => entry.is_of_database(),
     };
@@ -182,8 +182,8 @@ fn databases(entries: &[Entry]) -> Vec<&Entry> {
 }
 
 /// Takes the files of a member out of those of an archive.
-fn take_member(entries: &mut Vec<Entry>, member: &Path) -> Parts {
-    let of_member = |entry: &mut Entry| entry.is_of_member() && entry.member() == Some(member);
+fn take_member(entries: &mut Vec<ArchivedFile>, member: &Path) -> Parts {
+    let of_member = |entry: &mut ArchivedFile| entry.is_of_member() && entry.member() == Some(member);
     let (db, log): (Vec<_>, Vec<_>) = entries.extract_if(.., of_member).partition(|entry| entry.path.ends_with("snap/db"));
     Parts {
         db: db.into_iter().next().map(|entry| Image::plain(entry.bytes)),
@@ -192,7 +192,7 @@ fn take_member(entries: &mut Vec<Entry>, member: &Path) -> Parts {
 }
 
 /// Takes the one database out of the files of an archive; of several k3s' own.
-fn take_database(entries: &mut Vec<Entry>) -> Result<ArchiveContent, String> {
+fn take_database(entries: &mut Vec<ArchivedFile>) -> Result<ArchiveContent, String> {
     let databases = databases(entries);
     let of_k3s = || databases.iter().copied().filter(|entry| entry.name().starts_with(K3S));
     let path = match (&databases[..], &of_k3s().collect::<Vec<_>>()[..]) {
@@ -226,10 +226,10 @@ fn kine_of(_: Bytes, _: [Option<Bytes>; 3]) -> Result<ArchiveContent, String> {
 }
 
 /// The names of the first entries, and how many more there are.
-fn names(entries: &[&Entry]) -> String {
+fn names(entries: &[&ArchivedFile]) -> String {
     const MOST: usize = 5;
     const LONGEST: usize = 100;
-    let name = |entry: &Entry| entry.path.to_string_lossy().escape_debug().take(LONGEST).collect::<String>();
+    let name = |entry: &ArchivedFile| entry.path.to_string_lossy().escape_debug().take(LONGEST).collect::<String>();
     let mut names: Vec<String> = entries.iter().take(MOST).map(|entry| name(entry)).collect();
     if entries.len() > MOST {
         names.push(format!("{} more", entries.len() - MOST));
