@@ -174,7 +174,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::versions::{Entry, Layer, Location, StoredChange, VersionsBuilder, Volatile};
+    use crate::versions::{IndexedPut, Layer, Location, StoredChange, VersionsBuilder, Volatile};
     use crate::{EventKind, Origin};
 
     /// A file of which only the end came.
@@ -182,11 +182,11 @@ mod tests {
     struct Torn;
 
     impl Volatile for Torn {
-        fn is_intact(&self, _: &Entry<'_>) -> bool {
+        fn is_intact(&self, _: &IndexedPut<'_>) -> bool {
             true
         }
 
-        fn value(&self, entry: &Entry<'_>) -> Result<Bytes> {
+        fn value(&self, entry: &IndexedPut<'_>) -> Result<Bytes> {
             match entry.main {
                 2 => Err(Error::File { path: "torn.db.zst".to_owned(), cause: std::io::Error::other("no space") }),
                 _ => Ok(Bytes::from_static(b"value")),

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use super::mapped::{map, map_lazily};
 use super::pump::{GivenUp, Piece, Pump};
 use super::spool::{decoder, no_room};
-use crate::versions::{Entry, Volatile};
+use crate::versions::{IndexedPut, Volatile};
 use crate::{Error, Result};
 
 /// A file without a name into which another one is unpacked. Dropping it ends that.
@@ -114,11 +114,11 @@ impl Drop for Filling {
 }
 
 impl Volatile for Filling {
-    fn is_intact(&self, _: &Entry<'_>) -> bool {
+    fn is_intact(&self, _: &IndexedPut<'_>) -> bool {
         true
     }
 
-    fn value(&self, entry: &Entry<'_>) -> Result<Bytes> {
+    fn value(&self, entry: &IndexedPut<'_>) -> Result<Bytes> {
         let failed = |problem| Error::File { path: self.path.clone(), cause: io::Error::other(problem) };
         self.progress.wait(entry.place.end as u64).map_err(failed)?;
         Ok(self.map.slice(entry.place.clone()))

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
-use super::{Entry, Image, Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, Volatile, missing};
+use super::{Image, IndexedPut, Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, Volatile, missing};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Collects what loaders find.
@@ -112,7 +112,7 @@ impl VersionsBuilder {
         let StoredChange { main, sub, create_revision, version, value, .. } = *found;
         let place = value.start as usize..value.start as usize + value.length as usize;
         let volatile = self.images[usize::from(value.image)].volatile.as_ref().filter(|_| value.length > 0);
-        volatile.is_some_and(|file| !file.is_intact(&Entry { main, sub, key: self.bytes(found.key), create_revision, version, place }))
+        volatile.is_some_and(|file| !file.is_intact(&IndexedPut { main, sub, key: self.bytes(found.key), create_revision, version, place }))
     }
 
     /// Forgets the changes added last that come after this revision and sub-revision in `layer`, which was added last.

@@ -14,7 +14,7 @@ use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Revi
 
 pub(super) use builder::{Interner, VersionsBuilder};
 pub(super) use kept::KeptVersions;
-pub(super) use volatile::{Entry, Volatile};
+pub(super) use volatile::{IndexedPut, Volatile};
 
 /// Bytes that lie in one of the images.
 #[derive(Clone, Copy, Debug, Default)]
@@ -87,9 +87,9 @@ impl Version {
         self.value as usize..self.value as usize + self.value_length as usize
     }
 
-    fn entry<'a>(&self, key: &'a [u8]) -> Entry<'a> {
+    fn entry<'a>(&self, key: &'a [u8]) -> IndexedPut<'a> {
         let Self { main, create_revision, version, .. } = *self;
-        Entry { main, sub: i64::from(self.sub), key, create_revision, version, place: self.place() }
+        IndexedPut { main, sub: i64::from(self.sub), key, create_revision, version, place: self.place() }
     }
 }
 

@@ -10,18 +10,18 @@ use crate::Result;
 /// A file that is written.
 pub(crate) trait Volatile: std::fmt::Debug + Send + Sync {
     /// Whether the entry is still where it was indexed.
-    fn is_intact(&self, entry: &Entry<'_>) -> bool;
+    fn is_intact(&self, entry: &IndexedPut<'_>) -> bool;
 
     /// The value of an entry, wherever it is by now.
     ///
     /// # Errors
     ///
     /// It is not in the file any more, or cannot be had: [`crate::Error::Format`] says the former.
-    fn value(&self, entry: &Entry<'_>) -> Result<Bytes>;
+    fn value(&self, entry: &IndexedPut<'_>) -> Result<Bytes>;
 }
 
 /// A put of etcd's bucket `key`, as it was indexed.
-pub(crate) struct Entry<'a> {
+pub(crate) struct IndexedPut<'a> {
     pub main: i64,
     pub sub: i64,
     pub key: &'a [u8],
@@ -31,7 +31,7 @@ pub(crate) struct Entry<'a> {
     pub place: Range<usize>,
 }
 
-impl Entry<'_> {
+impl IndexedPut<'_> {
     /// The key in the bucket.
     pub(crate) fn revision_key(&self) -> Vec<u8> {
         [&self.main.to_be_bytes()[..], b"_", &self.sub.to_be_bytes()].concat()

@@ -19,7 +19,7 @@ use super::meta::{self, Meta};
 use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, Header};
 use super::{Bolt, Bucket, PageId, Pair};
 use crate::load::mvcc::KeyValuePlaces;
-use crate::versions::{Entry, Volatile};
+use crate::versions::{IndexedPut, Volatile};
 use crate::{Error, Revision};
 
 /// A mapped file that another process writes.
@@ -105,7 +105,7 @@ impl Live {
     /// # Errors
     ///
     /// A fragment, where the file cannot be read long enough between two commits to say so.
-    fn find_again(&self, entry: &Entry<'_>) -> Result<Option<Bytes>, String> {
+    fn find_again(&self, entry: &IndexedPut<'_>) -> Result<Option<Bytes>, String> {
         let key = entry.revision_key();
         for _ in 0..ATTEMPTS {
             let (meta, _) = self.meta()?;
@@ -124,7 +124,7 @@ impl Live {
 }
 
 /// The value in the message of an entry.
-fn value_of(entry: &Entry<'_>, message: &[u8]) -> Option<Bytes> {
+fn value_of(entry: &IndexedPut<'_>, message: &[u8]) -> Option<Bytes> {
     let read = KeyValuePlaces::read(message)?;
     let is_it = read.mod_revision == entry.main && &message[read.key] == entry.key;
     is_it.then(|| Bytes::copy_from_slice(&message[read.value]))
@@ -183,7 +183,7 @@ fn page_at(image: &[u8], size: usize, id: PageId) -> Option<Range<usize>> {
 }
 
 impl Volatile for Live {
-    fn is_intact(&self, entry: &Entry<'_>) -> bool {
+    fn is_intact(&self, entry: &IndexedPut<'_>) -> bool {
         fence(Ordering::SeqCst);
         let head = entry.head();
         let before = entry.place.start.checked_sub(head.len()).and_then(|start| self.map.get(start..entry.place.start));
@@ -197,7 +197,7 @@ impl Volatile for Live {
         before == Some(&head) && !starts.any(begins_in)
     }
 
-    fn value(&self, entry: &Entry<'_>) -> crate::Result<Bytes> {
+    fn value(&self, entry: &IndexedPut<'_>) -> crate::Result<Bytes> {
         let copy = Bytes::copy_from_slice(&self.map[entry.place.clone()]);
         if self.is_intact(entry) {
             return Ok(copy);
