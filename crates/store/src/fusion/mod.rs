@@ -37,7 +37,7 @@ use part::Pool;
 #[cfg(feature = "recording")]
 pub(crate) use lineage::disagreement;
 pub(crate) use live::Beside;
-pub(crate) use part::{Open, Part, PartState};
+pub(crate) use part::{Opener, Part, PartState};
 
 /// Several sources.
 pub(crate) struct Fused {

@@ -6,7 +6,7 @@ use crate::load::Peek;
 use crate::{Result, RevisionSpan, Source, SourceKind};
 
 /// Opens a file.
-pub(crate) type Open = Box<dyn Fn() -> Result<Box<dyn Source>> + Send + Sync>;
+pub(crate) type Opener = Box<dyn Fn() -> Result<Box<dyn Source>> + Send + Sync>;
 
 /// One of several sources.
 pub(crate) struct Part {
@@ -33,7 +33,7 @@ pub(crate) enum PartState {
     Closed {
         /// The bytes of the file.
         bytes: u64,
-        open: Open,
+        open: Opener,
         /// What the file says of itself without being opened; dropped once it was compared with its neighbours.
         peek: Option<Box<Peek>>,
     },
@@ -57,7 +57,7 @@ impl Part {
     }
 
     /// A database file that is opened when it is needed.
-    pub(crate) fn of_peek(name: &str, peek: Peek, open: Open) -> Self {
+    pub(crate) fn of_peek(name: &str, peek: Peek, open: Opener) -> Self {
         Self::closed(name, peek.span(), PartState::Closed { bytes: peek.bytes(), open, peek: Some(Box::new(peek)) })
     }
 

@@ -9,7 +9,7 @@ use super::objects::Objects;
 use super::one::{PathContent, load, open_one};
 use super::options::Limits;
 use super::peek::Peek;
-use crate::fusion::{Open, Part, PartState};
+use crate::fusion::{Opener, Part, PartState};
 #[cfg(feature = "recording")]
 use crate::recording::RecordingSource;
 use crate::versions::VersionsBuilder;
@@ -70,7 +70,7 @@ pub(super) fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Resul
 }
 
 /// What opens a file later. Of many files no index is kept: each would take another's place.
-fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Open {
+fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
     let cache = limits.cache.clone().filter(|_| !is_one_of_many);
     let (limits, path) = (Limits { cache, ..limits.clone() }, path.to_owned());
     Box::new(move || open_one(&path, &limits, &|_| None))
