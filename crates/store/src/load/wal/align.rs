@@ -33,12 +33,12 @@ pub(super) struct Alignment {
     /// The revision of each candidate that made one, as far as it is certain.
     pub revisions: Vec<Option<i64>>,
     /// Ascending.
-    pub undecided: Vec<Open>,
+    pub undecided: Vec<OpenRevision>,
 }
 
 /// A revision of one key that more than one candidate, or one and something before the log, may have made.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Open {
+pub(super) struct OpenRevision {
     pub revision: i64,
     /// Places among the candidates.
     pub candidates: Vec<usize>,
@@ -101,7 +101,7 @@ struct Search<'a> {
     of_several: Vec<usize>,
     /// The keys that the log puts to each lease.
     of_lease: HashMap<i64, Vec<&'a [u8]>>,
-    undecided: BTreeMap<i64, Open>,
+    undecided: BTreeMap<i64, OpenRevision>,
 }
 
 impl<'a> Search<'a> {
@@ -245,7 +245,7 @@ impl<'a> Search<'a> {
 
     /// Some write of `key` made `revision`, and no other one followed until the candidate `until`.
     fn written(&mut self, key: &[u8], revision: i64, until: usize) -> Result<(), Contradiction> {
-        let mut open = Open { revision, candidates: Vec::new(), may_be_older: revision <= self.bounds[0].1 };
+        let mut open = OpenRevision { revision, candidates: Vec::new(), may_be_older: revision <= self.bounds[0].1 };
         let others = self.others(key, until);
         for &place in others.iter().rev() {
             let is_put = !matches!(self.candidates[place].write, Write::Delete(_));
@@ -366,7 +366,7 @@ mod tests {
         let found = align(&race, &[(2, 102), (3, 103)], None, None);
         assert_eq!(found.revisions, [None, None, Some(102), Some(103)]);
         // The first may have made it, or what was before the log.
-        assert_eq!(found.undecided, [Open { revision: 101, candidates: vec![0], may_be_older: true }]);
+        assert_eq!(found.undecided, [OpenRevision { revision: 101, candidates: vec![0], may_be_older: true }]);
         check(&race, &[(2, 102), (3, 103)], Some(100), None, &[101, 0, 102, 103]);
     }
 
