@@ -8,13 +8,13 @@ use bytes::Bytes;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
-use super::{Image, IndexedPut, Layer, Location, MAX_LAYERS, StoredChange, Version, Versions, Volatile, missing};
+use super::{IndexedPut, Layer, Location, MAX_LAYERS, StoredChange, Version, VersionBytes, Versions, Volatile, missing};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Collects what loaders find.
 #[derive(Default)]
 pub(crate) struct VersionsBuilder {
-    images: Vec<Image>,
+    images: Vec<VersionBytes>,
     layers: Vec<Layer>,
     found: Vec<(StoredChange, u16)>,
     skipped: Vec<(i64, i64)>,
@@ -23,7 +23,7 @@ pub(crate) struct VersionsBuilder {
 impl VersionsBuilder {
     /// Adds bytes that changes will point into.
     pub(crate) fn image(&mut self, image: Bytes) -> Option<u16> {
-        self.images.push(Image { bytes: image, volatile: None });
+        self.images.push(VersionBytes { bytes: image, volatile: None });
         u16::try_from(self.images.len() - 1).ok()
     }
 
@@ -205,7 +205,7 @@ impl VersionsBuilder {
 }
 
 /// Whether two versions of a key have the same value, as far as both can still be read.
-fn has_same_value(images: &[Image], key: &[u8], one: &Version, other: &Version) -> bool {
+fn has_same_value(images: &[VersionBytes], key: &[u8], one: &Version, other: &Version) -> bool {
     let is_gone = |version: &Version| {
         let volatile = images[usize::from(version.image)].volatile.as_ref();
         volatile.is_some_and(|volatile| version.value_length > 0 && !volatile.is_intact(&version.entry(key)))

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use prost::Message;
 
 use super::builder::group_by_key;
-use super::{Image, Layer, Version, Versions, Volatile};
+use super::{Layer, Version, VersionBytes, Versions, Volatile};
 use crate::{Origin, Revision, RevisionSpan};
 
 /// An index whose values lie in one file.
@@ -155,7 +155,7 @@ impl Versions {
         let runs = |runs: &[i64]| runs.chunks_exact(2).map(|run| (run[0], run[1])).collect();
         let (by_key, key_versions) = group_by_key(&versions, keys);
         Some(Self {
-            images: vec![Image { bytes: image, volatile }],
+            images: vec![VersionBytes { bytes: image, volatile }],
             layers: kept.layers.iter().map(layer).collect(),
             versions,
             key_bytes: kept.key_bytes,

@@ -95,7 +95,7 @@ impl Version {
 
 /// Bytes that versions lie in.
 #[derive(Default)]
-struct Image {
+struct VersionBytes {
     bytes: Bytes,
     /// Where the bytes are a mapped file that is being written.
     volatile: Option<Arc<dyn Volatile>>,
@@ -106,7 +106,7 @@ pub(super) const MAX_LAYERS: usize = 16;
 
 /// The index.
 pub(super) struct Versions {
-    images: Vec<Image>,
+    images: Vec<VersionBytes>,
     layers: Vec<Layer>,
     /// By revision and sub-revision.
     versions: Vec<Version>,
