@@ -38,7 +38,7 @@ const EXTENSION: &str = "index";
 
 /// What is kept of a file.
 #[derive(Clone, PartialEq, Message)]
-struct Kept {
+struct IndexMessage {
     #[prost(uint32, tag = "1")]
     format: u32,
     #[prost(bytes = "vec", tag = "2")]
@@ -129,7 +129,7 @@ impl Place {
         if crc32c::crc32c(&bytes).to_le_bytes() != *checksum {
             return None;
         }
-        let Kept { format, identity, facts, versions } = Kept::decode(bytes).ok()?;
+        let IndexMessage { format, identity, facts, versions } = IndexMessage::decode(bytes).ok()?;
         if format != FORMAT || identity != self.identity || self.is_compressed && facts.file_bytes > limits.unpacked {
             return None;
         }
@@ -170,7 +170,7 @@ impl Place {
             in_use_bytes: facts.in_use_bytes,
             members: facts.members.iter().map(member).collect(),
         };
-        let kept = Kept { format: FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
+        let kept = IndexMessage { format: FORMAT, identity: self.identity.clone(), facts, versions: versions.kept() };
         let mut bytes = kept.encode_to_vec();
         bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
         let mut new = tempfile::NamedTempFile::new_in(directory.path())?;
