@@ -15,7 +15,7 @@ pub(in crate::load) struct Objects<'k> {
     pub(super) images: Vec<Bytes>,
     pub(super) piece: Vec<u8>,
     pub(super) piece_image: Option<usize>,
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<KeyedObject>,
     /// Objects of kinds not known, which a definition read later may make known.
     pub(super) unknown: Vec<Unknown>,
     pub(super) newest: i64,
@@ -35,7 +35,7 @@ pub(super) struct Spot {
 }
 
 /// An object that has a key.
-pub(super) struct Kept {
+pub(super) struct KeyedObject {
     pub(super) key: Spot,
     pub(super) value: Spot,
     /// Its resourceVersion; 0 where it has none.
@@ -118,7 +118,7 @@ impl<'k> Objects<'k> {
         match (self.key_of)(object) {
             Some(key) => {
                 let key = self.keep(&key);
-                self.kept.push(Kept { key, value, version, file });
+                self.kept.push(KeyedObject { key, value, version, file });
             }
             None => self.unknown.push(Unknown { value, version, file }),
         }

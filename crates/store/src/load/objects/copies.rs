@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::collected::{Kept, Objects};
+use super::collected::{KeyedObject, Objects};
 
 /// Names listed of many.
 const NAMED: usize = 3;
@@ -51,7 +51,7 @@ fn size(objects: &Objects<'_>, place: usize) -> usize {
 }
 
 /// An object without what may have been left out of a copy.
-fn content(objects: &Objects<'_>, kept: &Kept) -> Value {
+fn content(objects: &Objects<'_>, kept: &KeyedObject) -> Value {
     let mut object = objects.object(kept.value);
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::collected::{Kept, Objects, Spot};
+use super::collected::{KeyedObject, Objects, Spot};
 use super::copies;
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
@@ -60,7 +60,7 @@ impl Objects<'_> {
             match (self.key_of)(&self.object(unknown.value)) {
                 Some(key) => {
                     let key = self.keep(&key);
-                    self.kept.push(Kept { key, value: unknown.value, version: unknown.version, file: unknown.file });
+                    self.kept.push(KeyedObject { key, value: unknown.value, version: unknown.version, file: unknown.file });
                 }
                 None => self.unknown.push(unknown),
             }
