@@ -52,7 +52,7 @@ pub(super) struct Unknown {
 
 /// How much was collected at some point.
 #[derive(Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct Collected {
     pub(super) kept: usize,
     pub(super) unknown: usize,
     pub(super) newest: i64,
@@ -79,12 +79,12 @@ impl<'k> Objects<'k> {
         self.files.is_empty()
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark { kept: self.kept.len(), unknown: self.unknown.len(), newest: self.newest }
+    pub(super) fn mark(&self) -> Collected {
+        Collected { kept: self.kept.len(), unknown: self.unknown.len(), newest: self.newest }
     }
 
     /// Forgets what was collected since.
-    pub(super) fn back_to(&mut self, mark: Mark) {
+    pub(super) fn back_to(&mut self, mark: Collected) {
         self.kept.truncate(mark.kept);
         self.unknown.truncate(mark.unknown);
         self.newest = mark.newest;

@@ -5,7 +5,7 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use super::collected::{Mark, Objects, is_list, is_named, name_after};
+use super::collected::{Collected, Objects, is_list, is_named, name_after};
 use super::document::{Document, Parts};
 
 /// Reads the documents from `start` on; returns what cannot be read.
@@ -106,7 +106,7 @@ impl<'r> Reader<'r, '_> {
 /// What a document says beside its items.
 struct Content<'r> {
     list: Map<String, Value>,
-    mark: Mark,
+    mark: Collected,
     /// Whether it has a list of items.
     items: bool,
     /// Items that must be named after the list, whose kind has not come yet.
