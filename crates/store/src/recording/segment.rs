@@ -33,7 +33,7 @@ pub(super) struct SegmentWriter {
 }
 
 /// What is known of a file at one moment, to go back to.
-struct Mark {
+struct SegmentState {
     hash: Sha256,
     block: Option<(u64, i64)>,
     facts: FileFacts,
@@ -164,7 +164,7 @@ impl SegmentWriter {
         if self.is_torn {
             return Err(io::Error::other("what an earlier write left could not be cut off"));
         }
-        let mark = Mark {
+        let mark = SegmentState {
             hash: self.hash.clone(),
             block: self.block.as_ref().map(|block| (block.start, block.after)),
             facts: self.facts.clone(),
@@ -172,7 +172,7 @@ impl SegmentWriter {
             blocks: self.index.blocks.len(),
         };
         let Err(error) = write(self).and_then(|()| disk::sync(&mut self.file)) else { return Ok(()) };
-        let Mark { hash, block, facts, upto, blocks } = mark;
+        let SegmentState { hash, block, facts, upto, blocks } = mark;
         (self.hash, self.facts, self.upto, self.block) = (hash, facts, upto, None);
         self.index.blocks.truncate(blocks);
         self.index.blocks.extend(block.map(|(start, after)| Block { start, length: self.facts.bytes - start, after, upto }));
