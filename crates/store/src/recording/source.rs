@@ -32,9 +32,9 @@ pub(crate) struct RecordingSource {
     path: PathBuf,
     cluster_id: Option<String>,
     /// Files of changes, by revision.
-    changes: Vec<Recorded>,
+    changes: Vec<RecordedFile>,
     /// Files of states, by revision.
-    states: Vec<Recorded>,
+    states: Vec<RecordedFile>,
     /// Runs of revisions of which all changes are recorded: after the first number, up to the second; ascending and apart.
     covered: Vec<(i64, i64)>,
     newest: i64,
@@ -46,7 +46,7 @@ pub(crate) struct RecordingSource {
 }
 
 /// A file of it.
-struct Recorded {
+struct RecordedFile {
     facts: FileFacts,
     /// A file that was being written when the recording was opened, as it was then.
     open: Option<Arc<RecordingFile>>,
@@ -54,7 +54,7 @@ struct Recorded {
     held: Option<File>,
 }
 
-fn facts_of(files: &[Recorded]) -> Vec<&FileFacts> {
+fn facts_of(files: &[RecordedFile]) -> Vec<&FileFacts> {
     files.iter().map(|file| &file.facts).collect()
 }
 
@@ -83,13 +83,13 @@ impl RecordingSource {
         }
         let Look { directory, open, held } = looked;
         let mut held = held;
-        let complete = |facts: FileFacts| Recorded { held: held.remove(&facts.name), facts, open: None };
-        let mut files: Vec<Recorded> = directory.files.into_iter().map(complete).collect();
-        files.extend(open.into_iter().map(|file| Recorded { facts: file.facts.clone(), open: Some(Arc::new(file)), held: None }));
+        let complete = |facts: FileFacts| RecordedFile { held: held.remove(&facts.name), facts, open: None };
+        let mut files: Vec<RecordedFile> = directory.files.into_iter().map(complete).collect();
+        files.extend(open.into_iter().map(|file| RecordedFile { facts: file.facts.clone(), open: Some(Arc::new(file)), held: None }));
         let bytes = files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.facts.bytes));
         files.sort_by_key(|file| (file.facts.covered.first().copied(), file.facts.name.clone()));
         let (states, changes): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.facts.kind == FileKind::State);
-        let states: Vec<Recorded> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();
+        let states: Vec<RecordedFile> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();
         let covered = joined(changes.iter().flat_map(|file| file.facts.covered.iter().copied()));
         let newest = covered.iter().map(|run| run.1).chain(states.iter().filter_map(|state| state.facts.upto())).max();
         let Some(newest) = newest else {
@@ -175,7 +175,7 @@ impl RecordingSource {
     }
 
     /// Opens a file; `None`, and said at the end, where it cannot be read.
-    fn file(&self, recorded: &Recorded) -> Option<Arc<RecordingFile>> {
+    fn file(&self, recorded: &RecordedFile) -> Option<Arc<RecordingFile>> {
         if let Some(open) = &recorded.open {
             return Some(Arc::clone(open));
         }
@@ -205,7 +205,13 @@ impl RecordingSource {
     }
 
     /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
-    fn blocks<'a>(&'a self, recorded: &'a Recorded, keys: &'a KeyRange, from: i64, to: i64) -> impl Iterator<Item = Vec<Read>> + use<'a> {
+    fn blocks<'a>(
+        &'a self,
+        recorded: &'a RecordedFile,
+        keys: &'a KeyRange,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = Vec<Read>> + use<'a> {
         let file = self.file(recorded);
         let lost = self.lost(recorded, file.as_deref());
         let mut steps: Vec<Step> = lost.into_iter().map(|(first, last)| Step::Lost(first, last)).collect();
@@ -233,7 +239,7 @@ impl RecordingSource {
     }
 
     /// The changes of keys of a range in a block.
-    fn block(&self, recorded: &Recorded, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
+    fn block(&self, recorded: &RecordedFile, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
         let (events, lost) = file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
         let mut read: Vec<Read> = events.into_iter().filter(|event| keys.contains(&event.key_value.key)).map(Read::Event).collect();
         if let Some(after) = lost {
@@ -256,7 +262,7 @@ impl RecordingSource {
     }
 
     /// What the manifest says that a file has and it has not any more.
-    fn lost(&self, recorded: &Recorded, file: Option<&RecordingFile>) -> Vec<(i64, i64)> {
+    fn lost(&self, recorded: &RecordedFile, file: Option<&RecordingFile>) -> Vec<(i64, i64)> {
         let has: Vec<(i64, i64)> = file.map_or_else(Vec::new, |file| file.facts.covered.clone());
         if has == recorded.facts.covered {
             return Vec::new();
@@ -269,9 +275,10 @@ impl RecordingSource {
     }
 
     /// The state that is the best to read what is alive at a revision from.
-    fn state_for(&self, at: i64) -> Option<&Recorded> {
-        let has_all =
-            |state: &&Recorded| state.facts.upto().is_some_and(|begin| begin <= at && uncovered(&self.covered, begin + 1, at).is_empty());
+    fn state_for(&self, at: i64) -> Option<&RecordedFile> {
+        let has_all = |state: &&RecordedFile| {
+            state.facts.upto().is_some_and(|begin| begin <= at && uncovered(&self.covered, begin + 1, at).is_empty())
+        };
         self.states.iter().rev().find(has_all)
     }
 
@@ -318,7 +325,7 @@ impl RecordingSource {
     }
 
     /// The files that have changes of some revisions.
-    fn changes_between(&self, from: i64, to: i64) -> impl Iterator<Item = &Recorded> {
+    fn changes_between(&self, from: i64, to: i64) -> impl Iterator<Item = &RecordedFile> {
         self.changes.iter().filter(move |file| file.facts.covered.iter().any(|run| run.0 < to && from <= run.1))
     }
 
