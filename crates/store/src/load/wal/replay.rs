@@ -64,20 +64,20 @@ impl File<'_> {
 }
 
 /// Why a request changed nothing, or may not have.
-enum Refusal {
+enum NotApplied {
     Refused,
     Undecided(Undecided),
 }
 
-impl From<Undecided> for Refusal {
+impl From<Undecided> for NotApplied {
     fn from(undecided: Undecided) -> Self {
         Self::Undecided(undecided)
     }
 }
 
 /// Refuses a request unless `allowed`.
-fn require(allowed: bool) -> Result<(), Refusal> {
-    if allowed { Ok(()) } else { Err(Refusal::Refused) }
+fn require(allowed: bool) -> Result<(), NotApplied> {
+    if allowed { Ok(()) } else { Err(NotApplied::Refused) }
 }
 
 impl<'a> Store<'a> {
@@ -114,7 +114,7 @@ impl<'a> Store<'a> {
         let main = self.revision + 1;
         let applied = self.request(file, entry, request, main);
         let changes = std::mem::take(&mut self.changes);
-        if let Err(Refusal::Undecided(undecided)) = applied {
+        if let Err(NotApplied::Undecided(undecided)) = applied {
             return Err(undecided);
         }
         if !changes.is_empty() {
@@ -123,7 +123,7 @@ impl<'a> Store<'a> {
         Ok(changes)
     }
 
-    fn request(&mut self, file: File<'_>, entry: &Entry, request: &Request, main: i64) -> Result<(), Refusal> {
+    fn request(&mut self, file: File<'_>, entry: &Entry, request: &Request, main: i64) -> Result<(), NotApplied> {
         let author =
             || if self.around.auth.as_ref().is_some_and(|auth| !auth.is_enabled) { Author::default() } else { Author::of_entry(entry) };
         match request {
@@ -182,13 +182,13 @@ impl<'a> Store<'a> {
     }
 
     /// Whether etcd accepts the put: what it leaves to the old version must exist, and so must its lease.
-    fn check_put(&self, put: &PutRequest) -> Result<(), Refusal> {
+    fn check_put(&self, put: &PutRequest) -> Result<(), NotApplied> {
         require(!(put.ignore_value || put.ignore_lease) || self.keys.contains_key(&put.key[..]))?;
         require(self.around.has_lease(put.lease)?)
     }
 
     /// Whether etcd answers the read of a transaction: its revision must have come, and not be compacted.
-    fn check_range(&self, range: &RangeRequest) -> Result<(), Refusal> {
+    fn check_range(&self, range: &RangeRequest) -> Result<(), NotApplied> {
         require(range.revision == 0 || (self.around.compacted..=self.revision).contains(&range.revision))
     }
 
@@ -244,7 +244,7 @@ impl<'a> Store<'a> {
         self.keys.range::<[u8], _>((Bound::Included(key), upper)).map(|(key, _)| key.clone()).collect()
     }
 
-    fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64) -> Result<(), Refusal> {
+    fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64) -> Result<(), NotApplied> {
         // Every compare, also of a transaction within, sees the state before the first operation.
         let mut chosen = Vec::new();
         self.choose(txn, &mut chosen);
