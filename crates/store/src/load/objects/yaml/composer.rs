@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use libyaml_safer::{Encoding, Event, EventData, MappingStyle, Mark, Parser, ScalarStyle, SequenceStyle};
 use serde_json::{Map, Value};
 
-use super::scalar::{self, Refusal, Scalar};
+use super::scalar::{self, NoValue, Scalar};
 
 /// Bytes that aliases may add to what a document says itself.
 const ALIASES: usize = 64 << 20;
@@ -325,10 +325,10 @@ fn resolved(mark: Mark, tag: Option<&str>, text: String, plain: bool) -> Result<
     scalar::resolve(tag, text, plain).map_err(|refusal| refused(mark, refusal))
 }
 
-fn refused(mark: Mark, refusal: Refusal) -> YamlProblem {
+fn refused(mark: Mark, refusal: NoValue) -> YamlProblem {
     let why = match refusal {
-        Refusal::Tag => "a tag names a type that its value does not have",
-        Refusal::NotFinite => "a number is infinite or none, which JSON cannot hold",
+        NoValue::Tag => "a tag names a type that its value does not have",
+        NoValue::NotFinite => "a number is infinite or none, which JSON cannot hold",
     };
     YamlProblem::at(mark, why)
 }

@@ -19,7 +19,7 @@ pub(super) enum Scalar {
 
 /// Why a scalar has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum NoValue {
     /// The tag names another type than the text has.
     Tag,
     /// Infinite, or not a number.
@@ -27,14 +27,14 @@ pub(super) enum Refusal {
 }
 
 /// Resolves a scalar. `plain` says that it has neither quotes nor a tag.
-pub(super) fn resolve(tag: Option<&str>, text: String, plain: bool) -> Result<Scalar, Refusal> {
+pub(super) fn resolve(tag: Option<&str>, text: String, plain: bool) -> Result<Scalar, NoValue> {
     let Some(tag) = tag.filter(|tag| !tag.is_empty()) else {
         return Ok(if plain { untagged(&text).unwrap_or(Scalar::Text(text)) } else { Scalar::Text(text) });
     };
     let found = match tag.strip_prefix(TAGS) {
         Some("str") => return Ok(Scalar::Text(text)),
         Some("bool" | "int" | "float" | "null") => untagged(&text),
-        Some("timestamp" | "binary") => return Err(Refusal::Tag),
+        Some("timestamp" | "binary") => return Err(NoValue::Tag),
         _ => return Ok(Scalar::Text(text)),
     };
     match (tag.strip_prefix(TAGS), found) {
@@ -43,7 +43,7 @@ pub(super) fn resolve(tag: Option<&str>, text: String, plain: bool) -> Result<Sc
         (Some("float"), Some(Scalar::Whole(value))) if i64::try_from(value).is_ok() => Ok(Scalar::Float(value as f64)),
         (Some("float"), Some(Scalar::Float(value))) => Ok(Scalar::Float(value)),
         (Some("null"), Some(Scalar::Null)) => Ok(Scalar::Null),
-        _ => Err(Refusal::Tag),
+        _ => Err(NoValue::Tag),
     }
 }
 
@@ -134,12 +134,12 @@ fn binary(text: &str) -> Option<Scalar> {
 
 impl Scalar {
     /// The value as JSON has it.
-    pub(super) fn value(self) -> Result<Value, Refusal> {
+    pub(super) fn value(self) -> Result<Value, NoValue> {
         Ok(match self {
             Self::Null => Value::Null,
             Self::Bool(value) => value.into(),
             Self::Whole(value) => Number::from_i128(value).map_or(Value::Null, Value::Number),
-            Self::Float(value) => json_float(value).ok_or(Refusal::NotFinite)?,
+            Self::Float(value) => json_float(value).ok_or(NoValue::NotFinite)?,
             Self::Text(text) => text.into(),
         })
     }
