@@ -4,7 +4,7 @@ use super::part::{POOL_BYTES, POOL_FILES, Part, PartState};
 
 /// Revisions that are read from the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
+pub(super) struct PlannedSpan {
     /// The first.
     pub from: i64,
     /// The last.
@@ -23,24 +23,24 @@ pub(super) fn fits(parts: &[Part], from: i64) -> bool {
 ///
 /// Where not all files can be open at once, a stretch is read from those that have all of its changes and, where none has, from the first one
 /// that begins behind it: what others still have of its time that one has too.
-pub(super) fn segments(parts: &[Part], from: i64, to: i64) -> Vec<Segment> {
+pub(super) fn segments(parts: &[Part], from: i64, to: i64) -> Vec<PlannedSpan> {
     let reaching = |part: &Part, revision: i64| part.newest() >= revision;
     if fits(parts, from) {
         let parts = (0..parts.len()).filter(|&number| reaching(&parts[number], from)).collect();
-        return vec![Segment { from, to, parts }];
+        return vec![PlannedSpan { from, to, parts }];
     }
     let mut ends: Vec<i64> =
         parts.iter().flat_map(|part| [part.complete_after(), part.newest()]).filter(|end| (from..to).contains(end)).collect();
     ends.push(to);
     ends.sort_unstable();
     ends.dedup();
-    let mut segments: Vec<Segment> = Vec::new();
+    let mut segments: Vec<PlannedSpan> = Vec::new();
     let mut begin = from;
     for end in ends {
         let parts = of_stretch(parts, begin, end);
         match segments.last_mut().filter(|last| last.parts == parts) {
             Some(last) => last.to = end,
-            None => segments.push(Segment { from: begin, to: end, parts }),
+            None => segments.push(PlannedSpan { from: begin, to: end, parts }),
         }
         begin = end + 1;
     }

@@ -9,7 +9,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use super::lineage::events;
 use super::merge::Merge;
 use super::part::PartState;
-use super::plan::{self, Segment};
+use super::plan::{self, PlannedSpan};
 use super::{Fused, gaps};
 use crate::{Event, KeyRange, Result, Revision, Source, Until, WatchItem};
 
@@ -21,9 +21,9 @@ impl Fused {
         futures_util::stream::iter(segments).flat_map(move |segment| self.watch_segment(keys.clone(), segment, is_whole)).boxed()
     }
 
-    fn watch_segment(&self, keys: KeyRange, segment: Segment, is_whole: bool) -> BoxStream<'_, Result<WatchItem>> {
+    fn watch_segment(&self, keys: KeyRange, segment: PlannedSpan, is_whole: bool) -> BoxStream<'_, Result<WatchItem>> {
         try_stream! {
-            let Segment { from, to, ref parts } = segment;
+            let PlannedSpan { from, to, ref parts } = segment;
             let parts = self.with_a_sound_one(parts.clone(), to)?;
             let recovered = if is_whole { &[][..] } else { self.recovered().await? };
             let recovered = &recovered[recovered.partition_point(|(_, event)| event.revision.0 < from)..];
