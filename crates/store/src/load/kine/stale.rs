@@ -26,7 +26,7 @@ impl Used<'_> {
 
 /// The rows of unreached pages whose ids are wanted, ascending; copies that contradict each other are none to believe.
 pub(super) fn read(pages: &Pages, reader: &mut RowReader, used: &Used<'_>, wanted: impl Fn(i64) -> bool) -> io::Result<Vec<Row>> {
-    let mut stale = Stale { pages, reader, used, copies: HashMap::new(), claims: HashMap::new(), contested: HashSet::new() };
+    let mut stale = StaleRows { pages, reader, used, copies: HashMap::new(), claims: HashMap::new(), contested: HashSet::new() };
     for number in pages.numbers().filter(|&number| !used.has(number)) {
         stale.page(number, Moment::Newest, &wanted)?;
     }
@@ -40,13 +40,13 @@ pub(super) fn read(pages: &Pages, reader: &mut RowReader, used: &Used<'_>, wante
             }
         }
     }
-    let Stale { copies, contested, .. } = stale;
+    let StaleRows { copies, contested, .. } = stale;
     let mut rows: Vec<Row> = copies.into_iter().filter(|(id, _)| !contested.contains(id)).filter_map(|(_, row)| row).collect();
     rows.sort_unstable_by_key(|row| row.columns.id);
     Ok(rows)
 }
 
-struct Stale<'a> {
+struct StaleRows<'a> {
     pages: &'a Pages,
     reader: &'a mut RowReader,
     used: &'a Used<'a>,
@@ -57,7 +57,7 @@ struct Stale<'a> {
     contested: HashSet<i64>,
 }
 
-impl Stale<'_> {
+impl StaleRows<'_> {
     fn page(&mut self, number: PageNumber, moment: Moment, wanted: &impl Fn(i64) -> bool) -> io::Result<()> {
         let Some(page) = self.pages.page(number, moment) else { return Ok(()) };
         for cell in table_cells(&page).iter().filter(|cell| wanted(cell.row)) {
