@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 /// ends it.
 pub(super) struct Check {
     stop: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<ChecksumState>,
 }
 
-enum State {
+enum ChecksumState {
     Running(JoinHandle<bool>),
     Done(bool),
 }
@@ -25,22 +25,22 @@ impl Check {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || matches(&bytes, &expected, &stopped));
-        Self { stop, state: Mutex::new(State::Running(thread)) }
+        Self { stop, state: Mutex::new(ChecksumState::Running(thread)) }
     }
 
     /// A check that is done.
     pub(super) fn done(holds: bool) -> Self {
-        Self { stop: Arc::default(), state: Mutex::new(State::Done(holds)) }
+        Self { stop: Arc::default(), state: Mutex::new(ChecksumState::Done(holds)) }
     }
 
     /// Waits for the end: whether the checksum holds.
     pub(super) fn holds(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let holds = match std::mem::replace(&mut *state, State::Done(false)) {
-            State::Running(thread) => thread.join().unwrap_or(false),
-            State::Done(holds) => holds,
+        let holds = match std::mem::replace(&mut *state, ChecksumState::Done(false)) {
+            ChecksumState::Running(thread) => thread.join().unwrap_or(false),
+            ChecksumState::Done(holds) => holds,
         };
-        *state = State::Done(holds);
+        *state = ChecksumState::Done(holds);
         holds
     }
 }
