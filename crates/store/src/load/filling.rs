@@ -26,14 +26,14 @@ pub(super) struct Filling {
 /// How far it came.
 #[derive(Debug, Default)]
 struct Progress {
-    state: Mutex<State>,
+    state: Mutex<FillingState>,
     changed: Condvar,
     /// Whether nobody waits any more.
     is_stopped: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FillingState {
     /// How many bytes are there.
     length: u64,
     /// Why there will be no more.
@@ -83,13 +83,13 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, FillingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the first `end` bytes.
     fn wait(&self, end: u64) -> Result<(), String> {
-        let is_coming = |state: &mut State| state.length < end && state.ended.is_none();
+        let is_coming = |state: &mut FillingState| state.length < end && state.ended.is_none();
         let state = self.changed.wait_while(self.state(), is_coming).unwrap_or_else(PoisonError::into_inner);
         if state.length < end { Err(state.ended.clone().unwrap_or_default()) } else { Ok(()) }
     }
