@@ -18,7 +18,7 @@ use super::segment::SegmentWriter;
 use crate::{Error, Event, Result, Revision};
 use clock::{Clock, wall_clock};
 use place::{difference, failed, foreign_file, make, refuse};
-use states::State;
+use states::StateWriter;
 
 pub(super) use place::of_path;
 
@@ -68,7 +68,7 @@ pub struct Recorder {
     intake: Intake,
     changes: Option<SegmentWriter>,
     changes_name: String,
-    state: Option<State>,
+    state: Option<StateWriter>,
     /// The first revision of what was recorded without a gap up to now: a state at it or later makes it readable.
     run: i64,
     recorded: u64,

@@ -19,7 +19,7 @@ const STATE_AGE: Duration = Duration::from_secs(24 * 3600);
 const STATE_SHARE: u64 = 4;
 
 /// A state that is being written.
-pub(super) struct State {
+pub(super) struct StateWriter {
     segment: SegmentWriter,
     name: String,
     at: i64,
@@ -28,7 +28,7 @@ pub(super) struct State {
     bytes: usize,
 }
 
-impl State {
+impl StateWriter {
     fn write(&mut self, time: i64) -> io::Result<()> {
         self.segment.commit(&Cut { after: self.at, upto: self.at, changes: &self.pending }, time)?;
         self.pending.clear();
@@ -64,7 +64,7 @@ impl Recorder {
         let path = self.path.join(name_while_written(number, FileKind::State));
         let (scope, now) = (&self.directory.scope, self.clock.now());
         let segment = SegmentWriter::create(&path, FileKind::State, scope, at.0, now).map_err(failed(&path))?;
-        self.state = Some(State { segment, name: name(number, FileKind::State), at: at.0, pending: Vec::new(), bytes: 0 });
+        self.state = Some(StateWriter { segment, name: name(number, FileKind::State), at: at.0, pending: Vec::new(), bytes: 0 });
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl Recorder {
     ///
     /// Its file cannot be removed.
     pub fn drop_state(&mut self) -> Result<()> {
-        let Some(State { segment, name, .. }) = self.state.take() else { return Ok(()) };
+        let Some(StateWriter { segment, name, .. }) = self.state.take() else { return Ok(()) };
         drop(segment);
         let path = self.path.join(format!("{name}.tmp"));
         fs::remove_file(&path).map_err(failed(&path))
