@@ -170,7 +170,8 @@ impl RecordingFile {
         let Some(kind) = head.as_ref().map(|head| head.kind) else { return Err("has lost its beginning".to_owned()) };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut facts = FileFacts { name, bytes: bytes.len() as u64, begun: first.header.time, ..FileFacts::new(kind) };
-        let mut file = Walk { bytes: &bytes, problems: Vec::new(), index: IndexBuilder::default(), facts: &mut facts, open: Vec::new() };
+        let mut file =
+            ChunkWalk { bytes: &bytes, problems: Vec::new(), index: IndexBuilder::default(), facts: &mut facts, open: Vec::new() };
         scan.damaged.iter().for_each(|place| file.problems.push(format!("is damaged from byte {} to {}", place.start, place.end)));
         scan.chunks.iter().for_each(|chunk| file.take(chunk));
         file.end_block();
@@ -270,7 +271,7 @@ fn are_of(events: &[Event], header: &Header) -> bool {
 }
 
 /// A walk over the chunks of a file.
-struct Walk<'a> {
+struct ChunkWalk<'a> {
     bytes: &'a Bytes,
     problems: Vec<String>,
     index: IndexBuilder,
@@ -279,7 +280,7 @@ struct Walk<'a> {
     open: Vec<Chunk>,
 }
 
-impl Walk<'_> {
+impl ChunkWalk<'_> {
     fn take(&mut self, chunk: &Chunk) {
         let header = chunk.header;
         self.facts.ended = header.time;
