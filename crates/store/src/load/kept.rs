@@ -72,7 +72,7 @@ struct KeptMember {
 }
 
 /// The place of a file's index.
-pub(super) struct Place {
+pub(super) struct IndexFile {
     file: PathBuf,
     is_compressed: bool,
     smallest: u64,
@@ -92,7 +92,7 @@ pub(super) enum KeptIndex {
     Foreign(String),
 }
 
-impl Place {
+impl IndexFile {
     /// Where the index of the file at `path` is kept; `None` where none is: of a file that is small, no database, or written by etcd.
     pub(super) fn of(path: &str, cache: &Cache) -> Option<Self> {
         if path == "-" {

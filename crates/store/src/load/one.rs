@@ -6,7 +6,7 @@ use super::data_dir;
 use super::format::Loading;
 use super::formats::{format_of, load_image, reading};
 use super::image::{self, Image};
-use super::kept::{KeptIndex as Index, Place};
+use super::kept::{IndexFile, KeptIndex as Index};
 #[cfg(feature = "kine")]
 use super::kine;
 use super::loaded::{Loaded, finish, source};
@@ -51,7 +51,7 @@ impl PathContent {
 /// Opens what is at one path; of a large database by the index that was kept of it.
 pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     // A pipe can be opened once.
-    let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| Place::of(path, cache));
+    let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| IndexFile::of(path, cache));
     let mut foreign = None;
     match place.as_ref().map(|place| place.read(limits)) {
         Some(Index::Index(found)) => {
