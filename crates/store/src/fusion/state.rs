@@ -13,7 +13,7 @@ use super::part::PartState;
 use crate::{At, Error, EventKind, KeyRange, KeyValue, Listing, Origin, Result, Revision, Source, SourceKind, Want};
 
 /// Where a state is read.
-enum Place<'a> {
+enum StatePlace<'a> {
     Live(&'a dyn Source),
     /// A file, and its number.
     File(usize, Arc<dyn Source>, Revision),
@@ -22,38 +22,40 @@ enum Place<'a> {
 impl Fused {
     pub(super) async fn state(&self, keys: KeyRange, at: At, want: Want) -> Result<Listing<'_>> {
         match self.place(at).await? {
-            Place::Live(live) => live.range(keys, at, want).await,
-            Place::File(number, source, revision) if self.parts[number].is_damaged() => {
+            StatePlace::Live(live) => live.range(keys, at, want).await,
+            StatePlace::File(number, source, revision) if self.parts[number].is_damaged() => {
                 let entries = self.mended(number, source, keys, revision, want).await?;
                 Ok(Listing { revision, entries: stream::iter(entries.into_iter().map(Ok)).boxed() })
             }
-            Place::File(_, source, revision) => Ok(Listing { revision, entries: owned_range(source, keys, revision, want) }),
+            StatePlace::File(_, source, revision) => Ok(Listing { revision, entries: owned_range(source, keys, revision, want) }),
         }
     }
 
     pub(super) async fn first_of_state(&self, keys: KeyRange, at: At, want: Want, most: usize) -> Result<Vec<KeyValue>> {
         match self.place(at).await? {
-            Place::Live(live) => live.first(keys, at, want, most).await,
-            Place::File(..) => self.state(keys, at, want).await?.entries.take(most).try_collect().await,
+            StatePlace::Live(live) => live.first(keys, at, want, most).await,
+            StatePlace::File(..) => self.state(keys, at, want).await?.entries.take(most).try_collect().await,
         }
     }
 
     pub(super) async fn count_of_state(&self, keys: KeyRange, at: At) -> Result<u64> {
         match self.place(at).await? {
-            Place::Live(live) => live.count(keys, at).await,
-            Place::File(..) => self.state(keys, at, Want::Keys).await?.entries.try_fold(0, |count, _| async move { Ok(count + 1) }).await,
+            StatePlace::Live(live) => live.count(keys, at).await,
+            StatePlace::File(..) => {
+                self.state(keys, at, Want::Keys).await?.entries.try_fold(0, |count, _| async move { Ok(count + 1) }).await
+            }
         }
     }
 
-    async fn place(&self, at: At) -> Result<Place<'_>> {
+    async fn place(&self, at: At) -> Result<StatePlace<'_>> {
         let newest = self.span_of_files().newest;
         let live = match &self.live {
             Some(live) => Some(live.checked(self).await?),
             None => None,
         };
         match (at, live) {
-            (At::Newest, Some(live)) => return Ok(Place::Live(live)),
-            (At::Revision(asked), Some(live)) if asked > newest && live.span().await?.oldest <= asked => return Ok(Place::Live(live)),
+            (At::Newest, Some(live)) => return Ok(StatePlace::Live(live)),
+            (At::Revision(asked), Some(live)) if asked > newest && live.span().await?.oldest <= asked => return Ok(StatePlace::Live(live)),
             _ => {}
         }
         let asked = match at {
@@ -61,10 +63,10 @@ impl Fused {
             At::Revision(asked) => asked,
         };
         if let Some((number, source)) = self.file_at(asked).await? {
-            return Ok(Place::File(number, source, asked));
+            return Ok(StatePlace::File(number, source, asked));
         }
         match live {
-            Some(live) if live.span().await?.oldest <= asked => Ok(Place::Live(live)),
+            Some(live) if live.span().await?.oldest <= asked => Ok(StatePlace::Live(live)),
             _ => Err(self.unreadable(asked, live).await?),
         }
     }
