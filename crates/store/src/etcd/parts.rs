@@ -77,13 +77,13 @@ struct Counter {
     /// The bytes of the message that are left.
     left: u64,
     parts: u32,
-    at: Place,
+    at: MessagePlace,
     /// The number that is being read, and its bits so far.
     number: (u64, u32),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum MessagePlace {
     /// Before a field, or within its tag.
     #[default]
     Tag,
@@ -107,14 +107,14 @@ impl Counter {
             if self.left == 0 {
                 self.header = (self.header.0 + 1, self.header.1 << 8 | u32::from(*byte));
                 if self.header.0 == HEADER {
-                    (self.left, self.parts, self.at, self.number) = (self.header.1.into(), 0, Place::Tag, (0, 0));
+                    (self.left, self.parts, self.at, self.number) = (self.header.1.into(), 0, MessagePlace::Tag, (0, 0));
                     self.header = (0, 0);
                 }
                 data = rest;
                 continue;
             }
             let taken = match self.at {
-                Place::Content(length) => length.min(self.left).min(data.len() as u64),
+                MessagePlace::Content(length) => length.min(self.left).min(data.len() as u64),
                 _ => 1,
             };
             if !self.step(*byte, taken) {
@@ -128,8 +128,8 @@ impl Counter {
 
     /// Goes on by a byte, or by so many of a field's content.
     fn step(&mut self, byte: u8, taken: u64) -> bool {
-        if let Place::Content(length) = self.at {
-            self.at = if length == taken { Place::Tag } else { Place::Content(length - taken) };
+        if let MessagePlace::Content(length) = self.at {
+            self.at = if length == taken { MessagePlace::Tag } else { MessagePlace::Content(length - taken) };
             return true;
         }
         let (number, bits) = self.number;
@@ -142,19 +142,19 @@ impl Counter {
         }
         let number = std::mem::take(&mut self.number).0;
         self.at = match self.at {
-            Place::Tag => {
+            MessagePlace::Tag => {
                 self.parts += 1;
                 match number & 7 {
-                    0 => Place::Number,
-                    1 => Place::Content(8),
-                    2 => Place::Length { is_message: self.is_nested && number >> 3 == 1 },
-                    5 => Place::Content(4),
+                    0 => MessagePlace::Number,
+                    1 => MessagePlace::Content(8),
+                    2 => MessagePlace::Length { is_message: self.is_nested && number >> 3 == 1 },
+                    5 => MessagePlace::Content(4),
                     // Groups, which no message of etcd's has.
                     _ => return false,
                 }
             }
-            Place::Length { is_message: false } if number > 0 => Place::Content(number),
-            Place::Length { .. } | Place::Number | Place::Content(_) => Place::Tag,
+            MessagePlace::Length { is_message: false } if number > 0 => MessagePlace::Content(number),
+            MessagePlace::Length { .. } | MessagePlace::Number | MessagePlace::Content(_) => MessagePlace::Tag,
         };
         self.parts <= MOST_PARTS
     }
@@ -184,7 +184,7 @@ mod tests {
         for size in [1, 2, 3, 7, 4096, two.len()] {
             let mut counter = Counter::default();
             assert!(two.chunks(size).all(|piece| counter.count(piece)), "{size}");
-            assert_eq!((counter.left, counter.at, counter.header.0, counter.parts), (0, Place::Tag, 0, 703), "{size}");
+            assert_eq!((counter.left, counter.at, counter.header.0, counter.parts), (0, MessagePlace::Tag, 0, 703), "{size}");
         }
     }
 
