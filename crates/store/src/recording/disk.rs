@@ -11,7 +11,7 @@ use super::faults::meet;
 
 /// What is done to a file that is written; a test can make each fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum FileStep {
     Create,
     Append,
     Shorten,
@@ -21,7 +21,7 @@ pub(super) enum Step {
 
 /// Without tests no step fails by itself.
 #[cfg(not(test))]
-fn meet(_step: Step, _file: &mut File, _bytes: &[u8]) -> io::Result<()> {
+fn meet(_step: FileStep, _file: &mut File, _bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
@@ -48,7 +48,7 @@ pub(super) fn open_lock(path: &Path) -> io::Result<File> {
 /// Makes a file that must not be there yet.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut file = private().create_new(true).open(path)?;
-    if let Err(error) = meet(Step::Create, &mut file, &[]) {
+    if let Err(error) = meet(FileStep::Create, &mut file, &[]) {
         let _ = fs::remove_file(path);
         return Err(error);
     }
@@ -113,26 +113,26 @@ pub(super) fn remove_own(path: &Path) -> io::Result<bool> {
 
 /// Writes at the end of a file.
 pub(super) fn append(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    meet(Step::Append, file, bytes)?;
+    meet(FileStep::Append, file, bytes)?;
     file.write_all(bytes)
 }
 
 /// Cuts off what lies behind `length`.
 pub(super) fn shorten(file: &mut File, length: u64) -> io::Result<()> {
-    meet(Step::Shorten, file, &[])?;
+    meet(FileStep::Shorten, file, &[])?;
     file.set_len(length)
 }
 
 /// Waits until a file's bytes are on the disk.
 pub(super) fn sync(file: &mut File) -> io::Result<()> {
-    meet(Step::Sync, file, &[])?;
+    meet(FileStep::Sync, file, &[])?;
     file.sync_data()
 }
 
 /// Gives a file another name, once all of it is on the disk.
 pub(super) fn rename(file: &mut File, from: &Path, to: &Path) -> io::Result<()> {
     file.sync_all()?;
-    meet(Step::Rename, file, &[])?;
+    meet(FileStep::Rename, file, &[])?;
     fs::rename(from, to)
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Write};
 
-use super::disk::Step;
+use super::disk::FileStep;
 
 /// A fault.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(super) fn inject(fault: Option<Fault>) {
 }
 
 /// Meets the fault, if it is due.
-pub(super) fn meet(step: Step, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn meet(step: FileStep, file: &mut File, bytes: &[u8]) -> io::Result<()> {
     FAULT.with(|cell| {
         let mut cell = cell.borrow_mut();
         let Some(fault) = &mut *cell else { return Ok(()) };
@@ -37,7 +37,7 @@ pub(super) fn meet(step: Step, file: &mut File, bytes: &[u8]) -> io::Result<()> 
         }
         let Some(rest) = fault.lasts.checked_sub(1) else { return Ok(()) };
         fault.lasts = rest;
-        if step == Step::Append {
+        if step == FileStep::Append {
             file.write_all(&bytes[..fault.written.min(bytes.len())])?;
         }
         Err(io::Error::from(io::ErrorKind::StorageFull))
