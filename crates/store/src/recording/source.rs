@@ -214,27 +214,27 @@ impl RecordingSource {
     ) -> impl Iterator<Item = Vec<Read>> + use<'a> {
         let file = self.file(recorded);
         let lost = self.lost(recorded, file.as_deref());
-        let mut steps: Vec<Step> = lost.into_iter().map(|(first, last)| Step::Lost(first, last)).collect();
+        let mut steps: Vec<FilePart> = lost.into_iter().map(|(first, last)| FilePart::Lost(first, last)).collect();
         if let Some(file) = &file {
             let blocks = file.blocks_with(keys).unwrap_or_else(|| {
                 self.report(&recorded.facts.name, "has a damaged index; all of it is read in its place");
                 file.blocks()
             });
-            steps.extend(blocks.into_iter().map(Step::Block));
+            steps.extend(blocks.into_iter().map(FilePart::Block));
         }
         steps.retain(|step| match step {
-            Step::Lost(first, last) => *first <= to && from <= *last,
+            FilePart::Lost(first, last) => *first <= to && from <= *last,
             // A state's blocks are all of one revision.
-            Step::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
+            FilePart::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
         });
         steps.sort_by_key(|step| match step {
-            Step::Lost(first, _) => *first,
-            Step::Block(block) => block.after + 1,
+            FilePart::Lost(first, _) => *first,
+            FilePart::Block(block) => block.after + 1,
         });
         steps.into_iter().map(move |step| match (step, &file) {
-            (Step::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
-            (Step::Lost(first, last), _) => vec![Read::Lost(first, last)],
-            (Step::Block(_), None) => Vec::new(),
+            (FilePart::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
+            (FilePart::Lost(first, last), _) => vec![Read::Lost(first, last)],
+            (FilePart::Block(_), None) => Vec::new(),
         })
     }
 
@@ -385,7 +385,7 @@ fn is_next(item: &WatchItem, last: &mut (i64, i64)) -> bool {
 }
 
 /// What there is of a file.
-enum Step {
+enum FilePart {
     Block(Block),
     /// These revisions, both included, are lost.
     Lost(i64, i64),
