@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::auth::{Auth, Author};
 use super::entry::Entry;
 use super::request::{Request, Target, operations};
-use super::surroundings::{Asked, Surroundings, Undecided, is_granted};
+use super::surroundings::{AlarmCheck, Surroundings, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{PutRequest, TxnRequest};
@@ -212,9 +212,9 @@ impl<'s> KnownAt<'s> {
 
     fn alarms_accept(&self, place: usize, request: &Request) -> Accepts {
         let asked = match request {
-            Request::Put(_) | Request::LeaseGrant(_) => Asked::PutOrGrant,
-            Request::Txn(txn) => Asked::Txn(txn),
-            Request::Delete(_) | Request::LeaseRevoke(_) => Asked::Other,
+            Request::Put(_) | Request::LeaseGrant(_) => AlarmCheck::PutOrGrant,
+            Request::Txn(txn) => AlarmCheck::Txn(txn),
+            Request::Delete(_) | Request::LeaseRevoke(_) => AlarmCheck::Other,
             _ => return Accepts::Yes,
         };
         if place < self.alarms { Accepts::Perhaps } else { self.after.alarms_refuse(asked).into() }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::auth::Author;
 use super::entry::Entry;
 use super::request::{Request, Target};
-use super::surroundings::{Asked, Surroundings, Undecided};
+use super::surroundings::{AlarmCheck, Surroundings, Undecided};
 use crate::EventKind;
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
@@ -135,34 +135,34 @@ impl<'a> Store<'a> {
             Request::Membership(_) | Request::Nothing => {}
             Request::Put(put) => {
                 let by = author();
-                require(!self.around.alarms_refuse(Asked::PutOrGrant)?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::PutOrGrant)?)?;
                 require(!self.around.auth_refuses(|auth| Some(auth.permits_put(&by, put, self.attached(put.lease))))?)?;
                 self.check_put(put)?;
                 self.put(file, put, main);
             }
             Request::Delete(delete) => {
                 let by = author();
-                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 require(!self.around.auth_refuses(|auth| Some(auth.permits_delete(&by, delete)))?)?;
                 self.delete(delete, main);
             }
             Request::Txn(txn) => {
                 let by = author();
-                require(!self.around.alarms_refuse(Asked::Txn(txn))?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::Txn(txn))?)?;
                 require(!self.around.auth_refuses(|auth| auth.permits_txn(&by, txn, &|lease| self.attached(lease)))?)?;
                 self.txn(file, txn, main)?;
             }
             Request::Compaction(revision) => {
-                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 self.around.compact(*revision, self.revision);
             }
             Request::LeaseGrant(lease) => {
-                require(!self.around.alarms_refuse(Asked::PutOrGrant)?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::PutOrGrant)?)?;
                 self.around.grant(lease);
             }
             Request::LeaseRevoke(lease) => {
                 let by = author();
-                require(!self.around.alarms_refuse(Asked::Other)?)?;
+                require(!self.around.alarms_refuse(AlarmCheck::Other)?)?;
                 require(!self.around.auth_refuses(|auth| auth.permits_revoke(&by, self.attached(*lease)))?)?;
                 self.around.leases.remove(lease);
                 let keys = self.attached.remove(lease).unwrap_or_default();

@@ -63,11 +63,11 @@ impl Surroundings {
     }
 
     /// Whether an alarm refuses `what`.
-    pub(super) fn alarms_refuse(&self, what: Asked<'_>) -> Result<bool, Undecided> {
+    pub(super) fn alarms_refuse(&self, what: AlarmCheck<'_>) -> Result<bool, Undecided> {
         let is_capped = match what {
-            Asked::PutOrGrant => true,
-            Asked::Txn(txn) => holds_put(txn),
-            Asked::Other => false,
+            AlarmCheck::PutOrGrant => true,
+            AlarmCheck::Txn(txn) => holds_put(txn),
+            AlarmCheck::Other => false,
         };
         let (no_space, corrupt) = (self.has(AlarmType::Nospace), self.has(AlarmType::Corrupt));
         if self.alarms_met && (no_space || corrupt) && !(no_space && is_capped) {
@@ -164,7 +164,7 @@ pub(super) fn is_granted(lease: &LeaseGrantRequest) -> bool {
 
 /// What alarms are held against.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum AlarmCheck<'a> {
     PutOrGrant,
     Txn(&'a TxnRequest),
     Other,
