@@ -22,7 +22,7 @@ const HEAVY: i64 = 50_000;
 const KEYS: usize = 2_000;
 
 /// How a live etcd is asked for revisions of the files.
-enum Asked {
+enum LiveReading {
     /// Files have it all.
     Not,
     Watched,
@@ -78,15 +78,15 @@ impl Fused {
         let files = self.watch_files(KeyRange::hull(ranges), from, to);
         let Some(live) = &self.live else { return Ok(files) };
         let asked = self.asked(live, ranges, from, to, are_shown).await?;
-        let is_denied = matches!(asked, Asked::Watched) && !live.may_watch(ranges).await?;
+        let is_denied = matches!(asked, LiveReading::Watched) && !live.may_watch(ranges).await?;
         match asked {
-            Asked::Not => Ok(files),
-            Asked::Watched if !is_denied => self.beside_watched(live, files, ranges, from, to).await,
-            Asked::Watched if !(ranges.len() <= KEYS && are_keys(ranges)) => {
+            LiveReading::Not => Ok(files),
+            LiveReading::Watched if !is_denied => self.beside_watched(live, files, ranges, from, to).await,
+            LiveReading::Watched if !(ranges.len() <= KEYS && are_keys(ranges)) => {
                 live.tell(&format!("{} is not compared with the files: its history of these keys may not be read by this user", live.name));
                 Ok(files)
             }
-            Asked::Watched | Asked::Searched => {
+            LiveReading::Watched | LiveReading::Searched => {
                 let told: Vec<WatchItem> = files.try_collect().await?;
                 let found = live.search(ranges, from, to, |key| alive_at(&told, key)).await;
                 let told = stream::iter(told.into_iter().map(Ok)).boxed();
@@ -120,32 +120,32 @@ impl Fused {
         Ok(self.joined(files, beside.boxed()))
     }
 
-    async fn asked(&self, live: &Live, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<Asked> {
+    async fn asked(&self, live: &Live, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<LiveReading> {
         let source = live.checked(self).await?;
         if !source.serves_watches().await {
-            return Ok(Asked::Not);
+            return Ok(LiveReading::Not);
         }
         let first = from.max(source.span().await?.oldest.0 + 1);
         if !self.have_all(from, first, to) {
-            return Ok(Asked::Watched);
+            return Ok(LiveReading::Watched);
         }
         let are_keys = ranges.len() <= KEYS && are_keys(ranges);
         let length = to - first;
         if !are_shown {
-            return Ok(Asked::Not);
+            return Ok(LiveReading::Not);
         }
         if length > SHORT && are_keys {
-            return Ok(Asked::Searched);
+            return Ok(LiveReading::Searched);
         }
         if length <= HEAVY {
-            return Ok(Asked::Watched);
+            return Ok(LiveReading::Watched);
         }
         live.tell(&format!(
             "{} has revisions {first} to {to} of the files too; so long a history is not read once more to compare them, and their \
              changes do not name it",
             live.name
         ));
-        Ok(Asked::Not)
+        Ok(LiveReading::Not)
     }
 
     /// Whether files have all that a live etcd could tell of a time: its changes from `first` on, and what is left of those before.
