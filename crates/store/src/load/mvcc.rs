@@ -69,12 +69,12 @@ impl KeyValuePlaces {
                 break;
             }
             match (number, field) {
-                (1, Field::Bytes(place)) => found.key = place,
-                (2, Field::Varint(n)) => found.create_revision = n.cast_signed(),
-                (3, Field::Varint(n)) => found.mod_revision = n.cast_signed(),
-                (4, Field::Varint(n)) => found.version = n.cast_signed(),
-                (5, Field::Bytes(place)) => found.value = place,
-                (6, Field::Varint(n)) => found.lease = n.cast_signed(),
+                (1, WireField::Bytes(place)) => found.key = place,
+                (2, WireField::Varint(n)) => found.create_revision = n.cast_signed(),
+                (3, WireField::Varint(n)) => found.mod_revision = n.cast_signed(),
+                (4, WireField::Varint(n)) => found.version = n.cast_signed(),
+                (5, WireField::Bytes(place)) => found.value = place,
+                (6, WireField::Varint(n)) => found.lease = n.cast_signed(),
                 _ => break,
             }
             (last, length) = (number, fields.at);
@@ -85,7 +85,7 @@ impl KeyValuePlaces {
 
 /// A field of a protobuf message, its bytes as a place in the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Field {
+enum WireField {
     Varint(u64),
     Bytes(Range<usize>),
 }
@@ -99,18 +99,18 @@ struct Fields<'a> {
 impl Fields<'_> {
     /// Returns the next field: `Some(None)` at the end, `None` where the bytes are not a message.
     #[allow(clippy::option_option)]
-    fn next(&mut self) -> Option<Option<(u64, Field)>> {
+    fn next(&mut self) -> Option<Option<(u64, WireField)>> {
         if self.at == self.bytes.len() {
             return Some(None);
         }
         let tag = self.varint()?;
         let field = match tag & 7 {
-            0 => Field::Varint(self.varint()?),
+            0 => WireField::Varint(self.varint()?),
             2 => {
                 let length = usize::try_from(self.varint()?).ok()?;
                 let start = self.at;
                 self.at = start.checked_add(length).filter(|&end| end <= self.bytes.len())?;
-                Field::Bytes(start..self.at)
+                WireField::Bytes(start..self.at)
             }
             // A KeyValue has no fields of fixed size.
             _ => return None,
