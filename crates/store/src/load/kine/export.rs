@@ -43,7 +43,7 @@ fn unquoted(name: &[u8]) -> &[u8] {
 /// Reads the rows, ascending, and what is wrong with others.
 pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Result<(Vec<Row>, Vec<Finding>)> {
     let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    let mut add = |line: u64, fields: Result<Fields, String>| {
+    let mut add = |line: u64, fields: Result<RowTexts, String>| {
         match fields.and_then(|fields| fields.row()) {
             Ok((columns, payload)) => rows.push(reader.row(columns, &Payload::Joined(payload), (Whose::Arena, 0), |_| true)?),
             Err(problem) => problems.push(Finding::new([], format!("line {line} cannot be read: {problem}"))),
@@ -60,7 +60,7 @@ pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Resu
                 match table.read_record(&mut record) {
                     Ok(false) => break,
                     Ok(true) => {
-                        add(line, Ok(Fields::of(|column| record.get(names.iter().position(|name| name == column)?).map(str::to_owned))))?
+                        add(line, Ok(RowTexts::of(|column| record.get(names.iter().position(|name| name == column)?).map(str::to_owned))))?
                     }
                     Err(error) => add(line, Err(reason(&error).to_owned()))?,
                 }
@@ -69,7 +69,7 @@ pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Resu
         Form::Lines => {
             for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
                 let object = serde_json::from_slice::<Map<String, Value>>(line).map_err(|_| "no JSON object".to_owned());
-                add(number as u64 + 1, object.map(|object| Fields::of(|column| text(object.get(column)?))))?;
+                add(number as u64 + 1, object.map(|object| RowTexts::of(|column| text(object.get(column)?))))?;
             }
         }
     }
@@ -103,9 +103,9 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// The texts of a row, in the order of [`COLUMNS`]; `None` for NULL.
-struct Fields([Option<String>; COLUMNS.len()]);
+struct RowTexts([Option<String>; COLUMNS.len()]);
 
-impl Fields {
+impl RowTexts {
     fn of(field: impl Fn(&str) -> Option<String>) -> Self {
         // mysql prints NULL, psql nothing at all.
         Self(COLUMNS.map(|column| field(column).filter(|text| !text.is_empty() && text != "NULL")))
