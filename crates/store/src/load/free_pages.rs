@@ -30,7 +30,7 @@ pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&
         let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
         key_bucket::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()
     };
-    let mut copies = Copies { bolt, by_place: HashMap::new() };
+    let mut copies = ChangeCopies { bolt, by_place: HashMap::new() };
     let mut tails: Vec<Range<usize>> = Vec::new();
     let mut newest = None;
     bolt.stale(reached, &mut |stale| match stale {
@@ -43,7 +43,7 @@ pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&
         Stale::Tail(place) => tails.push(place.clone()),
     });
     // A page with its header says more of its entries than one without.
-    let mut of_tails = Copies { bolt, by_place: HashMap::new() };
+    let mut of_tails = ChangeCopies { bolt, by_place: HashMap::new() };
     for tail in tails {
         let found = entries(&bolt.image, tail, bolt.meta.page_size).filter_map(change).filter(&wanted);
         found.filter(|found| !copies.by_place.contains_key(&(found.main, found.sub))).for_each(|found| of_tails.add(found));
@@ -55,12 +55,12 @@ pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&
 }
 
 /// The copies of each change; `None` where they contradict each other.
-struct Copies<'a> {
+struct ChangeCopies<'a> {
     bolt: &'a Bolt,
     by_place: HashMap<(i64, i64), Option<StoredChange>>,
 }
 
-impl Copies<'_> {
+impl ChangeCopies<'_> {
     fn add(&mut self, found: StoredChange) {
         match self.by_place.entry((found.main, found.sub)) {
             Entry::Vacant(vacant) => drop(vacant.insert(Some(found))),
