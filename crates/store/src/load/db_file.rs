@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bolt::{Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
-use super::key_bucket::{Copies, Reader};
+use super::key_bucket::{PageCopies, Reader};
 use super::mvcc::RevisionKey;
 use super::wal::Surroundings;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
@@ -58,7 +58,7 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     let image = image.ok_or(TOO_MANY)?;
     let layer = builder.layer(Layer::default()).ok_or(TOO_MANY)?;
     builder.reserve_for(bolt.image.len());
-    let copies = bolt.live.is_some().then(|| Copies::new(builder).ok_or(TOO_MANY)).transpose()?;
+    let copies = bolt.live.is_some().then(|| PageCopies::new(builder).ok_or(TOO_MANY)).transpose()?;
     let mapping = builder.image_bytes(image).clone();
     let mut reader = Reader::new(mapping, image, layer, builder, copies);
     let Passes { tree, mut facts, mut visited, disputed, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
@@ -148,7 +148,7 @@ impl Rescue {
         image: u16,
         reached: &Visited,
         builder: &mut VersionsBuilder,
-        copies: Option<Copies>,
+        copies: Option<PageCopies>,
         facts: &mut DatabaseFacts,
     ) -> Rescued {
         let known: HashSet<(i64, i64)> = match self.last {
@@ -186,7 +186,7 @@ impl Rescue {
 }
 
 /// Whether a change, whose key was copied, was read again from the same place.
-fn still_is_there(bolt: &Bolt, copies: &Copies, found: &StoredChange, again: &[StoredChange]) -> bool {
+fn still_is_there(bolt: &Bolt, copies: &PageCopies, found: &StoredChange, again: &[StoredChange]) -> bool {
     let place = again.binary_search_by_key(&(found.main, found.sub), |found| (found.main, found.sub));
     place.is_ok_and(|place| {
         let again = &again[place];

@@ -20,7 +20,7 @@ pub(super) struct Reader<'a> {
     layer: usize,
     pub builder: &'a mut VersionsBuilder,
     /// The copies, where the file is being written.
-    pub copies: Option<Copies>,
+    pub copies: Option<PageCopies>,
     /// The key of the last pair that counts.
     after: Option<Vec<u8>>,
     /// The change read last.
@@ -32,13 +32,13 @@ pub(super) struct Reader<'a> {
 }
 
 /// Copies of what lies in pages that may be used again.
-pub(super) struct Copies {
+pub(super) struct PageCopies {
     keys: Interner,
     image_of_keys: u16,
     image_of_values: u16,
 }
 
-impl Copies {
+impl PageCopies {
     /// Adds the images that the copies will be in.
     pub(super) fn new(builder: &mut VersionsBuilder) -> Option<Self> {
         let mut image = || builder.image(Bytes::new());
@@ -63,7 +63,7 @@ impl Copies {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: Bytes, image: u16, layer: usize, builder: &'a mut VersionsBuilder, copies: Option<Copies>) -> Self {
+    pub(super) fn new(bytes: Bytes, image: u16, layer: usize, builder: &'a mut VersionsBuilder, copies: Option<PageCopies>) -> Self {
         Self { bytes, image, layer, builder, copies, after: None, last: None, markers: Vec::new(), bad: Vec::new() }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         const MOST: usize = 200;
         const MOST_BYTES: usize = 4 << 20;
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
-        let Some(Copies { image_of_values: image, .. }) = self.copies else { return (bytes, places) };
+        let Some(PageCopies { image_of_values: image, .. }) = self.copies else { return (bytes, places) };
         for found in self.builder.newest_of(self.layer).take(MOST).take_while(|found| bytes_of(found.value).len() < MOST_BYTES) {
             let place = Location { image, start: bytes.len() as u64, length: found.value.length };
             bytes.extend_from_slice(&self.bytes[bytes_of(found.value)]);
@@ -145,13 +145,13 @@ impl<'a> Reader<'a> {
 
     /// Lets the newest changes have their values in the copies.
     pub(super) fn use_copies(&mut self, (bytes, places): (Vec<u8>, Vec<Location>)) {
-        let Some(Copies { image_of_values, .. }) = self.copies else { return };
+        let Some(PageCopies { image_of_values, .. }) = self.copies else { return };
         self.builder.fill_image(image_of_values, bytes.into());
         self.builder.newest_of(self.layer).zip(places).for_each(|(found, place)| found.value = place);
     }
 
     /// The newest revision of all that was read, what could not be read, and the copies.
-    pub(super) fn finish(self) -> (i64, Vec<String>, Option<Copies>) {
+    pub(super) fn finish(self) -> (i64, Vec<String>, Option<PageCopies>) {
         self.markers.iter().for_each(|&marker| self.builder.skip(0, marker));
         let newest = self.builder.newest_of(self.layer).next().map_or(0, |found| found.main);
         let newest = self.markers.iter().copied().fold(newest, i64::max);
