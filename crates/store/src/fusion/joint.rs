@@ -8,7 +8,7 @@ use async_stream::try_stream;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::live::{Live, are_keys};
+use super::live::{LivePart, are_keys};
 use super::merge::with_live;
 use super::reading::missing;
 use super::{Fused, gaps};
@@ -104,7 +104,7 @@ impl Fused {
     /// What files have, joined with a watch of the live etcd, if that may be read.
     async fn beside_watched<'a>(
         &'a self,
-        live: &'a Live,
+        live: &'a LivePart,
         files: BoxStream<'a, Result<WatchItem>>,
         ranges: &[KeyRange],
         from: i64,
@@ -120,7 +120,7 @@ impl Fused {
         Ok(self.joined(files, beside.boxed()))
     }
 
-    async fn asked(&self, live: &Live, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<LiveReading> {
+    async fn asked(&self, live: &LivePart, ranges: &[KeyRange], from: i64, to: i64, are_shown: bool) -> Result<LiveReading> {
         let source = live.checked(self).await?;
         if !source.serves_watches().await {
             return Ok(LiveReading::Not);
@@ -192,7 +192,7 @@ impl Fused {
     }
 }
 
-fn not_compared(live: &Live, error: &Error) -> String {
+fn not_compared(live: &LivePart, error: &Error) -> String {
     format!("{} is not compared with the files: {error}", live.name)
 }
 

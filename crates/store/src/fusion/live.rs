@@ -25,7 +25,7 @@ pub(crate) struct Beside {
 }
 
 /// A live etcd.
-pub(super) struct Live {
+pub(super) struct LivePart {
     pub name: Arc<str>,
     pub source: Box<dyn Source>,
     tell: Tell,
@@ -36,7 +36,7 @@ pub(super) struct Live {
     gaps: OnceLock<Vec<PartGap>>,
 }
 
-impl Live {
+impl LivePart {
     pub(super) fn new(Beside { name, source, tell }: Beside) -> Self {
         Self { name: name.into(), source, tell, told: Mutex::default(), checked: OnceCell::new(), gaps: OnceLock::new() }
     }

@@ -31,7 +31,7 @@ use crate::{
     RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
-use live::Live;
+use live::LivePart;
 use part::Pool;
 
 #[cfg(feature = "recording")]
@@ -43,7 +43,7 @@ pub(crate) use part::{Opener, Part, PartState};
 pub(crate) struct Fused {
     /// Files, in the order in which they were given.
     parts: Vec<Part>,
-    live: Option<Live>,
+    live: Option<LivePart>,
     pool: Pool,
     damage: Vec<String>,
     left_out: Vec<String>,
@@ -82,7 +82,7 @@ impl Fused {
                 None => damage.extend_from_slice(source.damage()),
             }
         }
-        let live = beside.map(Live::new);
+        let live = beside.map(LivePart::new);
         // A live etcd may have what lies between files, and says what it has not.
         if live.is_none() {
             left_out.extend(gaps::sentences(&gaps));
@@ -105,7 +105,7 @@ impl Fused {
 
     /// What none of the sources has, once a live etcd was asked too.
     fn gaps(&self) -> &[PartGap] {
-        self.live.as_ref().and_then(Live::gaps).unwrap_or(&self.gaps)
+        self.live.as_ref().and_then(LivePart::gaps).unwrap_or(&self.gaps)
     }
 
     /// An item that is read: missing revisions are said to be missing at the end too.
@@ -128,7 +128,7 @@ impl Fused {
     }
 }
 
-fn names(parts: &[Part], live: Option<&Live>) -> String {
+fn names(parts: &[Part], live: Option<&LivePart>) -> String {
     let names: Vec<&str> = parts.iter().map(|part| &*part.name).chain(live.map(|live| &*live.name)).collect();
     joined_name(&names)
 }
