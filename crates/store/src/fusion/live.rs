@@ -18,7 +18,7 @@ use crate::{
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A live etcd to be read beside files.
-pub(crate) struct Beside {
+pub(crate) struct LiveInput {
     pub name: String,
     pub source: Box<dyn Source>,
     pub tell: Tell,
@@ -37,7 +37,7 @@ pub(super) struct LivePart {
 }
 
 impl LivePart {
-    pub(super) fn new(Beside { name, source, tell }: Beside) -> Self {
+    pub(super) fn new(LiveInput { name, source, tell }: LiveInput) -> Self {
         Self { name: name.into(), source, tell, told: Mutex::default(), checked: OnceCell::new(), gaps: OnceLock::new() }
     }
 

@@ -36,7 +36,7 @@ use part::Pool;
 
 #[cfg(feature = "recording")]
 pub(crate) use lineage::disagreement;
-pub(crate) use live::Beside;
+pub(crate) use live::LiveInput;
 pub(crate) use part::{Opener, Part, PartState};
 
 /// Several sources.
@@ -61,7 +61,7 @@ impl Fused {
     /// # Errors
     ///
     /// They are not of one cluster.
-    pub(crate) fn new(mut parts: Vec<Part>, beside: Option<Beside>) -> Result<Self> {
+    pub(crate) fn new(mut parts: Vec<Part>, beside: Option<LiveInput>) -> Result<Self> {
         check_cluster_ids(&parts)?;
         // Nothing of a file has to be waited for.
         let checked = check_neighbours(&parts).now_or_never();

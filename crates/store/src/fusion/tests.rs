@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use ketcd_testing::database;
 
 #[cfg(feature = "live")]
-use super::Beside;
+use super::LiveInput;
 use super::part::{POOL_BYTES, Part, PartState};
 use super::{Fused, plan};
 use crate::load::{Limits, open_bytes};
@@ -147,7 +147,7 @@ async fn the_facts_of_a_live_etcd_are_those_of_it_and_files() {
     let config = || EtcdConfig { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdConfig::default() };
     let etcd = EtcdSource::new(config(), Arc::new(|_| ())).unwrap();
     let member = etcd.facts().live.unwrap().member();
-    let beside = Beside { name: "etcd".to_owned(), source: Box::new(etcd), tell: Arc::new(|_| ()) };
+    let beside = LiveInput { name: "etcd".to_owned(), source: Box::new(etcd), tell: Arc::new(|_| ()) };
     let fused: Box<dyn Source> = Box::new(Fused::new(Vec::new(), Some(beside)).unwrap());
     assert!(fused.is_shared() && fused.facts().has_all_keys);
     assert_eq!((fused.member(), member.is_some()), (member, true));

@@ -48,7 +48,7 @@ use one::{PathContent, load, open_one};
 use problem::LoadProblem;
 use several::{found_at, parts};
 
-use super::fusion::{Beside, Fused, joined_name};
+use super::fusion::{Fused, LiveInput, joined_name};
 use super::versions::VersionsBuilder;
 use super::{Error, Result, Source};
 
@@ -106,7 +106,7 @@ pub fn open_beside(
         let problem = "holds API objects, which cannot be read together with a live etcd; name one or the other".to_owned();
         return Err(Error::Format { path: path.clone(), problem });
     }
-    Ok(Box::new(Fused::new(parts(found, limits)?, Some(Beside { name, source, tell }))?))
+    Ok(Box::new(Fused::new(parts(found, limits)?, Some(LiveInput { name, source, tell }))?))
 }
 
 /// Opens files of API objects as the state of one moment.
