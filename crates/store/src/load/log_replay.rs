@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::DatabaseFacts;
-use super::wal::{self, Frame, KeyState, KnownPut, LogChange, Logged, Recovered, Request, Run, Store, Surroundings, UndecidedChange};
+use super::wal::{self, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, Run, Store, Surroundings, UndecidedChange};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
 
@@ -143,7 +143,7 @@ impl Replay<'_> {
             .collect();
         // The end of a damaged database may be an earlier one than that of its last entry.
         let reached = reached.filter(|_| self.facts.damage.is_empty());
-        let Recovered { mut changes, undecided } = wal::recover(&logged, &known, &Frame { begin, reached, after: &self.facts.around });
+        let Recovered { mut changes, undecided } = wal::recover(&logged, &known, &LogBounds { begin, reached, after: &self.facts.around });
         let comparison = self.compare(&changes, false);
         let mut contradicted = Vec::new();
         if comparison.same.len() < comparison.differing.len() {

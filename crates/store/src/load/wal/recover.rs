@@ -35,7 +35,7 @@ pub(crate) struct KnownPut<'a> {
 }
 
 /// What is known of the time before and after the entries.
-pub(crate) struct Frame<'a> {
+pub(crate) struct LogBounds<'a> {
     /// The revision before the first entry cannot be later than this.
     pub begin: Option<i64>,
     /// The revision after the last.
@@ -65,7 +65,7 @@ pub(crate) struct UndecidedChange {
 }
 
 /// Finds the changes of `log`.
-pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &Frame<'_>) -> Recovered {
+pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBounds<'_>) -> Recovered {
     let entries: Vec<(&Entry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
     let candidates = candidates(&entries, frame.after);
     let puts: Vec<Option<&[u8]>> = candidates.iter().map(|candidate| put_value(candidate, log)).collect();
