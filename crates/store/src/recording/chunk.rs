@@ -13,7 +13,7 @@ pub(super) const MOST_RAW: usize = 256 << 20;
 
 /// What a chunk holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChunkKind {
     /// The first chunk of a file: what it is, as JSON.
     Head,
     /// Changes, compressed together with the chunks before it, up to the one that begins the block.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Index,
 }
 
-impl Kind {
+impl ChunkKind {
     fn code(self) -> u8 {
         match self {
             Self::Head => 1,
@@ -49,7 +49,7 @@ impl Kind {
 /// A chunk's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub kind: Kind,
+    pub kind: ChunkKind,
     /// The bytes that follow.
     pub length: u32,
     /// How many bytes they are before compression.
@@ -90,7 +90,7 @@ impl Header {
             return None;
         }
         let header = Self {
-            kind: Kind::of(bytes[4])?,
+            kind: ChunkKind::of(bytes[4])?,
             length: u32_at(8),
             raw: u32_at(12),
             after: i64_at(16),
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn file() -> Vec<u8> {
-        let header = |after, upto| Header { kind: Kind::Gap, length: 0, raw: 0, after, upto, time: 1, crc: 0 };
+        let header = |after, upto| Header { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time: 1, crc: 0 };
         [written(header(1, 2), b"one"), written(header(2, 2), b""), written(header(2, 9), b"three")].concat()
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::chunk::{Chunk, Header, Kind, Scan};
+use super::chunk::{Chunk, ChunkKind, Header, Scan};
 use super::facts::{FORMAT, FileFacts, Head, MissingRevisions};
 use super::index::{Block, Index, IndexBuilder, ReadAt};
 use super::segment::BLOCK_BYTES;
@@ -162,7 +162,7 @@ impl RecordingFile {
     pub(super) fn scan(path: &Path, bytes: Bytes) -> Result<Self, String> {
         let scan = Scan::of(&bytes);
         let first = scan.chunks.first().ok_or("holds nothing that can be read")?;
-        let head = scan.chunks.iter().find(|chunk| chunk.header.kind == Kind::Head);
+        let head = scan.chunks.iter().find(|chunk| chunk.header.kind == ChunkKind::Head);
         let head: Option<Head> = head.and_then(|chunk| serde_json::from_slice(&bytes[chunk.payload.clone()]).ok());
         if let Some(Head { format, .. }) = head.as_ref().filter(|head| head.format != FORMAT) {
             return Err(format!("is of version {format} of the format; this ketcd reads version {FORMAT}"));
@@ -177,7 +177,7 @@ impl RecordingFile {
         file.end_block();
         let (problems, index) = (file.problems, Bytes::from(file.index.bytes()));
         // Whoever goes on with it writes its index anew.
-        let end = scan.chunks.iter().rev().find(|chunk| chunk.header.kind != Kind::Index).map_or(0, |chunk| chunk.payload.end);
+        let end = scan.chunks.iter().rev().find(|chunk| chunk.header.kind != ChunkKind::Index).map_or(0, |chunk| chunk.payload.end);
         let after = first.header.after;
         Ok(Self { from: Box::new(bytes), index: ValueBytes::Made { bytes: index }, facts, head, after, end, problems })
     }
@@ -229,7 +229,7 @@ fn unpack(bytes: &Bytes, chunks: &[Chunk], after: i64) -> Unpacked {
     let mut raw = 0;
     let follows = |chunk: &&Chunk| {
         let Header { kind, after, upto, raw: length, .. } = chunk.header;
-        let is_next = matches!(kind, Kind::Changes { .. }) && after == expected && raw < BLOCK_BYTES;
+        let is_next = matches!(kind, ChunkKind::Changes { .. }) && after == expected && raw < BLOCK_BYTES;
         expected = upto;
         raw += length as usize;
         is_next
@@ -285,7 +285,7 @@ impl ChunkWalk<'_> {
         let header = chunk.header;
         self.facts.ended = header.time;
         match header.kind {
-            Kind::Changes { begins_block } => {
+            ChunkKind::Changes { begins_block } => {
                 let follows = self.open.last().is_some_and(|last| last.payload.end == chunk.start() && last.header.upto == header.after);
                 if begins_block || !follows {
                     self.end_block();
@@ -301,12 +301,12 @@ impl ChunkWalk<'_> {
                     ));
                 }
             }
-            Kind::Gap => {
+            ChunkKind::Gap => {
                 self.end_block();
                 let said: Option<MissingRevisions> = serde_json::from_slice(&self.bytes[chunk.payload.clone()]).ok();
                 self.facts.missing.extend(said.filter(|said| said.from - 1 == header.after && said.to == header.upto));
             }
-            Kind::Head | Kind::Index => self.end_block(),
+            ChunkKind::Head | ChunkKind::Index => self.end_block(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::block::Compressor;
-use super::chunk::{self, HEADER, Header, Kind, MOST_RAW};
+use super::chunk::{self, ChunkKind, HEADER, Header, MOST_RAW};
 use super::facts::{FORMAT, FileFacts, FileKind, Head, MissingRevisions, RecordingScope};
 use super::file::{RecordingFile, TRAILER};
 use super::index::{Block, IndexBuilder};
@@ -54,7 +54,7 @@ impl SegmentWriter {
         let file = disk::create(path)?;
         let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after);
         let head = serde_json::to_vec(&Head { format: FORMAT, kind, scope: scope.clone() })?;
-        let header = Header { kind: Kind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
+        let header = Header { kind: ChunkKind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
         if let Err(error) = segment.write(header, &head).and_then(|()| disk::sync(&mut segment.file)) {
             // It holds nothing yet.
             let _ = fs::remove_file(path);
@@ -115,7 +115,7 @@ impl SegmentWriter {
         let (after, upto) = (missing.from - 1, missing.to);
         let payload = serde_json::to_vec(missing)?;
         self.all_or_nothing(|segment| {
-            segment.write(Header { kind: Kind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
+            segment.write(Header { kind: ChunkKind::Gap, length: 0, raw: 0, after, upto, time, crc: 0 }, &payload)?;
             segment.facts.missing.push(missing.clone());
             segment.upto = upto;
             Ok(())
@@ -150,7 +150,7 @@ impl SegmentWriter {
         };
         let payload = block.compressor.chunk(&raw)?;
         block.raw += raw.len();
-        let kind = Kind::Changes { begins_block };
+        let kind = ChunkKind::Changes { begins_block };
         self.write(Header { kind, length: 0, raw: raw.len() as u32, after, upto, time, crc: 0 }, &payload)?;
         self.facts.changes += cut.changes.len() as u64;
         self.facts.cover(after, upto);
@@ -207,7 +207,7 @@ impl SegmentWriter {
         let index = self.index.bytes();
         let start = self.facts.bytes + HEADER as u64;
         let (after, upto) = (self.upto, self.upto);
-        self.write(Header { kind: Kind::Index, length: 0, raw: 0, after, upto, time, crc: 0 }, &index)?;
+        self.write(Header { kind: ChunkKind::Index, length: 0, raw: 0, after, upto, time, crc: 0 }, &index)?;
         self.append(&TRAILER.bytes(start, index.len() as u32))?;
         disk::rename(&mut self.file, &self.path, path)?;
         self.facts.sha256 = hex(self.hash.finalize().as_slice());
