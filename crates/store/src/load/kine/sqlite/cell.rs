@@ -8,14 +8,14 @@ use super::record::varint;
 
 /// What kind of page it is, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PageKind {
     TableBranch,
     TableLeaf,
     IndexBranch,
     IndexLeaf,
 }
 
-impl Kind {
+impl PageKind {
     pub(super) fn of(byte: u8) -> Option<Self> {
         match byte {
             5 => Some(Self::TableBranch),
@@ -33,7 +33,7 @@ impl Kind {
 
 /// The header of a b-tree page, and where its cells begin.
 pub(super) struct Header {
-    pub(super) kind: Kind,
+    pub(super) kind: PageKind,
     /// The child behind the last cell, of branches.
     pub(super) last_child: PageNumber,
     /// Where each cell begins in the page, as the page says.
@@ -46,7 +46,7 @@ impl Header {
         // The database's own header stands before that of its first page.
         let start = if page.number == 1 { 100 } else { 0 };
         let bytes = page.bytes;
-        let kind = Kind::of(*bytes.get(start)?)?;
+        let kind = PageKind::of(*bytes.get(start)?)?;
         let first = start + if kind.is_branch() { 12 } else { 8 };
         let count = usize::from(u16_at(bytes, start + 3)?);
         let cells = (0..count).map(|cell| u16_at(bytes, first + 2 * cell).map(usize::from)).collect::<Option<Vec<_>>>()?;
@@ -91,12 +91,12 @@ impl Payload<'_> {
 
 impl Cell {
     /// Reads the cell of `kind` that begins at `at`.
-    pub(super) fn read(page: &Page<'_>, kind: Kind, at: usize) -> Option<Self> {
+    pub(super) fn read(page: &Page<'_>, kind: PageKind, at: usize) -> Option<Self> {
         let bytes = page.bytes;
-        let mut at = if kind == Kind::IndexBranch { at + 4 } else { at };
+        let mut at = if kind == PageKind::IndexBranch { at + 4 } else { at };
         let length = usize::try_from(varint(bytes, &mut at)?).ok().filter(|&length| length <= i32::MAX as usize)?;
-        let row = if kind == Kind::TableLeaf { varint(bytes, &mut at)?.cast_signed() } else { 0 };
-        let in_page = local_length(length, bytes.len(), kind == Kind::TableLeaf);
+        let row = if kind == PageKind::TableLeaf { varint(bytes, &mut at)?.cast_signed() } else { 0 };
+        let in_page = local_length(length, bytes.len(), kind == PageKind::TableLeaf);
         let local = at..at + in_page;
         if local.end > bytes.len() {
             return None;
@@ -164,7 +164,7 @@ fn local_length(length: usize, page: usize, is_table_leaf: bool) -> usize {
 
 /// The cells of a page that looks like a leaf of a table; none of another page.
 pub(in super::super) fn table_cells(page: &Page<'_>) -> Vec<Cell> {
-    let header = Header::read(page).filter(|header| header.kind == Kind::TableLeaf);
+    let header = Header::read(page).filter(|header| header.kind == PageKind::TableLeaf);
     let cells = |header: Header| header.cells.into_iter().filter_map(|at| Cell::read(page, header.kind, at)).collect();
     header.map_or_else(Vec::new, cells)
 }

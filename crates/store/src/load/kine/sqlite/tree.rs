@@ -2,7 +2,7 @@
 
 use foldhash::HashSet;
 
-use super::cell::{Cell, Header, Kind};
+use super::cell::{Cell, Header, PageKind};
 use super::numbers::PageNumber;
 use super::pages::{Moment, Pages};
 
@@ -76,11 +76,11 @@ impl<'p> Trees<'p> {
         if depth > DEEPEST || !self.reached.add(number) {
             return damaged("another page refers to it too");
         }
-        let header = Header::read(&page).filter(|header| matches!(header.kind, Kind::TableLeaf | Kind::TableBranch) == is_table);
+        let header = Header::read(&page).filter(|header| matches!(header.kind, PageKind::TableLeaf | PageKind::TableBranch) == is_table);
         let Some(Header { kind, last_child, cells }) = header else { return damaged("it is not a page of this tree") };
         let mut bad = 0;
         for &at in &cells {
-            if kind == Kind::TableBranch {
+            if kind == PageKind::TableBranch {
                 let Some((child, key)) = branch_cell(page.bytes, at).filter(|&(_, key)| *last < key && key <= highest) else {
                     bad += 1;
                     continue;
