@@ -47,7 +47,7 @@ pub(super) struct OpenRevision {
 }
 
 /// The evidence contradicts itself.
-struct Contradiction;
+struct Inconsistent;
 
 impl Evidence<'_> {
     /// Finds the revisions. Where two fixed points contradict each other, the one of the lower revision is wrong: what the log repeats of
@@ -58,10 +58,10 @@ impl Evidence<'_> {
         loop {
             match Search::new(&self).run() {
                 Ok(alignment) => return alignment,
-                Err(Contradiction) if self.fixed.is_empty() => {
+                Err(Inconsistent) if self.fixed.is_empty() => {
                     return Alignment { revisions: vec![None; self.candidates.len()], undecided: Vec::new() };
                 }
-                Err(Contradiction) => drop(self.fixed.remove(0)),
+                Err(Inconsistent) => drop(self.fixed.remove(0)),
             }
         }
     }
@@ -132,7 +132,7 @@ impl<'a> Search<'a> {
         Self { candidates, fates, bounds, of_key, of_several: several.collect(), of_lease, undecided: BTreeMap::new() }
     }
 
-    fn run(mut self) -> Result<Alignment, Contradiction> {
+    fn run(mut self) -> Result<Alignment, Inconsistent> {
         for _ in 0..MOST_ROUNDS {
             let before = (self.fates.clone(), self.bounds.clone());
             self.undecided.clear();
@@ -154,15 +154,15 @@ impl<'a> Search<'a> {
         Ok(Alignment { revisions, undecided })
     }
 
-    fn set(&mut self, place: usize, happened: bool) -> Result<(), Contradiction> {
+    fn set(&mut self, place: usize, happened: bool) -> Result<(), Inconsistent> {
         match self.fates[place].replace(happened) {
-            Some(before) if before != happened => Err(Contradiction),
+            Some(before) if before != happened => Err(Inconsistent),
             _ => Ok(()),
         }
     }
 
     /// A candidate makes one revision or none.
-    fn count(&mut self) -> Result<(), Contradiction> {
+    fn count(&mut self) -> Result<(), Inconsistent> {
         let steps = |fate: Option<bool>| (i64::from(fate == Some(true)), i64::from(fate != Some(false)));
         for place in 0..self.candidates.len() {
             let ((low, high), (least, most)) = (self.bounds[place], steps(self.fates[place]));
@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
             let before = &mut self.bounds[place];
             *before = (before.0.max(low - most), before.1.min(high - least));
             if before.0 > before.1 {
-                return Err(Contradiction);
+                return Err(Inconsistent);
             }
             let before = *before;
             if low > before.1 {
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
     }
 
     /// Goes forwards: what is known of each key decides conditions.
-    fn follow_keys(&mut self) -> Result<(), Contradiction> {
+    fn follow_keys(&mut self) -> Result<(), Inconsistent> {
         let mut held: HashMap<&'a [u8], Held> = HashMap::new();
         for (place, candidate) in self.candidates.iter().enumerate() {
             let ((low, newest), (_, last)) = (self.bounds[place], self.bounds[place + 1]);
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn revoke(&mut self, place: usize, lease: i64, may_be_older: bool, held: &mut HashMap<&'a [u8], Held>) -> Result<(), Contradiction> {
+    fn revoke(&mut self, place: usize, lease: i64, may_be_older: bool, held: &mut HashMap<&'a [u8], Held>) -> Result<(), Inconsistent> {
         let keys: &[&[u8]] = self.of_lease.get(&lease).map_or(&[], |keys| keys);
         let may_have = |key: &&&[u8]| held.get(**key).is_none_or(|held| held.may_have_lease(lease));
         if !may_be_older && !keys.iter().any(|key| may_have(&key)) {
@@ -230,7 +230,7 @@ impl<'a> Search<'a> {
     }
 
     /// Goes backwards: what a successful transaction compared was written by some write before it.
-    fn follow_compares(&mut self) -> Result<(), Contradiction> {
+    fn follow_compares(&mut self) -> Result<(), Inconsistent> {
         for place in (0..self.candidates.len()).rev() {
             let candidate = &self.candidates[place];
             if let (Some(true), Guard::Mod(compared), Some(key)) = (self.fates[place], candidate.guard, candidate.write.key()) {
@@ -244,7 +244,7 @@ impl<'a> Search<'a> {
     }
 
     /// Some write of `key` made `revision`, and no other one followed until the candidate `until`.
-    fn written(&mut self, key: &[u8], revision: i64, until: usize) -> Result<(), Contradiction> {
+    fn written(&mut self, key: &[u8], revision: i64, until: usize) -> Result<(), Inconsistent> {
         let mut open = OpenRevision { revision, candidates: Vec::new(), may_be_older: revision <= self.bounds[0].1 };
         let others = self.others(key, until);
         for &place in others.iter().rev() {
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
             }
         }
         match (&open.candidates[..], open.may_be_older) {
-            ([], false) => return Err(Contradiction),
+            ([], false) => return Err(Inconsistent),
             (&[place], false) => {
                 self.set(place, true)?;
                 for &later in others.iter().filter(|&&later| later > place && self.candidates[later].write.key().is_some()) {
@@ -274,7 +274,7 @@ impl<'a> Search<'a> {
                 let bounds = &mut self.bounds[place + 1];
                 *bounds = (bounds.0.max(revision), bounds.1.min(revision));
                 if bounds.0 > bounds.1 {
-                    return Err(Contradiction);
+                    return Err(Inconsistent);
                 }
             }
             ([], true) => {}
