@@ -67,12 +67,12 @@ enum Take {
     /// Some fields of its message are copied.
     Part(usize),
     /// It is shown, and copied if `copied`.
-    Show { field: u8, kind: Kind, copied: bool },
+    Show { field: u8, kind: FieldKind, copied: bool },
 }
 
 /// Which kind of field is shown.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum FieldKind {
     Text,
     Texts,
     Keys,
@@ -161,7 +161,7 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
                     self.out[start..start + 4].copy_from_slice(&length.to_le_bytes());
                 }
                 Take::Show { field, kind, copied } => {
-                    let is_repeated = matches!(kind, Kind::Texts | Kind::Keys);
+                    let is_repeated = matches!(kind, FieldKind::Texts | FieldKind::Keys);
                     if !is_repeated && seen & 1 << field != 0 {
                         return None;
                     }
@@ -177,11 +177,11 @@ impl<'v, S: FnMut(Shown<'v>)> Walk<'v, '_, S> {
         Some(())
     }
 
-    fn shown(&self, kind: Kind, payload: Span) -> Option<ShownValue<'v>> {
+    fn shown(&self, kind: FieldKind, payload: Span) -> Option<ShownValue<'v>> {
         match kind {
-            Kind::Text | Kind::Texts => self.text(payload).map(ShownValue::Text),
-            Kind::Time => self.time(payload).map(ShownValue::Time),
-            Kind::Keys => self.key(payload).map(ShownValue::Text),
+            FieldKind::Text | FieldKind::Texts => self.text(payload).map(ShownValue::Text),
+            FieldKind::Time => self.time(payload).map(ShownValue::Time),
+            FieldKind::Keys => self.key(payload).map(ShownValue::Text),
         }
     }
 
@@ -272,12 +272,12 @@ impl Planner {
 }
 
 /// As which kind a field is shown; `None` if it cannot be.
-fn shown_kind(row: &Row) -> Option<Kind> {
+fn shown_kind(row: &Row) -> Option<FieldKind> {
     match (row.ty, row.card) {
-        (Type::String, Card::One) => Some(Kind::Text),
-        (Type::String, Card::List) => Some(Kind::Texts),
-        (Type::String, Card::Map) => Some(Kind::Keys),
-        (Type::Message(id), Card::One) if MESSAGES[usize::from(id.0)].render == Render::Time => Some(Kind::Time),
+        (Type::String, Card::One) => Some(FieldKind::Text),
+        (Type::String, Card::List) => Some(FieldKind::Texts),
+        (Type::String, Card::Map) => Some(FieldKind::Keys),
+        (Type::Message(id), Card::One) if MESSAGES[usize::from(id.0)].render == Render::Time => Some(FieldKind::Time),
         _ => None,
     }
 }
