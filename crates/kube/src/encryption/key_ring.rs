@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 use super::ciphers::{self, DoesNotOpen};
-use super::kms::{DataKeyKind, Envelope, KeyService, Wrapped};
+use super::kms::{DataKeyKind, KeyService, KmsEnvelope, Wrapped};
 use super::{EncryptionConfig, Scheme, Seal, Secret};
 
 /// Keys by provider and name. Several of one name (a rotation in place) are all tried, as the API server does on reading.
@@ -98,7 +98,7 @@ impl KeyRing {
 
     fn open_with_plugin(&self, seal: &Seal<'_>, key: &[u8]) -> Result<Vec<u8>, Unopened> {
         let closed = |why: &str, expected| Unopened { reason: format!("{seal}{why}"), expected };
-        let envelope = Envelope::read(seal.payload).ok_or_else(|| closed("; its envelope is damaged", false))?;
+        let envelope = KmsEnvelope::read(seal.payload).ok_or_else(|| closed("; its envelope is damaged", false))?;
         let Some(service) = &self.service else {
             return Err(closed("; only the plugin can open it: --encryption-config FILE names its socket", true));
         };

@@ -45,7 +45,7 @@ pub(super) struct EncryptedObject {
 }
 
 /// An envelope, taken apart.
-pub(super) struct Envelope {
+pub(super) struct KmsEnvelope {
     pub key_id: String,
     pub data: Vec<u8>,
     pub source: Vec<u8>,
@@ -64,7 +64,7 @@ pub(super) enum DataKeyKind {
     Unknown,
 }
 
-impl Envelope {
+impl KmsEnvelope {
     /// Reads an envelope; `None` if the bytes are none.
     pub(super) fn read(payload: &[u8]) -> Option<Self> {
         let read = EncryptedObject::decode(payload).ok()?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::kms::Envelope;
+use super::kms::KmsEnvelope;
 
 /// What every sealed value begins with.
 pub(super) const MARK: &[u8] = b"k8s:enc:";
@@ -86,7 +86,7 @@ impl<'a> Seal<'a> {
         let to_colon = || rest.iter().position(|&byte| byte == b':').unwrap_or(rest.len());
         let end = configured.map(str::len).max().unwrap_or_else(to_colon);
         let (name, payload) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
-        let key_id = (scheme == Scheme::KmsV2).then(|| Envelope::read(payload)).flatten().map(|envelope| envelope.key_id);
+        let key_id = (scheme == Scheme::KmsV2).then(|| KmsEnvelope::read(payload)).flatten().map(|envelope| envelope.key_id);
         Self { scheme, name: String::from_utf8_lossy(name).into_owned(), key_id, payload }
     }
 }
