@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use ketcd_store::etcd::{EtcdConfig, EtcdSource};
-use ketcd_store::{At, Event, KeyRange, KeyValue, Lives, Result, Revision, Shortcuts, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Event, Generations, KeyRange, KeyValue, Result, Revision, Shortcuts, Source, Until, Want, WatchItem};
 use prost::Message;
 use tonic::Status;
 
@@ -102,7 +102,7 @@ async fn hold(source: &EtcdSource) {
     }
     hold_changes(source.watch(keys.clone(), Revision(1), Until::Revision(LAST)), &keys).await;
     let key = KeyRange::key("/k/2");
-    if let Ok(history) = source.key_history(key.start.clone(), LAST, Lives::All(Vec::new())).await {
+    if let Ok(history) = source.key_history(key.start.clone(), LAST, Generations::All(Vec::new())).await {
         hold_changes(history.items, &key).await;
     }
     if let Ok(span) = source.span().await {

@@ -9,8 +9,8 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::Notify;
 
 use ketcd_store::{
-    At, Error, Facts, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus,
-    Until, Want, WatchItem,
+    At, Error, Facts, Generations, KeyHistory, KeyRange, KeyValue, Listing, Result, Revision, RevisionSpan, Shortcuts, Source,
+    SourceStatus, Until, Want, WatchItem,
 };
 
 use super::progress;
@@ -138,9 +138,9 @@ impl Shortcuts for Attended {
         self.counted(self.inner.watch_ranges(ranges, from, until))
     }
 
-    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+    fn key_history(&self, key: Vec<u8>, until: Revision, generations: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         Box::pin(async move {
-            let KeyHistory { items, unsearched } = self.interrupt.or_end(self.inner.key_history(key, until, lives)).await?;
+            let KeyHistory { items, unsearched } = self.interrupt.or_end(self.inner.key_history(key, until, generations)).await?;
             Ok(KeyHistory { items: self.counted(items), unsearched })
         })
     }

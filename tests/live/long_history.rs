@@ -13,8 +13,8 @@ use crate::load::compactor;
 /// The newest revision. More than 5,000 come after the compaction at 1,600.
 const LENGTH: i64 = 6_700;
 /// When `configmap/lab/phoenix` was alive, both ends included; deleted after it.
-const LIVES: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, LENGTH)];
-/// In a life every seventh revision changes it.
+const GENERATIONS: [(i64, i64); 4] = [(300, 700), (1_500, 1_699), (2_500, 2_539), (6_000, LENGTH)];
+/// In a generation every seventh revision changes it.
 const STRIDE: i64 = 7;
 
 /// Revisions are a tenth of a second apart, the newest is of now.
@@ -85,8 +85,8 @@ fn change(revision: i64, now: Timestamp) -> (String, Option<String>) {
         }
         3_033 => ("pods/lab/web".into(), pod("web", &format!("{}Z", &time(now, 3_000)[..19]), Some("node-4"), "Running")),
         2_601 => return (key("pods/lab/gone"), None),
-        _ if LIVES.iter().any(|(_, last)| revision == last + 1) => return (key("configmaps/lab/phoenix"), None),
-        _ if LIVES.iter().any(|(first, last)| (*first..=*last).contains(&revision) && (revision - first) % STRIDE == 0) => {
+        _ if GENERATIONS.iter().any(|(_, last)| revision == last + 1) => return (key("configmaps/lab/phoenix"), None),
+        _ if GENERATIONS.iter().any(|(first, last)| (*first..=*last).contains(&revision) && (revision - first) % STRIDE == 0) => {
             ("configmaps/lab/phoenix".into(), map("phoenix"))
         }
         _ if revision % 20 == 11 => {
@@ -152,7 +152,7 @@ pub(crate) fn undated(text: &str) -> Vec<Value> {
     values
 }
 
-/// Commands whose answers must be those of the file. `T1` to `T4` are times within the lives of `phoenix`.
+/// Commands whose answers must be those of the file. `T1` to `T4` are times within the generations of `phoenix`.
 const COMMANDS: [&str; 17] = [
     "history configmap/lab/phoenix -o ndjson",
     "history configmap/lab/steady -o ndjson",
@@ -178,7 +178,7 @@ fn differences(etcd: &Etcd, now: Timestamp) -> Vec<String> {
     let mut different = Vec::new();
     for command in COMMANDS {
         let mut words = command.to_owned();
-        for (place, (first, _)) in LIVES.iter().enumerate() {
+        for (place, (first, _)) in GENERATIONS.iter().enumerate() {
             words = words.replace(&format!("T{}", place + 1), &time(now, first + 32));
         }
         let of_file = run(ketcd().arg("-f").arg(&file).args(words.split(' ')));
@@ -214,7 +214,7 @@ async fn a_long_history_is_answered_as_from_its_file() {
         assert!(error < 5.0 && dated.duration_since(written).as_secs_f64().abs() <= error + 0.35, "{change}, written {written}");
     }
 
-    // In the middle of a life; it is still long. Without its free pages, the file knows no more than etcd does.
+    // In the middle of a generation; it is still long. Without its free pages, the file knows no more than etcd does.
     client.compact(1_600, Some(CompactionOptions::new().with_physical())).await.unwrap();
     client.defragment().await.unwrap();
     let different = differences(&etcd, now);
@@ -224,7 +224,7 @@ async fn a_long_history_is_answered_as_from_its_file() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_history_is_searched_while_it_is_compacted() {
     let (etcd, client, _) = filled().await;
-    // The history stays long, and what is compacted moves through the lives.
+    // The history stays long, and what is compacted moves through the generations.
     for base in [250, 310, 655, 705, 1_000] {
         let step = tokio::spawn({
             let mut client = client.clone();

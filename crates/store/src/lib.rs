@@ -24,7 +24,7 @@ mod versions;
 pub use alarm::Alarm;
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
-pub use reading::{KeyHistory, Listing, Lives, Unsearched, Until, Want, WatchItem};
+pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, WatchItem};
 pub use revision::{At, Revision, RevisionSpan};
 pub use shortcuts::{NoShortcuts, Shortcuts};
 pub use source::{Facts, HistoryKind, LateDamage, LiveEtcd, Source, VersionIndex};

@@ -4,9 +4,9 @@ use futures_util::stream::{BoxStream, StreamExt};
 
 use super::{Event, KeyValue, Result, Revision};
 
-/// Which lives of a key to look for: from a creation to the deletion after it.
+/// Which generations of a key to look for. A generation lasts from a creation to the deletion after it (etcd's `keyIndex.generations`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lives {
+pub enum Generations {
     /// All of them; it may have been alive at these revisions.
     All(Vec<Revision>),
     /// The last one; it was alive at these revisions.
@@ -17,7 +17,7 @@ pub enum Lives {
 pub struct KeyHistory<'a> {
     /// Its changes, ascending, as a watch brings them.
     pub items: BoxStream<'a, Result<WatchItem>>,
-    /// Where earlier lives of the key may have been missed.
+    /// Where earlier generations of the key may have been missed.
     pub unsearched: Option<Unsearched>,
 }
 
@@ -35,7 +35,7 @@ pub struct Unsearched {
     pub from: Revision,
     /// The last of them.
     pub to: Revision,
-    /// The longest run that was not looked at: a life that fits into it was not seen.
+    /// The longest run that was not looked at: a generation that fits into it was not seen.
     pub longest: i64,
 }
 

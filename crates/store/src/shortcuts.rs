@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, TryStreamExt};
 
-use super::{At, KeyHistory, KeyRange, KeyValue, Listing, Lives, Result, Revision, Source, Until, Want, WatchItem};
+use super::{At, Generations, KeyHistory, KeyRange, KeyValue, Listing, Result, Revision, Source, Until, Want, WatchItem};
 
 /// Reads that a source may answer at less cost than by [`Source::range`] and [`Source::watch`]. A source without faster ways says so:
 /// `impl NoShortcuts for X {}`.
@@ -18,8 +18,8 @@ pub trait Shortcuts {
     fn watch_ranges(&self, ranges: Vec<KeyRange>, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>>;
 
     /// Returns what became of one key up to revision `until`, at the cost of its own versions. A source that cannot search every revision for its
-    /// lives looks where `lives` says.
-    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>>;
+    /// generations looks where `generations` says.
+    fn key_history(&self, key: Vec<u8>, until: Revision, generations: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>>;
 }
 
 /// A source whose ranges and watches are as fast as it gets: its [`Shortcuts`] are made of them.
@@ -44,7 +44,7 @@ impl<S: NoShortcuts> Shortcuts for S {
         self.watch(KeyRange::hull(&ranges), from, until)
     }
 
-    fn key_history(&self, key: Vec<u8>, until: Revision, _: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+    fn key_history(&self, key: Vec<u8>, until: Revision, _: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         let items = self.watch(KeyRange::key(key), Revision(1), Until::Revision(until));
         Box::pin(std::future::ready(Ok(KeyHistory { items, unsearched: None })))
     }

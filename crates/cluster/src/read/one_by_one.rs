@@ -6,7 +6,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_kube::Decoder;
-use ketcd_store::{Error as StoreError, Event, EventKind, KeyRange, Lives, Revision, RevisionSpan, Source, Until, Want, WatchItem};
+use ketcd_store::{Error as StoreError, Event, EventKind, Generations, KeyRange, Revision, RevisionSpan, Source, Until, Want, WatchItem};
 
 use super::alive::all;
 use super::keys::Keys;
@@ -38,12 +38,12 @@ pub(super) async fn items<'a>(
     let mut found = Vec::new();
     let mut gaps: BTreeMap<Revision, Revision> = BTreeMap::new();
     for key in &keys.ranges {
-        let lives = match keys.beside.get(&key.start) {
-            Some(alive_at) => Lives::Last(alive_at.clone()),
-            None if span.newest.0 - span.oldest.0 > FEW => Lives::All(alive_at(source, &key.start, span).await?),
-            None => Lives::All(Vec::new()),
+        let generations = match keys.beside.get(&key.start) {
+            Some(alive_at) => Generations::Last(alive_at.clone()),
+            None if span.newest.0 - span.oldest.0 > FEW => Generations::All(alive_at(source, &key.start, span).await?),
+            None => Generations::All(Vec::new()),
         };
-        let history = source.key_history(key.start.clone(), until, lives).await?;
+        let history = source.key_history(key.start.clone(), until, generations).await?;
         let mut items = history.items;
         while let Some(item) = items.try_next().await? {
             match item {

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
 use ketcd_kube::{Address, KeyResource, Kind, RegistryKey};
-use ketcd_store::{At, EventKind, KeyRange, Lives, Revision, Until, Want, WatchItem};
+use ketcd_store::{At, EventKind, Generations, KeyRange, Revision, Until, Want, WatchItem};
 
 impl NotFound {
     /// Returns that the one object which an address names was not there, and where it is.
@@ -45,8 +45,8 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
         (_, Some(object)) => place(&object),
         (_, None) => return Ok(None),
     };
-    let lives = lives(cluster, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
-    if let Some((revision, is_earlier)) = other_revision(&lives, looked) {
+    let generations = generations(cluster, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
+    if let Some((revision, is_earlier)) = other_revision(&generations, looked) {
         return Ok(Some(if is_earlier { Elsewhere::Earlier(own, revision) } else { Elsewhere::Later(own, revision) }));
     }
     let Some(object) = object else { return Ok(None) };
@@ -80,12 +80,12 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
 }
 
 /// The revision, other than those looked at, at which the object was there, and whether it is earlier.
-fn other_revision(lives: &[Life], looked: Looked) -> Option<(Revision, bool)> {
+fn other_revision(generations: &[Generation], looked: Looked) -> Option<(Revision, bool)> {
     let last = looked.last();
-    let earlier = lives.iter().rfind(|life| life.created <= last).and_then(|life| life.deleted);
+    let earlier = generations.iter().rfind(|generation| generation.created <= last).and_then(|generation| generation.deleted);
     match earlier {
         Some(deleted) => Some((deleted.before(), true)),
-        None => lives.iter().find(|life| life.created > last).map(|life| (life.created, false)),
+        None => generations.iter().find(|generation| generation.created > last).map(|generation| (generation.created, false)),
     }
 }
 
@@ -115,11 +115,11 @@ async fn named(
 async fn once(cluster: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Result<Option<Elsewhere>> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let below = KeyRange::prefix(kind.key_prefix(prefix, None));
-    let lives = lives(cluster, below, |key| ends_with_name(key, name)).await?;
-    let mut found: Vec<(Revision, ObjectElsewhere)> = lives
+    let generations = generations(cluster, below, |key| ends_with_name(key, name)).await?;
+    let mut found: Vec<(Revision, ObjectElsewhere)> = generations
         .iter()
-        .filter_map(|(key, lives)| {
-            let (revision, _) = other_revision(lives, looked)?;
+        .filter_map(|(key, generations)| {
+            let (revision, _) = other_revision(generations, looked)?;
             Some((revision, place(&RegistryKey::parse(prefix, key, kinds).object()?)))
         })
         .collect();
@@ -141,18 +141,18 @@ fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
     ObjectElsewhere { kind, namespace: object.namespace.map(str::to_owned), name: object.name.to_owned() }
 }
 
-/// From a key's creation to its deletion, as far as the history shows.
-struct Life {
+/// A generation of a key, from its creation to its deletion, as far as the history shows.
+struct Generation {
     created: Revision,
     deleted: Option<Revision>,
 }
 
-/// The lives of keys that `is_meant` takes, each key's oldest first.
-async fn lives(cluster: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Life>>> {
+/// The generations of keys that `is_meant` takes, each key's oldest first.
+async fn generations(cluster: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Generation>>> {
     let span = cluster.source.span().await?;
-    let mut found: BTreeMap<Bytes, Vec<Life>> = BTreeMap::new();
+    let mut found: BTreeMap<Bytes, Vec<Generation>> = BTreeMap::new();
     let mut changes = match cluster.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {
-        true => cluster.source.key_history(keys.start, span.newest, Lives::All(Vec::new())).await?.items,
+        true => cluster.source.key_history(keys.start, span.newest, Generations::All(Vec::new())).await?.items,
         false => cluster.source.watch(keys, span.oldest, Until::Revision(span.newest)),
     };
     while let Some(item) = changes.next().await.transpose()? {
@@ -160,15 +160,17 @@ async fn lives(cluster: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bo
         if !is_meant(&event.key_value.key) {
             continue;
         }
-        let lives = found.entry(event.key_value.key.clone()).or_default();
-        match (event.kind, lives.last_mut().filter(|life| life.deleted.is_none())) {
-            (EventKind::Put, None) => lives.push(Life { created: event.key_value.create_revision, deleted: None }),
-            (EventKind::Delete, Some(life)) => life.deleted = Some(event.revision),
-            (EventKind::Delete, None) => lives.push(Life { created: span.oldest, deleted: Some(event.revision) }),
+        let generations = found.entry(event.key_value.key.clone()).or_default();
+        match (event.kind, generations.last_mut().filter(|generation| generation.deleted.is_none())) {
+            (EventKind::Put, None) => generations.push(Generation { created: event.key_value.create_revision, deleted: None }),
+            (EventKind::Delete, Some(generation)) => generation.deleted = Some(event.revision),
+            (EventKind::Delete, None) => generations.push(Generation { created: span.oldest, deleted: Some(event.revision) }),
             (EventKind::Put, Some(_)) => {}
         }
     }
     // What was deleted with the oldest readable revision is at none.
-    found.values_mut().for_each(|lives| lives.retain(|life| life.deleted.is_none_or(|deleted| deleted > span.oldest)));
+    found
+        .values_mut()
+        .for_each(|generations| generations.retain(|generation| generation.deleted.is_none_or(|deleted| deleted > span.oldest)));
     Ok(found)
 }

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
-use ketcd_store::{At, Error as StoreError, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Sources, Want, WatchItem};
+use ketcd_store::{At, Error as StoreError, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Want, WatchItem};
 
 use super::feed::{CHUNK, Feed, take_all};
 use crate::error::Result;
@@ -119,7 +119,7 @@ impl Feed<'_> {
         before: &mut Vec<KeyValue>,
         changes: &mut Vec<Event>,
     ) -> Result<()> {
-        let mut history = self.cluster.source.key_history(key.to_vec(), shown, Lives::Last(vec![begun])).await?.items;
+        let mut history = self.cluster.source.key_history(key.to_vec(), shown, Generations::Last(vec![begun])).await?.items;
         let mut last = None;
         while let Some(item) = history.try_next().await? {
             match item {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use ketcd_history::clock::Moment;
 use ketcd_history::{AttributedChange, Change, Follower, intervention};
 use ketcd_kube::FieldSet;
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Lives, Origin, Revision, Sources, Until, Want, WatchItem};
+use ketcd_store::{At, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
 use super::kinds;
 use crate::cluster::Cluster;
@@ -192,7 +192,7 @@ async fn changed_keys(cluster: &Cluster, path: &kinds::Path, range: KeyRange, fr
 /// The versions of a key from `from` on, with the one before them, oldest first.
 async fn versions(cluster: &Cluster, key: ChangedKey, from: Revision, to: Revision) -> Result<Vec<Event>> {
     let Some(last) = key.last else {
-        let history = cluster.source.key_history(key.key, to, Lives::Last(vec![from.before()])).await?;
+        let history = cluster.source.key_history(key.key, to, Generations::Last(vec![from.before()])).await?;
         let items: Vec<WatchItem> = history.items.try_collect().await?;
         return Ok(items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect());
     };

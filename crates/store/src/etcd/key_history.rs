@@ -3,7 +3,7 @@
 //! etcd answers a watch that begins in the past by reading every revision since, of all keys (server/storage/mvcc/watchable_store.go,
 //! `syncWatchers`, 3.4 to 3.7), however few it is asked for. A read of the key at the revision before a version costs that version alone. What reads cannot
 //! find by themselves is a deletion: between a revision at which the key was there and one at which it was not, its revision is found by
-//! bisection; whether it lived before is looked for at sample revisions.
+//! bisection; an earlier generation of the key is looked for at sample revisions.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,20 +17,26 @@ use super::range::{get, is_alive};
 use super::span::span;
 use super::watch::watch;
 use crate::{
-    Error, Event, EventKind, KeyHistory, KeyRange, KeyValue, Lives, Origin, Result, Revision, Sources, Unsearched, Until, Want, WatchItem,
+    Error, Event, EventKind, Generations, KeyHistory, KeyRange, KeyValue, Origin, Result, Revision, Sources, Unsearched, Until, Want,
+    WatchItem,
 };
 
 /// A history of no more revisions than this is watched: then no change of the key can be missed, and etcd reads little.
 const SHORT: i64 = 5_000;
-/// At so many revisions of a long time in which the key was not there an earlier life is looked for.
+/// How many revisions of a long absence are looked at for an earlier generation of the key.
 const SAMPLES: i64 = 512;
-/// So often may a compaction overtake a search.
+/// How often a compaction may overtake a search.
 const MOST_OVERTAKEN: usize = 1_000;
-/// Values of so many bytes are kept while the history is read backwards; the others are read again on the way forward.
+/// Bytes of values kept while the history is read backwards; the others are read again on the way forward.
 const KEPT: usize = 16 << 20;
 
 /// Returns the changes of `key` up to `until`.
-pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Revision, lives: Lives) -> Result<KeyHistory<'static>> {
+pub(super) async fn key_history(
+    cluster: &Arc<Cluster>,
+    key: Vec<u8>,
+    until: Revision,
+    generations: Generations,
+) -> Result<KeyHistory<'static>> {
     let span = span(cluster).await?;
     let is_short = span.newest.0 - span.oldest.0 <= SHORT;
     if is_short && cluster.serves_watches().await {
@@ -45,7 +51,7 @@ pub(super) async fn key_history(cluster: &Arc<Cluster>, key: Vec<u8>, until: Rev
     // A short history is examined revision by revision.
     let samples = if is_short { SHORT } else { SAMPLES };
     let mut search = Search { cluster, key: &key, oldest: span.oldest, last, found: Vec::new(), kept: 0, samples, unsearched: None };
-    search.run(&lives).await?;
+    search.run(&generations).await?;
     let Search { oldest, mut found, unsearched, .. } = search;
     found.reverse();
     let (cluster, to) = (Arc::clone(cluster), until);
@@ -130,17 +136,17 @@ struct Search<'a> {
     /// The newest first.
     found: Vec<FoundVersion>,
     kept: usize,
-    /// At so many revisions of a time in which the key was not there an earlier life is looked for.
+    /// How many revisions of an absence are looked at for an earlier generation.
     samples: i64,
     unsearched: Option<Unsearched>,
 }
 
 impl Search<'_> {
     /// A compaction during the search shortens the history; the search goes on in what is left.
-    async fn run(&mut self, lives: &Lives) -> Result<()> {
+    async fn run(&mut self, generations: &Generations) -> Result<()> {
         let mut tries = 0..MOST_OVERTAKEN;
         loop {
-            match self.lives(lives).await {
+            match self.generations(generations).await {
                 Err(Error::Compacted { oldest, .. }) if oldest > self.oldest && tries.next().is_some() => self.oldest = oldest,
                 Err(error) => return Err(error),
                 Ok(()) => break,
@@ -151,7 +157,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    async fn lives(&mut self, lives: &Lives) -> Result<()> {
+    async fn generations(&mut self, generations: &Generations) -> Result<()> {
         // Where the key was counted last: there it must be.
         let mut counted = None;
         while self.last >= self.oldest {
@@ -159,26 +165,26 @@ impl Search<'_> {
                 if counted == Some(self.last) {
                     return Err(self.cluster.untrue(&Untrue::new("counts a key at a revision at which it does not send it")));
                 }
-                let Some(alive) = self.earlier_life(self.last, lives).await? else { return Ok(()) };
+                let Some(alive) = self.earlier_generation(self.last, generations).await? else { return Ok(()) };
                 let last = self.last_alive(alive, self.last).await?;
                 self.found.push(FoundVersion::Deleted(last.after()));
                 (self.last, counted) = (last, Some(last));
                 continue;
             };
-            self.life(version).await?;
-            if matches!(lives, Lives::Last(_)) {
+            self.generation(version).await?;
+            if matches!(generations, Generations::Last(_)) {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Reads a life from its last version backwards, to its first revision or to the first that is readable.
-    async fn life(&mut self, last: KeyValue) -> Result<()> {
+    /// Reads a generation from its last version backwards, to its first revision or to the first that is readable.
+    async fn generation(&mut self, last: KeyValue) -> Result<()> {
         let mut version = last;
         loop {
             let (revision, is_first) = (version.mod_revision, version.version == 1);
-            // Before this version there is nothing but older ones of this life; where it begins, another may have ended.
+            // Before this version there is nothing but older ones of this generation; where it begins, another may have ended.
             self.last = revision.before();
             if revision < self.oldest {
                 return Ok(());
@@ -202,14 +208,14 @@ impl Search<'_> {
     }
 
     /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.
-    async fn earlier_life(&mut self, gone: Revision, lives: &Lives) -> Result<Option<Revision>> {
+    async fn earlier_generation(&mut self, gone: Revision, generations: &Generations) -> Result<Option<Revision>> {
         let length = gone.0 - self.oldest.0;
         let step = (length / self.samples).max(1);
-        let mut samples: Vec<i64> = match lives {
-            Lives::All(_) => (1..=length / step).map(|place| gone.0 - place * step).chain([self.oldest.0]).collect(),
-            Lives::Last(_) => Vec::new(),
+        let mut samples: Vec<i64> = match generations {
+            Generations::All(_) => (1..=length / step).map(|place| gone.0 - place * step).chain([self.oldest.0]).collect(),
+            Generations::Last(_) => Vec::new(),
         };
-        let (Lives::All(hints) | Lives::Last(hints)) = lives;
+        let (Generations::All(hints) | Generations::Last(hints)) = generations;
         samples.extend(hints.iter().map(|revision| revision.0));
         samples.retain(|&sample| sample < gone.0 && sample >= self.oldest.0);
         samples.sort_unstable();
@@ -221,7 +227,7 @@ impl Search<'_> {
                 break;
             }
         }
-        if step > 1 && matches!(lives, Lives::All(_)) {
+        if step > 1 && matches!(generations, Generations::All(_)) {
             self.note_unsearched(found.unwrap_or(self.oldest), gone, step);
         }
         Ok(found)

@@ -39,7 +39,7 @@ use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::{
-    At, Facts, HistoryKind, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, Lives, MemberHashes, Result, Revision, RevisionSpan,
+    At, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, Listing, LiveEtcd, MemberHashes, Result, Revision, RevisionSpan,
     Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use client::Cluster;
@@ -108,8 +108,8 @@ impl Shortcuts for EtcdSource {
         watch::watch_ranges(Arc::clone(&self.cluster), ranges, from, until)
     }
 
-    fn key_history(&self, key: Vec<u8>, until: Revision, lives: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
-        Box::pin(async move { key_history::key_history(&self.cluster, key, until, lives).await })
+    fn key_history(&self, key: Vec<u8>, until: Revision, generations: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+        Box::pin(async move { key_history::key_history(&self.cluster, key, until, generations).await })
     }
 }
 

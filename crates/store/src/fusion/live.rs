@@ -10,8 +10,8 @@ use tokio::sync::OnceCell;
 use super::lineage::{Verdict, Witness, compare};
 use super::{Fused, gaps, not_of_one_cluster};
 use crate::{
-    At, Error, Event, EventKind, KeyRange, KeyValue, Lives, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus, Sources,
-    Until, Want, WatchItem,
+    At, Error, Event, EventKind, Generations, KeyRange, KeyValue, Origin, PartGap, Result, Revision, RevisionSpan, Source, SourceStatus,
+    Sources, Until, Want, WatchItem,
 };
 
 /// Says something that the user should know while a question is still being answered.
@@ -167,8 +167,8 @@ impl LivePart {
         let (from, mut found) = self.left(keys, from, Revision(to)).await?;
         let mut later = Vec::new();
         for key in keys {
-            let lives = Lives::All(alive_at(&key.start));
-            let mut items = self.source.key_history(key.start.clone(), Revision(to), lives).await?.items;
+            let generations = Generations::All(alive_at(&key.start));
+            let mut items = self.source.key_history(key.start.clone(), Revision(to), generations).await?.items;
             while let Some(item) = items.next().await.transpose()? {
                 match item {
                     WatchItem::Event(event) if event.revision.0 >= from => later.push(Event { sources: self.sources(), ..event }),

@@ -27,7 +27,7 @@ use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, Facts, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, Lives, PartGap, Result, Revision,
+    At, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result, Revision,
     RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
@@ -260,7 +260,7 @@ impl Shortcuts for Fused {
         self.read(ranges, from.0, until, true)
     }
 
-    fn key_history(&self, key: Vec<u8>, until: Revision, _: Lives) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
+    fn key_history(&self, key: Vec<u8>, until: Revision, _: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         let items = self.read(vec![KeyRange::key(key)], 1, Until::Revision(until), true);
         Box::pin(std::future::ready(Ok(KeyHistory::of(items))))
     }
