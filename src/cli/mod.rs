@@ -3,7 +3,6 @@
 mod absence;
 mod args;
 mod attendance;
-mod attended;
 mod bucket;
 mod called;
 mod cautions;
@@ -20,6 +19,7 @@ mod export;
 mod extraction;
 mod first_page;
 mod flag_file;
+mod interruptible;
 mod inventory;
 mod kms;
 mod lines;

@@ -15,8 +15,8 @@ use ketcd_store::{At, Revision, Source};
 
 use super::args::GlobalArgs;
 use super::attendance::Attendance;
-use super::attended::{Attended, Interrupt};
 use super::encryption::{self, Encryption};
+use super::interruptible::{Interrupt, Interruptible};
 use super::output::Format;
 use super::{Error, Outcome, Result, cautions, connection, progress};
 
@@ -107,7 +107,7 @@ impl Session {
             newest_stamp,
             notices: attendance.notices(),
         };
-        let cluster = Cluster::new(Box::new(Attended::new(source, interrupt.clone())), options);
+        let cluster = Cluster::new(Box::new(Interruptible::new(source, interrupt.clone())), options);
         Ok(Self { cluster, interrupt, args: args.clone(), format, encryption })
     }
 

@@ -1,4 +1,4 @@
-//! A source that somebody waits for: what is read of it is counted, and Ctrl-C ends the reading.
+//! An interruptible source: what is read of it is counted, and Ctrl-C ends the reading.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -69,12 +69,12 @@ impl Interrupt {
 }
 
 /// The source.
-pub(super) struct Attended {
+pub(super) struct Interruptible {
     inner: Box<dyn Source>,
     interrupt: Interrupt,
 }
 
-impl Attended {
+impl Interruptible {
     /// Reads `inner` until an interrupt comes.
     pub(super) fn new(inner: Box<dyn Source>, interrupt: Interrupt) -> Self {
         Self { inner, interrupt }
@@ -97,7 +97,7 @@ fn begin_walk(from: Revision, until: Until) {
     }
 }
 
-impl Source for Attended {
+impl Source for Interruptible {
     fn facts(&self) -> Facts<'_> {
         self.inner.facts()
     }
@@ -124,7 +124,7 @@ impl Source for Attended {
     }
 }
 
-impl Shortcuts for Attended {
+impl Shortcuts for Interruptible {
     fn first(&self, keys: KeyRange, at: At, want: Want, most: usize) -> BoxFuture<'_, Result<Vec<KeyValue>>> {
         Box::pin(self.interrupt.or_end(self.inner.first(keys, at, want, most)))
     }
@@ -153,10 +153,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_attended_etcd_is_still_a_live_one() {
+    async fn an_interruptible_etcd_is_still_a_live_one() {
         let config = EtcdConfig { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdConfig::default() };
         let etcd = EtcdSource::new(config, std::sync::Arc::new(|_| ())).unwrap();
-        let attended: Box<dyn Source> = Box::new(Attended::new(Box::new(etcd), Interrupt::default()));
-        assert!(attended.is_shared() && attended.member().is_some());
+        let interruptible: Box<dyn Source> = Box::new(Interruptible::new(Box::new(etcd), Interrupt::default()));
+        assert!(interruptible.is_shared() && interruptible.member().is_some());
     }
 }
