@@ -1,4 +1,4 @@
-//! Answers on their way out. Each is written by a task of its own, a little ahead of its client: one that takes nothing for long loses its
+//! Backpressure: an answer is written by a task of its own, a little ahead of its client: one that takes nothing for long loses its
 //! answer, and its place among those who are answered.
 
 use std::io;
