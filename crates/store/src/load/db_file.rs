@@ -8,7 +8,7 @@ use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
 use super::key_bucket::{PageCopies, Reader};
 use super::mvcc::RevisionKey;
-use super::wal::Surroundings;
+use super::wal::ServerState;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
 use crate::{Alarm, Member, Revision, RevisionSpan};
 
@@ -34,7 +34,7 @@ pub(super) struct DatabaseFacts {
     /// The alarms that members raised.
     pub alarms: Vec<Alarm>,
     /// What besides keys decides which requests etcd refuses, after the last entry applied.
-    pub around: Surroundings,
+    pub around: ServerState,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
     /// Content that is not etcd data, one message per item.
@@ -352,7 +352,7 @@ impl Tree {
 }
 
 /// Reads a bucket of leases, users or roles. What cannot be read of them is not known.
-fn read_around(bolt: &Bolt, walk: &mut Walk<'_>, name: &[u8], bucket: &Bucket, around: &mut Surroundings) {
+fn read_around(bolt: &Bolt, walk: &mut Walk<'_>, name: &[u8], bucket: &Bucket, around: &mut ServerState) {
     let damage_before = walk.damage.len();
     let mut is_read = true;
     walk.bucket(bucket, &mut |pair| match name {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::db_file::DatabaseFacts;
-use super::wal::{self, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, Run, Store, Surroundings, UndecidedChange};
+use super::wal::{self, KeyState, KnownPut, LogBounds, LogChange, Logged, Recovered, Request, Run, ServerState, Store, UndecidedChange};
 use crate::EventKind;
 use crate::versions::{Location, StoredChange, VersionsBuilder};
 
@@ -292,7 +292,7 @@ impl Replay<'_> {
     }
 
     /// What the database says of leases, users and roles before the entry `next`.
-    fn around(&self, run: &Run, next: u64) -> Surroundings {
+    fn around(&self, run: &Run, next: u64) -> ServerState {
         let mut around = self.facts.around.clone();
         if !self.facts.has_exact_index {
             let later = run.entries.iter().zip(run.first..).filter(|(_, index)| *index >= next);

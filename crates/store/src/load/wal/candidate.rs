@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::auth::{Auth, Author};
 use super::entry::Entry;
 use super::request::{Request, Target, operations};
-use super::surroundings::{AlarmCheck, Surroundings, Undecided, is_granted};
+use super::server_state::{AlarmCheck, ServerState, Undecided, is_granted};
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{PutRequest, TxnRequest};
@@ -63,7 +63,7 @@ pub(super) enum Guard {
 
 /// Picks the candidates among a run's entries and their requests, of which `None` stands for one that cannot be read. `after` is what is
 /// known of the time after the last of them, beside keys.
-pub(super) fn candidates<'a>(entries: &[(&Entry, Option<&'a Request>)], after: &Surroundings) -> Vec<Candidate<'a>> {
+pub(super) fn candidates<'a>(entries: &[(&Entry, Option<&'a Request>)], after: &ServerState) -> Vec<Candidate<'a>> {
     let mut leases = Leases::of(entries, after);
     let known = KnownAt::of(entries, after);
     let mut found = Vec::new();
@@ -186,13 +186,13 @@ impl From<Result<bool, Undecided>> for Accepts {
 
 /// From which entry on alarms, users and roles were as they are after the last.
 struct KnownAt<'s> {
-    after: &'s Surroundings,
+    after: &'s ServerState,
     alarms: usize,
     auth: usize,
 }
 
 impl<'s> KnownAt<'s> {
-    fn of(entries: &[(&Entry, Option<&Request>)], after: &'s Surroundings) -> Self {
+    fn of(entries: &[(&Entry, Option<&Request>)], after: &'s ServerState) -> Self {
         let from = |changes: &dyn Fn(&Request) -> bool| {
             entries.iter().rposition(|(_, request)| request.is_none_or(changes)).map_or(0, |last| last + 1)
         };
@@ -265,7 +265,7 @@ struct Leases {
 }
 
 impl Leases {
-    fn of(entries: &[(&Entry, Option<&Request>)], after: &Surroundings) -> Self {
+    fn of(entries: &[(&Entry, Option<&Request>)], after: &ServerState) -> Self {
         let granted =
             entries.iter().filter_map(|(_, request)| if let Some(Request::LeaseGrant(lease)) = request { Some(lease.id) } else { None });
         let granted: HashSet<i64> = granted.collect();

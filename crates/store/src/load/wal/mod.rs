@@ -13,7 +13,7 @@ mod record;
 mod recover;
 mod replay;
 mod request;
-mod surroundings;
+mod server_state;
 #[cfg(test)]
 mod tests;
 
@@ -22,4 +22,4 @@ pub(super) use log::{Log, Run, is_name, looks_like_log};
 pub(super) use recover::{KnownPut, LogBounds, Logged, Recovered, UndecidedChange, changes as recover};
 pub(super) use replay::{KeyState, LogChange, Store};
 pub(super) use request::Request;
-pub(super) use surroundings::Surroundings;
+pub(super) use server_state::ServerState;

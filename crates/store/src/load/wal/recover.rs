@@ -7,7 +7,7 @@ use super::candidate::{Candidate, Guard, Write, candidates, simple};
 use super::entry::Entry;
 use super::replay::{KeyState, LogChange};
 use super::request::Request;
-use super::surroundings::Surroundings;
+use super::server_state::ServerState;
 use crate::EventKind;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::versions::Location;
@@ -40,8 +40,8 @@ pub(crate) struct LogBounds<'a> {
     pub begin: Option<i64>,
     /// The revision after the last.
     pub reached: Option<i64>,
-    /// All that is no key, after the last.
-    pub after: &'a Surroundings,
+    /// The state besides the keys, after the last.
+    pub after: &'a ServerState,
 }
 
 /// What a log that begins later says of the time before its end.

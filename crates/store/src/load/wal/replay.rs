@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::auth::Author;
 use super::entry::Entry;
 use super::request::{Request, Target};
-use super::surroundings::{AlarmCheck, Surroundings, Undecided};
+use super::server_state::{AlarmCheck, ServerState, Undecided};
 use crate::EventKind;
 use crate::proto::etcdserverpb::compare::CompareResult;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
@@ -46,7 +46,7 @@ pub(crate) struct Store<'a> {
     keys: BTreeMap<Vec<u8>, (Location, KeyState)>,
     /// The keys of each lease.
     attached: HashMap<i64, BTreeSet<Vec<u8>>>,
-    around: Surroundings,
+    around: ServerState,
     changes: Vec<LogChange>,
 }
 
@@ -83,14 +83,14 @@ fn require(allowed: bool) -> Result<(), NotApplied> {
 impl<'a> Store<'a> {
     /// An empty store, as a new cluster has it.
     pub(crate) fn empty(images: &'a dyn Fn(u16) -> &'a Bytes) -> Self {
-        Self::at(images, 1, Surroundings::default(), std::iter::empty())
+        Self::at(images, 1, ServerState::default(), std::iter::empty())
     }
 
     /// A store at `revision` with these keys.
     pub(crate) fn at(
         images: &'a dyn Fn(u16) -> &'a Bytes,
         revision: i64,
-        around: Surroundings,
+        around: ServerState,
         keys: impl Iterator<Item = (Location, KeyState)>,
     ) -> Self {
         let mut store = Self { images, revision, keys: BTreeMap::new(), attached: HashMap::new(), around, changes: Vec::new() };

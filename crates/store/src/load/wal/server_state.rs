@@ -1,4 +1,4 @@
-//! What decides beside the keys whether etcd refuses a request: users and roles, alarms, leases, and how far history was compacted.
+//! The state besides the keys, which decides whether etcd refuses a request: users and roles, alarms, leases, and how far history was compacted.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -16,9 +16,9 @@ const MAX_LEASE_TTL: i64 = 9_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecided(pub &'static str);
 
-/// The state of all that is no key, after some entry.
+/// The state besides the keys, after some entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct ServerState {
     /// The leases that exist.
     pub leases: HashSet<i64>,
     /// Whether there may be leases besides these.
@@ -40,7 +40,7 @@ pub(crate) struct Surroundings {
     may_skip_auth: bool,
 }
 
-impl Default for Surroundings {
+impl Default for ServerState {
     /// Those of a new cluster.
     fn default() -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Default for Surroundings {
     }
 }
 
-impl Surroundings {
+impl ServerState {
     fn has(&self, alarm: AlarmType) -> bool {
         self.alarms.iter().any(|raised| raised.1 == alarm as i32)
     }
