@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
 use crate::cli::Result;
-use crate::cli::listing::{self, Detail, Item, ReadBody, Sink};
+use crate::cli::listing::{self, Extent, Item, ReadBody, Sink};
 use crate::cli::session::Session;
 use ketcd_render::contract::common::Time;
 use ketcd_render::contract::export::{ExportedTable, ObjectRow, Table};
@@ -37,9 +37,9 @@ struct ObjectRows<'d> {
 }
 
 impl Sink for ObjectRows<'_> {
-    fn need(&self) -> Detail {
+    fn need(&self) -> Extent {
         // Text is made on all cores; what the columns show of it is read from the text.
-        if self.writer.has(self.revision) { Detail::Key } else { Detail::Text }
+        if self.writer.has(self.revision) { Extent::Key } else { Extent::Text }
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {

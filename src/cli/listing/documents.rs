@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use super::{Detail, Item, ReadBody, Sink};
+use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
 use ketcd_render::contract::listing::Undecodable;
 use ketcd_render::{document, json, yaml};
@@ -13,8 +13,8 @@ use ketcd_render::{document, json, yaml};
 pub(super) struct ObjectLines;
 
 impl Sink for ObjectLines {
-    fn need(&self) -> Detail {
-        Detail::Text
+    fn need(&self) -> Extent {
+        Extent::Text
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
@@ -52,8 +52,8 @@ impl Single {
 }
 
 impl Sink for Single {
-    fn need(&self) -> Detail {
-        Detail::Object
+    fn need(&self) -> Extent {
+        Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
@@ -89,8 +89,8 @@ impl List {
 }
 
 impl Sink for List {
-    fn need(&self) -> Detail {
-        Detail::Object
+    fn need(&self) -> Extent {
+        Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {

@@ -21,7 +21,7 @@ use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
 pub(super) use follow::{Watched, follow};
-pub(super) use ketcd_cluster::read::{Detail, Item, ReadBody};
+pub(super) use ketcd_cluster::read::{Extent, Item, ReadBody};
 use ketcd_cluster::read::{Fetch, decoder};
 
 /// Which objects, in what order, with what beside them.
@@ -59,7 +59,7 @@ pub(super) enum Wanted {
 /// Prints objects one by one; tables may wait until all are known.
 pub(super) trait Sink {
     /// How much of each object it wants to see.
-    fn need(&self) -> Detail;
+    fn need(&self) -> Extent;
     /// Takes an object.
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()>;
     /// Prints what was kept until all are known.

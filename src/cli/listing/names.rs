@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Detail, Item, Sink};
+use super::{Extent, Item, Sink};
 use crate::cli::Result;
 use ketcd_kube::{KeyResource, ObjectPath};
 use ketcd_render::visible::visible;
@@ -10,8 +10,8 @@ use ketcd_render::visible::visible;
 pub(super) struct Names;
 
 impl Sink for Names {
-    fn need(&self) -> Detail {
-        Detail::Key
+    fn need(&self) -> Extent {
+        Extent::Key
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use super::{Detail, Item, ReadBody, Sink};
+use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, KeyResource, Kind, ObjectPath};
@@ -36,8 +36,8 @@ impl Sorted {
 }
 
 impl Sink for Sorted {
-    fn need(&self) -> Detail {
-        Detail::Object
+    fn need(&self) -> Extent {
+        Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Detail, Item, ReadBody, Sink};
+use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
@@ -114,8 +114,8 @@ impl Tables {
 }
 
 impl Sink for Tables {
-    fn need(&self) -> Detail {
-        Detail::Row
+    fn need(&self) -> Extent {
+        Extent::Row
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {

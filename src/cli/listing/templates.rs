@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use super::{Detail, Item, ReadBody, Sink};
+use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
@@ -39,8 +39,8 @@ impl Template {
 }
 
 impl Sink for Template {
-    fn need(&self) -> Detail {
-        Detail::Object
+    fn need(&self) -> Extent {
+        Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
@@ -86,8 +86,8 @@ impl Columns {
 }
 
 impl Sink for Columns {
-    fn need(&self) -> Detail {
-        Detail::Object
+    fn need(&self) -> Extent {
+        Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {

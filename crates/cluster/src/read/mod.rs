@@ -20,6 +20,6 @@ pub use dated::{dated_changes, dated_steps};
 pub use history::History;
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
-pub use objects::{Detail, Fetch, Item, name_below, own_key};
+pub use objects::{Extent, Fetch, Item, name_below, own_key};
 pub use subjects::{Subjects, subjects};
 pub use walk_back::walk_back;

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 256;
 
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
+pub enum Extent {
     /// The key alone.
     Key,
     /// Its JSON as text.
@@ -77,7 +77,7 @@ pub struct Fetch<'a> {
     fields: FieldSelector,
     /// What the selectors look at.
     selected_by: FieldSet,
-    need: Detail,
+    need: Extent,
     /// What of an object of a kind the row of a table shows, where that is known.
     row_fields: fn(&Kind) -> Option<&'static FieldSet>,
     /// How many objects are still wanted.
@@ -88,7 +88,7 @@ pub struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     /// Reads objects that the selectors select.
-    pub fn new(cluster: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Detail) -> Self {
+    pub fn new(cluster: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Extent) -> Self {
         let selected_by = fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path));
         Self { cluster, decoder: decoder(cluster), labels, fields, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
     }
@@ -178,7 +178,7 @@ impl<'a> Fetch<'a> {
             let read = batch[..failed].iter().flatten();
             let picked: Vec<Picked<'_>> = read.filter_map(|entry| Some((entry, asked.pick(&entry.key)?))).collect();
             let mut texts =
-                if self.need == Detail::Text && !self.filters_objects() { texts(&self.decoder, &picked) } else { Vec::new() }.into_iter();
+                if self.need == Extent::Text && !self.filters_objects() { texts(&self.decoder, &picked) } else { Vec::new() }.into_iter();
             for (entry, object) in picked {
                 let text = texts.next();
                 if self.wanted > 0 {
@@ -193,7 +193,7 @@ impl<'a> Fetch<'a> {
     }
 
     fn want(&self) -> Want {
-        if self.need == Detail::Key && !self.filters_objects() { Want::Keys } else { Want::Values }
+        if self.need == Extent::Key && !self.filters_objects() { Want::Keys } else { Want::Values }
     }
 
     fn filters_objects(&self) -> bool {
@@ -236,19 +236,19 @@ impl<'a> Fetch<'a> {
         let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
         let decoder = &*decoder_of(&self.decoder, kind);
         match self.need {
-            Detail::Row => match kind.and_then(|kind| (self.row_fields)(kind)) {
+            Extent::Row => match kind.and_then(|kind| (self.row_fields)(kind)) {
                 Some(fields) => decoder.decode_only(key, value, revision, fields).body.into(),
                 None => ReadBody::object(decoder, entry),
             },
-            Detail::Key => ReadBody::None,
-            Detail::Text => {
+            Extent::Key => ReadBody::None,
+            Extent::Text => {
                 let mut text = Vec::with_capacity(value.len() * 2);
                 match decoder.decode_text(key, value, revision, &mut text) {
                     Ok(_) => ReadBody::Text(text),
                     Err(opaque) => ReadBody::Opaque(opaque),
                 }
             }
-            Detail::Object => ReadBody::object(decoder, entry),
+            Extent::Object => ReadBody::object(decoder, entry),
         }
     }
 }
@@ -276,7 +276,7 @@ mod tests {
     use ketcd_store::load::Limits;
 
     /// Lists `word` and holds how many objects were found against how many values were decoded meanwhile.
-    fn check(word: &str, namespace: Option<&str>, need: Detail, decoded_per_object: usize) {
+    fn check(word: &str, namespace: Option<&str>, need: Extent, decoded_per_object: usize) {
         let file = ketcd_testing::testdata::path("captures/k120-story/snapshot.db.zst").to_str().unwrap().to_owned();
         let (all_namespaces, namespace) = (namespace.is_none(), namespace.map(str::to_owned));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -302,10 +302,10 @@ mod tests {
 
     #[test]
     fn decodes_what_it_prints_and_nothing_else() {
-        check("pods", None, Detail::Object, 1);
-        check("pods", None, Detail::Text, 1);
-        check("pods", None, Detail::Key, 0);
-        check("po,svc,no", None, Detail::Object, 1);
-        check("pods", Some("lab"), Detail::Object, 1);
+        check("pods", None, Extent::Object, 1);
+        check("pods", None, Extent::Text, 1);
+        check("pods", None, Extent::Key, 0);
+        check("po,svc,no", None, Extent::Object, 1);
+        check("pods", Some("lab"), Extent::Object, 1);
     }
 }
