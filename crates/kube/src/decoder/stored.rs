@@ -164,8 +164,13 @@ impl Wire {
         Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
     }
 
-    pub(super) fn deserializer<'c, 'v>(&'c self, context: &'c mut Context<'v>, mod_revision: i64, part: Part<'c>) -> typed::Object<'c, 'v> {
-        typed::Object { context, message: self.message, span: self.object, identity: self.identity(mod_revision), part }
+    pub(super) fn deserializer<'c, 'v>(
+        &'c self,
+        context: &'c mut Context<'v>,
+        mod_revision: i64,
+        part: Part<'c>,
+    ) -> typed::TypedObject<'c, 'v> {
+        typed::TypedObject { context, message: self.message, span: self.object, identity: self.identity(mod_revision), part }
     }
 }
 

@@ -56,7 +56,7 @@ impl Unfit {
 }
 
 /// An object that serde can read.
-pub(super) struct Object<'c, 'de> {
+pub(super) struct TypedObject<'c, 'de> {
     pub context: &'c mut Context<'de>,
     pub message: &'static Message,
     pub span: Span,
@@ -65,7 +65,7 @@ pub(super) struct Object<'c, 'de> {
     pub part: Part<'c>,
 }
 
-impl<'de> Deserializer<'de> for Object<'_, 'de> {
+impl<'de> Deserializer<'de> for TypedObject<'_, 'de> {
     type Error = Unfit;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
@@ -83,7 +83,7 @@ impl<'de> Deserializer<'de> for Object<'_, 'de> {
     }
 }
 
-impl<'de> Object<'_, 'de> {
+impl<'de> TypedObject<'_, 'de> {
     fn visit<V: Visitor<'de>>(self, rows: u64, visitor: V) -> Result<V::Value, Unfit> {
         let place = IdentityPart::Root(self.identity, self.part);
         visit_struct(self.context, self.message, self.span, rows, place, self.part.wanted, visitor)
