@@ -19,20 +19,20 @@ struct Member {
 }
 
 /// An object that is being written.
-pub(super) struct Object {
+pub(super) struct OpenObject {
     start: usize,
     base: usize,
 }
 
 impl Members {
     /// Begins an object.
-    pub(super) fn begin(&mut self, out: &mut Vec<u8>) -> Object {
+    pub(super) fn begin(&mut self, out: &mut Vec<u8>) -> OpenObject {
         out.push(b'{');
-        Object { start: out.len(), base: self.members.len() }
+        OpenObject { start: out.len(), base: self.members.len() }
     }
 
     /// Writes a member's key; its value must follow, then [`Members::end_member`].
-    pub(super) fn key(&mut self, object: &Object, key: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn key(&mut self, object: &OpenObject, key: &[u8], out: &mut Vec<u8>) {
         if self.members.len() > object.base {
             out.push(b',');
         }
@@ -49,7 +49,7 @@ impl Members {
     }
 
     /// Ends the object: sorts its members by the bytes of their keys; of equal keys the last one stays, as in Go.
-    pub(super) fn end(&mut self, object: Object, out: &mut Vec<u8>) {
+    pub(super) fn end(&mut self, object: OpenObject, out: &mut Vec<u8>) {
         let members = &self.members[object.base..];
         let ordered = members.windows(2).all(|pair| compare(out, &pair[0], &pair[1]).is_lt());
         if !ordered {
