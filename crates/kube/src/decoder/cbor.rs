@@ -10,14 +10,14 @@ use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time;
 use super::raw_json::MAX_DEPTH;
-use super::sorted::Members;
+use super::sorted::OpenMembers;
 
 /// The tag every stored CBOR value begins with: 55799, "self-described CBOR".
 pub(super) const MAGIC: [u8; 3] = [0xd9, 0xd9, 0xf7];
 
 /// Appends the one CBOR item that `bytes` are. Offsets of faults are counted from its beginning.
 pub(super) fn append(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let mut parser = Parser { bytes, pos: 0, members: Members::default() };
+    let mut parser = Parser { bytes, pos: 0, members: OpenMembers::default() };
     parser.item(out, 0, None)?;
     if parser.pos < bytes.len() { Err(Fault::new("bytes after the CBOR item", parser.pos)) } else { Ok(()) }
 }
@@ -25,7 +25,7 @@ pub(super) fn append(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
 struct Parser<'a> {
     bytes: &'a [u8],
     pos: usize,
-    members: Members,
+    members: OpenMembers,
 }
 
 /// The head of an item: its major type, the five bits beside it, and its argument; `None` for an indefinite length.

@@ -3,7 +3,7 @@
 use super::canonical::{is_canonical, is_well_formed};
 use super::fault::{Fault, Result};
 use super::go_text;
-use super::sorted::Members;
+use super::sorted::OpenMembers;
 
 /// Values within values, below what `serde_json` reads.
 pub(super) const MAX_DEPTH: usize = 120;
@@ -28,7 +28,7 @@ pub(super) fn append(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Result
         out.extend_from_slice(text);
         return Ok(());
     }
-    let mut parser = Parser { text, pos: 0, numbers, members: Members::default() };
+    let mut parser = Parser { text, pos: 0, numbers, members: OpenMembers::default() };
     parser.value(out, 0)?;
     parser.space();
     if parser.pos < text.len() { Err(parser.fault("text after the JSON value")) } else { Ok(()) }
@@ -38,7 +38,7 @@ struct Parser<'a> {
     text: &'a [u8],
     pos: usize,
     numbers: Numbers,
-    members: Members,
+    members: OpenMembers,
 }
 
 impl<'a> Parser<'a> {

@@ -6,7 +6,7 @@ use super::go_text;
 
 /// The members of the objects that are being written, innermost last.
 #[derive(Default)]
-pub(super) struct Members {
+pub(super) struct OpenMembers {
     members: Vec<Member>,
 }
 
@@ -24,14 +24,14 @@ pub(super) struct OpenObject {
     base: usize,
 }
 
-impl Members {
+impl OpenMembers {
     /// Begins an object.
     pub(super) fn begin(&mut self, out: &mut Vec<u8>) -> OpenObject {
         out.push(b'{');
         OpenObject { start: out.len(), base: self.members.len() }
     }
 
-    /// Writes a member's key; its value must follow, then [`Members::end_member`].
+    /// Writes a member's key; its value must follow, then [`OpenMembers::end_member`].
     pub(super) fn key(&mut self, object: &OpenObject, key: &[u8], out: &mut Vec<u8>) {
         if self.members.len() > object.base {
             out.push(b',');
