@@ -113,7 +113,7 @@ struct Sides<'v> {
 }
 
 /// The members made of both versions of a message.
-type Members = [Map<String, Value>; 2];
+type MemberPair = [Map<String, Value>; 2];
 
 /// Where a message stands whose members are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -135,10 +135,10 @@ impl<'v> Sides<'v> {
         Ok(made.map(Value::Object))
     }
 
-    fn members(&mut self, message: &'static Message, spans: [Span; 2], place: Place, kept: Option<&FieldSet>) -> Result<Members> {
+    fn members(&mut self, message: &'static Message, spans: [Span; 2], place: Place, kept: Option<&FieldSet>) -> Result<MemberPair> {
         let views = [self.old.context.open(message, spans[0])?, self.new.context.open(message, spans[1])?];
         let mut rows = views[0].or(views[1]);
-        let mut made = Members::default();
+        let mut made = MemberPair::default();
         while let Some(row) = rows.next_row(message) {
             if matches!(row.ty, Type::ApiVersion | Type::Kind) {
                 continue;
@@ -173,7 +173,7 @@ impl<'v> Sides<'v> {
         shown: [JsonValue<'v>; 2],
         place: Place,
         kept: Option<&FieldSet>,
-        made: &mut Members,
+        made: &mut MemberPair,
     ) -> Result<()> {
         let members = match &shown {
             [JsonValue::Struct(message, old), JsonValue::Struct(other, new)]
