@@ -175,9 +175,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::decoder::raw_json::{Numbers, append};
+    use crate::decoder::raw_json::{NumberStyle, append};
 
-    fn is_kept(text: &[u8], numbers: Numbers) -> bool {
+    fn is_kept(text: &[u8], numbers: NumberStyle) -> bool {
         let mut out = Vec::new();
         append(text, numbers, &mut out).is_ok() && out == text
     }
@@ -191,7 +191,7 @@ mod tests {
             "17",
         ] {
             assert!(is_canonical(text.as_bytes()), "{text}");
-            assert!(is_kept(text.as_bytes(), Numbers::Go), "{text}");
+            assert!(is_kept(text.as_bytes(), NumberStyle::Go), "{text}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
         #[test]
         fn no_other_text_is_recognised(text in r#"[\[{]{0,2}("(a|b|\\"|\\\\|<|é|\\n|.{0,12})"|[:,\[\]{}]|:|,|-?[0-9]{1,3}|true|null){0,9}[}\]]{0,2}"#) {
             if is_canonical(text.as_bytes()) {
-                prop_assert!(is_kept(text.as_bytes(), Numbers::Go) && is_kept(text.as_bytes(), Numbers::Keep));
+                prop_assert!(is_kept(text.as_bytes(), NumberStyle::Go) && is_kept(text.as_bytes(), NumberStyle::Keep));
             }
         }
     }

@@ -10,7 +10,7 @@ pub(super) const MAX_DEPTH: usize = 120;
 
 /// What becomes of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Numbers {
+pub(super) enum NumberStyle {
     /// They keep their spelling, as in a `RawExtension`.
     Keep,
     /// They become int64 or float64 and are written anew, as in a custom resource.
@@ -19,11 +19,11 @@ pub(super) enum Numbers {
 
 /// Fails where [`append`] does.
 pub(super) fn check(text: &[u8]) -> Result<()> {
-    if is_well_formed(text) { Ok(()) } else { append(text, Numbers::Keep, &mut Vec::new()) }
+    if is_well_formed(text) { Ok(()) } else { append(text, NumberStyle::Keep, &mut Vec::new()) }
 }
 
 /// Appends the one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.
-pub(super) fn append(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn append(text: &[u8], numbers: NumberStyle, out: &mut Vec<u8>) -> Result<()> {
     if is_canonical(text) {
         out.extend_from_slice(text);
         return Ok(());
@@ -37,7 +37,7 @@ pub(super) fn append(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Result
 struct Parser<'a> {
     text: &'a [u8],
     pos: usize,
-    numbers: Numbers,
+    numbers: NumberStyle,
     members: OpenMembers,
 }
 
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
             self.digits();
         }
         let text = &self.text[start..self.pos];
-        if self.numbers == Numbers::Keep {
+        if self.numbers == NumberStyle::Keep {
             out.extend_from_slice(text);
             return Ok(());
         }
@@ -290,7 +290,7 @@ enum Text<'a> {
 mod tests {
     use super::*;
 
-    fn canonical(text: &str, numbers: Numbers) -> std::result::Result<String, String> {
+    fn canonical(text: &str, numbers: NumberStyle) -> std::result::Result<String, String> {
         let mut out = Vec::new();
         append(text.as_bytes(), numbers, &mut out).map_err(|fault| fault.to_string())?;
         Ok(String::from_utf8(out).unwrap())
@@ -299,10 +299,10 @@ mod tests {
     #[test]
     fn members_are_sorted_and_space_goes() {
         let text = r#" { "b" : [ 1 , {"z":1,"a":2} ], "a":"<\/\u00e9\ud83d\ude00\ud800" , "b":0, "":null} "#;
-        assert_eq!(canonical(text, Numbers::Keep).unwrap(), "{\"\":null,\"a\":\"\\u003c/é😀\u{fffd}\",\"b\":0}");
-        assert_eq!(canonical("{}", Numbers::Keep).unwrap(), "{}");
+        assert_eq!(canonical(text, NumberStyle::Keep).unwrap(), "{\"\":null,\"a\":\"\\u003c/é😀\u{fffd}\",\"b\":0}");
+        assert_eq!(canonical("{}", NumberStyle::Keep).unwrap(), "{}");
         assert_eq!(
-            canonical(r#"{"k:{\"b\":1}":1,"k:{\"a\":1}":2,"a<":1,"a=":0}"#, Numbers::Keep).unwrap(),
+            canonical(r#"{"k:{\"b\":1}":1,"k:{\"a\":1}":2,"a<":1,"a=":0}"#, NumberStyle::Keep).unwrap(),
             r#"{"a\u003c":1,"a=":0,"k:{\"a\":1}":2,"k:{\"b\":1}":1}"#
         );
     }
@@ -310,8 +310,8 @@ mod tests {
     #[test]
     fn numbers_are_kept_or_written_as_go_does() {
         let text = "[1.0,1e3,-0.0,-0,0.10,9223372036854775807,9223372036854775808,1e21]";
-        assert_eq!(canonical(text, Numbers::Keep).unwrap(), text);
-        assert_eq!(canonical(text, Numbers::Go).unwrap(), "[1,1000,-0,0,0.1,9223372036854775807,9223372036854776000,1e+21]");
+        assert_eq!(canonical(text, NumberStyle::Keep).unwrap(), text);
+        assert_eq!(canonical(text, NumberStyle::Go).unwrap(), "[1,1000,-0,0,0.1,9223372036854775807,9223372036854776000,1e+21]");
     }
 
     #[test]
@@ -325,8 +325,8 @@ mod tests {
             ("1e400", "number out of range at offset 0"),
             ("\"a\nb\"", "control character in a string at offset 2"),
         ] {
-            assert_eq!(canonical(text, Numbers::Go).unwrap_err(), fault, "{text}");
+            assert_eq!(canonical(text, NumberStyle::Go).unwrap_err(), fault, "{text}");
         }
-        assert!(canonical(&"[".repeat(100_000), Numbers::Go).unwrap_err().starts_with("JSON nested too deep"));
+        assert!(canonical(&"[".repeat(100_000), NumberStyle::Go).unwrap_err().starts_with("JSON nested too deep"));
     }
 }

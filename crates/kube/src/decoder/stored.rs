@@ -84,13 +84,13 @@ impl Decoder {
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
     fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let mut object = parse_dynamic(value, raw_json::Numbers::Keep)?;
+        let mut object = parse_dynamic(value, raw_json::NumberStyle::Keep)?;
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
         match find_message(&api_version, &kind) {
             None => {
-                object = parse_dynamic(value, raw_json::Numbers::Go)?;
+                object = parse_dynamic(value, raw_json::NumberStyle::Go)?;
                 if let (Some(schemas), false) = (&self.schemas, self.stored) {
                     schemas.read(&mut object, self.release);
                 }
@@ -182,7 +182,7 @@ fn parse(text: &[u8]) -> Result<Value> {
 }
 
 /// The object in JSON or CBOR.
-fn parse_dynamic(value: &[u8], numbers: raw_json::Numbers) -> Result<Value> {
+fn parse_dynamic(value: &[u8], numbers: raw_json::NumberStyle) -> Result<Value> {
     let mut canonical = Vec::with_capacity(value.len() + 64);
     if value.starts_with(&cbor::MAGIC) {
         cbor::append(value, &mut canonical)?;
