@@ -67,12 +67,12 @@ impl<'a> Parser<'a> {
             b'"' => {
                 let text = self.string()?;
                 match text {
-                    Text::Plain(text) => {
+                    SourceText::Plain(text) => {
                         out.push(b'"');
                         out.extend_from_slice(text);
                         out.push(b'"');
                     }
-                    Text::Decoded(text) => go_text::append_string(out, &text),
+                    SourceText::Decoded(text) => go_text::append_string(out, &text),
                 }
                 Ok(())
             }
@@ -104,8 +104,8 @@ impl<'a> Parser<'a> {
                     return Err(self.fault("expected a member's name"));
                 }
                 match self.string()? {
-                    Text::Plain(key) => self.members.key(&object, key, out),
-                    Text::Decoded(key) => self.members.key(&object, &key, out),
+                    SourceText::Plain(key) => self.members.key(&object, key, out),
+                    SourceText::Decoded(key) => self.members.key(&object, &key, out),
                 }
                 self.space();
                 if self.peek() != b':' {
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string whose opening quote is at hand.
-    fn string(&mut self) -> Result<Text<'a>> {
+    fn string(&mut self) -> Result<SourceText<'a>> {
         let start = self.pos + 1;
         let mut pos = start;
         while let Some(block) = self.text[pos..].first_chunk() {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
             match self.text.get(pos) {
                 Some(b'"') => {
                     self.pos = pos + 1;
-                    return Ok(Text::Plain(&self.text[start..pos]));
+                    return Ok(SourceText::Plain(&self.text[start..pos]));
                 }
                 Some(b'\\' | b'<' | b'>' | b'&' | 0..0x20 | 0x80..) | None => return self.decoded(start),
                 Some(_) => pos += 1,
@@ -171,14 +171,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn decoded(&mut self, start: usize) -> Result<Text<'a>> {
+    fn decoded(&mut self, start: usize) -> Result<SourceText<'a>> {
         let mut decoded = Vec::new();
         self.pos = start;
         loop {
             match self.text.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;
-                    return Ok(Text::Decoded(decoded));
+                    return Ok(SourceText::Decoded(decoded));
                 }
                 Some(b'\\') => {
                     let mut utf8 = [0; 4];
@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
 }
 
 /// A string's text: as it stands in the source if Go would write it so, else decoded.
-enum Text<'a> {
+enum SourceText<'a> {
     Plain(&'a [u8]),
     Decoded(Vec<u8>),
 }
