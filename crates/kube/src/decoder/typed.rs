@@ -19,7 +19,7 @@ use super::fault::Fault;
 use super::go_text;
 use super::go_time;
 use super::text::{self, Identity};
-use super::values::{Entry, Items, JsonValue};
+use super::values::{Items, JsonValue, MapEntry};
 use super::view::{Context, View};
 use super::wire::Span;
 use crate::field_set::FieldSet;
@@ -307,8 +307,8 @@ impl<'de> SeqAccess<'de> for List<'_, '_, 'de> {
 struct Map<'c, 'de> {
     context: &'c mut Context<'de>,
     ty: Type,
-    entries: vec::IntoIter<Entry>,
-    pending: Option<Entry>,
+    entries: vec::IntoIter<MapEntry>,
+    pending: Option<MapEntry>,
 }
 
 impl<'de> MapAccess<'de> for Map<'_, 'de> {

@@ -62,7 +62,7 @@ pub(super) enum JsonValue<'a> {
 
 /// An entry of a map.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct MapEntry {
     key: Span,
     value_at: Option<usize>,
     end: usize,
@@ -218,14 +218,14 @@ impl<'a> Context<'a> {
     }
 
     /// The next entry of a map: its key and where its value's tag is, or where there is none.
-    fn next_entry(&mut self, items: &mut Items) -> Result<Option<Entry>> {
+    fn next_entry(&mut self, items: &mut Items) -> Result<Option<MapEntry>> {
         let Some((mut reader, wire_type)) = self.next_occurrence(items)? else { return Ok(None) };
         if wire_type != wire::LEN {
             return Err(Fault::new("expected a map's entry", reader.pos));
         }
         let span = reader.span()?;
         items.reader_at = span.end as u32;
-        let mut entry = Entry { key: Span { start: span.start, end: span.start }, value_at: None, end: span.end };
+        let mut entry = MapEntry { key: Span { start: span.start, end: span.start }, value_at: None, end: span.end };
         let mut reader = Reader::new(self.bytes, span);
         while !reader.at_end() {
             let at = reader.pos;
@@ -241,7 +241,7 @@ impl<'a> Context<'a> {
     }
 
     /// The entries of a map in the order of their keys; of equal keys the last one.
-    pub(super) fn sorted_entries(&mut self, mut items: Items) -> Result<Vec<Entry>> {
+    pub(super) fn sorted_entries(&mut self, mut items: Items) -> Result<Vec<MapEntry>> {
         let mut entries = Vec::with_capacity(items.count as usize);
         while let Some(entry) = self.next_entry(&mut items)? {
             entries.push(entry);
@@ -256,7 +256,7 @@ impl<'a> Context<'a> {
     }
 
     /// The value of a map's entry.
-    pub(super) fn entry_value(&mut self, ty: Type, entry: &Entry) -> Result<JsonValue<'a>> {
+    pub(super) fn entry_value(&mut self, ty: Type, entry: &MapEntry) -> Result<JsonValue<'a>> {
         match (entry.value_at, ty) {
             (Some(at), _) => {
                 let mut reader = Reader::new(self.bytes, Span { start: at, end: entry.end });
@@ -269,7 +269,7 @@ impl<'a> Context<'a> {
     }
 
     /// A map's key.
-    pub(super) fn key(&self, entry: &Entry) -> &'a [u8] {
+    pub(super) fn key(&self, entry: &MapEntry) -> &'a [u8] {
         self.slice(entry.key)
     }
 
