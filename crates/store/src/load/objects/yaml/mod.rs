@@ -71,9 +71,9 @@ fn read_document(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<Stri
         return Vec::new();
     }
     let mark = objects.mark();
-    let mut document = Document::new(Composer::new(text), objects, line);
+    let mut document = YamlDocument::new(Composer::new(text), objects, line);
     document.read();
-    let Document { list: Members { map: list, .. }, items, mut damage, is_whole, .. } = document;
+    let YamlDocument { list: Members { map: list, .. }, items, mut damage, is_whole, .. } = document;
     if items == Items::Other || items == Items::Listed && list.contains_key("kind") && !is_list(&list) {
         // What is no list may have a member of that name all the same.
         objects.back_to(mark);
@@ -139,7 +139,7 @@ enum Items {
 }
 
 /// A document while it is read: a list's items are added as they come, its other members are kept.
-struct Document<'t, 'o, 'k> {
+struct YamlDocument<'t, 'o, 'k> {
     composer: Composer<'t>,
     objects: &'o mut Objects<'k>,
     /// The line of the file that it begins at.
@@ -153,7 +153,7 @@ struct Document<'t, 'o, 'k> {
     is_whole: bool,
 }
 
-impl<'t, 'o, 'k> Document<'t, 'o, 'k> {
+impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
     fn new(composer: Composer<'t>, objects: &'o mut Objects<'k>, line: usize) -> Self {
         let (list, nameless, damage) = (Members::default(), Vec::new(), Vec::new());
         Self { composer, objects, line, list, items: Items::None, nameless, damage, is_whole: true }
