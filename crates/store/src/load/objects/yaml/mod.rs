@@ -74,14 +74,14 @@ fn read_document(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<Stri
     let mut document = YamlDocument::new(Composer::new(text), objects, line);
     document.read();
     let YamlDocument { list: Members { map: list, .. }, items, mut damage, is_whole, .. } = document;
-    if items == Items::Other || items == Items::Listed && list.contains_key("kind") && !is_list(&list) {
+    if items == ItemsMember::Other || items == ItemsMember::Listed && list.contains_key("kind") && !is_list(&list) {
         // What is no list may have a member of that name all the same.
         objects.back_to(mark);
         return whole(objects, text, line);
     }
-    if is_whole && items == Items::Listed && !list.is_empty() && !list.contains_key("kind") {
+    if is_whole && items == ItemsMember::Listed && !list.is_empty() && !list.contains_key("kind") {
         damage.push(format!("the list that begins at line {line} has no kind, which kubectl writes at its end: it is cut short, its last object may lack its end"));
-    } else if is_whole && items == Items::None && !list.is_empty() {
+    } else if is_whole && items == ItemsMember::None && !list.is_empty() {
         add(objects, Value::Object(list));
     }
     damage
@@ -131,7 +131,7 @@ fn begin(composer: &mut Composer<'_>) -> Result<Event, YamlProblem> {
 
 /// What the member `items` of a document is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Items {
+enum ItemsMember {
     None,
     Listed,
     /// No list.
@@ -145,7 +145,7 @@ struct YamlDocument<'t, 'o, 'k> {
     /// The line of the file that it begins at.
     line: usize,
     list: Members,
-    items: Items,
+    items: ItemsMember,
     /// Items that must be named after the list, whose kind has not come yet.
     nameless: Vec<Value>,
     damage: Vec<String>,
@@ -156,7 +156,7 @@ struct YamlDocument<'t, 'o, 'k> {
 impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
     fn new(composer: Composer<'t>, objects: &'o mut Objects<'k>, line: usize) -> Self {
         let (list, nameless, damage) = (Members::default(), Vec::new(), Vec::new());
-        Self { composer, objects, line, list, items: Items::None, nameless, damage, is_whole: true }
+        Self { composer, objects, line, list, items: ItemsMember::None, nameless, damage, is_whole: true }
     }
 
     fn read(&mut self) {
@@ -166,7 +166,7 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
             name_after(&self.list.map, &mut item);
             add(self.objects, item);
         }
-        if self.items == Items::Listed {
+        if self.items == ItemsMember::Listed {
             self.objects.add_list(&self.list.map);
         }
         // An end that was reported is no news.
@@ -185,7 +185,7 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
             _ if is_null(&event.data) => {}
             _ => return Err(YamlProblem { is_end: true, ..YamlProblem::at(event.start_mark, "there is text and no object") }),
         }
-        if self.items == Items::Other {
+        if self.items == ItemsMember::Other {
             return Ok(());
         }
         self.composer.next()?;
@@ -205,13 +205,13 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
             if event.data == EventData::MappingEnd {
                 return Ok(());
             }
-            if is_items && self.items == Items::None {
+            if is_items && self.items == ItemsMember::None {
                 let event = self.composer.next()?;
                 match event.data {
                     EventData::SequenceStart { anchor: None, .. } => self.items()?,
-                    EventData::Scalar { .. } if is_null(&event.data) => self.items = Items::Listed,
+                    EventData::Scalar { .. } if is_null(&event.data) => self.items = ItemsMember::Listed,
                     _ => {
-                        self.items = Items::Other;
+                        self.items = ItemsMember::Other;
                         return Ok(());
                     }
                 }
@@ -223,7 +223,7 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
 
     /// Reads the items of a list that has begun.
     fn items(&mut self) -> Result<(), YamlProblem> {
-        self.items = Items::Listed;
+        self.items = ItemsMember::Listed;
         let depth = self.composer.depth();
         loop {
             let event = self.composer.next()?;
@@ -254,15 +254,15 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
     /// Reports what is lost; returns the problem where nothing behind it can be read.
     fn problem(&mut self, problem: &YamlProblem) -> Result<(), YamlProblem> {
         let lost = match (self.items, problem.is_end) {
-            (Items::Listed, true) => "the object there and the rest of its list are missing",
-            (Items::Listed, false) => "the object there is missing",
+            (ItemsMember::Listed, true) => "the object there and the rest of its list are missing",
+            (ItemsMember::Listed, false) => "the object there is missing",
             _ => "the document there is missing",
         };
         // One problem is enough for a single document that is not a list.
-        if self.is_whole || self.items == Items::Listed {
+        if self.is_whole || self.items == ItemsMember::Listed {
             self.damage.push(sentence(problem, self.line, lost));
         }
-        self.is_whole &= self.items == Items::Listed && !problem.is_end;
+        self.is_whole &= self.items == ItemsMember::Listed && !problem.is_end;
         if problem.is_end { Err(*problem) } else { Ok(()) }
     }
 }
