@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bolt::{Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
-use super::key_bucket::{PageCopies, Reader};
+use super::key_bucket::{KeyBucketReader, PageCopies};
 use super::mvcc::RevisionKey;
 use super::wal::ServerState;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
@@ -60,7 +60,7 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     builder.reserve_for(bolt.image.len());
     let copies = bolt.live.is_some().then(|| PageCopies::new(builder).ok_or(TOO_MANY)).transpose()?;
     let mapping = builder.image_bytes(image).clone();
-    let mut reader = Reader::new(mapping, image, layer, builder, copies);
+    let mut reader = KeyBucketReader::new(mapping, image, layer, builder, copies);
     let Passes { tree, mut facts, mut visited, disputed, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
     freelist::claim(bolt, &mut visited);
     facts.file_bytes = bolt.image.len() as u64;
@@ -211,7 +211,7 @@ struct Passes {
 impl Passes {
     /// Reads all buckets. Where a running etcd writes the file, each transaction that ends makes another pass begin with its tree: the bucket
     /// `key` goes on behind what was read for certain, as changes are only added at its end or removed.
-    fn read(bolt: &mut Bolt, reader: &mut Reader<'_>) -> Result<Self, String> {
+    fn read(bolt: &mut Bolt, reader: &mut KeyBucketReader<'_>) -> Result<Self, String> {
         let before = compaction(bolt)?;
         let mut passes = Self::read_once(bolt, reader)?;
         let after = passes.tree.compaction();
@@ -228,7 +228,7 @@ impl Passes {
         Ok(passes)
     }
 
-    fn read_once(bolt: &mut Bolt, reader: &mut Reader<'_>) -> Result<Self, String> {
+    fn read_once(bolt: &mut Bolt, reader: &mut KeyBucketReader<'_>) -> Result<Self, String> {
         /// Another pass takes some milliseconds, transactions end every 100.
         const MOST: usize = 2000;
         let (mut visited, mut damage) = (Visited::new(bolt.room()), Vec::new());
@@ -298,7 +298,7 @@ impl Tree {
     }
 
     /// Walks through all buckets.
-    fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut Reader<'_>, facts: &mut DatabaseFacts) -> Self {
+    fn read(bolt: &Bolt, walk: &mut Walk<'_>, reader: &mut KeyBucketReader<'_>, facts: &mut DatabaseFacts) -> Self {
         let mut tree = Self { meta: None, is_compaction_lost: false, has_keys: false, has_lost_its_end: true };
         let mut buckets = Vec::new();
         if let Some(root) = bolt.root() {

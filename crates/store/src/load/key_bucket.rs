@@ -13,7 +13,7 @@ use crate::versions::{Interner, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin};
 
 /// Takes the pairs of the bucket in their order.
-pub(super) struct Reader<'a> {
+pub(super) struct KeyBucketReader<'a> {
     /// The mapping, and its number among the index's images.
     bytes: Bytes,
     image: u16,
@@ -62,7 +62,7 @@ impl PageCopies {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> KeyBucketReader<'a> {
     pub(super) fn new(bytes: Bytes, image: u16, layer: usize, builder: &'a mut VersionsBuilder, copies: Option<PageCopies>) -> Self {
         Self { bytes, image, layer, builder, copies, after: None, last: None, markers: Vec::new(), bad: Vec::new() }
     }
