@@ -1,12 +1,11 @@
 //! JSON documents one after the other, which one document and lines of JSON are too. Objects stay where they lie in the file.
 
 use bytes::Bytes;
-use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
 use super::collected::{Collected, Objects, is_list, is_named, name_after};
-use super::document::{Document, Parts};
+use super::document::{self, DocumentPart};
 
 /// Reads the documents from `start` on; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Vec<String> {
@@ -35,9 +34,9 @@ struct Reader<'r, 'k> {
 impl<'r> Reader<'r, '_> {
     fn document(&mut self, text: &'r RawValue) {
         let damage = self.damage.len();
-        let mut parts = JsonParts::new(self);
-        let read = Document(&mut parts).deserialize(&mut Deserializer::from_str(text.get()));
-        let Content { list, mark, items, .. } = parts.finish();
+        let mut reading = ListReader::new(self);
+        let read = document::read(&mut Deserializer::from_str(text.get()), |part| reading.take(part));
+        let Content { list, mark, items, .. } = reading.finish();
         if items && read.is_ok() && (is_list(&list) || !list.contains_key("kind")) {
             self.objects.add_list(&list);
         } else {
@@ -50,10 +49,10 @@ impl<'r> Reader<'r, '_> {
 
     /// The last document, which cannot be read to its end: the items before the break.
     fn torn(&mut self, rest: &'r [u8], error: &serde_json::Error) {
-        let mut parts = JsonParts::new(self);
+        let mut reading = ListReader::new(self);
         // It fails where the whole document did.
-        let _ = Document(&mut parts).deserialize(&mut Deserializer::from_slice(rest));
-        let Content { list, mark, items, .. } = parts.finish();
+        let _ = document::read(&mut Deserializer::from_slice(rest), |part| reading.take(part));
+        let Content { list, mark, items, .. } = reading.finish();
         if items && (is_list(&list) || !list.contains_key("kind")) {
             self.objects.add_list(&list);
         } else {
@@ -113,30 +112,24 @@ struct Content<'r> {
     nameless: Vec<&'r RawValue>,
 }
 
-struct JsonParts<'p, 'r, 'k> {
+/// Takes the parts of a document that may be a list.
+struct ListReader<'p, 'r, 'k> {
     reader: &'p mut Reader<'r, 'k>,
     content: Content<'r>,
 }
 
-impl<'p, 'r, 'k> JsonParts<'p, 'r, 'k> {
+impl<'p, 'r, 'k> ListReader<'p, 'r, 'k> {
     fn new(reader: &'p mut Reader<'r, 'k>) -> Self {
         let mark = reader.objects.mark();
         Self { reader, content: Content { list: Map::new(), mark, items: false, nameless: Vec::new() } }
     }
 
-    fn finish(mut self) -> Content<'r> {
-        for item in std::mem::take(&mut self.content.nameless) {
-            self.reader.item(item, &self.content.list);
+    fn take(&mut self, part: DocumentPart<'r>) {
+        match part {
+            DocumentPart::Member(name, value) => self.member(name, value),
+            DocumentPart::Items => self.content.items = true,
+            DocumentPart::Item(item) => self.item(item),
         }
-        self.content
-    }
-}
-
-impl<'r> Parts<'r> for JsonParts<'_, 'r, '_> {
-    type Part = &'r RawValue;
-
-    fn seed(&mut self) -> impl DeserializeSeed<'r, Value = Self::Part> {
-        std::marker::PhantomData
     }
 
     fn member(&mut self, name: String, value: &'r RawValue) {
@@ -145,10 +138,6 @@ impl<'r> Parts<'r> for JsonParts<'_, 'r, '_> {
         {
             self.content.list.insert(name, value);
         }
-    }
-
-    fn items(&mut self) {
-        self.content.items = true;
     }
 
     fn item(&mut self, item: &'r RawValue) {
@@ -160,8 +149,11 @@ impl<'r> Parts<'r> for JsonParts<'_, 'r, '_> {
         }
     }
 
-    fn no_items(&mut self) {
-        self.content.items = false;
+    fn finish(mut self) -> Content<'r> {
+        for item in std::mem::take(&mut self.content.nameless) {
+            self.reader.item(item, &self.content.list);
+        }
+        self.content
     }
 }
 
