@@ -21,11 +21,13 @@ mod facts;
 #[cfg(test)]
 mod faults;
 mod file;
+mod file_reader;
 #[cfg(test)]
 mod hostile;
 mod index;
 mod intake;
 mod keep;
+mod look;
 #[cfg(test)]
 mod model;
 mod recorder;

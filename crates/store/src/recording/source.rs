@@ -1,21 +1,17 @@
-//! A recording as a [`Source`]. Opening it reads the manifest and the file that is being written; of the others a question reads what it needs.
+//! A recording as a [`Source`]: states and changes put together, and what was not recorded. Opening it reads the manifest and the file that is
+//! being written; of the others a question reads what it needs.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::coverage::{holes, joined, left_out, uncovered};
-use super::directory::Directory;
-use super::disk;
 use super::facts::{FileFacts, FileKind};
-use super::file::RecordingFile;
-use super::index::Block;
-use super::recorder::of_path;
+use super::file_reader::{FileReader, Read};
+use super::look::{Look, RecordedFile};
 use crate::{
     At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan,
     Source, SourceKind, SourceStatus, Until, Want, WatchItem,
@@ -24,12 +20,10 @@ use crate::{
 /// The first revision that can hold a change: an empty store is at 1.
 const FIRST_CHANGE: i64 = 2;
 
-/// How many files, the oldest, are opened with a recording.
-const HELD: usize = 64;
 /// A recording.
 pub(crate) struct RecordingSource {
+    reader: FileReader,
     name: String,
-    path: PathBuf,
     cluster_id: Option<String>,
     /// Files of changes, by revision.
     changes: Vec<RecordedFile>,
@@ -41,28 +35,10 @@ pub(crate) struct RecordingSource {
     bytes: u64,
     damage: Vec<String>,
     left_out: Vec<String>,
-    /// What was found to be damaged while it was read.
-    found: Mutex<Vec<String>>,
-}
-
-/// A file of it.
-struct RecordedFile {
-    facts: FileFacts,
-    /// A file that was being written when the recording was opened, as it was then.
-    open: Option<Arc<RecordingFile>>,
-    /// A complete one that was opened with the recording, so that it can be read when it was removed.
-    held: Option<File>,
 }
 
 fn facts_of(files: &[RecordedFile]) -> Vec<&FileFacts> {
     files.iter().map(|file| &file.facts).collect()
-}
-
-/// What a look at the directory finds.
-struct Look {
-    directory: Directory,
-    open: Vec<RecordingFile>,
-    held: BTreeMap<String, File>,
 }
 
 impl RecordingSource {
@@ -72,41 +48,27 @@ impl RecordingSource {
     ///
     /// It cannot be read, or nothing of it can.
     pub(crate) fn open(name: &str) -> Result<Self> {
-        let path = Path::new(name);
-        // A file that is completed or removed between two looks at the directory is missing in the first.
-        let mut looked = Self::look(path)?;
-        for _ in 0..5 {
-            if looked.directory.problems.is_empty() {
-                break;
-            }
-            looked = Self::look(path)?;
-        }
-        let Look { directory, open, held } = looked;
-        let mut held = held;
-        let complete = |facts: FileFacts| RecordedFile { held: held.remove(&facts.name), facts, open: None };
-        let mut files: Vec<RecordedFile> = directory.files.into_iter().map(complete).collect();
-        files.extend(open.into_iter().map(|file| RecordedFile { facts: file.facts.clone(), open: Some(Arc::new(file)), held: None }));
+        let Look { scope, problems, files } = Look::at(Path::new(name))?;
         let bytes = files.iter().fold(0, |sum: u64, file| sum.saturating_add(file.facts.bytes));
-        files.sort_by_key(|file| (file.facts.covered.first().copied(), file.facts.name.clone()));
         let (states, changes): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.facts.kind == FileKind::State);
         let states: Vec<RecordedFile> = states.into_iter().filter(|state| state.facts.upto().is_some()).collect();
         let covered = joined(changes.iter().flat_map(|file| file.facts.covered.iter().copied()));
         let newest = covered.iter().map(|run| run.1).chain(states.iter().filter_map(|state| state.facts.upto())).max();
         let Some(newest) = newest else {
-            let problems = directory.problems.join("; ");
+            let problems = problems.join("; ");
             let problem =
                 if problems.is_empty() { "nothing is recorded yet".to_owned() } else { format!("nothing of it can be read: {problems}") };
             return Err(Error::Format { path: name.to_owned(), problem });
         };
         let of_recording = |text: String| format!("{name}: {text}");
-        let left_out = left_out(&directory.scope, &facts_of(&changes)).into_iter().map(of_recording).collect();
-        let mut damage = directory.problems;
+        let left_out = left_out(&scope, &facts_of(&changes)).into_iter().map(of_recording).collect();
+        let mut damage = problems;
         damage.extend(holes(&covered, &facts_of(&changes), &facts_of(&states), newest));
         let damage = damage.into_iter().map(of_recording).collect();
         Ok(Self {
+            reader: FileReader::new(name),
             name: name.to_owned(),
-            path: path.to_owned(),
-            cluster_id: directory.scope.cluster_id,
+            cluster_id: scope.cluster_id,
             changes,
             states,
             covered,
@@ -114,44 +76,7 @@ impl RecordingSource {
             bytes,
             damage,
             left_out,
-            found: Mutex::default(),
         })
-    }
-
-    /// Looks at the directory, reads the files that are being written and opens those that may be removed soon.
-    fn look(path: &Path) -> Result<Look> {
-        let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
-        let mut open = Vec::new();
-        for name in &directory.open {
-            match RecordingFile::open_unfinished(&path.join(name)) {
-                Ok(file) => {
-                    directory.problems.extend(file.problems.iter().map(|problem| format!("{name} {problem}")));
-                    if let Some(head) = file.head.as_ref().filter(|_| directory.files.is_empty() && open.is_empty()) {
-                        directory.scope = head.scope.clone();
-                    }
-                    open.push(file);
-                }
-                // Its beginning is being written.
-                Err(_) if std::fs::symlink_metadata(path.join(name)).is_ok_and(|data| data.is_file() && data.len() == 0) => {}
-                Err(problem) => directory.problems.push(format!("{name} {problem}")),
-            }
-        }
-        // Where less is kept the oldest files go first.
-        let mut held = BTreeMap::new();
-        for facts in directory.files.iter().take(HELD) {
-            match disk::open(&path.join(&facts.name)) {
-                Ok(file) => drop(held.insert(facts.name.clone(), file)),
-                Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-                    let sentence = format!("{} is missing", facts.name);
-                    if !directory.problems.contains(&sentence) {
-                        directory.problems.push(sentence);
-                    }
-                }
-                // Whoever reads it says so.
-                Err(_) => {}
-            }
-        }
-        Ok(Look { directory, open, held })
     }
 
     /// etcd's cluster id, hexadecimal, where it was recorded.
@@ -164,114 +89,6 @@ impl RecordingSource {
         let oldest = self.oldest();
         let compacted = (oldest >= FIRST_CHANGE).then_some(Revision(oldest));
         RevisionSpan { oldest: Revision(oldest), newest: Revision(self.newest), compacted }
-    }
-
-    fn report(&self, file: &str, problem: &str) {
-        let sentence = format!("{}: {file} {problem}", self.name);
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if !found.contains(&sentence) {
-            found.push(sentence);
-        }
-    }
-
-    /// Opens a file; `None`, and said at the end, where it cannot be read.
-    fn file(&self, recorded: &RecordedFile) -> Option<Arc<RecordingFile>> {
-        if let Some(open) = &recorded.open {
-            return Some(Arc::clone(open));
-        }
-        let path = self.path.join(&recorded.facts.name);
-        let opened = recorded.held.as_ref().map_or_else(|| disk::open(&path), std::fs::File::try_clone);
-        let read = match opened {
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && self.is_kept_no_more(&recorded.facts.name) => {
-                Err("was removed while it was read, since the recorder keeps less (--keep)".to_owned())
-            }
-            opened => opened.map_err(super::file::unreadable).and_then(|file| RecordingFile::open(&path, file, &recorded.facts)),
-        };
-        match read {
-            Ok(file) => {
-                file.problems.iter().for_each(|problem| self.report(&recorded.facts.name, problem));
-                Some(Arc::new(file))
-            }
-            Err(problem) => {
-                self.report(&recorded.facts.name, &problem);
-                None
-            }
-        }
-    }
-
-    /// Whether a file was removed as the recorder does it: the manifest does not list it any more.
-    fn is_kept_no_more(&self, name: &str) -> bool {
-        Directory::read(&self.path).is_ok_and(|now| now.files.iter().all(|facts| facts.name != name))
-    }
-
-    /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
-    fn blocks<'a>(
-        &'a self,
-        recorded: &'a RecordedFile,
-        keys: &'a KeyRange,
-        from: i64,
-        to: i64,
-    ) -> impl Iterator<Item = Vec<Read>> + use<'a> {
-        let file = self.file(recorded);
-        let lost = self.lost(recorded, file.as_deref());
-        let mut steps: Vec<FilePart> = lost.into_iter().map(|(first, last)| FilePart::Lost(first, last)).collect();
-        if let Some(file) = &file {
-            let blocks = file.blocks_with(keys).unwrap_or_else(|| {
-                self.report(&recorded.facts.name, "has a damaged index; all of it is read in its place");
-                file.blocks()
-            });
-            steps.extend(blocks.into_iter().map(FilePart::Block));
-        }
-        steps.retain(|step| match step {
-            FilePart::Lost(first, last) => *first <= to && from <= *last,
-            // A state's blocks are all of one revision.
-            FilePart::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
-        });
-        steps.sort_by_key(|step| match step {
-            FilePart::Lost(first, _) => *first,
-            FilePart::Block(block) => block.after + 1,
-        });
-        steps.into_iter().map(move |step| match (step, &file) {
-            (FilePart::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
-            (FilePart::Lost(first, last), _) => vec![Read::Lost(first, last)],
-            (FilePart::Block(_), None) => Vec::new(),
-        })
-    }
-
-    /// The changes of keys of a range in a block.
-    fn block(&self, recorded: &RecordedFile, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
-        let (events, lost) = file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
-        let mut read: Vec<Read> = events.into_iter().filter(|event| keys.contains(&event.key_value.key)).map(Read::Event).collect();
-        if let Some(after) = lost {
-            let (name, first, last) = (&recorded.facts.name, after + 1, block.upto);
-            match recorded.facts.kind {
-                FileKind::State => self.report(name, "is damaged: keys that did not change later are missing from what is shown"),
-                FileKind::Changes if last < first => {}
-                FileKind::Changes => {
-                    self.report(
-                        name,
-                        &format!(
-                            "is damaged: revisions {first} to {last} are lost; what is shown from {first} on may be older than it looks"
-                        ),
-                    );
-                    read.push(Read::Lost(first, last));
-                }
-            }
-        }
-        read
-    }
-
-    /// What the manifest says that a file has and it has not any more.
-    fn lost(&self, recorded: &RecordedFile, file: Option<&RecordingFile>) -> Vec<(i64, i64)> {
-        let has: Vec<(i64, i64)> = file.map_or_else(Vec::new, |file| file.facts.covered.clone());
-        if has == recorded.facts.covered {
-            return Vec::new();
-        }
-        let mut lost = Vec::new();
-        for &(after, upto) in &recorded.facts.covered {
-            lost.extend(uncovered(&has, after + 1, upto));
-        }
-        lost
     }
 
     /// The state that is the best to read what is alive at a revision from.
@@ -301,14 +118,14 @@ impl RecordingSource {
             Want::Values => key_value,
             Want::Keys => KeyValue { value: Bytes::new(), ..key_value },
         };
-        for read in self.blocks(state, keys, begin, begin).flatten() {
+        for read in self.reader.blocks(state, keys, begin, begin).flatten() {
             if let Read::Event(event) = read {
                 alive.insert(event.key_value.key.clone(), entry(event.key_value));
             }
         }
         let mut last = (0, 0);
         for recorded in self.changes_between(begin + 1, at) {
-            for read in self.blocks(recorded, keys, begin + 1, at).flatten() {
+            for read in self.reader.blocks(recorded, keys, begin + 1, at).flatten() {
                 let Read::Event(event) = read else { continue };
                 let place = (event.revision.0, event.sub_revision);
                 if place.0 <= begin || place.0 > at || place <= last {
@@ -333,6 +150,7 @@ impl RecordingSource {
     fn left_behind(&self, keys: &KeyRange, from: i64, to: i64) -> Vec<Event> {
         let Some(state) = self.states.iter().find(|state| state.facts.upto().is_some_and(|begin| begin >= to)) else { return Vec::new() };
         let mut events: Vec<Event> = self
+            .reader
             .blocks(state, keys, 0, i64::MAX)
             .flatten()
             .filter_map(|read| if let Read::Event(event) = read { Some(event) } else { None })
@@ -371,7 +189,7 @@ impl RecordingSource {
                 (first <= last).then_some(WatchItem::Gap { from: Revision(first), to: Revision(last) })
             }
         };
-        self.changes_between(from, to).flat_map(move |file| self.blocks(file, keys, from, to)).flatten().filter_map(item)
+        self.changes_between(from, to).flat_map(move |file| self.reader.blocks(file, keys, from, to)).flatten().filter_map(item)
     }
 }
 
@@ -384,25 +202,11 @@ fn is_next(item: &WatchItem, last: &mut (i64, i64)) -> bool {
     is_next
 }
 
-/// What there is of a file.
-enum FilePart {
-    Block(Block),
-    /// These revisions, both included, are lost.
-    Lost(i64, i64),
-}
-
-/// What a block brings.
-enum Read {
-    Event(Event),
-    /// Changes of these revisions, both included, are damaged.
-    Lost(i64, i64),
-}
-
 impl NoShortcuts for RecordingSource {}
 
 impl LateDamage for RecordingSource {
     fn late_damage(&self) -> Vec<String> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reader.found()
     }
 }
 
@@ -420,12 +224,11 @@ impl Source for RecordingSource {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let status = SourceStatus {
             cluster_id: self.cluster_id.clone(),
             file_bytes: self.bytes,
             in_use_bytes: self.bytes,
-            problems: [&self.damage[..], &self.left_out, &found].concat(),
+            problems: [&self.damage[..], &self.left_out, &self.reader.found()].concat(),
             ..SourceStatus::new(SourceKind::Recording, self.name.clone())
         };
         ready(Ok(status)).boxed()

@@ -1,0 +1,155 @@
+//! Reads the files of a recording: of each the blocks that a question needs. What is damaged is collected, to be reported at the end.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::coverage::uncovered;
+use super::directory::Directory;
+use super::disk;
+use super::facts::FileKind;
+use super::file::{RecordingFile, unreadable};
+use super::index::Block;
+use super::look::RecordedFile;
+use crate::{Event, KeyRange};
+
+/// What there is of a file.
+enum FilePart {
+    Block(Block),
+    /// These revisions, both included, are lost.
+    Lost(i64, i64),
+}
+
+/// What a block brings.
+pub(super) enum Read {
+    Event(Event),
+    /// Changes of these revisions, both included, are damaged.
+    Lost(i64, i64),
+}
+
+/// The files of one recording.
+pub(super) struct FileReader {
+    name: String,
+    path: PathBuf,
+    /// What was found to be damaged while it was read.
+    found: Mutex<Vec<String>>,
+}
+
+impl FileReader {
+    /// Reads the recording at a path.
+    pub(super) fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), path: name.into(), found: Mutex::default() }
+    }
+
+    /// What was found to be damaged so far, one message per item.
+    pub(super) fn found(&self) -> Vec<String> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn report(&self, file: &str, problem: &str) {
+        let sentence = format!("{}: {file} {problem}", self.name);
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if !found.contains(&sentence) {
+            found.push(sentence);
+        }
+    }
+
+    /// Opens a file; `None`, and said at the end, where it cannot be read.
+    fn open(&self, recorded: &RecordedFile) -> Option<Arc<RecordingFile>> {
+        if let Some(open) = &recorded.open {
+            return Some(Arc::clone(open));
+        }
+        let path = self.path.join(&recorded.facts.name);
+        let opened = recorded.held.as_ref().map_or_else(|| disk::open(&path), std::fs::File::try_clone);
+        let read = match opened {
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && self.is_kept_no_more(&recorded.facts.name) => {
+                Err("was removed while it was read, since the recorder keeps less (--keep)".to_owned())
+            }
+            opened => opened.map_err(unreadable).and_then(|file| RecordingFile::open(&path, file, &recorded.facts)),
+        };
+        match read {
+            Ok(file) => {
+                file.problems.iter().for_each(|problem| self.report(&recorded.facts.name, problem));
+                Some(Arc::new(file))
+            }
+            Err(problem) => {
+                self.report(&recorded.facts.name, &problem);
+                None
+            }
+        }
+    }
+
+    /// Whether a file was removed as the recorder does it: the manifest does not list it any more.
+    fn is_kept_no_more(&self, name: &str) -> bool {
+        Directory::read(&self.path).is_ok_and(|now| now.files.iter().all(|facts| facts.name != name))
+    }
+
+    /// The changes of keys of a range in a file, block by block, and the runs of revisions that are lost.
+    pub(super) fn blocks<'a>(
+        &'a self,
+        recorded: &'a RecordedFile,
+        keys: &'a KeyRange,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = Vec<Read>> + use<'a> {
+        let file = self.open(recorded);
+        let lost = lost(recorded, file.as_deref());
+        let mut parts: Vec<FilePart> = lost.into_iter().map(|(first, last)| FilePart::Lost(first, last)).collect();
+        if let Some(file) = &file {
+            let blocks = file.blocks_with(keys).unwrap_or_else(|| {
+                self.report(&recorded.facts.name, "has a damaged index; all of it is read in its place");
+                file.blocks()
+            });
+            parts.extend(blocks.into_iter().map(FilePart::Block));
+        }
+        parts.retain(|part| match part {
+            FilePart::Lost(first, last) => *first <= to && from <= *last,
+            // A state's blocks are all of one revision.
+            FilePart::Block(block) => block.after == block.upto || (block.after < to && from <= block.upto),
+        });
+        parts.sort_by_key(|part| match part {
+            FilePart::Lost(first, _) => *first,
+            FilePart::Block(block) => block.after + 1,
+        });
+        parts.into_iter().map(move |part| match (part, &file) {
+            (FilePart::Block(block), Some(file)) => self.block(recorded, file, &block, keys),
+            (FilePart::Lost(first, last), _) => vec![Read::Lost(first, last)],
+            (FilePart::Block(_), None) => Vec::new(),
+        })
+    }
+
+    /// The changes of keys of a range in a block.
+    fn block(&self, recorded: &RecordedFile, file: &RecordingFile, block: &Block, keys: &KeyRange) -> Vec<Read> {
+        let (events, lost) = file.changes(block).unwrap_or((Vec::new(), Some(block.after)));
+        let mut read: Vec<Read> = events.into_iter().filter(|event| keys.contains(&event.key_value.key)).map(Read::Event).collect();
+        if let Some(after) = lost {
+            let (name, first, last) = (&recorded.facts.name, after + 1, block.upto);
+            match recorded.facts.kind {
+                FileKind::State => self.report(name, "is damaged: keys that did not change later are missing from what is shown"),
+                FileKind::Changes if last < first => {}
+                FileKind::Changes => {
+                    self.report(
+                        name,
+                        &format!(
+                            "is damaged: revisions {first} to {last} are lost; what is shown from {first} on may be older than it looks"
+                        ),
+                    );
+                    read.push(Read::Lost(first, last));
+                }
+            }
+        }
+        read
+    }
+}
+
+/// What the manifest says that a file has and it has not any more.
+fn lost(recorded: &RecordedFile, file: Option<&RecordingFile>) -> Vec<(i64, i64)> {
+    let has: Vec<(i64, i64)> = file.map_or_else(Vec::new, |file| file.facts.covered.clone());
+    if has == recorded.facts.covered {
+        return Vec::new();
+    }
+    let mut lost = Vec::new();
+    for &(after, upto) in &recorded.facts.covered {
+        lost.extend(uncovered(&has, after + 1, upto));
+    }
+    lost
+}
