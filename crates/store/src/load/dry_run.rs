@@ -57,11 +57,23 @@ fn change(line: &[u8], start: usize, file: u16) -> Option<StoredChange> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use futures_util::{FutureExt, TryStreamExt};
 
     use super::*;
-    use crate::load::{Limits, open_bytes};
-    use crate::{At, KeyRange, Until, Want};
+    use crate::load::{Limits, open, open_bytes};
+    use crate::{At, Event, KeyRange, Source, Until, Want, WatchItem};
+
+    fn events(source: &dyn Source) -> Vec<Event> {
+        let items = source.watch(KeyRange::all(), Revision(1), Until::Revision(newest(source))).try_collect::<Vec<_>>();
+        let items = items.now_or_never().unwrap().unwrap().into_iter();
+        items.filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect()
+    }
+
+    fn newest(source: &dyn Source) -> Revision {
+        source.span().now_or_never().unwrap().unwrap().newest
+    }
 
     #[test]
     fn a_new_format_is_read_as_any_other() {
@@ -76,9 +88,46 @@ mod tests {
             };
             assert_eq!(alive(3), [("/a".into(), "one".into()), ("/b".into(), "two".into())]);
             assert_eq!(alive(4), [("/b".into(), "two".into())]);
-            let items: Vec<_> =
-                source.watch(KeyRange::key("/a"), Revision(1), Until::Forever).try_collect().now_or_never().unwrap().unwrap();
-            assert_eq!(items.len(), 3, "{items:?}");
+            assert_eq!(events(&*source).len(), 3);
         }
+    }
+
+    #[test]
+    fn several_files_of_it_are_one_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let paths = [write("a.changes", "#changes\n2 /a one\n3 /b two\n"), write("b.changes", "#changes\n2 /a one\n3 /b two\n4 /a\n")];
+        let source = open(&paths, &|_| None).unwrap();
+        assert_eq!(events(&*source).iter().map(|event| event.revision.0).collect::<Vec<_>>(), [2, 3, 4]);
+    }
+
+    /// Finds the lines outside this file that speak of it, each with its file.
+    fn mentions(folder: &Path, found: &mut Vec<(String, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                mentions(&path, found);
+            } else if path.file_name().is_some_and(|name| name != "dry_run.rs") {
+                let (name, text) = (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
+                let lines = text.lines().filter(|line| line.contains("dry_run")).map(|line| (name.clone(), line.trim().to_owned()));
+                found.extend(lines);
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_format_is_a_file_of_a_hundred_lines_and_a_row() {
+        let code = include_str!("dry_run.rs").split("#[cfg(test)]").next().unwrap();
+        assert!(code.lines().count() <= 100);
+        let mut found = Vec::new();
+        mentions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        found.sort();
+        let lines: Vec<(&str, &str)> = found.iter().map(|(file, line)| (file.as_str(), line.as_str())).collect();
+        let [("formats.rs", row), ("mod.rs", "mod dry_run;")] = lines[..] else { panic!("{lines:?}") };
+        assert!(row.starts_with("Format {"), "{row}");
     }
 }
