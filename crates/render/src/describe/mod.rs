@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::change_text::{ChangeWriter, Options};
 use super::command_line::CommandLine;
-use super::event::{EventTable, View as EventView};
+use super::event::{EventTable, EventView};
 use super::style::{FAINT, STRONG, paint};
 use super::table::{View, cells, fields};
 use super::value::{broken, columns};
