@@ -146,7 +146,7 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
         Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
         Failure::Undated => Some("use --rev".to_owned()),
         Failure::Invalid { hint, .. } => hint.clone(),
-        _ => None,
+        Failure::Undefined { .. } | Failure::NotFound(_) | Failure::UnreadablePod { .. } | Failure::BeforeHistory { .. } => None,
     }
 }
 
@@ -164,7 +164,7 @@ fn source_hint(error: &ketcd_store::Error) -> Option<String> {
             Some("that answer was not used: check what answers at this endpoint, or ask another member (--endpoints)".to_owned())
         }
         ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
-        _ => None,
+        ketcd_store::Error::Format { .. } | ketcd_store::Error::Interrupted => None,
     }
 }
 

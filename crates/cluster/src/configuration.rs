@@ -26,6 +26,7 @@ pub struct Started {
 }
 
 /// A ConfigMap or Secret of the pod.
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Config {
     /// Which.
     pub kind: ConfigKind,

@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a question has no answer. What to do next depends on who asks, and is not part of it.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Error {
     /// The source cannot be read.
     #[error(transparent)]
@@ -77,6 +77,7 @@ pub enum Error {
 
 /// What was asked for and of which nothing is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Nothing {
     /// Objects below the prefix.
     Objects {

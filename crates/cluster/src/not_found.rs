@@ -7,6 +7,7 @@ use ketcd_store::{Revision, RevisionSpan};
 
 /// The one object that an address names is not there.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct NotFound {
     /// What names it.
     pub address: Address,
@@ -24,6 +25,7 @@ pub struct NotFound {
 
 /// Whether an object is anywhere else.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Whereabouts {
     /// It is nowhere, as far as was looked.
     Nowhere,
@@ -35,6 +37,7 @@ pub enum Whereabouts {
 
 /// The revisions that were looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Looked {
     /// One.
     At(Revision),
@@ -72,6 +75,7 @@ impl fmt::Display for NotFound {
 
 /// Where an object is that was not found, the nearest first.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Elsewhere {
     /// Itself, deleted since; it was last there at this revision.
     Earlier(ObjectElsewhere, Revision),

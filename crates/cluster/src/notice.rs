@@ -11,7 +11,7 @@ use ketcd_store::{Revision, Unsearched};
 
 /// Something that happened while a question was answered.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Notice {
     /// The source is damaged, as was found out late.
     Damage(String),
@@ -145,6 +145,7 @@ pub enum Notice {
 
 /// Why a state may lack objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Incomplete {
     /// Printed objects need not be all of a cluster.
     Printed,

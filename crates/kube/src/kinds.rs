@@ -159,6 +159,7 @@ pub struct Kinds {
 
 /// Why a word names no kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum UnknownKind {
     /// No kind is called so.
     Unknown {

@@ -39,6 +39,7 @@ impl CommandLine {
     }
 
     /// Adds words of ours.
+    #[must_use]
     pub fn and(mut self, words: &'static str) -> Self {
         self.0.push(' ');
         self.0.push_str(words);
@@ -46,6 +47,7 @@ impl CommandLine {
     }
 
     /// Adds a word, whatever is in it.
+    #[must_use]
     pub fn word(mut self, word: &str) -> Self {
         self.0.push(' ');
         self.0.push_str(&quoted(word.as_bytes()));

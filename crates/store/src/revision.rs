@@ -8,11 +8,13 @@ pub struct Revision(pub i64);
 
 impl Revision {
     /// The revision just before this one.
+    #[must_use]
     pub fn before(self) -> Self {
         Self(self.0 - 1)
     }
 
     /// The revision just after this one.
+    #[must_use]
     pub fn after(self) -> Self {
         Self(self.0 + 1)
     }

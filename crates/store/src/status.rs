@@ -4,6 +4,7 @@ use super::{Alarm, Revision, RevisionSpan};
 
 /// What kind of source stands behind the trait, for `status` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SourceKind {
     /// A running etcd.
     Live,
@@ -21,6 +22,7 @@ pub enum SourceKind {
 
 /// A member of a live cluster, as its own status RPC answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Member {
     /// The endpoint asked.
     pub endpoint: String,
@@ -50,6 +52,7 @@ pub struct Member {
 
 /// Hashes of what members hold at one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct MemberHashes {
     /// The revision.
     pub revision: Revision,
@@ -61,6 +64,7 @@ pub struct MemberHashes {
 
 /// The hash of all that one member holds, as etcd's HashKV computes it. Two are comparable where they are of the same compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct MemberHash {
     /// The endpoint asked.
     pub endpoint: String,
@@ -72,6 +76,7 @@ pub struct MemberHash {
 
 /// Where a member is in the raft log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct RaftStatus {
     /// The term of the leader it follows.
     pub term: u64,
@@ -85,6 +90,7 @@ pub struct RaftStatus {
 
 /// One of several sources that are read as one history.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartStatus {
     /// The path or the endpoints, as the user gave them.
     pub name: String,
@@ -100,6 +106,7 @@ pub struct PartStatus {
 
 /// Revisions at which none of several sources can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartGap {
     /// The first.
     pub from: Revision,
@@ -113,6 +120,7 @@ pub struct PartGap {
 
 /// What a source reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SourceStatus {
     /// Live, file, …
     pub kind: SourceKind,

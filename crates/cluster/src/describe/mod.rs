@@ -23,6 +23,7 @@ pub use node_pods::{NodePods, node_pods};
 const CHANGES: usize = 10;
 
 /// Everything that a page shows.
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Description {
     /// The kind, where it is known.
     pub kind: Option<Arc<Kind>>,

@@ -21,6 +21,7 @@ pub use since::{Awaited, SinceRefusal};
 const LONG: i64 = 100_000;
 
 /// A pod explained: its last attempt or, where something was written since that refused it, the one to come.
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Explained {
     /// The explanation.
     pub explanation: Explanation,

@@ -17,6 +17,7 @@ const NAMED: usize = 3;
 
 /// Why there was nothing of Kubernetes to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Absence {
     /// No key is stored.
     Empty,

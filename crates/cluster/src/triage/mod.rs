@@ -26,6 +26,7 @@ pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
 
 /// What is broken at a moment.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Answer {
     /// What is wrong, the weightiest first.
     pub findings: Vec<Finding>,

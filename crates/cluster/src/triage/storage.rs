@@ -19,6 +19,7 @@ const MOST: i64 = 5_000;
 
 /// etcd's own facts.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct StorageFacts {
     /// What the source says of itself.
     pub status: SourceStatus,
@@ -32,6 +33,7 @@ pub struct StorageFacts {
 
 /// What was written in a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Writes {
     /// How long that was, in seconds.
     pub seconds: f64,

@@ -119,6 +119,7 @@ impl<'a> From<Change<'a>> for ObjectChange<'a> {
 /// What a change did to its key.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ChangeType {
     /// It was created.
     Added,
@@ -141,6 +142,7 @@ impl From<ketcd_history::ChangeKind> for ChangeType {
 /// Where a change was read.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Source {
     /// A running etcd.
     Live,

@@ -40,6 +40,7 @@ pub struct Row<'a> {
 /// Whether values are as the configuration says.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Promise {
     /// They are.
     Kept,

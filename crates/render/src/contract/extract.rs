@@ -68,6 +68,7 @@ pub struct Obstacle {
 
 /// What an obstacle does.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Effect {
     /// The API server refuses the objects.
     Refused,
@@ -79,6 +80,7 @@ pub enum Effect {
 
 /// The sort of an obstacle.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Problem {
     /// The kind is not served in this version.
     NotServed,

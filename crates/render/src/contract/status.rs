@@ -159,6 +159,7 @@ pub struct Source<'a> {
 /// What a source is.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SourceKind {
     /// A running etcd.
     Live,

@@ -196,6 +196,7 @@ pub struct Rollout<'a> {
 
 /// How a rollout ended.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RolloutEnd {
     /// All replicas are of the template, and available.
     RolledOut,
@@ -309,6 +310,7 @@ pub struct PodFate<'a> {
 
 /// What became of a pod.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Fate {
     /// Another pod replaced it.
     Replaced,

@@ -50,6 +50,7 @@ pub struct Config<'a> {
 
 /// What holds configuration.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ConfigKind {
     /// A ConfigMap.
     ConfigMap,

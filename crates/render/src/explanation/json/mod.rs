@@ -148,6 +148,7 @@ struct Waits<'a> {
 
 /// How a decision ended.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AttemptOutcome {
     /// The pod was bound to a node.
     Scheduled,
@@ -161,6 +162,7 @@ pub enum AttemptOutcome {
 
 /// Who decided.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Decider {
     /// A scheduler.
     Scheduler,
@@ -174,6 +176,7 @@ pub enum Decider {
 
 /// Whether the rules give the recorded outcome.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Verdict {
     /// The recorded node is the only best one, or the recorded refusal follows from the state.
     Agrees,
