@@ -1,5 +1,7 @@
 //! What the library crates promise to a crate that depends on them.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -7,24 +9,61 @@ use serde_json::Value;
 use super::root;
 
 /// The crates that others may depend on.
-const LIBRARIES: &[&str] =
-    &["ketcd-cluster", "ketcd-history", "ketcd-kube", "ketcd-render", "ketcd-restore", "ketcd-scheduler", "ketcd-serve", "ketcd-store"];
+const LIBRARIES: &[&str] = &[
+    "ketcd-cluster",
+    "ketcd-history",
+    "ketcd-kube",
+    "ketcd-render",
+    "ketcd-restore",
+    "ketcd-scheduler",
+    "ketcd-serve",
+    "ketcd-store",
+    "ketcd-testing",
+];
 
-/// k8s-openapi takes exactly one feature `v1_*` in a whole build and leaves the choice to the binary: a library that chose one could not be built
-/// by a crate that chooses another.
-#[test]
-fn no_library_chooses_a_release_of_k8s_openapi() {
+/// The manifests of the libraries, as Cargo reads them.
+fn libraries() -> Vec<Value> {
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
     let packages = metadata["packages"].as_array().unwrap().iter();
-    let libraries: Vec<&Value> = packages.filter(|package| LIBRARIES.iter().any(|name| package["name"] == *name)).collect();
+    let libraries: Vec<Value> = packages.filter(|package| LIBRARIES.iter().any(|name| package["name"] == *name)).cloned().collect();
     assert_eq!(libraries.len(), LIBRARIES.len());
-    for library in libraries {
+    libraries
+}
+
+/// k8s-openapi takes exactly one feature `v1_*` in a whole build and leaves the choice to the binary: a library that chose one could not be built
+/// by a crate that chooses another.
+#[test]
+fn no_library_chooses_a_release_of_k8s_openapi() {
+    for library in libraries() {
         let normal = library["dependencies"].as_array().unwrap().iter().filter(|own| own["name"] == "k8s-openapi" && own["kind"].is_null());
         let mut features = normal.flat_map(|own| own["features"].as_array().unwrap()).filter_map(Value::as_str);
         let chosen = features.find(|feature| feature.starts_with("v1_"));
         assert_eq!(chosen, None, "{} chooses a release of k8s-openapi", library["name"]);
+    }
+}
+
+/// The repository is the one thing that `tools/package` adds: it is known where the workflow runs.
+#[test]
+fn each_library_says_what_a_registry_shows_and_has_an_example() {
+    for library in libraries() {
+        let name = library["name"].as_str().unwrap();
+        for field in ["description", "license", "rust_version"] {
+            assert!(library[field].is_string(), "{name} has no {field}");
+        }
+        assert_eq!(library["documentation"], format!("https://docs.rs/{name}"), "{name}");
+        for field in ["keywords", "categories"] {
+            assert!(library[field].as_array().is_some_and(|words| !words.is_empty()), "{name} has no {field}");
+        }
+        let targets = library["targets"].as_array().unwrap();
+        assert!(targets.iter().any(|target| target["kind"][0] == "example"), "{name} has no example");
+        let folder = Path::new(library["manifest_path"].as_str().unwrap()).parent().unwrap();
+        assert!(folder.join("LICENSE").is_file(), "{name} has no LICENSE");
+        let page = fs::read_to_string(folder.join(library["readme"].as_str().unwrap())).unwrap();
+        let root = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+        assert!(page.lines().any(|line| line.starts_with("```")), "the README of {name} has no example");
+        assert!(root.starts_with("#![doc = include_str!(\"../README.md\")]"), "no test compiles the README of {name}");
     }
 }
