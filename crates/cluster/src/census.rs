@@ -1,4 +1,4 @@
-//! What there is: how many keys of each resource, the versions of kubelets and schedulers, what is encrypted.
+//! A census: how many keys each resource has, the versions of kubelets and schedulers, and what is encrypted.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! That an object is not there, and where it is.
+//! The report that an object was not found, and where it is instead.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is worth knowing beside an answer, and the sink that takes it.
+//! What a caller should know in addition to an answer, and the sink that receives it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use ketcd_store::{Revision, Unsearched};
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Notice {
-    /// The source is damaged, as was found out late.
+    /// Damage of the source that was found late.
     Damage(String),
     /// A custom kind is not known because its definition cannot be used.
     Definition {

@@ -1,4 +1,4 @@
-//! How a cluster is looked at.
+//! Options for opening a cluster.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use ketcd_store::At;
 
 use crate::notice::Notices;
 
-/// How a cluster is looked at. The default looks at the newest revision, finds prefix and release in the data, and masks Secrets.
+/// Options for opening a cluster. The default reads the newest revision, finds prefix and release in the data, and masks Secrets.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The revision to look at.
@@ -34,7 +34,7 @@ pub struct Options {
     pub report_unknown: bool,
     /// The newest time that objects read from files of objects carry.
     pub newest_stamp: Option<Timestamp>,
-    /// Takes what happens beside the answers.
+    /// Receives notices about the answers.
     pub notices: Notices,
 }
 

@@ -20,7 +20,7 @@ pub enum Intervention<'a> {
     Deleted,
 }
 
-/// Returns what somebody did by a change; `None` for what the control plane writes by itself and for what only says how things are.
+/// Returns what somebody did by a change; `None` for writes of the control plane itself and for changes of status.
 /// Replicas count no matter who sets them: an autoscaler is part of the control plane.
 pub fn intervention(attributed: &AttributedChange) -> Option<Intervention<'_>> {
     let change = &attributed.change;

@@ -13,14 +13,14 @@ pub enum Address {
         kind: Arc<Kind>,
         /// In which namespace; `None` means all of them, or that the kind is cluster-scoped.
         namespace: Option<String>,
-        /// Only the one of this name.
+        /// Only the object of this name.
         name: Option<String>,
     },
     /// The key itself, or, where it ends with a slash, all keys below it.
     Key(String),
 }
 
-/// Where objects without a namespace of their own in the address are looked for.
+/// Where objects are looked for if their address names no namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In this namespace.
@@ -29,7 +29,7 @@ pub enum Scope {
     All,
 }
 
-/// Why a text is no address. `Display` is a lowercase fragment; [`AddressError::hint`] says what to do next.
+/// Why a text is not a valid address. `Display` is a lowercase fragment; [`AddressError::hint`] says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AddressError {
@@ -104,7 +104,7 @@ impl Address {
         Self::Objects { kind: Arc::clone(kind), namespace, name: None }
     }
 
-    /// Returns the address of the object of `kind` called `name`.
+    /// Returns the address of the object `name` of `kind`.
     ///
     /// # Errors
     /// The scope is all namespaces, where a name is not enough.

@@ -105,7 +105,7 @@ fn served_versions(spec: &Value) -> Vec<(String, Option<&Value>)> {
 }
 
 /// Orders versions as apimachinery's `version.CompareKubeAwareVersionStrings` does, the preferred first: released before beta before
-/// alpha, the higher number first; what is no such version comes last, by name.
+/// alpha, the higher number first; any other name comes last, by name.
 pub fn compare_versions(a: &str, b: &str) -> std::cmp::Ordering {
     match (rank(a), rank(b)) {
         (Some(a), Some(b)) => b.cmp(&a),

@@ -32,7 +32,7 @@ pub struct CustomSchemas {
 }
 
 impl CustomSchemas {
-    /// The schemas of a definition (v1 or v1beta1); `None` where it says not of what.
+    /// The schemas of a definition (v1 or v1beta1); `None` if it does not name its kind.
     pub fn of(definition: &Value) -> Option<Self> {
         let spec = definition.get("spec")?;
         let text = |value: &Value| value.as_str().map(str::to_owned);

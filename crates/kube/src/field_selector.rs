@@ -24,7 +24,7 @@ impl FieldSelector {
     /// Reads kubectl's `--field-selector`: paths of fields with `=`, `==` or `!=`, joined by commas; `\` escapes the three signs.
     ///
     /// # Errors
-    /// The text is no selector.
+    /// The text is not a selector.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let terms = FieldTerm::read(text)?.into_iter().map(|term| Term::of(text, term)).collect::<Result<_, _>>()?;
         Ok(Self { terms })
@@ -35,7 +35,7 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
-    /// The fields that are asked for, as dotted paths.
+    /// The fields that it tests, as dotted paths.
     pub fn paths(&self) -> impl Iterator<Item = String> {
         self.terms.iter().map(|term| term.path.join("."))
     }
@@ -49,14 +49,14 @@ impl FieldSelector {
         })
     }
 
-    /// Whether only namespace and name are asked for.
+    /// Whether it tests only namespace and name.
     pub fn is_decided_by_key(&self) -> bool {
         self.terms
             .iter()
             .all(|term| matches!(&term.path[..], [meta, field] if meta == "metadata" && (field == "name" || field == "namespace")))
     }
 
-    /// Whether the object is selected. A field that is absent counts as empty, as upstream has it.
+    /// Whether the object is selected. An absent field counts as empty, as it does upstream.
     pub fn matches(&self, object: &Value) -> bool {
         self.terms.iter().all(|term| {
             let found = term.path.iter().try_fold(object, |value, field| value.get(field));

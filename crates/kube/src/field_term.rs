@@ -19,7 +19,7 @@ impl FieldTerm {
     /// Reads the terms of a selector, sorted by their text.
     ///
     /// # Errors
-    /// The text is no selector.
+    /// The text is not a selector.
     pub fn read(text: &str) -> Result<Vec<Self>, SelectorError> {
         let mut parts = split(text);
         parts.sort_unstable();

@@ -1,4 +1,4 @@
-//! Durations as Go writes and reads them (`time.Duration.String`, `time.ParseDuration`), in its words where it cannot.
+//! Durations as Go writes and reads them (`time.Duration.String`, `time.ParseDuration`), with Go's messages for text that is not a duration.
 
 /// A second in nanoseconds.
 pub const SECOND: i64 = 1_000_000_000;
@@ -14,7 +14,7 @@ pub fn parse_go_duration(text: &str) -> Result<i64, String> {
     parse_duration(text, &UNITS)
 }
 
-/// Parses a duration as Go does, of units that are given each with its nanoseconds.
+/// Parses a duration as Go does, with the given units and their lengths in nanoseconds.
 ///
 /// # Errors
 /// Why it is not a valid duration, in Go's words.

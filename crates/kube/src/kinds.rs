@@ -19,7 +19,7 @@ type Text = Cow<'static, str>;
 pub struct Kind {
     /// API group, empty for core.
     pub group: Text,
-    /// Groups under which the same stored objects were served once, such as `extensions` for Deployments.
+    /// Groups that formerly served the same stored objects, such as `extensions` for Deployments.
     pub other_groups: Vec<Text>,
     /// The preferred version.
     pub version: Text,
@@ -29,7 +29,7 @@ pub struct Kind {
     pub kind: Text,
     /// The resource name.
     pub plural: Text,
-    /// The name of one.
+    /// The singular of the resource name.
     pub singular: Text,
     /// Short names, such as `po`.
     pub short_names: Vec<Text>,
@@ -69,7 +69,7 @@ impl Kind {
         self.columns.is_some()
     }
 
-    /// Whether the API server keeps its objects in etcd at all; reviews and bindings pass by.
+    /// Whether the API server keeps its objects in etcd at all; it stores no reviews and no bindings.
     pub fn is_stored(&self) -> bool {
         !self.path.is_empty()
     }
@@ -157,18 +157,18 @@ pub struct Kinds {
     by_path: HashMap<Text, usize>,
 }
 
-/// Why a word names no kind.
+/// Why a word does not name a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum UnknownKind {
-    /// No kind is called so.
+    /// No kind has this name.
     Unknown {
         /// The word.
         word: String,
         /// Names of kinds that look like it, the nearest first.
         nearest: Vec<String>,
     },
-    /// Several kinds are called so.
+    /// Several kinds have this name.
     Ambiguous {
         /// The word.
         word: String,

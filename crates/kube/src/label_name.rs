@@ -36,7 +36,7 @@ impl LabelWords {
         Self { key, unit, standard: if release.0 >= 20 { "a lowercase RFC 1123" } else { "a DNS-1123" } }
     }
 
-    /// Returns what is wrong with a label's key, or with another qualified name.
+    /// Returns what is wrong with a label's key or another qualified name.
     pub fn key_problems(&self, text: &str) -> Vec<String> {
         let parts: Vec<&str> = text.split('/').collect();
         let (prefix, name) = match parts[..] {

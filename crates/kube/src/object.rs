@@ -30,7 +30,7 @@ pub enum Body {
 
 /// An object as it may be shown: values of Secrets are masked, unless the decoder shows them.
 ///
-/// Nothing holds the masked values any more; what is kept of each is a hash under a random key, by which two versions of an object can be
+/// The masked values are gone. A hash of each, under a random key, lets two versions of an object be
 /// compared. An object dereferences to its JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
@@ -50,7 +50,7 @@ impl Object {
         self.value
     }
 
-    /// Where both objects are masked and held different values.
+    /// The places where both objects are masked and their values differed.
     pub fn masked_changes<'a>(&'a self, after: &'a Self) -> impl Iterator<Item = &'a Pointer> {
         let differs = |(place, hash): &&(PointerBuf, u64)| after.masked.iter().any(|(other, now)| other == place && now != hash);
         self.masked.iter().filter(differs).map(|(place, _)| place.as_ref())
@@ -97,7 +97,7 @@ impl Deref for Object {
 }
 
 impl From<Value> for Object {
-    /// An object of which nothing was masked.
+    /// An object without masked values.
     fn from(value: Value) -> Self {
         Self { value, masked: Vec::new() }
     }

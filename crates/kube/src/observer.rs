@@ -1,4 +1,4 @@
-//! Who wants to know what decoding leaves out.
+//! Receives what decoding leaves out.
 
 use std::fmt::Debug;
 

@@ -112,7 +112,7 @@ fn object<'a>(resource: KeyResource<'a>, namespace: Option<&'a str>, name: &'a s
     fits.then_some(RegistryKey::Object(ObjectPath { resource, namespace, name }))
 }
 
-/// OpenShift's own API servers keep their objects here, beside `/kubernetes.io`.
+/// OpenShift's own API servers keep their objects here, next to `/kubernetes.io`.
 const OPENSHIFT: &str = "/openshift.io";
 
 fn below<'a>(key: &'a str, prefix: &str) -> Option<&'a str> {

@@ -33,7 +33,7 @@ impl fmt::Display for Release {
     }
 }
 
-/// Text that names no release.
+/// The text does not name a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoRelease(String);
 

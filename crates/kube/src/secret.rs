@@ -291,7 +291,7 @@ mod tests {
             let masked = mask(b"/registry/configmaps/lab/x", serde_json::from_str(text).unwrap());
             assert!(!masked.to_string().contains("czNjcjN0"), "{}", *masked);
         }
-        // What Go escapes in text is no letter.
+        // Go escapes no letters.
         assert!(!may_be_in(b"/registry/configmaps/lab/x", br#"{"a": "\u003cb\u003e \u0026 \u2028"}"#));
     }
 

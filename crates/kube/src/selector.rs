@@ -78,7 +78,7 @@ impl Term {
     }
 }
 
-/// Why a text is no selector: a lowercase fragment.
+/// Why a text is not a valid selector: a lowercase fragment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} in selector \"{selector}\"")]
 pub struct SelectorError {
@@ -91,7 +91,7 @@ impl LabelSelector {
     /// Reads kubectl's `-l`. The error has the API server's words.
     ///
     /// # Errors
-    /// The text is no selector.
+    /// The text is not a selector.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         Self::parse_for(text, Release::NEWEST)
     }
@@ -99,7 +99,7 @@ impl LabelSelector {
     /// As [`LabelSelector::parse`], with the words of a release.
     ///
     /// # Errors
-    /// The text is no selector.
+    /// The text is not a selector.
     pub fn parse_for(text: &str, release: Release) -> Result<Self, SelectorError> {
         let terms = selector_text::terms(text, LabelWords::of(release));
         terms.map(Self::of).map_err(|problem| SelectorError { selector: text.to_owned(), problem })

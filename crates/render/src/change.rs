@@ -1,4 +1,4 @@
-//! Changes as JSON, one a line: `history -o ndjson`, `watch -o ndjson`.
+//! Changes as JSON, one per line: `history -o ndjson`, `watch -o ndjson`.
 
 use std::io::{self, Write};
 

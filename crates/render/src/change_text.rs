@@ -1,4 +1,4 @@
-//! Changes as text: a line a change, or with its fields, old → new.
+//! Changes as text: one line per change, or with its fields, old → new.
 
 use std::io::{self, Write};
 
@@ -19,9 +19,9 @@ const WIDTH: usize = 100;
 const EDGE: usize = 102;
 /// Columns of a field's path, before it runs over.
 const PATH: usize = 33;
-/// Columns of who and how long after, where they stand before what changed.
+/// Columns of the actor and the time since the last change, if they come before the changed fields.
 const WHO: usize = 32;
-/// The fewest columns for what changed; where there are fewer it stands on a line of its own.
+/// The fewest columns for what changed; with fewer, it goes on a line of its own.
 const LEAST: usize = 30;
 
 /// How changes are printed.
@@ -31,7 +31,7 @@ pub struct Options {
     pub diff: bool,
     /// Bookkeeping and heartbeats too, leaf by leaf.
     pub all_fields: bool,
-    /// Whether each change must name its object, as they are of several.
+    /// Whether each change must name its object, because there are several.
     pub many: bool,
     /// Columns of the terminal.
     pub width: Option<usize>,

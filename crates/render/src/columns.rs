@@ -49,7 +49,7 @@ impl ColumnType {
         }
     }
 
-    /// The type of values that a schema allows beside null.
+    /// The type of values that a schema allows in addition to null.
     fn of(schema: &Value) -> Option<Self> {
         match (schema["type"].as_str(), schema["format"].as_str()) {
             (Some("string"), Some("date-time")) => Some(Self::Time),
@@ -64,7 +64,7 @@ impl ColumnType {
     }
 }
 
-/// The columns of a table's files. What the folders say, the cluster and the day, is none of them: readers of Hive's partitions make columns of it,
+/// The columns of a table's files. The cluster and the day, which the folders name, are not among them: readers of Hive's partitions add them as columns,
 /// and many refuse a file that has one of that name too.
 pub fn columns(table: Table) -> Vec<Column> {
     match table {

@@ -1,4 +1,4 @@
-//! Command lines that are shown to be copied into a shell. What is not ours in them is quoted: names come from data, and a shell runs what it reads.
+//! Command lines that users copy into a shell. Every word that is not a literal of ours is quoted: names come from data, and a shell runs what it reads.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -7,14 +7,14 @@ use ketcd_store::shell::quoted;
 
 use super::program;
 
-/// The flags by which this run was told what to read, as they are typed: each with a blank behind it.
+/// The flags that say what this run reads, as they are typed, each followed by a blank.
 static SOURCE: OnceLock<String> = OnceLock::new();
 
 /// A command line. Its fixed words are string literals; every other word goes through [`CommandLine::word`], which quotes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine(String);
 
-/// Remembers the flags, each with its value, by which this run was told what to read: what it suggests reads the same.
+/// Stores the flags that say what this run reads, each with its value, so that suggested commands read the same.
 pub fn remember_source(flags: impl IntoIterator<Item = (&'static str, String)>) {
     let typed = |(flag, value): (&str, String)| match (flag, quoted(value.as_bytes())) {
         // A name that looks like a flag.

@@ -26,13 +26,13 @@ pub struct Showing {
     pub width: Option<usize>,
 }
 
-/// A difference with what its key stands for.
+/// A difference, with the object that its key names.
 pub struct Named {
     /// The kind, such as `pod`, or the resource where it is not known.
     pub kind: String,
     /// Empty where cluster-scoped.
     pub namespace: String,
-    /// The object's name, or the whole key where it is no object's.
+    /// The object's name, or the whole key if it does not name an object.
     pub name: String,
     /// The difference.
     pub difference: Difference,

@@ -10,7 +10,7 @@ pub struct CustomColumns {
     columns: Vec<(String, JsonPath)>,
 }
 
-/// Why a text names no columns: a lowercase fragment.
+/// Why a text is not a valid list of columns: a lowercase fragment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ColumnsError {
@@ -26,7 +26,7 @@ impl CustomColumns {
     /// Reads `HEADING:path` pairs with commas between them.
     ///
     /// # Errors
-    /// A pair is none, or its path cannot be read.
+    /// A pair is malformed, or its path cannot be read.
     pub fn parse(spec: &str) -> Result<Self, ColumnsError> {
         let column = |part: &str| match part.split_once(':') {
             Some((heading, path)) if !path.is_empty() => Ok((heading.to_owned(), JsonPath::parse_relaxed(path)?)),
@@ -40,7 +40,7 @@ impl CustomColumns {
         self.columns.iter().map(|(heading, _)| heading.clone()).collect()
     }
 
-    /// Returns the cells of an object: several values with commas between them, `<none>` where there is none.
+    /// Returns the cells of an object. Several values are joined by commas; a cell without a value is `<none>`.
     ///
     /// # Errors
     /// A path does not fit the object.

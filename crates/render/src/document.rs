@@ -1,4 +1,4 @@
-//! Whole objects as documents: what is left out of them, and how many become one `List`.
+//! Whole objects as documents: which fields are left out, and how several of them become one `List`.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub enum ListForm {
 }
 
 impl ListForm {
-    /// Writes an item, and before the first one the list's head.
+    /// Writes an item; the first one is preceded by the head of the list.
     ///
     /// # Errors
     /// The stream's.

@@ -1,4 +1,4 @@
-//! Kubernetes Events as `kubectl events` shows them: when last and how often, how bad, why, about what, in which words.
+//! Kubernetes Events as `kubectl events` shows them: last time and count, type, reason, object and message.
 
 use std::io::{self, Write};
 
@@ -94,7 +94,7 @@ impl EventTable {
         row.extend([last_seen(event, now), text(event, "type").to_owned(), text(event, "reason").to_owned()]);
         row.extend(with_object.then(object));
         row.extend(with_source.then(|| source(event)));
-        // A line end shown as a blank could be where the line is broken, and data begin a line.
+        // If a line end were shown as a blank, the line could be broken there, and data would begin a line.
         row.push(visible(message(event)).into_owned());
         self.rows.push(row);
     }

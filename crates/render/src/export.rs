@@ -14,7 +14,7 @@ use super::event;
 use super::table::fields::{at, text};
 use super::table::write_aligned;
 
-/// What etcd says of a version beside its value.
+/// etcd's metadata of a version.
 #[derive(Clone, Copy, Debug)]
 pub struct VersionFacts {
     /// The bytes of its value.
@@ -25,7 +25,7 @@ pub struct VersionFacts {
     pub create_revision: i64,
 }
 
-/// The row of a change. `path`: what its key says; `stored`: the version that it wrote, none of a deletion.
+/// The row of a change. `path` is what its key says; `stored` is the version that it wrote, `None` for a deletion.
 pub fn history_row<'a>(
     attributed: &'a AttributedChange,
     path: Option<&ObjectPath<'a>>,

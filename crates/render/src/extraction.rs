@@ -39,7 +39,7 @@ pub struct ExtractionSummary {
     pub missing: BTreeSet<ObjectId>,
 }
 
-/// Returns what to report beside the manifests, a sentence a line.
+/// Returns what to report in addition to the manifests, one sentence per line.
 pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     let mut lines = Vec::new();
     if !summary.manifests.is_empty() || !summary.left_out.is_empty() {
@@ -69,7 +69,7 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     lines
 }
 
-/// Names of objects, as many as a reader takes in.
+/// The first few names of objects.
 fn list(ids: &[&ObjectId]) -> String {
     const NAMED: usize = 12;
     let mut names: Vec<String> = ids.iter().take(NAMED).map(ToString::to_string).collect();

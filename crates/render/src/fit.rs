@@ -1,4 +1,4 @@
-//! A line that is wider than the terminal, broken between words, so that what follows stays below its beginning.
+//! Breaks a line that is wider than the terminal between words, with the rest indented below its beginning.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -37,7 +37,7 @@ pub fn fold(line: &str, width: usize) -> String {
         blanks = 0;
         for piece in word {
             if column + piece.width > width {
-                // No word of data may pass for the beginning of a line.
+                // Text from data must not look like the beginning of a line.
                 folded.push('\n');
                 folded.push_str(&" ".repeat(indent));
                 folded.push('…');
@@ -57,7 +57,7 @@ struct Piece<'a> {
     width: usize,
 }
 
-/// The characters of a line with the columns they take: a mark takes none, what is shown by its number as many as that.
+/// The characters of a line with the columns they take: 0 for a mark, the width of its number for a character shown by number.
 fn pieces(line: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::with_capacity(line.len());
     let mut characters = line.char_indices().peekable();

@@ -27,7 +27,7 @@ pub fn write_pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<(
     Ok(value.serialize(&mut Serializer::with_formatter(out, GoEscapes(PrettyFormatter::with_indent(b"    "))))?)
 }
 
-/// A formatter that escapes what Go escapes, and else does as the one inside.
+/// A formatter that escapes what Go escapes and passes the rest to the inner formatter.
 struct GoEscapes<F>(F);
 
 impl<F: Formatter> Formatter for GoEscapes<F> {

@@ -1,4 +1,4 @@
-//! Whether members of a cluster hold the same, as text and as JSON.
+//! The comparison of a cluster's members, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ pub struct Comparison {
     pub revision: Revision,
     /// The members.
     pub members: Vec<MemberSpan>,
-    /// How many keys there are, in one of them at least.
+    /// How many keys at least one of them has.
     pub keys: usize,
     /// The keys that differ, ascending.
     pub differences: Vec<DifferingKey>,
@@ -32,19 +32,19 @@ pub struct MemberSpan {
 pub struct DifferingKey {
     /// The key.
     pub key: String,
-    /// What the members have of it, what most of them have first.
+    /// The versions that members hold, the one that most of them hold first.
     pub holders: Vec<Holders>,
 }
 
-/// Members that have the same of a key.
+/// Members that hold the same version of a key.
 pub struct Holders {
-    /// What they have; `None` where it is nothing.
+    /// The version; `None` if they do not have the key.
     pub version: Option<KeyVersion>,
     /// The members, by their places.
     pub members: Vec<usize>,
 }
 
-/// What a member has of a key.
+/// The version of a key that a member holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyVersion {
     /// The revision that wrote it.

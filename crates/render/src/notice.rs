@@ -1,4 +1,4 @@
-//! Notices in words, a sentence each.
+//! The sentence for each notice.
 
 use ketcd_cluster::{Incomplete, Notice};
 use ketcd_store::{Revision, Unsearched};

@@ -1,4 +1,4 @@
-//! What `--sort-by` sorts by: numbers as numbers, quantities as quantities, other texts as texts; what lacks the field comes first.
+//! What `--sort-by` sorts by: numbers as numbers, quantities as quantities, other texts as texts; objects without the field come first.
 
 use std::cmp::Ordering;
 

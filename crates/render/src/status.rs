@@ -37,7 +37,7 @@ pub struct StatusPage {
     pub problems: Vec<String>,
 }
 
-/// Writes the page for people: the answer first, one matter a line.
+/// Writes the page for people: the answer first, one topic per line.
 ///
 /// # Errors
 /// The stream's.
@@ -89,7 +89,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes what is known of an etcd none of whose keys may be read, and why it is no more.
+/// Writes what is known of an etcd if the user may not read any key, and why that is all.
 ///
 /// # Errors
 /// The stream's.
@@ -131,7 +131,7 @@ fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The sources that are read as one, and what none of them has.
+/// The sources that are read as one history, and the gaps between them.
 fn parts(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     let spans: Vec<String> = source.parts.iter().map(|part| format!("{} to {}", part.span.oldest, part.span.newest)).collect();
     let width = spans.iter().map(String::len).max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! What colours mean; renderers name the meaning, never the colour.
 //!
 //! A renderer writes no escape sequence: [`paint`] puts marks around the text, two noncharacters of Unicode each, and what prints them
-//! makes them a terminal's sequences or drops them ([`Mark`]). Text of data cannot pass for style, as it is shown escaped.
+//! makes them a terminal's sequences or drops them ([`Mark`]). Text from data cannot imitate a style, because it is escaped.
 
 use std::fmt::{self, Write};
 
@@ -13,13 +13,13 @@ use super::visible::Visible;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style(usize);
 
-/// Something came into being: an object, a field.
+/// Something was created: an object, a field.
 pub const ADDED: Style = Style(0);
 /// Something went away, or is refused.
 pub const REMOVED: Style = Style(1);
 /// Something changed.
 pub const CHANGED: Style = Style(2);
-/// What the eye should find first: the answer, a column's header.
+/// What a reader should see first: the answer, a column's header.
 pub const STRONG: Style = Style(3);
 /// Context that may be skipped.
 pub const FAINT: Style = Style(4);

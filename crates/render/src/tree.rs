@@ -1,4 +1,4 @@
-//! Objects with those they own below them, one a line, as far as they are ready.
+//! Objects with the objects they own below them, one per line, with their readiness.
 
 use std::io::{self, Write};
 

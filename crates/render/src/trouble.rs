@@ -1,4 +1,4 @@
-//! Troubles in words: what is wrong, with whom, and the command that shows more. `triage` and the report use the same.
+//! Troubles in words: what is wrong, with which object, and the command that shows more. `triage` and the report use the same.
 
 use jiff::Timestamp;
 
@@ -134,7 +134,7 @@ fn joined(reason: &str, message: &str) -> String {
     }
 }
 
-/// Whom a finding is about: `pod/web/crasher`, `3 pods of deploy/web/tomcat`, `412 nodes`.
+/// Which objects a finding is about: `pod/web/crasher`, `3 pods of deploy/web/tomcat`, `412 nodes`.
 pub fn who(finding: &Finding) -> String {
     let Some(first) = finding.subjects.first() else { return String::new() };
     let mut like = first.clone();
@@ -188,7 +188,7 @@ pub fn names(finding: &Finding) -> String {
     names
 }
 
-/// Since when, and how long that is: `since 22:17:03 (43 s)`; empty where it is not known. The day is said where it is another.
+/// Since when, and how long that is: `since 22:17:03 (43 s)`; empty if it is not known. The date is added if it is another day.
 pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
     let Some(since) = since else { return String::new() };
     let is_same_day = now.is_some_and(|now| now.strftime("%F").to_string() == since.strftime("%F").to_string());
@@ -198,7 +198,7 @@ pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
     format!("since {time}{lasted}")
 }
 
-/// The command that shows more about a finding's first object; `None` of a finding about none.
+/// The command that shows more about a finding's first object; `None` if the finding is not about an object.
 pub fn command(finding: &Finding) -> Option<CommandLine> {
     let address = name(finding.subjects.first()?);
     let about = |command: &'static str| CommandLine::ketcd(command).word(&address);

@@ -1,4 +1,4 @@
-//! `usage`: what fills etcd and who writes so much, a section for each way to look at it.
+//! `usage`: what fills etcd and who writes to it, in one section per grouping.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use ketcd_history::clock::Dated;
 use ketcd_history::usage::{LargestField, Remains, Sum};
 use ketcd_store::{Revision, SourceStatus};
 
-/// Rows of a section, where not all are asked for.
+/// Rows of a section, unless all are requested.
 const ROWS: usize = 8;
 /// How many sums are shown: those with the most changes, and as many of the largest.
 const MOST: usize = 6;
@@ -32,9 +32,9 @@ pub struct UsagePage {
     pub before: (u64, Option<u64>),
     /// Whether values were read, so that bytes are known.
     pub has_bytes: bool,
-    /// How many versions the database holds about, where growth is to be estimated from its size.
+    /// About how many versions the database holds, if growth is estimated from its size.
     pub stored: Option<u64>,
-    /// How many revisions, at least, no version shows, where versions were counted: of keys that came and went between.
+    /// The least number of revisions that no version shows, if versions were counted: those of keys that were created and deleted in between.
     pub unseen: Option<u64>,
     /// One write in this many was compared with what it replaced; 0 where none was.
     pub compared_every: u64,
@@ -83,14 +83,14 @@ impl UsagePage {
         Some(self.source.in_use_bytes as f64 / stored as f64)
     }
 
-    /// Days until what is live has filled the quota, as it grows now; `None` where that is not known, and where it does not grow.
+    /// Days until live data fills the quota at the present rate; `None` if that is not known, or if it does not grow.
     pub fn days_to_quota(&self) -> Option<f64> {
         let room = self.quota?.saturating_sub(self.source.in_use_bytes) as f64;
         let growth = self.live_growth().filter(|growth| *growth > 0.0)?;
         Some(room / growth / 24.0)
     }
 
-    /// How many times as large the history is as what is live.
+    /// The size of the history as a multiple of the live data.
     pub fn history_to_live(&self) -> Option<f64> {
         (self.has_bytes && self.total.live_bytes > 0).then_some(self.total.written_bytes as f64 / self.total.live_bytes as f64)
     }
@@ -114,7 +114,7 @@ pub fn page(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     foot(page).iter().try_for_each(|line| writeln!(out, "{}", paint(FAINT, line)))
 }
 
-/// What the reader must know of the figures.
+/// Notes on how the figures were obtained.
 fn foot(page: &UsagePage) -> Vec<String> {
     let mut lines = Vec::new();
     if page.has_bytes {
@@ -134,7 +134,7 @@ fn foot(page: &UsagePage) -> Vec<String> {
     lines
 }
 
-/// How much was written, how that compares with what is there, and where it leads.
+/// How much was written, compared with the live data, and what growth follows.
 fn head(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     let lines = [Some(("written", written(page))), Some(("live", live(page))), idle_part(page).map(|text| ("idle", text))];
     let lines = lines.into_iter().chain([growth(page).map(|text| ("growth", text)), database(page).map(|text| ("database", text))]);
@@ -191,7 +191,7 @@ fn count(of: u64, what: &str) -> String {
     if of == 1 { format!("1 {what}") } else { format!("{of} {what}s") }
 }
 
-/// A column: its heading, and the side to which its cells are aligned.
+/// A column: its heading and its alignment.
 enum Column {
     L(&'static str),
     R(&'static str),

@@ -1,4 +1,4 @@
-//! A value of an object in a few words, as a reader of changes wants it.
+//! Short text for a value of an object, for lists of changes.
 
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -1,4 +1,4 @@
-//! Text of data as it may stand in a line for people: characters that could drive a terminal, forge a line or turn its direction are
+//! Makes text from data safe to print in a line: characters that could drive a terminal, forge a line or change its direction are
 //! shown by their numbers, as `\x1b` or `\u202e`.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! What `watch` says beside the changes: what is there at first, and which revisions are missing.
+//! What `watch` prints in addition to changes: the state at the beginning, and missing revisions.
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -47,7 +47,7 @@ pub fn write_text(started: Started, managed_fields: ManagedFields, out: &mut dyn
     Ok(())
 }
 
-/// What changed since the start, a sentence or a field a line.
+/// What changed since the start: one sentence or field per line.
 fn changes(config: &Config) -> Vec<String> {
     match (&config.then, &config.now) {
         (None, _) => vec![config.problem.clone().unwrap_or_else(|| "there was none when the containers started".to_owned())],

@@ -1,4 +1,4 @@
-//! YAML that reads back as the same JSON, by readers of YAML 1.1 (kubectl's) as of 1.2: what either takes for something else is quoted.
+//! YAML that reads back as the same JSON, by readers of YAML 1.1 (kubectl's) as of 1.2: text that either would read as another type is quoted.
 //!
 //! The layout is kubectl's. A text is written without quotes, as lines behind `|`, or in double quotes, in which everything can be said; `|` is for
 //! text whose first line shows how far it is indented.
@@ -101,7 +101,7 @@ impl Yaml {
         }
     }
 
-    /// Writes what holds nothing else to the end of its line; lines of text follow two columns behind `column`.
+    /// Writes a scalar to the end of its line; further lines of text are indented by two columns from `column`.
     fn scalar(&mut self, value: &Value, column: usize) {
         match value {
             Value::Null => self.0.push_str("null"),
@@ -195,13 +195,13 @@ fn is_plain(text: &str) -> bool {
         && !is_like_number(text)
 }
 
-/// Whether some reader takes a text for a truth value, null or an indicator.
+/// Whether any reader would read a text as a boolean, null or an indicator.
 fn is_word(text: &str) -> bool {
     const WORDS: [&str; 14] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "~", "<<", "=", "inf", "nan"];
     WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Whether some reader takes a text for a number or a time: more is quoted than any of them needs.
+/// Whether any reader would read a text as a number or a time. This quotes more than any single reader needs.
 fn is_like_number(text: &str) -> bool {
     if !text.starts_with(|c: char| c.is_ascii_digit() || "+-._".contains(c)) {
         return false;

@@ -1,4 +1,4 @@
-//! What somebody who applies manifests must know beforehand, though the API server takes them.
+//! What to know before applying manifests that the API server accepts.
 
 use std::collections::BTreeSet;
 

@@ -117,7 +117,7 @@ pub fn changed(live: &Value, after: &Value) -> Vec<String> {
     found
 }
 
-/// Whether a field differs; one that is null is one that is not there.
+/// Whether a field differs; null counts as absent.
 fn differs(live: &Value, after: &Value, pointer: &str) -> bool {
     live.pointer(pointer).unwrap_or(&Value::Null) != after.pointer(pointer).unwrap_or(&Value::Null)
 }

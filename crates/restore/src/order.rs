@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::identity::ObjectId;
 
-/// When an object's turn is.
+/// The stage in which an object is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Stage {
-    /// What everything else lies in.
+    /// Namespaces, which everything else lies in.
     Namespaces,
     /// Custom kinds.
     Definitions,
@@ -84,7 +84,7 @@ const ORDER: &[(Stage, &str, &str)] = &[
     (Stage::Admission, "admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
 ];
 
-/// When a kind's turn is, and its place within the stage.
+/// The stage of a kind, and its place within the stage.
 pub fn stage(group: &str, kind: &str) -> (Stage, usize) {
     // Workloads and routes were served in `extensions` once.
     let is = |row: &&(Stage, &str, &str)| row.2 == kind && (row.1 == group || (group == "extensions" && !row.1.is_empty()));

@@ -84,7 +84,7 @@ pub enum Error {
         /// What an administrator can do about it.
         hint: String,
     },
-    /// A live cluster answered with what cannot be true: a server is broken, or is no etcd.
+    /// A live cluster answered with what cannot be true: a server is broken, or is not etcd.
     #[error("{problem}")]
     Untrue {
         /// The endpoint or endpoints.

@@ -21,7 +21,7 @@ pub struct KeyValue {
     pub version: i64,
     /// The revision of the version that this one replaced, where the source records it (kine, which counts no versions); 0 elsewhere.
     pub replaced: Revision,
-    /// The etcd lease the key hangs on; 0 for none. kine's number of a lease is the seconds that the key lives.
+    /// The lease that the key is attached to; 0 for none. In kine, a lease's number is the key's time to live in seconds.
     pub lease: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is read offline ends here: a [`Source`] over a multi-version index held in memory.
+//! A [`Source`] over a multi-version index held in memory, which every format of files is loaded into.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What is asked of a source, and what it answers.
+//! The requests to a source and its answers.
 
 use futures_util::stream::{BoxStream, StreamExt};
 
@@ -28,7 +28,7 @@ impl<'a> KeyHistory<'a> {
     }
 }
 
-/// Revisions of which not each was looked at.
+/// Revisions that were not all searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsearched {
     /// The first of them.

@@ -1,7 +1,7 @@
 //! Words of command lines that messages show to be copied into a shell.
 
 /// Returns a word as every POSIX shell takes it, in one line: plain words as they are, others in single quotes, where nothing is expanded. What
-/// cannot stand in a line (control characters, bytes that are no text, characters that nobody sees) is written by its bytes, for `printf`; so is a
+/// cannot stand in a line (control characters, bytes that are not text, invisible characters) is written by its bytes, for `printf`; so is a
 /// backslash, which fish reads in single quotes too.
 ///
 /// Only newlines at the end of a word are lost, which a shell drops from what `printf` writes.

@@ -46,7 +46,7 @@ pub struct Facts<'a> {
     pub late_damage: Option<&'a dyn LateDamage>,
     /// The index in which a version before another one is found; `None` where such a version costs a read.
     pub before: Option<&'a dyn VersionIndex>,
-    /// The running etcd that answers, alone or beside files; `None` where only files do, which nobody else waits for.
+    /// The running etcd that answers, alone or together with files; `None` if only files do, which nobody else waits for.
     pub live: Option<&'a dyn LiveEtcd>,
 }
 
@@ -73,7 +73,7 @@ pub trait VersionIndex: Sync {
     fn before(&self, version: &KeyValue) -> Option<KeyValue>;
 }
 
-/// A running etcd: others wait for it too, and it reads its history for whoever asks, beside its own work.
+/// A running etcd, which other clients depend on: reading its history slows its own work.
 pub trait LiveEtcd: Sync {
     /// Returns the member that answered last.
     fn member(&self) -> Option<String>;

@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 const PAGE: usize = 4096;
 const HEADER: usize = 16;
-/// What an element of a branch or a leaf takes beside its key and value.
+/// The bytes that an element of a branch or a leaf takes in addition to its key and value.
 const ELEMENT: usize = 16;
 const BRANCH: u16 = 1;
 const LEAF: u16 = 2;

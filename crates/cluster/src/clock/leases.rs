@@ -1,4 +1,4 @@
-//! Who was alive, by leases: read whole with a short history, of a long one by themselves or at the revisions that matter.
+//! Leases, which show who was alive: read with a short history; for a long one, read alone or at the revisions that matter.
 
 use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;

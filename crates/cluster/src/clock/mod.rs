@@ -1,4 +1,4 @@
-//! When revisions were written: a short history is read whole for its times, of a long one as much as the revisions asked about need.
+//! When revisions were written: a short history is read whole for its times, a long one only as far as the revisions in question need.
 
 mod creations;
 pub(crate) mod dates;

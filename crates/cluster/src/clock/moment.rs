@@ -1,4 +1,4 @@
-//! The moment ages are counted to: that of the revision looked at or, of objects without a history, the newest time in them.
+//! The moment that ages are relative to: that of the revision read or, for objects without a history, their newest time.
 
 use futures_util::StreamExt;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! What there is to say about one object.
+//! Everything that a description shows about one object.
 
 pub mod events;
 mod node_pods;

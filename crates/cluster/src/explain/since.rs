@@ -1,4 +1,4 @@
-//! Whether a pod or its claims were written after the pod's last refusal: then that is not how it stands now.
+//! Whether a pod or its claims were written after the pod's last refusal: the refusal then does not describe its present state.
 
 use serde_json::Value;
 

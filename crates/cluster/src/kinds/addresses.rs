@@ -1,4 +1,4 @@
-//! What a person typed to addresses, reading no more of the cluster than the words ask for.
+//! Parses addresses as users type them, reading no more of the cluster than they require.
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! From what a person types to keys: addresses, the keys of a namespace, resources without a definition.
+//! From addresses as users type them to keys: addresses, the keys of a namespace, resources without a definition.
 
 mod addresses;
 mod namespace;

@@ -38,7 +38,7 @@ pub(super) enum Unaddressed {
     Nothing,
 }
 
-/// What a command reads beside the objects addressed.
+/// What a command reads in addition to the objects addressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelatedReads {
     /// Nothing.

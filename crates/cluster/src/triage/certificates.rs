@@ -1,4 +1,4 @@
-//! Certificates that requests were answered with: until when they are valid, they alone say.
+//! Issued certificates of signing requests: only the certificate itself says how long it is valid.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

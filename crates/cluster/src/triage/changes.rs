@@ -1,4 +1,4 @@
-//! Who changed what before something broke: of the kinds whose changes break others, what somebody wrote.
+//! Who changed what before something broke: writes by users and tools to the kinds whose changes break others.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What `usage` reads: of a file every version, of a live etcd with a long history keys and versions alone.
+//! What `usage` reads: every version in a file, but only keys and version counts of a live etcd with a long history.
 
 mod gathered;
 mod largest;

@@ -1,4 +1,4 @@
-//! What objects record of their writers: managedFields, the holders of leases, the components that report Events.
+//! What objects record about their writers: managedFields, the holders of leases, the components that report Events.
 
 use serde_json::Value;
 

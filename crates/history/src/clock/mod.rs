@@ -95,7 +95,7 @@ impl Clock {
         Self { leases, ..self }
     }
 
-    /// What leases say of who can have written at a revision; nothing where none were read.
+    /// What leases say about who can have written at a revision; nothing if none were read.
     pub fn leases(&self) -> &Leases {
         &self.leases
     }

@@ -1,4 +1,4 @@
-//! The same of whole objects: that a masked value changed is reported, though neither value is there any more.
+//! Patches and fields of whole objects: a change of a masked value is reported, although neither value is kept.
 
 use json_patch::jsonptr::Pointer;
 use json_patch::{Patch, PatchOperation, ReplaceOperation};

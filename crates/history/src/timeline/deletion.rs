@@ -22,7 +22,7 @@ pub struct Finalizer {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Deletion {
-    /// The revision in which deletion was requested; of an object without grace and finalizers, the one that deleted it.
+    /// The revision in which deletion was requested; for an object without grace and finalizers, the one that deleted it.
     pub asked: Revision,
     /// When it was requested.
     pub asked_at: Option<Dated>,

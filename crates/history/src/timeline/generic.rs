@@ -31,7 +31,7 @@ pub(super) fn created(object: &Value) -> Step {
     created_as(object, CreatedAs::Plain)
 }
 
-/// The step of a creation, with what the object is to be.
+/// The step of a creation, with what the object is meant to do.
 pub(super) fn created_as(object: &Value, with: CreatedAs) -> Step {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let owner = controller(object).map(|owner| (text(&owner["kind"]), text(&owner["name"])));

@@ -25,7 +25,7 @@ impl fmt::Display for StatusReason {
     }
 }
 
-/// What a created object is to be.
+/// What a created object is meant to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum CreatedAs {

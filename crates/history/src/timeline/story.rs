@@ -73,7 +73,7 @@ impl Story {
         self.name_deleters();
     }
 
-    /// Names who deleted what leaves no trace of its own: controllers, where the chain of the deletion shows them.
+    /// Names the actor of deletions that leave no trace of it: the controller, if the chain of the deletion shows one.
     fn name_deleters(&mut self) {
         // A single moment does not show what else was deleted.
         if self.timelines.values().any(|timeline| timeline.one_moment) {
@@ -110,7 +110,7 @@ impl Story {
         }
     }
 
-    /// Takes for gone what is not alive at the end, though its deletion cannot be read.
+    /// Marks objects as gone that are not alive at the end, although their deletion cannot be read.
     pub fn mark_vanished(&mut self, alive: &HashSet<Bytes>) {
         for (_, timeline) in self.timelines.iter_mut().filter(|(key, _)| !alive.contains(*key)) {
             timeline.vanished = !timeline.is_gone();
@@ -301,7 +301,7 @@ fn preempts(note: &Note) -> Phase {
     Phase { phase: StepKind::Preempting, revision, dated, by: Some(by), detail: StepDetail::Victim(note.object()), longest: false }
 }
 
-/// After these a pod is no trouble any more.
+/// After one of these steps a pod is not in trouble any more.
 const STABLE: &[StepKind] = &[StepKind::Ready, StepKind::Scheduled, StepKind::Succeeded, StepKind::Deleting];
 /// In these a pod keeps its controller waiting.
 const TROUBLE: &[StepKind] =

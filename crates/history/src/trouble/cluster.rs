@@ -1,4 +1,4 @@
-//! What is wrong with volumes, namespaces, quotas, certificates, and with what the API server calls.
+//! What is wrong with volumes, namespaces, quotas, certificates, webhooks and aggregated APIs.
 
 use std::collections::BTreeSet;
 

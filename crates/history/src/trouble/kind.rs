@@ -130,7 +130,7 @@ trouble_kinds! {
 }
 
 impl TroubleKind {
-    /// Returns how long it is worth saying where the object does not say that it is over.
+    /// Returns how long it is reported if the object does not say that it is over.
     pub fn fades(self) -> Option<SignedDuration> {
         matches!(self, Self::OutOfMemory).then(|| SignedDuration::from_mins(15))
     }

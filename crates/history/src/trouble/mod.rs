@@ -39,7 +39,7 @@ pub struct Trouble {
     pub reason: Option<String>,
     /// What Kubernetes says about it.
     pub message: Option<String>,
-    /// What of the object it is about: a container, finalizers, a resource of a quota, a service.
+    /// The part of the object it is about: a container, finalizers, a resource of a quota, a service.
     pub about: Vec<String>,
     /// How many there are and how many there should be, or restarts and exit code: what the kind says.
     pub numbers: Option<(i64, i64)>,

@@ -58,7 +58,7 @@ impl LeaseFacts {
     }
 }
 
-/// Returns what a lease that is no longer renewed, or that a leader gave back, says of its holder.
+/// Returns what is wrong with the holder of a lease that is no longer renewed, or that a leader gave back.
 pub fn lease_trouble(kind: TroubleKind, lease: &LeaseFacts, now: Option<Timestamp>) -> Option<Trouble> {
     // A leader that ends takes its name off (client-go tools/leaderelection, `release`).
     if kind == TroubleKind::ComponentSilent && lease.holder.is_empty() {

@@ -1,4 +1,4 @@
-//! What is wrong with what makes pods.
+//! What is wrong with workloads.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Resource;
 
-/// What a CustomResourceDefinition says of one version beyond names and scope.
+/// What a CustomResourceDefinition says about one version, apart from names and scope.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Custom {
@@ -15,7 +15,7 @@ pub struct Custom {
     pub list_kind: String,
     /// The columns after the name.
     pub columns: Vec<CustomColumn>,
-    /// Fields that selectors may name beside name and namespace, such as `.spec.color`.
+    /// Fields that selectors may name in addition to name and namespace, such as `.spec.color`.
     pub selectable_fields: Vec<String>,
     /// `spec.versions[].subresources.scale`.
     pub scale: Option<Value>,

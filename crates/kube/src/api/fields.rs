@@ -34,7 +34,7 @@ enum Field {
     At(String, &'static str),
     /// The text at the first of two pointers, at the second where that is empty.
     Either(&'static str, &'static str),
-    /// One that is accepted and that no object has.
+    /// A label that is accepted although no object has it.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ impl ServerFieldSelector {
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
-    /// Selects the object of one name beside what it selects.
+    /// Restricts the selection to the object of one name.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> Self {
         self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });

@@ -25,7 +25,7 @@ pub struct Resource {
     pub group: String,
     /// The version.
     pub version: String,
-    /// What it is called, and where its objects lie.
+    /// Its names, and where its objects are stored.
     pub kind: Arc<Kind>,
     /// Subresources that can be read.
     pub subresources: Vec<String>,
@@ -59,7 +59,7 @@ impl Resource {
         self.custom.as_ref().map_or_else(|| format!("{}List", self.kind.kind), |custom| custom.list_kind.clone())
     }
 
-    /// What can be done with it. Resources that are never stored are there to be created; of those, ketcd answers reviews.
+    /// The verbs it supports. Resources that are never stored can only be created; ketcd answers reviews among them.
     pub fn verbs(&self) -> &'static [&'static str] {
         match &*self.kind.plural {
             // None is stored, so a client that lists all there is need not ask.

@@ -1,4 +1,4 @@
-//! The versions in which API servers of a release serve each kind, and objects in them; for those who answer no requests.
+//! The versions in which API servers of a release serve each kind, and conversion between them, for callers that do not serve requests.
 
 use crate::Release;
 use serde_json::Value;
@@ -27,7 +27,7 @@ impl Versions {
         self.resources().any(|resource| resource.kind.kind == kind && resource.api_version() == api_version)
     }
 
-    /// The `apiVersion` that clients are told to prefer for a kind of a group; of a kind that went to another group, there.
+    /// The `apiVersion` that discovery prefers for a kind of a group; for a kind that moved to another group, the one there.
     pub fn preferred(&self, group: &str, kind: &str) -> Option<String> {
         let is_it = |resource: &&Resource| {
             let own = &resource.kind;
@@ -36,10 +36,10 @@ impl Versions {
         self.resources().find(is_it).map(Resource::api_version)
     }
 
-    /// Makes an object one of another version.
+    /// Converts an object to another version.
     ///
     /// # Errors
-    /// Why it cannot be: the version is not served, or what converts to it cannot be called.
+    /// The version is not served, or only a webhook converts to it.
     pub fn convert(&self, object: &mut Value, api_version: &str) -> Result<(), String> {
         let kind = object["kind"].as_str().unwrap_or_default().to_owned();
         let found = self.resources().find(|resource| resource.kind.kind == kind && resource.api_version() == api_version);

@@ -146,7 +146,7 @@ impl<'v> Sides<'v> {
             if place == Place::Metadata && row.name == "resourceVersion" {
                 for ((side, view), made) in [(&mut self.old, views[0]), (&mut self.new, views[1])].into_iter().zip(&mut made) {
                     if !side.context.is_absent(view, row) {
-                        // What is stored is not shown, but what is no value of the field is damage all the same.
+                        // What is stored is not shown, but a value that does not fit the field is still damage.
                         side.context.member(view, message, row)?;
                         made.insert(row.name.to_owned(), side.revision.to_string().into());
                     }

@@ -28,7 +28,7 @@ struct Parser<'a> {
     members: OpenMembers,
 }
 
-/// The head of an item: its major type, the five bits beside it, and its argument; `None` for an indefinite length.
+/// The head of an item: its major type, the other five bits of that byte, and its argument; `None` for an indefinite length.
 struct Head {
     major: u8,
     info: u8,

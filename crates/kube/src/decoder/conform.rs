@@ -1,4 +1,5 @@
-//! Built-in kinds stored as JSON: read through the Go structs and written again, so members no struct has go and those always written come.
+//! Built-in kinds stored as JSON: read through the Go structs and written again, which drops members that no struct
+//! has and adds members that are always written.
 
 use serde_json::{Map, Value};
 

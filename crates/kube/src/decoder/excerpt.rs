@@ -11,7 +11,7 @@ use crate::proto::kubernetes::MESSAGES;
 use crate::proto::table::{Card, Message, Numbers, Render, Row, Type};
 use crate::secret;
 
-/// Messages nested deeper are not followed; of the kinds that are compared none goes as deep.
+/// Messages nested deeper are not followed; no kind that is compared goes as deep.
 const MAX_DEPTH: usize = 24;
 
 /// The last second that JSON shows with a year of four digits.

@@ -102,7 +102,7 @@ impl Decoder {
         Self { release, lenient: false, ..self }
     }
 
-    /// Renders by the rules of a release that was found in the data, so it may be wrong by some minors: members it does not know are shown all the same.
+    /// Renders by the rules of a release that was found in the data, so it may be wrong by some minors: members it does not know are still shown.
     #[must_use]
     pub fn with_release_found(self, release: Release) -> Self {
         Self { release, lenient: true, ..self }
@@ -161,7 +161,7 @@ impl Decoder {
         self.decoded(key, value, mod_revision, |stored, value| self.object(key, stored, value, mod_revision, self.whole()))
     }
 
-    /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them are faults of the object all the same,
+    /// As [`Decoder::decode`], but with these members alone. The others are passed over: faults in them still count as faults of the object,
     /// and their unknown fields are noted.
     pub fn decode_only(&self, key: &[u8], value: &[u8], mod_revision: i64, wanted: &FieldSet) -> Decoded {
         let part = Part { wanted: Some(wanted), ..self.whole() };
@@ -250,7 +250,7 @@ impl Decoder {
     }
 
     fn report_opaque(&self, key: &[u8], mod_revision: i64, opaque: &Opaque) {
-        // A number is no object, and nothing is wrong with it.
+        // A number is not an object, and nothing is wrong with it.
         if let Some(observer) = self.observer.as_ref().filter(|_| key != COMPACT_REV_KEY || !opaque.expected) {
             observer.opaque(key, mod_revision, opaque);
         }
@@ -320,7 +320,7 @@ impl Decoder {
 
     /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf.
     /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer receives unknown
-    /// fields only: a type may have something against an object that is not broken.
+    /// fields only: a type may reject an object that is not broken.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.

@@ -1,4 +1,4 @@
-//! What the API server changes between storage and response, where stored objects show it: conversions that add members always, and defaults of
+//! What the API server changes between storage and response: conversions that always add members, and defaults of
 //! members that a strategy clears after defaulting or that older releases did not write.
 //!
 //! Sources: Kubernetes 1.20 to 1.37, `pkg/apis/{apps,batch,certificates,core}/v1/{conversion,defaults}.go`, `pkg/registry/core/service/storage/storage.go`.
@@ -43,7 +43,7 @@ fn rule(api_version: &str, kind: &str) -> Option<Rule> {
     })
 }
 
-/// Since 1.37 it is served as v1, which has no public key and proof beside the request: the conversion drops them.
+/// Since 1.37 it is served as v1, which has no public key and proof outside the request: the conversion drops them.
 fn pod_certificate_request(object: &mut Map<String, Value>, minor: u8) {
     if minor < 37 {
         return;

@@ -121,7 +121,7 @@ fn append_identity(
             nested(context, row.name, |context| append_struct(context, inner, span, Some(&place), out))?;
             return Ok(true);
         }
-        // What is stored is not shown, but what is no value of the field is damage all the same.
+        // What is stored is not shown, but a value that does not fit the field is still damage.
         (IdentityPart::Metadata(_, true), _, "managedFields") => {
             let hidden = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
             if context.checks_hidden {

@@ -25,7 +25,7 @@ use super::wire::Span;
 use crate::field_set::FieldSet;
 use crate::proto::table::{Message, Row, Type};
 
-/// What a type has against a value.
+/// Why a type does not accept a value.
 #[derive(Debug)]
 pub(super) struct Unfit(pub Box<Fault>);
 

@@ -1,6 +1,6 @@
 //! Objects to protobuf, as the API server sends them: the inverse of the decoder, by the same tables.
 //!
-//! Sources: the generated marshallers of k8s.io/api (fields by number; what is no pointer is written even where it is zero), and apimachinery v0.36
+//! Sources: the generated marshallers of k8s.io/api (fields by number; what is not a pointer is written even if it is zero), and apimachinery v0.36
 //! `pkg/apis/meta/v1/{time,micro_time}_proto.go`, `pkg/api/resource/quantity_proto.go`, `pkg/runtime/serializer/protobuf/protobuf.go`.
 
 mod special;
@@ -27,7 +27,7 @@ pub struct Encoder {
     minor: u8,
 }
 
-/// Why an object has no protobuf: a value that its type cannot hold.
+/// Why an object cannot be encoded: a value that its type cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} cannot be written in protobuf: {reason}")]
 pub struct EncodeError {
@@ -50,7 +50,7 @@ impl EncodeError {
 }
 
 impl Encoder {
-    /// Returns the encoder of a kind; `None` where it has no protobuf, which is so for custom resources.
+    /// Returns the encoder of a kind; `None` if it has no protobuf form, as custom resources do not.
     pub fn of(api_version: &str, kind: &str, release: Release) -> Option<Self> {
         let root = |version: &str| ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(version, kind))).ok();
         let at = root(api_version).or_else(|| root(META).filter(|_| api_version == "v1"))?;

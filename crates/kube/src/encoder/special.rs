@@ -1,4 +1,4 @@
-//! Values that are written otherwise than as a struct of their fields: scalars, times, quantities, and what JSON shows bare.
+//! Values that are not written as a struct of their fields: scalars, times, quantities, and values that JSON shows bare.
 
 use std::borrow::Cow;
 

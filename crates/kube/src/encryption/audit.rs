@@ -1,4 +1,4 @@
-//! Holds what is stored against what an encryption configuration promises.
+//! Compares what is stored with what an encryption configuration promises.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use super::{EncryptionConfig, KeyRing, Scheme};
 pub enum Promise {
     /// The configuration's first provider and key (or plain text, where it names identity first or does not name the resource).
     Kept,
-    /// There is no configuration to hold the values against.
+    /// There is no configuration to compare the values with.
     NotAsked,
     /// Sealed by the plugin that the configuration names, under one of several key ids; which is the current one only the plugin knows.
     Unknown,
@@ -93,7 +93,7 @@ impl<'a> Audit<'a> {
         }
     }
 
-    /// Ends it: one row a resource, provider and key, in that order.
+    /// Ends the audit: one row per resource, provider and key, in that order.
     pub fn finish(mut self) -> Vec<AuditRow> {
         let rows = std::mem::take(&mut self.rows);
         let ids: BTreeSet<(String, String)> = rows.keys().filter_map(|(_, _, name, id)| Some((name.clone(), id.clone()?))).collect();

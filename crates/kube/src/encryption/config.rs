@@ -96,7 +96,7 @@ impl EncryptionConfig {
     ///
     /// # Errors
     ///
-    /// A fragment that says what is wrong and where. Of the text it names resources and KMS plugins only: whatever else stands there
+    /// A fragment that says what is wrong and where. It quotes only resources and KMS plugins of the text: anything else
     /// might be a key.
     pub fn parse(text: &str) -> Result<Self, String> {
         let file: File = serde_saphyr::from_str(text).map_err(|error| {
@@ -220,7 +220,7 @@ impl ProviderEntry {
 }
 
 impl Provider {
-    /// Holds the keys against what the API server asks of them.
+    /// Checks the keys as the API server does.
     fn check(self) -> Result<Self, String> {
         let lengths: &[usize] = match self.scheme {
             Scheme::AesCbc | Scheme::AesGcm => &[16, 24, 32],

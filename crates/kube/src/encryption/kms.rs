@@ -3,7 +3,7 @@
 use prost::Message;
 use zeroize::Zeroizing;
 
-/// A data key as it lies beside a value: sealed by a plugin, which alone can open it.
+/// A data key as it is stored with a value: sealed by a plugin, which alone can open it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Wrapped {
     /// The provider's name in the configuration.
@@ -12,11 +12,11 @@ pub struct Wrapped {
     pub key_id: String,
     /// The sealed data key.
     pub ciphertext: Vec<u8>,
-    /// What the plugin wants to see again, by name.
+    /// Annotations that the plugin needs to open the key, by name.
     pub annotations: Vec<(String, Vec<u8>)>,
 }
 
-/// Whoever opens data keys: a plugin behind its socket. Asked once for each; only to decrypt.
+/// Opens data keys, as a plugin behind its socket does. It is asked once per data key, and only to decrypt.
 pub trait KeyService: Send + Sync {
     /// Opens a data key.
     ///
@@ -65,7 +65,7 @@ pub(super) enum DataKeyKind {
 }
 
 impl KmsEnvelope {
-    /// Reads an envelope; `None` if the bytes are none.
+    /// Reads an envelope; `None` if the bytes are not an envelope.
     pub(super) fn read(payload: &[u8]) -> Option<Self> {
         let read = EncryptedObject::decode(payload).ok()?;
         let mut annotations: Vec<_> = read.annotations.into_iter().collect();

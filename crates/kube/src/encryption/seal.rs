@@ -19,7 +19,7 @@ pub enum Scheme {
     AesGcm,
     /// XSalsa20 and Poly1305.
     Secretbox,
-    /// A plugin's first API: the data key lies beside the value, sealed by the plugin.
+    /// A plugin's first API: the data key is stored with the value, sealed by the plugin.
     KmsV1,
     /// A plugin's second API.
     KmsV2,

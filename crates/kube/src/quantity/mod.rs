@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use parse::parse;
 
-/// An exact decimal number and the suffixes it likes to be written with.
+/// An exact decimal number and the family of suffixes it is written with.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     /// The number is `value` × 10^`scale`.
@@ -30,7 +30,7 @@ pub enum Format {
     DecimalExponent,
 }
 
-/// Why a text is no quantity.
+/// Why a text is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid quantity \"{text}\": {problem}")]
 pub struct QuantityError {
@@ -51,10 +51,10 @@ impl Quantity {
         Self { value: value.into(), scale: 0, format, is_big: false }
     }
 
-    /// Returns the canonical text of the quantity that `text` is: upstream keeps a text that looks canonical to it.
+    /// Returns the canonical text of a quantity. Upstream keeps a text that it takes for canonical.
     ///
     /// # Errors
-    /// `text` is no quantity.
+    /// `text` is not a quantity.
     pub fn canonical(text: &str) -> Result<String, QuantityError> {
         let (quantity, keep) = parse(text).map_err(|problem| error(text, problem))?;
         Ok(if keep { text.to_owned() } else { quantity.to_string() })

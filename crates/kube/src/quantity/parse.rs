@@ -61,7 +61,7 @@ fn read_suffix(suffix: &str) -> Option<(i32, Format)> {
     Some((i32::try_from(exponent).ok()?, Format::DecimalExponent))
 }
 
-/// Whole numbers with a binary suffix that surely fit into 64 bits, and whether the text is kept.
+/// Reads whole numbers with a binary suffix that certainly fit into 64 bits; also returns whether the text is kept.
 fn short_binary(whole: &str, fraction: &str, exponent: i32) -> Option<(Quantity, bool)> {
     let digits = whole.len().max(1) as i32;
     let digits_left = 15 - digits - (exponent * 3 / 10) - 1;

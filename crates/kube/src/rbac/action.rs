@@ -6,7 +6,7 @@
 pub enum Action {
     /// A verb on a resource.
     Resource(ResourceAction),
-    /// A verb on a path that is no resource.
+    /// A verb on a path that is not a resource.
     Path {
         /// The HTTP method in lower case.
         verb: String,

@@ -92,7 +92,7 @@ pub struct Decision {
     pub is_allowed: bool,
     /// Why, in the words of upstream's authorizer: which binding allows it, or which roles are missing. Often empty.
     pub reason: String,
-    /// What might allow it all the same, where nothing that was read does.
+    /// What might allow it nevertheless, if nothing that was read does.
     pub doubts: Vec<String>,
 }
 

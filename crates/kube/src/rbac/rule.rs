@@ -20,7 +20,7 @@ pub struct PolicyRule {
     /// The objects allowed; none stands for all.
     #[serde(deserialize_with = "list")]
     pub resource_names: Vec<String>,
-    /// Paths that are no resources; one that ends in `*` stands for all that begin so.
+    /// Paths that are not resources; one that ends in `*` stands for every path with that beginning.
     #[serde(rename = "nonResourceURLs", deserialize_with = "list")]
     pub non_resource_urls: Vec<String>,
 }

@@ -19,7 +19,7 @@ pub struct User {
 }
 
 impl User {
-    /// Returns the user that an API server takes a request for that impersonates this name and these groups: a ServiceAccount without groups gets its
+    /// Returns the user of a request that impersonates this name and these groups, as an API server sees it: a ServiceAccount without groups gets its
     /// own, and every user the group of those who are authenticated or not.
     ///
     /// Source: apiserver v0.37 `pkg/endpoints/filters/impersonation/impersonation.go`.
@@ -57,7 +57,7 @@ impl User {
     }
 }
 
-/// The namespace and name in the name of a ServiceAccount's user; `None` where one of them can be no such name.
+/// The namespace and name in the name of a ServiceAccount's user; `None` if either is not a valid name.
 fn service_account(user: &str) -> Option<(&str, &str)> {
     let is_name = |text: &str, longest: usize| {
         let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -65,7 +65,7 @@ pub struct Part<'a> {
     pub newest: i64,
     /// The oldest revision whose whole state it can give.
     pub oldest_readable: i64,
-    /// Whether all of it was read. Of a file that was not, damage is not known.
+    /// Whether all of it was read. If not, its damage is not known.
     pub read: bool,
 }
 

@@ -52,7 +52,7 @@ fn owners(owners: &[DescribedOwner]) -> String {
     owners.iter().map(name).collect::<Vec<_>>().join(" ← ")
 }
 
-/// `a=b`, a line each; values of several lines are shown by their numbers of bytes.
+/// `a=b`, one per line; for a value of several lines, its length in bytes is shown.
 pub(super) fn pairs(map: Option<&Value>, width: usize) -> Vec<String> {
     let map = map.and_then(Value::as_object).into_iter().flatten();
     let shown = map.filter(|(key, _)| *key != LAST_APPLIED);

@@ -1,4 +1,4 @@
-//! Fields under headings: labels in one column, values beside them, broken into lines where a terminal ends.
+//! Fields under headings: labels in one column, values in the next, broken into lines at the terminal's width.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ const INDENT: usize = 2;
 /// Narrower than this, values are not broken into lines.
 const NARROWEST: usize = 20;
 
-/// Lines on their way to being aligned.
+/// Lines that are not aligned yet.
 pub(super) struct Page {
     width: Option<usize>,
     lines: Vec<Line>,
@@ -22,7 +22,7 @@ pub(super) struct Page {
 struct Line {
     level: usize,
     label: String,
-    /// One line each; `None` for a heading.
+    /// One entry per line; `None` for a heading.
     values: Option<Vec<String>>,
 }
 
@@ -42,7 +42,7 @@ impl Page {
         self.list(level, label, vec![value.into()]);
     }
 
-    /// Adds a field with several values, a line each; empty ones are left out.
+    /// Adds a field with several values, one per line; empty ones are left out.
     pub(super) fn list(&mut self, level: usize, label: &str, mut values: Vec<String>) {
         values.retain(|value| !value.is_empty());
         if !values.is_empty() {
@@ -50,7 +50,7 @@ impl Page {
         }
     }
 
-    /// Adds text as it is, after an empty line. Renderers wrote it: it holds nothing that drives a terminal.
+    /// Adds text as it is, after an empty line. It comes from a renderer, so it is already escaped.
     pub(super) fn text(&mut self, text: String) {
         self.text.push(text);
     }

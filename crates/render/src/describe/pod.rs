@@ -1,4 +1,4 @@
-//! What is worth knowing of a pod.
+//! Sections of `describe` for a pod.
 
 use serde_json::Value;
 

@@ -116,7 +116,7 @@ fn own_selector(spec: &Value) -> String {
     }
 }
 
-/// Said only where the controller has not seen the newest spec.
+/// Shown only if the controller has not seen the newest spec.
 fn observed(object: &Value) -> String {
     let (wanted, seen) = (int(object, "metadata.generation"), int(object, "status.observedGeneration"));
     if seen == 0 || seen >= wanted {

@@ -1,4 +1,4 @@
-//! The words of caveats: why a scheduler may have decided differently, and what is assumed of it.
+//! Words for caveats: why a scheduler may have decided differently, and what is assumed of it.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub fn version_evidence(evidence: &VersionEvidence) -> String {
     }
 }
 
-/// A caveat in one sentence; unread objects in one each.
+/// A caveat in one sentence; each unread object gets its own.
 fn sentences(caveat: &Caveat) -> Vec<String> {
     vec![match caveat {
         Caveat::Unread(objects) => return unread(objects),
@@ -93,7 +93,7 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
     }]
 }
 
-/// Why a pod without an attempt is evaluated all the same.
+/// Why a pod without an attempt is evaluated anyway.
 fn no_attempt(decided_by: DecidedBy) -> &'static str {
     match decided_by {
         DecidedBy::Kubelet => {

@@ -7,7 +7,7 @@ use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
 
 use super::words::is_in_bytes;
 
-/// A change as a person would say it; `node`: the node's name.
+/// A change in words; `node` is the node's name.
 pub(super) fn fix(fix: &Fix, node: &str) -> String {
     match fix {
         Fix::Uncordon => format!("uncordon {node}"),

@@ -1,4 +1,4 @@
-//! The words of caveats about the cycle of a pod group.
+//! Words for caveats about the cycle of a pod group.
 
 use ketcd_scheduler::cluster::PodKey;
 use ketcd_scheduler::{GroupCaveat, PlacementDoubt};

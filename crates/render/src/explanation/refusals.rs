@@ -42,7 +42,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
     let digits = filters.iter().map(|filter| grouped(filter.count).len()).max().unwrap_or(0);
     let noun = if filters.iter().all(|filter| filter.count == 1) { "node" } else { "nodes" };
     let longest = filters.iter().map(|filter| filter.plugin.len()).max().unwrap_or(0);
-    // The screen is shared out: many filters leave few lines to each.
+    // The filters share the screen: the more there are, the fewer lines each gets.
     let lines = if all { usize::MAX } else { (8 / filters.len()).clamp(1, 4) };
     let indent = digits + noun.len() + 5;
     writeln!(out)?;
@@ -65,7 +65,7 @@ pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mu
             writeln!(out, "{:hang$}{line}", "")?;
         }
         let share = (GROUPS / filters.len()).clamp(2, 4);
-        // "Other reasons" takes a line too, so one more group is rather shown.
+        // "Other reasons" would take a line too, so one more group is shown instead.
         let shown = if all || filter.groups.len() <= share + 1 { filter.groups.len() } else { share };
         for group in filter.groups.iter().take(shown) {
             if !single {

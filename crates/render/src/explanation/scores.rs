@@ -10,7 +10,7 @@ use ketcd_scheduler::{Explanation, PluginScore, Scores};
 
 use super::words::{count, fold};
 
-/// How many nodes the table shows beside the chosen one, unless all are asked for.
+/// How many nodes the table shows in addition to the chosen one, unless all are requested.
 const SHOWN: usize = 6;
 const CHOSEN: &str = "  ← chosen";
 
@@ -110,7 +110,7 @@ fn within<'a>(room: usize, scores: Vec<&'a PluginScore>, rows: &[usize]) -> (Vec
     (columns, narrowed)
 }
 
-/// The columns in parts none of which is wider than `room`; at least one column in each.
+/// The columns in parts of at most `room` characters, with at least one column in each.
 fn parts<'c, 's>(columns: &'c [Column<'s>], room: usize) -> Vec<&'c [Column<'s>]> {
     let mut parts = Vec::new();
     let (mut start, mut taken) = (0, 0);

@@ -1,4 +1,4 @@
-//! The last decision about each of many pods: one line a pod.
+//! The last decision about each of many pods: one line per pod.
 
 use std::io::{self, Write};
 
@@ -137,7 +137,7 @@ pub fn write<'l>(
     Ok(())
 }
 
-/// A text in so many columns, the end of a longer one left out.
+/// A text in this many columns; a longer one is cut at its end.
 fn cut(text: &str, room: usize) -> String {
     if columns(text) <= room {
         return text.to_owned();

@@ -15,9 +15,9 @@ use super::since::SinceRefusal;
 use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
-/// How wide a text may be where the terminal's width is not known.
+/// Width of the text if the terminal's width is not known.
 const WIDTH: usize = 100;
-/// How wide prose is at most.
+/// Maximum width of prose.
 const PROSE: usize = 140;
 /// How many lines of the scheduler's message are shown, unless all are requested.
 const SENTENCE: usize = 3;
@@ -147,7 +147,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
     Ok(())
 }
 
-/// How long a pod waited that was refused before it got its node, how often it was refused, and with what last message.
+/// For a pod that was refused before it got its node: how long it waited, how often it was refused, and the last message.
 fn waited(explanation: &Explanation, clock: Option<&Clock>, refusals: &[Attempt], width: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(last) = refusals.last().filter(|_| explanation.attempt.outcome == AttemptOutcome::Scheduled) else { return Ok(()) };
     let long = age(explanation, clock).map(|long| format!(" {long}")).unwrap_or_default();
@@ -257,7 +257,7 @@ impl Summary {
         self.verdicts[verdict as usize] += 1;
     }
 
-    /// Takes note of what an explanation assumes.
+    /// Records what an explanation assumes.
     pub fn assume(&mut self, explanation: &Explanation) {
         for assumption in assumed(explanation) {
             if !self.assumed.contains(&assumption) {

@@ -1,8 +1,8 @@
-//! The words of what a configuration brings that cannot be verified.
+//! Words for parts of a configuration that cannot be verified.
 
 use ketcd_scheduler::Unverifiable;
 
-/// What cannot be verified, a sentence.
+/// What cannot be verified, in one sentence.
 pub(super) fn unverifiable(of: &Unverifiable) -> String {
     match of {
         Unverifiable::Extender { url, filters, prioritizes } => {

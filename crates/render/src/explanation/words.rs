@@ -24,7 +24,7 @@ pub(super) fn grouped(number: usize) -> String {
     text
 }
 
-/// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; so many at most, and as they fit into `width` columns.
+/// The first of some names, and how many more there are: `n1 n2 n3 and 12 more`; at most this many, and no more than fit into `width` columns.
 pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usize, width: usize) -> String {
     const AND_MORE: usize = "and 1,000 more".len();
     let count = all.len();
@@ -60,7 +60,7 @@ pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
         }
         while columns(word) > width {
             let fits = beginning(word, width);
-            // A letter of two columns does not fit into one, but has to stand somewhere.
+            // A letter two columns wide does not fit into one column, but must go somewhere.
             let cut = if fits.is_empty() { word.chars().next().map_or(0, char::len_utf8) } else { fits.len() };
             lines.push(word[..cut].to_owned());
             word = &word[cut..];

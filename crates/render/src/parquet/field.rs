@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::batch::{Data, Values};
 use crate::columns::ColumnType;
 
-/// A row that its columns do not fit.
+/// A row that does not fit its columns.
 #[derive(Debug)]
 pub(super) struct Misfit(String);
 
@@ -55,7 +55,7 @@ impl SerializeStruct for RowSerializer<'_> {
     }
 }
 
-/// Adds a document as JSON; null is no document.
+/// Adds a document as JSON; null is not a document.
 fn document<T: Serialize + ?Sized>(values: &mut Values, value: &T) -> Result<(), Misfit> {
     let Data::Bytes(bytes, ends) = &mut values.data else { return Err(Misfit("documents are bytes".to_owned())) };
     let begin = bytes.len();

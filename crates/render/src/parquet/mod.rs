@@ -17,9 +17,9 @@ use super::columns::{Column, ColumnType, columns};
 use super::contract::export::Row;
 use batch::Batch;
 
-/// A group of rows is written when its values take so many bytes: readers work group by group, and the writer holds one of them.
+/// A group of rows is written when its values take this many bytes: readers work group by group, and the writer holds one group.
 const GROUP_BYTES: usize = 16 << 20;
-/// Or when it has so many rows.
+/// A group is written when it has this many rows, too.
 const GROUP_ROWS: usize = 128 << 10;
 
 /// A file of one table.
@@ -88,7 +88,7 @@ fn schema(name: &str, columns: &[Column]) -> parquet::errors::Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder(name).with_fields(fields).build()?))
 }
 
-/// How a file is written: nothing in it depends on when and where that is done.
+/// How a file is written. The same rows give the same bytes, whenever and wherever they are written.
 fn properties(columns: &[Column]) -> WriterProperties {
     let compression = Compression::ZSTD(ZstdLevel::default());
     let properties = WriterProperties::builder()

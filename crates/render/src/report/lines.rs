@@ -63,7 +63,7 @@ pub(super) fn in_order(rows: &[ObjectRow], unlisted: &[Unlisted], by_uid: &HashM
     lines
 }
 
-/// What a post-mortem's reader looks for first.
+/// Readers of a post-mortem look at these first.
 fn rank(kind: &str) -> usize {
     const FIRST: [&str; 8] = ["Node", "Namespace", "Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "Pod"];
     FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len())

@@ -1,6 +1,6 @@
 //! The story as one self-contained page: a row per object under its owners, bars of states, ticks for changes and events.
 //!
-//! The page holds what every row shows as JSON, and each object's versions, diffs and scheduling decisions deflated beside it,
+//! The page holds what every row shows as JSON, and each object's versions, diffs and scheduling decisions deflated next to it,
 //! opened by a click: so thousands of objects stay smooth. It asks the network for nothing.
 
 mod decision;
@@ -89,7 +89,7 @@ impl Report {
         self.rows.len()
     }
 
-    /// Whether it shows none.
+    /// Whether no object has a row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -256,7 +256,7 @@ impl Report {
         page::write(heading, &contents, &mut self.packer, out)
     }
 
-    /// Shows the nodes that are silent at the end as such, though their conditions may not say so yet.
+    /// Marks the nodes that are silent at the end as silent, even if their conditions do not say so yet.
     fn silence(&mut self, still: &StillWrong) {
         let silent = still.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::NodeSilent);
         for (subject, since) in silent.flat_map(|finding| finding.subjects.iter().zip(std::iter::repeat(finding.since()))) {
@@ -265,7 +265,7 @@ impl Report {
         }
     }
 
-    /// What the reader must know of what there was no room for.
+    /// The note about what was left out for lack of room.
     pub fn notes(&self) -> Vec<String> {
         let rows = self.rows.iter().filter(|row| row.left_out > 0).count();
         let changes = (rows > 0).then(|| {

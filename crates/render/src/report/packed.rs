@@ -1,4 +1,4 @@
-//! What a click opens, deflated as it comes: the text of many objects' versions would be many times a page.
+//! The details that a click opens, deflated as they are added: the text of many objects' versions would be many times a page.
 
 use std::io;
 

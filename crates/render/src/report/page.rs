@@ -18,7 +18,7 @@ use ketcd_history::ChangeKind;
 const HTML: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Stands near the beginning of every page.
+/// A marker near the beginning of every page.
 const GENERATOR: &[u8] = br#"<meta name="generator" content="ketcd report">"#;
 
 /// Whether a file that begins like this is a page that was written here.
@@ -34,7 +34,7 @@ pub struct Heading<'a> {
     pub source: &'a str,
     /// How far back the history reaches, in a sentence.
     pub reach: &'a str,
-    /// Doubts the reader must know: each a sentence.
+    /// Doubts that the reader must know of, one sentence each.
     pub notes: &'a [String],
 }
 
@@ -148,7 +148,7 @@ fn summary(row: &ObjectRow, depth: usize, begin: i64) -> Value {
     })
 }
 
-/// The row of objects that have none of their own: how many are in which state at the end, the most first.
+/// The row for objects without a row of their own: how many are in each state at the end, the largest number first.
 fn counted(unlisted: &Unlisted) -> Value {
     let states: Vec<Value> = unlisted
         .states

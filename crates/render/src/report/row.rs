@@ -22,7 +22,7 @@ use crate::value;
 /// Characters of a label, at most.
 const LABEL: usize = 240;
 
-/// Fields whose change alone is no news.
+/// Fields whose change alone is not worth a mark.
 const QUIET: [&str; 4] = ["/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation", "/status/observedGeneration"];
 
 /// An object through its readable life.
@@ -45,7 +45,7 @@ pub(super) struct ObjectRow {
     pub ticks: Vec<Tick>,
     held_by_ticks: usize,
     pub versions: Packed,
-    /// How many changes there was no room for, which are all of them or none.
+    /// How many changes were left out for lack of room: all of them or none.
     pub left_out: usize,
     pub events: Vec<EventMark>,
     pub decisions: Packed,
@@ -267,7 +267,7 @@ impl ObjectRow {
     }
 }
 
-/// A scheduling attempt that a step of a pod records, as far as that says.
+/// The scheduling attempt that a step of a pod records.
 fn attempt(step: &Step, revision: i64, dated: Option<Dated>) -> Option<Value> {
     let (outcome, node, message) = match (step.phase, &step.detail) {
         (StepKind::Scheduled, StepDetail::BoundTo(node)) => ("Scheduled", Some(node), None),

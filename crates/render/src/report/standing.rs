@@ -15,11 +15,12 @@ use crate::trouble;
 
 /// The most that are shown.
 const MOST: usize = 8;
-/// What lasted less is not worth a place: so many milliseconds, or such a part of the time that the report covers.
+/// A trouble must have lasted this many milliseconds, or this part of the time that the report covers, to be listed.
 const SHORTEST: i64 = 2_000;
 const PART: i64 = 200;
 
-/// A container that ran so many milliseconds begins another crash loop (twice the longest backoff: client-go util/flowcontrol/backoff.go, hasExpired).
+/// A container that ran for this many milliseconds begins another crash loop (twice the longest backoff: client-go
+/// util/flowcontrol/backoff.go, hasExpired).
 const NEXT_LOOP: i64 = 600_000;
 
 /// What was wrong with one object, and when: milliseconds since 1970.
@@ -36,7 +37,7 @@ impl Troubles {
     pub(super) fn see(&mut self, object: &Value, time: Option<i64>, renewed: Option<i64>) -> Option<i64> {
         let is_first = !std::mem::replace(&mut self.is_known, true);
         let gravest = troubles_of(object).into_iter().next();
-        // Its message would be kept for nothing.
+        // Its message would never be shown.
         let gravest = gravest.map(|trouble| Trouble { message: None, ..trouble });
         match (&mut self.open, gravest) {
             // A claim that is meant for a node waits for somebody else than before.
@@ -76,7 +77,7 @@ impl Troubles {
     }
 }
 
-/// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
+/// What is wrong at the end of the time that a report covers, as `triage` finds it. Only these troubles are shown as current.
 #[derive(Clone, Debug, Default)]
 pub struct StillWrong {
     /// The findings, the weightiest first.
@@ -157,7 +158,7 @@ fn over(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, patient_classes: &B
     episodes
 }
 
-/// The topmost owner of a row that has a row itself; `None` where it has none.
+/// The topmost owner of a row among those that have a row; `None` if no owner has one.
 fn top(rows: &[ObjectRow], by_uid: &HashMap<String, usize>, place: usize) -> Option<usize> {
     let owner = |place: usize| rows[place].owner.as_ref().and_then(|uid| by_uid.get(uid)).copied().filter(|&owner| owner != place);
     // Owners that own each other in a circle have no topmost one.

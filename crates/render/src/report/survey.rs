@@ -10,7 +10,7 @@ use ketcd_kube::FieldSet;
 
 use super::severity;
 
-/// More objects than this do not all get a row.
+/// With more objects than this, not every object gets a row.
 pub const ROWS: usize = 5_000;
 
 /// What one change shows. It is found without what was found before, so that another core can do it.
@@ -50,7 +50,7 @@ struct Surveyed {
     changes: u32,
     worst: Tone,
     now: Tone,
-    /// Whether it was once what it should be: what it was given before is no news.
+    /// Whether it was ever healthy: changes before that belong to its creation.
     is_settled: bool,
     is_changed: bool,
     is_gone: bool,
@@ -65,7 +65,7 @@ pub struct SightingReader {
     hasher: RandomState,
 }
 
-/// What was seen so far. Of a million objects, two with one hash are not expected.
+/// The objects seen so far. Among a million objects, no two are expected to share a hash.
 #[derive(Default)]
 pub struct Survey {
     reader: SightingReader,
@@ -91,7 +91,7 @@ pub struct Selection {
 pub(super) struct Unlisted {
     pub kind: String,
     pub namespace: String,
-    /// How many are in each state at the end, the most first; those that are gone have none.
+    /// How many are in each state at the end, the largest number first; deleted objects have no state.
     pub states: Vec<(Option<State>, usize)>,
 }
 
@@ -180,12 +180,12 @@ impl Survey {
         FieldSet::of(paths.iter().map(String::as_str).chain(of_events))
     }
 
-    /// What reads sightings for it, on whatever core.
+    /// Returns a reader of sightings, which may run on any core.
     pub fn reader(&self) -> SightingReader {
         self.reader.clone()
     }
 
-    /// Takes in what the next change shows.
+    /// Adds what the next change shows.
     pub fn note(&mut self, sighting: Sighting) {
         match sighting.what {
             What::Event { about, is_warning } => {
@@ -309,7 +309,7 @@ impl Survey {
     }
 }
 
-/// Whether an object in such a state is what it should be, as far as that shows.
+/// Whether an object in this state looks healthy.
 fn is_settled(tone: Tone) -> bool {
     matches!(tone, Tone::Good | Tone::Done | Tone::Neutral)
 }
@@ -320,7 +320,7 @@ impl Selection {
         self.wanted.contains(&self.hasher.hash_one(key))
     }
 
-    /// What the reader must know of what has no row.
+    /// The note about objects without a row.
     pub fn note(&self) -> String {
         let count: usize = self.unlisted.iter().flat_map(|unlisted| &unlisted.states).map(|(_, count)| count).sum();
         let mut note = format!(

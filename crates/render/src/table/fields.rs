@@ -66,7 +66,7 @@ pub(crate) fn scalar(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Returns a quantity in canonical form; absent is 0, what is none stays as it is.
+/// Returns a quantity in canonical form; an absent one is 0, text that is not a quantity is returned unchanged.
 pub(crate) fn quantity(value: Option<&Value>) -> String {
     let Some(value) = value else { return "0".to_owned() };
     let text = scalar(value);

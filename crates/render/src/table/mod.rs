@@ -106,7 +106,7 @@ pub struct Table {
     widths: Option<ColumnWidths>,
 }
 
-/// What a table shows beside the columns of its kind.
+/// What a table shows in addition to the columns of its kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decoration {
     /// `pod/web-0` instead of `web-0`, as several kinds are shown.

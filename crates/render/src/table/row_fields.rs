@@ -1,4 +1,4 @@
-//! Which members of an object its row shows, for the kinds of which a cluster has many or whose objects are large: of those no more is decoded.
+//! Which members of an object its row shows, for kinds with many or large objects. Only these members are decoded.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use ketcd_kube::{FieldSet, Kind};
 
 use super::PodRow;
 
-/// What tables show beside the cells, or select by.
+/// Members that tables select or label rows by.
 const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
 
 const NODE: [&str; 9] = [

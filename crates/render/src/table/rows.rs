@@ -1,4 +1,4 @@
-//! The rows of a table, close together: a table of all pods of a large cluster has more cells than one should allocate one by one.
+//! The rows of a table in one allocation: a table of all pods of a large cluster has too many cells to allocate them one by one.
 
 /// Rows of the same number of cells.
 pub(super) struct Rows {
@@ -9,7 +9,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, each of which will have so many cells, at least one.
+    /// A table without rows; each row will have this many cells, at least one.
     pub(super) fn of(cells: usize) -> Self {
         Self { cells, text: String::new(), ends: Vec::new() }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::tab_writer::{ColumnWidths, TabbedLines};
 use crate::value::{broken, columns};
 
-/// In a column narrower than this, prose is of no use: it goes below its row then.
+/// Prose does not fit a column narrower than this: it goes below its row.
 const NARROWEST: usize = 20;
 
 /// What stands before prose that has a line of its own.

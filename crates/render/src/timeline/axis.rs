@@ -1,4 +1,4 @@
-//! The axis: one line a step, at most a few where its words need them.
+//! The axis: one line per step, or a few where its words need them.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,13 @@ use ketcd_store::Revision;
 
 /// Columns of a phase's name, at most; longer ones take more.
 const PHASE: usize = 18;
-/// The same beside objects' names.
+/// The same next to objects' names.
 const PHASE_OF_MANY: usize = 12;
 /// Columns left to a detail, at least.
 const DETAIL: usize = 10;
 /// Columns of an object's name where there are several, at most.
 const OBJECT: usize = 34;
-/// Columns that the rest of a line takes: its head, a phase, and some of who did it.
+/// Columns that the rest of a line takes: its head, a phase, and part of the actor's name.
 const BESIDE: usize = 52;
 /// Columns before the object's name: time, revision, sign.
 const HEAD: usize = 24;

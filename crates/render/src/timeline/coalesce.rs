@@ -8,7 +8,7 @@ use crate::duration;
 use ketcd_history::Actor;
 use ketcd_history::timeline::StepKind;
 
-/// From so many on, like steps become one line.
+/// This many similar steps become one line.
 const ENOUGH: usize = 3;
 /// Seconds within which one step follows the other.
 const NEAR: f64 = 5.0;
@@ -17,7 +17,7 @@ const SPAN: f64 = 60.0;
 /// Different details that are still listed, each with its count.
 const DETAILS: usize = 4;
 
-/// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
+/// Leaves out what another line says: owners that are named there, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
 pub fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let shown: HashSet<String> = entries.iter().map(|entry| entry.object.clone()).collect();
     let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));
@@ -66,7 +66,7 @@ pub fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     lines.into_iter().filter_map(outcome).collect()
 }
 
-/// Steps that keep their own line.
+/// Steps that always have a line of their own.
 const CHAPTERS: [StepKind; 3] = [StepKind::Rollout, StepKind::Undo, StepKind::RolledOut];
 /// Steps that say more than what follows from them in the same write.
 const TELLING: [StepKind; 6] =
@@ -106,7 +106,7 @@ impl Likeness {
         let by = |by: &Actor| format!("{} {:?}", by.name, by.from);
         let place = match &entry.owner {
             Some(_) => entry.object.rsplit_once('/').map(|(place, _)| place.to_owned()).unwrap_or_default(),
-            // Who has no owner has no siblings, but may take the same step again and again.
+            // An object without an owner has no siblings, but may take the same step again and again.
             None => entry.object.clone(),
         };
         Self {

@@ -1,4 +1,4 @@
-//! The words of a creation: whose the object is, and what it is to be.
+//! Words for a creation: the object's owner, and what it is meant to do.
 
 use ketcd_history::timeline::CreatedAs;
 

@@ -10,7 +10,7 @@ use super::created::created;
 /// Fields named in one step, before the rest is only counted.
 const NAMED: usize = 4;
 
-/// What a step says besides its kind; may be empty.
+/// The detail of a step, beyond its kind; may be empty.
 pub fn detail(kind: StepKind, detail: &StepDetail) -> String {
     match detail {
         StepDetail::None => of_kind(kind).to_owned(),

@@ -48,7 +48,7 @@ pub struct TimelineEntry {
     pub owner: Option<String>,
     /// Whether an Event warns.
     pub warns: bool,
-    /// Whether its time comes from the object: its revision is only that of the version read, which holds many times.
+    /// Whether its time comes from a field of the object. Its revision is then the one of the version read, which holds many times.
     pub one_moment: bool,
 }
 
@@ -81,7 +81,7 @@ pub enum EntryKind {
     Gap,
 }
 
-/// kubectl's short names of kinds that stories are full of.
+/// kubectl's short names for the kinds that timelines show most.
 const SHORT: &[(&str, &str)] = &[
     ("configmap", "cm"),
     ("daemonset", "ds"),

@@ -1,4 +1,4 @@
-//! That there was nothing to look at, and why: an empty store or another's is no healthy cluster.
+//! Reports that there was nothing to look at, and why: an empty store, or the store of other software, is not a healthy cluster.
 
 use ketcd_cluster::triage::Absence;
 
@@ -29,7 +29,7 @@ pub fn absence_words(absence: &Absence) -> String {
     visible(&text).into_owned()
 }
 
-/// Returns what has to be said before anything else: that there was nothing to look at, or that values could not be decoded; `None` where neither is so.
+/// Returns the warning that comes before anything else: there was nothing to look at, or values could not be decoded; `None` if neither is the case.
 pub(super) fn said_first(page: &TriagePage<'_>) -> Option<String> {
     if let Some(absence) = &page.absence {
         return Some(format!("nothing to look at at revision {}: {}", page.revision, absence_words(absence)));

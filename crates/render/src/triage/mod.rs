@@ -42,7 +42,7 @@ pub struct TriagePage<'a> {
     pub is_past: bool,
     /// The changes before it, oldest first.
     pub changes: &'a [AttributedChange],
-    /// The stretches of time that they are of, and whether the history begins within them.
+    /// The periods that they cover, and whether the history begins within them.
     pub windows: &'a [(Timestamp, Timestamp, bool)],
     /// etcd itself.
     pub storage: &'a StorageFacts,
@@ -50,7 +50,7 @@ pub struct TriagePage<'a> {
     pub absence: Option<Absence>,
     /// How many values could not be decoded.
     pub not_decoded: usize,
-    /// Whether some of the data could not be read: then nothing is said of what is not there.
+    /// Whether some of the data could not be read. Absent objects are then not reported.
     pub is_partial: bool,
     /// Whether all is shown, in full.
     pub is_wide: bool,
@@ -165,7 +165,7 @@ fn at_moment(page: &TriagePage<'_>, command: CommandLine) -> CommandLine {
     if page.is_past { command.and("--rev").word(&page.revision.to_string()) } else { command }
 }
 
-/// A change in one line, with how many alike it stands for.
+/// A change in one line, with the number of similar changes that it stands for.
 struct ChangeLine {
     first: usize,
     count: usize,
@@ -224,7 +224,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     writeln!(out)
 }
 
-/// The changes in lines; those alike that follow each other are one.
+/// The changes as lines; similar ones in a row become one line.
 fn lines(changes: &[AttributedChange]) -> Vec<ChangeLine> {
     let mut lines: Vec<ChangeLine> = Vec::new();
     for (place, change) in changes.iter().enumerate() {

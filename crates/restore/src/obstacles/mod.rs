@@ -33,9 +33,9 @@ pub trait TargetCluster {
 pub enum Effect {
     /// The API server refuses the object.
     Refused,
-    /// Somebody is asked who may refuse it.
+    /// A webhook, policy or LimitRange is asked, which may refuse it.
     MayBeRefused,
-    /// It is taken, and does not do what it should.
+    /// The API server accepts it, but it does not have the intended effect.
     Waits,
 }
 
@@ -118,7 +118,7 @@ pub enum Problem {
         /// The policy.
         policy: ObjectId,
     },
-    /// A LimitRange is held against Pods and claims.
+    /// A LimitRange is checked for Pods and claims.
     LimitRange {
         /// The LimitRange.
         limits: ObjectId,
@@ -205,7 +205,7 @@ fn is_terminating(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
-/// What an object that is there does not let happen to it.
+/// Changes that an existing object does not allow.
 fn of_live(id: &ObjectId, live: &Value, manifest: &Value) -> Vec<Problem> {
     let mut problems = Vec::new();
     if is_terminating(live) {

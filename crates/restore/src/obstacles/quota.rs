@@ -1,4 +1,4 @@
-//! What ResourceQuotas of the cluster leave of room.
+//! How much room the cluster's ResourceQuotas leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn amount(resource: &str, id: &ObjectId, manifest: &Value, cluster: &dyn TargetC
     }
 }
 
-/// What the containers of a pod ask for together.
+/// What the containers of a pod request together.
 fn of_pod(resource: &str, spec: &Value) -> Option<Quantity> {
     let (list, name) = match resource.split_once('.') {
         Some(("requests", name)) => ("requests", name),

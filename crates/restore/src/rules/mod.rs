@@ -19,7 +19,7 @@ pub struct Rule {
     pub name: &'static str,
     /// What it strips: kinds and fields.
     pub strips: &'static str,
-    /// Why an apply is better without.
+    /// Why an apply is better without it.
     pub reason: &'static str,
     /// Strips it; returns whether there was anything.
     strip: fn(&mut Value) -> bool,
@@ -44,7 +44,7 @@ impl PartialEq for Rule {
     }
 }
 
-/// The rule that strips `status`. Of a custom resource it is stripped only where its definition has a status subresource.
+/// The rule that strips `status`. A custom resource keeps it unless its definition has a status subresource.
 pub const STATUS: &str = "status";
 /// The rule that lets a claim find a volume anew.
 pub const VOLUME_NAME: &str = "volume-name";

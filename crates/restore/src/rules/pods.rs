@@ -54,7 +54,7 @@ fn is_generated(volume: &Value) -> bool {
     is_projected || is_secret
 }
 
-/// Whether it is what ends a generated name.
+/// Whether it is the suffix of a generated name.
 fn is_random(end: &str) -> bool {
     crate::identity::is_generated_suffix(end)
 }

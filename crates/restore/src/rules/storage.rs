@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::edit::{remove, remove_marks};
 use crate::identity::is;
 
-/// What the binder, provisioners and the scheduler note on claims and volumes (`component-helpers/storage/volume`). The provisioner's own note on a
+/// What the binder, provisioners and the scheduler record on claims and volumes (`component-helpers/storage/volume`). The provisioner's own note on a
 /// volume, `pv.kubernetes.io/provisioned-by`, is kept: it says who deletes its disk.
 const BINDING: &[&str] = &[
     "pv.kubernetes.io/bind-completed",

@@ -127,7 +127,7 @@ impl<'a> ExtendedResources<'a> {
     }
 }
 
-/// Returns the class behind each resource: that of its own name, and the one it names. Of several that name one, the newest counts, then the first by
+/// Returns the class behind each resource: that of its own name, and the one it names. If several name one, the newest counts, then the first by
 /// name.
 pub(crate) fn resources_of_classes<'c>(all: impl Iterator<Item = &'c DeviceClass>, rules: &Rules) -> BTreeMap<String, String> {
     let name = |class: &DeviceClass| class.metadata.name.clone().unwrap_or_default();

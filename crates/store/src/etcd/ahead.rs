@@ -1,4 +1,4 @@
-//! The pages of a range after the first, read ahead of who takes them: in one stream where etcd has one (RangeStream, since 3.7), else page by page
+//! The pages of a range after the first, read ahead of the consumer: in one stream where etcd has one (RangeStream, since 3.7), else page by page
 //! with one request in flight. Whatever ends the stream early, pages go on where it ended.
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Ahead {
         }
     }
 
-    /// Whoever sets a pace or a size of pages gets pages.
+    /// A user who sets a rate or a page size gets pages.
     fn may_stream(&self, page: &Page) -> bool {
         let config = &self.cluster.config;
         let is_free = config.qps.is_none() && config.page_bytes >= PAGE_BYTES;
@@ -79,7 +79,7 @@ impl Ahead {
         let mut last = page;
         loop {
             let begun = Instant::now();
-            // Why it ends early is told by the page that follows.
+            // The page that follows shows why it ends early.
             let Ok(Ok(Some(mut answer))) = timeout(self.cluster.config.command_timeout, stream.message()).await else {
                 return Ok(Some(last));
             };
@@ -136,7 +136,7 @@ impl Ahead {
                 }
             }
         };
-        // Why it failed is told by the page that follows.
+        // The page that follows shows why it failed.
         self.cluster.preferred().ask(&self.cluster.config, consistency, open).await.unwrap_or(Stream::Failed)
     }
 }

@@ -1,4 +1,4 @@
-//! Holds what a server answers against what it was asked. An answer that cannot be true ends the reading: a server that is broken, or is no etcd, is
+//! Checks a server's answers against the requests. An answer that cannot be true ends the reading: a server that is broken, or is not etcd, is
 //! named, and nothing of the answer is used.
 
 use std::borrow::Cow;

@@ -115,7 +115,7 @@ impl Cluster {
     }
 
     /// Asks for the newest there is: the members in order, beginning with the one that answered last, and the next where an endpoint is
-    /// at fault. Where no member has a leader, each is asked for what it holds by itself, and the user is told once.
+    /// at fault. Where no member has a leader, each is asked for what it holds by itself, which is reported once.
     pub(super) async fn ask<T, F>(&self, call: impl Fn(Client, Consistency) -> F) -> Result<T, Vec<Trouble>>
     where
         F: Future<Output = Result<T, Failed>>,

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadConsistency {
     /// The leader confirms the newest revision; a revision that is already known is read from one member. Without a leader everything is
-    /// what one member holds, and the user is told.
+    /// what one member holds, which is reported.
     #[default]
     Auto,
     /// The newest the cluster agrees on; nothing is read without a leader.

@@ -1,4 +1,4 @@
-//! One TCP or TLS connection to one member, made for tonic by our own hands, so that what went wrong is known exactly:
+//! One TCP or TLS connection to one member, made for tonic by ourselves, so that the cause of a failure is known exactly:
 //! tonic's own connector reports a refused client certificate as a broken pipe.
 
 use std::io;

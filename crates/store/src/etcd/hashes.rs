@@ -18,7 +18,7 @@ const MOST_BYTES: i64 = 256 << 20;
 const TRIES: usize = 5;
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Returns what the members that answered `status` say of their data; `None` where there is only one.
+/// Returns the hashes of the data of the members that answered `status`; `None` if there is only one.
 pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<MemberHashes> {
     let answered: Vec<(&EndpointConnection, &crate::Member)> =
         cluster.members.iter().zip(&status.members).filter(|(_, said)| said.error.is_none()).collect();
@@ -51,8 +51,8 @@ pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<M
     Some(found)
 }
 
-/// Why these members are not asked, or why what they say could not be compared.
-fn incomparable(voters: &[(&EndpointConnection, &crate::Member)]) -> Option<String> {
+/// Why these members were not asked, or why their answers could not be compared.
+fn incomparable(voters: &[(&EndpointConnection, &crate::EndpointConnection)]) -> Option<String> {
     let (_, first) = voters.first()?;
     let largest = voters.iter().map(|(_, said)| said.db_size_in_use).max().unwrap_or(0);
     let differ = |of: fn(&crate::Member) -> &str| voters.iter().any(|(_, said)| of(said) != of(first));

@@ -1,9 +1,9 @@
-//! Who etcd takes us for.
+//! The user that etcd sees.
 
 use super::config::EtcdConfig;
 use super::tls;
 
-/// Who etcd takes us for: the user given or, without one, the common name of the client certificate.
+/// The user that etcd sees: the user given or, without one, the common name of the client certificate.
 pub(super) fn who(config: &EtcdConfig) -> String {
     if let Some(user) = user_name(config) {
         return format!("user {user:?}");

@@ -27,7 +27,7 @@ const SHORT: i64 = 5_000;
 const SAMPLES: i64 = 512;
 /// How often a compaction may overtake a search.
 const MOST_OVERTAKEN: usize = 1_000;
-/// Bytes of values kept while the history is read backwards; the others are read again on the way forward.
+/// Bytes many values kept while the history is read backwards; the others are read again on the way forward.
 const KEPT: usize = 16 << 20;
 
 /// Returns the changes of `key` up to `until`.

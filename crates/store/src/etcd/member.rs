@@ -97,7 +97,7 @@ impl EndpointConnection {
         let password = config.password.as_ref().map_or("", |password| password.reveal());
         let known = anonymous.clone().with_user(user, password).with_auto_token_refresh(true);
         match Client::from_channel(channel(), Some(known)).await {
-            // As etcdctl does: a user is no error where etcd asks for none.
+            // As etcdctl does: giving a user is not an error if etcd requires none.
             Err(etcd_client::Error::GRpcStatus(status)) if status.message().contains("authentication is not enabled") => {
                 Client::from_channel(channel(), Some(anonymous)).await
             }

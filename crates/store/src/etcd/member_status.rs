@@ -1,4 +1,4 @@
-//! What a member's status decides: whether it serves watches, and whether it says truly how far one has come.
+//! What a member's status decides: whether it serves watches, and whether its reports of a watch's progress can be trusted.
 
 use etcd_client::StatusResponse;
 

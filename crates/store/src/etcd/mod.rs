@@ -59,7 +59,7 @@ impl EtcdSource {
     /// runtime. `notice` receives one sentence for each thing the user should know while a request is still running.
     ///
     /// # Errors
-    /// An endpoint that is none; a certificate or key that cannot be used.
+    /// An endpoint is invalid, or a certificate or key cannot be used.
     pub fn new(config: EtcdConfig, notice: Reporter) -> Result<Self> {
         Ok(Self { cluster: Arc::new(Cluster::new(config, notice)?) })
     }

@@ -1,4 +1,4 @@
-//! What each member says of itself.
+//! The status that each member reports.
 
 use etcd_client::StatusResponse;
 use futures_util::future::join_all;

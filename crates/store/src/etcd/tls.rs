@@ -148,7 +148,7 @@ fn trouble(problem: String, hint: Option<String>) -> Error {
     Error::Remote { endpoint: String::new(), problem, hint }
 }
 
-/// `--insecure-skip-tls-verify`: whoever answers is believed.
+/// `--insecure-skip-tls-verify`: any certificate is accepted.
 #[derive(Debug)]
 struct AnyServer;
 

@@ -1,4 +1,4 @@
-//! Runs of revisions: what none of several sources has, and how that is said.
+//! Gaps: runs of revisions that none of several sources has, and the messages about them.
 
 use super::part::Part;
 use crate::{PartGap, Revision};

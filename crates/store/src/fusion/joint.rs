@@ -1,4 +1,4 @@
-//! What files tell and what a live etcd still has of the same revisions, as one stream.
+//! The changes in files and those that a live etcd still has of the same revisions, as one stream.
 //!
 //! A live etcd is asked for what is shown only, and not for a long history that files have whole: it would read all of it for one question.
 

@@ -1,4 +1,4 @@
-//! A live etcd beside files: it gives the present and what the files lack, and follows.
+//! A live etcd together with files: it gives the present and what the files lack, and follows.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,7 +17,7 @@ use crate::{
 /// Says something that the user should know while a question is still being answered.
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// A live etcd to be read beside files.
+/// A live etcd to be read together with files.
 pub(crate) struct LiveInput {
     pub name: String,
     pub source: Box<dyn Source>,

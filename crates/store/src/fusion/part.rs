@@ -1,4 +1,4 @@
-//! One of several sources: what is known of it before it is opened, and how it is opened when a question needs it.
+//! One of several sources: what is known of it before it is opened, and opening it when a question needs it.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -25,7 +25,7 @@ pub(crate) struct Part {
     late: Mutex<Vec<String>>,
 }
 
-/// How a part is at hand.
+/// Whether a part is open.
 pub(crate) enum PartState {
     /// It stays open.
     Open(Arc<dyn Source>),

@@ -1,4 +1,4 @@
-//! The changes of several sources: those of files, stretch by stretch, and beside them those of a live etcd.
+//! The changes of several sources: those of files, stretch by stretch, and with them those of a live etcd.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

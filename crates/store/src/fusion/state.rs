@@ -96,7 +96,7 @@ impl Fused {
         Ok(damaged)
     }
 
-    /// Says which revisions beside one that cannot be read can be.
+    /// Says which revisions next to one that cannot be read are readable.
     async fn unreadable(&self, asked: Revision, live: Option<&dyn Source>) -> Result<Error> {
         let mut spans: Vec<(&str, Revision, Revision)> =
             self.parts.iter().map(|part| (&*part.name, part.span.oldest, part.span.newest)).collect();

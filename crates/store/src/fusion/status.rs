@@ -1,4 +1,4 @@
-//! What several sources say of themselves together.
+//! The combined status of several sources.
 
 use futures_util::StreamExt;
 

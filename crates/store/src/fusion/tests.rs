@@ -139,7 +139,7 @@ fn a_state_is_read_from_one_file() {
     assert!(matches!(alive(&fused, 401), Err(Error::Future { newest: Revision(400), .. })));
 }
 
-/// A source that asked a file, where it should ask the etcd beside it, would say that every key may be read.
+/// A source that asked a file instead of the etcd that it is read with would say that every key may be read.
 #[cfg(feature = "live")]
 #[tokio::test]
 async fn the_facts_of_a_live_etcd_are_those_of_it_and_files() {

@@ -19,7 +19,7 @@ const CHECKSUM: std::ops::Range<usize> = 148..156;
 /// How k3s calls its database.
 const K3S: &str = "state.db";
 
-/// The ends of the names of files that SQLite keeps beside a database: its log, the index of that, and the journal it has in the place of a log.
+/// Suffixes of the files that SQLite keeps next to a database: its log, the log's index, and the journal that it uses instead of a log.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// What an archive holds.
@@ -62,7 +62,7 @@ fn is_database(bytes: &[u8]) -> bool {
     (!looks_like_tar(bytes) && bolt::looks_like_bolt(bytes)) || is_of_sqlite(bytes)
 }
 
-/// Whether bytes are a database of kine, or the log beside it.
+/// Whether bytes are a database of kine, or its log.
 fn is_of_sqlite(bytes: &[u8]) -> bool {
     !looks_like_tar(bytes) && !bolt::looks_like_bolt(bytes) && looks_like_sqlite(bytes)
 }
@@ -100,7 +100,7 @@ impl ArchivedFile {
         self.path.ends_with("snap/db") || wal::is_name(&self.name())
     }
 
-    /// The database that SQLite keeps this file beside.
+    /// The database that this file of SQLite belongs to.
     fn beside(&self) -> Option<&Path> {
         let path = self.path.to_str()?;
         BESIDE.iter().find_map(|suffix| path.strip_suffix(suffix)).map(Path::new)
@@ -152,8 +152,8 @@ fn entries(archive: &Bytes) -> Result<(Vec<ArchivedFile>, Option<String>), Strin
     Ok((found, None))
 }
 
-/// A file of an archive; `None` for what is no file.
-fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, &[u8]>) -> std::io::Result<Option<ArchivedFile>> {
+/// A file of an archive; `None` for an entry that is not a file.
+fn read_entry(archive: &Bytes, mut entry: tar::ArchivedFile<'_, &[u8]>) -> std::io::Result<Option<ArchivedFile>> {
     let kind = entry.header().entry_type();
     if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The small buckets of etcd's database: what they say of the store, its members, their alarms, leases, users and roles.
+//! The small buckets of etcd's database: the store, its members, their alarms, leases, users and roles.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::{Alarm, Member, Revision};
 /// What the bucket `meta` says.
 #[derive(Default)]
 pub(super) struct MetaBucket {
-    /// What cannot be right in it, each a sentence.
+    /// What cannot be right in it, one sentence each.
     pub problems: Vec<String>,
     /// The raft index of the last entry applied.
     pub consistent_index: u64,

@@ -1,4 +1,4 @@
-//! The SHA-256 that `etcdctl snapshot save` appends, checked beside the reading.
+//! The SHA-256 that `etcdctl snapshot save` appends, checked in a thread of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

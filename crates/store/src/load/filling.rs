@@ -1,4 +1,4 @@
-//! A compressed database whose index is known: it is unpacked while it is read, and who wants bytes that are not there yet waits for them.
+//! A compressed database whose index is known: it is unpacked while it is read, and a reader of bytes that are not there yet waits for them.
 
 use std::fs::File;
 use std::io::{self, Read};

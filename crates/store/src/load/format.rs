@@ -1,4 +1,4 @@
-//! What a row of the formats says: how one is recognised, and how it is loaded.
+//! A row of the table of formats: how a format is recognised, and how it is loaded.
 
 use bytes::Bytes;
 
@@ -32,7 +32,7 @@ pub(super) struct Loading<'a, 'k> {
     pub reading: Reading<'a>,
     pub builder: &'a mut VersionsBuilder,
     pub objects: &'a mut Objects<'k>,
-    /// Whether it was opened by its path, so that files may lie beside it.
+    /// Whether it was opened by its path, so that other files may lie next to it.
     pub has_path: bool,
 }
 

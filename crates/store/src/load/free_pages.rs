@@ -1,7 +1,7 @@
 //! What only unreachable pages still hold: bbolt frees pages without wiping them, so changes that a compaction removed stay readable
 //! until their pages are used again, and so do those that damage cut off from the tree.
 //!
-//! A page is believed as far as nothing was written over it since. Of a page that has lost its header an entry is believed that proves
+//! A page is used as far as nothing was written over it since. In a page that has lost its header an entry is used only if it proves
 //! itself: a revision key, right behind it a message of that revision, and behind that the next entry, or nothing to the end of the page.
 
 use std::collections::HashMap;

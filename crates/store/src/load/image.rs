@@ -1,4 +1,4 @@
-//! From a path to bytes: mapped, not read, even where a running etcd writes the file; spooled where it is compressed or no plain file.
+//! From a path to bytes: mapped, not read, even where a running etcd writes the file; spooled if it is compressed or not a plain file.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -49,7 +49,7 @@ impl Image {
     ///
     /// A fragment that says why it cannot be read.
     pub(super) fn database(&self) -> std::result::Result<Bolt, String> {
-        // A file that etcd itself could not read is damaged, whoever has locked it.
+        // A file that etcd itself could not read is damaged, even if a process has locked it.
         let live = self.live.as_ref().and_then(|live| Bolt::of_live(Arc::clone(live)).ok());
         live.map_or_else(|| Bolt::open(self.bytes.clone()), Ok)
     }

@@ -2,7 +2,7 @@
 //!
 //! It counts for the very file it was made of, as long as device, inode, size, both times of change and the meta pages (of a compressed file its beginning)
 //! are the same; and it is written only after the whole file was read and found sound, a snapshot's checksum included. It holds keys and revisions, no values.
-//! Whoever can write an index decides what is shown of its file, so it counts only where it and its directory are this user's own ([`OwnDirectory`]).
+//! A user who can write an index decides what is shown of its file, so it is used only if it and its directory are this user's own ([`OwnDirectory`]).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -147,7 +147,7 @@ impl IndexFile {
         Some((versions, DatabaseFacts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..DatabaseFacts::default() }))
     }
 
-    /// Whether all that the file says fits what is kept of it: a member's alarms and damage are told anew each time; and whether it is large enough.
+    /// Whether all that the file says fits what is kept of it: a member's alarms and damage are found anew each time; and whether it is large enough.
     pub(super) fn keeps(&self, facts: &DatabaseFacts) -> bool {
         let alarms: &[Alarm] = &facts.alarms;
         alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty() && facts.file_bytes >= self.smallest

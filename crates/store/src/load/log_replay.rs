@@ -28,7 +28,7 @@ pub(super) struct Replayed {
     pub end: Option<i64>,
     /// Each a sentence.
     pub problems: Vec<String>,
-    /// What is no damage, each a sentence.
+    /// Messages that do not report damage, one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 
-/// A mapping and the file's name. A handler of signals may not take locks, so every field is read alone; a `start` of 0 is no mapping, an `end`
+/// A mapping and the file's name. A handler of signals may not take locks, so every field is read alone; a `start` of 0 means no mapping, an `end`
 /// of 0 none that is known yet.
 struct Region {
     start: AtomicUsize,

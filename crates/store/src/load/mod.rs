@@ -62,7 +62,7 @@ pub use options::{Cache, KeyOf, Limits};
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
 /// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them) as a directory or a tar
-/// archive, a file of the log, a raft snapshot, a recording as [`crate::recording`] writes it, a kine database with the log beside it, kine's table as CSV or lines of JSON, a directory of k3s, or
+/// archive, a file of the log, a raft snapshot, a recording as [`crate::recording`] writes it, a kine database with its log, kine's table as CSV or lines of JSON, a directory of k3s, or
 /// API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain, gzip or zstd; `-` is standard input.
 ///
 /// # Errors
@@ -88,7 +88,7 @@ pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Res
     Ok(Box::new(Fused::new(parts(found, limits)?, None)?))
 }
 
-/// Opens files beside a live etcd, `name`, which gives the present and what came after them. `tell` receives one sentence for each thing that
+/// Opens files together with a live etcd, `name`, which gives the present and what came after them. `tell` receives one sentence for each thing that
 /// the user should know of how they go together.
 ///
 /// # Errors
@@ -144,7 +144,7 @@ pub fn open_member(name: &str, db: Bytes, log: Vec<(String, Bytes)>) -> Result<B
     loaded_as(name, |loading| load_parts(loading, name, parts, None))
 }
 
-/// Opens the bytes of a kine database, and of the log beside it.
+/// Opens the bytes of a kine database and of its log.
 ///
 /// # Errors
 ///

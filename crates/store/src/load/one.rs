@@ -1,4 +1,4 @@
-//! What is at one path, and how it is opened.
+//! Recognises what is at one path, and opens it.
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ pub(super) fn load(
 fn load_directory(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, LoadProblem> {
     #[cfg(feature = "kine")]
     if let Some(database) = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path))) {
-        // Only what is left of it beside its place may be there.
+        // Only its leftovers may be there.
         let image = if database.exists() { image::open(&database.to_string_lossy(), &loading.reading)? } else { image::none() };
         let path = database.to_string_lossy();
         let files = kine::Files::with_log(&path, image, &loading.reading)?;

@@ -1,4 +1,4 @@
-//! What the caller says of how files are read.
+//! The caller's options for reading files.
 
 use std::path::PathBuf;
 

@@ -37,7 +37,7 @@ mod unix {
     impl OwnDirectory {
         /// Opens a directory that is there.
         pub(in super::super) fn open(path: &Path) -> Result<Self, NotOpened> {
-            // What is not opened without following a link is no directory of ours.
+            // If it cannot be opened without following a link, it is not our directory.
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = match rustix::fs::open(path, flags, Mode::empty()) {
                 Ok(handle) => File::from(handle),

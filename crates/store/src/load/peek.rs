@@ -1,4 +1,4 @@
-//! What a sound database says of itself without being walked: its span, single revisions, and what was written last. Some pages are read for it.
+//! What a sound database shows without being walked: its span, single revisions, and what was written last. Some pages are read for it.
 
 use std::ops::ControlFlow;
 
@@ -58,7 +58,7 @@ impl Peek {
             let Some(key) = RevisionKey::read(&self.bolt.image[pair.key.clone()]).filter(|key| key.main <= revision.0) else {
                 return ControlFlow::Break(());
             };
-            // A restore leaves a marker, which is no change.
+            // A restore leaves a marker, which is not a change.
             if pair.value.is_empty() && !key.tombstone {
                 return ControlFlow::Continue(());
             }

@@ -69,7 +69,7 @@ pub(super) fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Resul
         .collect()
 }
 
-/// What opens a file later. Of many files no index is kept: each would take another's place.
+/// Returns what opens a file later. With many files no index is kept: each would replace another's.
 fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
     let cache = limits.cache.clone().filter(|_| !is_one_of_many);
     let (limits, path) = (Limits { cache, ..limits.clone() }, path.to_owned());

@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) const HEADER: usize = 48;
 pub(super) const MAGIC: &[u8; 4] = b"\x89ktc";
 
-/// The most bytes that come out of one chunk; etcd takes 1.5 MiB in a request unless it is told otherwise.
+/// The most bytes that come out of one chunk; etcd takes 1.5 MiB in a request by default.
 pub(super) const MOST_RAW: usize = 256 << 20;
 
 /// What a chunk holds.

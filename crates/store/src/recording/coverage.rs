@@ -1,4 +1,4 @@
-//! Which revisions the files of a recording have, and what is said of those that none has.
+//! Which revisions the files of a recording cover, and the messages about those that none covers.
 
 use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 

@@ -39,7 +39,7 @@ struct Sealed {
     sha256: String,
 }
 
-/// Why a directory is no recording that can be read.
+/// Why a directory is not a readable recording.
 #[derive(Debug)]
 pub(super) enum Unreadable {
     Io(PathBuf, io::Error),
@@ -107,7 +107,7 @@ pub(crate) fn is_recording(directory: &Path) -> bool {
     disk::is_plain(&directory.join(MANIFEST)) || names(directory).is_ok_and(|names| names.iter().any(is_file))
 }
 
-/// The names in a directory; one that is no text is nobody's that a recorder made.
+/// The names in a directory. A recorder makes no name that is not text, so such names are left out.
 pub(super) fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     let entries = fs::read_dir(directory)?.collect::<io::Result<Vec<_>>>()?;
     Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
@@ -124,7 +124,7 @@ pub(super) struct Directory {
     pub problems: Vec<String>,
     /// The next file's number.
     pub next_number: u64,
-    /// The names of files that are no part of it any more.
+    /// The names of files that do not belong to it any more.
     pub leftover: BTreeSet<String>,
 }
 

@@ -81,7 +81,7 @@ pub(super) fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
 }
 
-/// Reads a plain file that is no larger than `most` bytes.
+/// Reads a plain file of at most `most` bytes.
 pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, mut bytes) = (open(path)?, Vec::new());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;

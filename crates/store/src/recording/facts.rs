@@ -55,7 +55,7 @@ pub struct MissingRevisions {
 pub(super) struct FileFacts {
     pub name: String,
     pub kind: FileKind,
-    /// Runs of revisions of which it has all changes: after the first number, up to the second. Of a state its revision, twice.
+    /// Runs of revisions of which it has all changes: after the first number, up to the second. For a state, its revision twice.
     pub covered: Vec<(i64, i64)>,
     pub missing: Vec<MissingRevisions>,
     pub bytes: u64,

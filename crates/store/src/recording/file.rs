@@ -158,7 +158,7 @@ impl RecordingFile {
     ///
     /// # Errors
     ///
-    /// A fragment, where it is no file of a recording.
+    /// It is not a file of a recording; the error is a fragment.
     pub(super) fn scan(path: &Path, bytes: Bytes) -> Result<Self, String> {
         let scan = Scan::of(&bytes);
         let first = scan.chunks.first().ok_or("holds nothing that can be read")?;
@@ -176,7 +176,7 @@ impl RecordingFile {
         scan.chunks.iter().for_each(|chunk| file.take(chunk));
         file.end_block();
         let (problems, index) = (file.problems, Bytes::from(file.index.bytes()));
-        // Whoever goes on with it writes its index anew.
+        // The recorder that continues it writes its index anew.
         let end = scan.chunks.iter().rev().find(|chunk| chunk.header.kind != ChunkKind::Index).map_or(0, |chunk| chunk.payload.end);
         let after = first.header.after;
         Ok(Self { from: Box::new(bytes), index: ValueBytes::Made { bytes: index }, facts, head, after, end, problems })

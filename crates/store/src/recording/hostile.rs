@@ -150,7 +150,7 @@ fn a_directory_with_foreign_files_is_left_as_it_is() {
         assert!(error.contains(&format!("is not a recording and holds other files ({name})")), "{error}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "{name}");
     }
-    // A recording is one, whatever lies beside it; and names like a recorder's are not proof of what is in a file.
+    // A recording stays readable, whatever other files lie in its directory; and names like a recorder's are not proof of what is in a file.
     let history = history(100);
     let directory = recorded(&history);
     for name in ["thesis.tmp", "0000000099.state.tmp", "0000000098.changes.open"] {

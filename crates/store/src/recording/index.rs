@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::KeyRange;
 
 const PAGE: usize = 4096;
-/// What a page holds beside its checksum.
+/// What a page holds apart from its checksum.
 const IN_PAGE: usize = PAGE - 4;
 
 /// A block of a file.

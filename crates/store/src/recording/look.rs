@@ -97,7 +97,7 @@ fn oldest(path: &Path, directory: &mut Directory) -> BTreeMap<String, File> {
                     directory.problems.push(sentence);
                 }
             }
-            // Whoever reads it says so.
+            // Reading it reports that.
             Err(_) => {}
         }
     }

@@ -222,7 +222,7 @@ fn a_file_cut_while_it_is_written_has_what_was_flushed() {
         seen = seen.max(events.len());
     }
     assert!(seen > 40);
-    // Whoever goes on cuts the rest off.
+    // The recorder that continues cuts the rest off.
     fs::write(&open_file, &whole[..whole.len() - 1]).unwrap();
     let mut recorder = open(directory.path());
     assert!(recorder.reached().unwrap() < Revision(60));

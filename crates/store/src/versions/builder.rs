@@ -1,4 +1,4 @@
-//! What loaders find, sorted and joined into the index.
+//! Sorts what loaders find and joins it into the index.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -195,7 +195,7 @@ impl VersionsBuilder {
         let (by_key, key_versions) = group_by_key(&versions, key_starts.len() - 1);
         skipped.sort_unstable();
         let newest = layers.iter().filter_map(|layer| layer.span).map(|span| span.newest.0).max().unwrap_or(0);
-        // A state of one moment is no history that could lack anything.
+        // The state of one moment has no history that could be incomplete.
         let gaps = match layers.iter().any(|layer| layer.one_moment) {
             true => Vec::new(),
             false => missing::gaps(versions.iter().map(|version| version.main), &skipped, missing::FIRST_CHANGE, newest),

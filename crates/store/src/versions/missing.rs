@@ -1,4 +1,4 @@
-//! What a layer must have and has not. etcd's own rules prove it: above the last compaction every revision made a change, the changes
+//! What a layer must have and lacks. etcd's own rules prove it: above the last compaction every revision made a change, the changes
 //! of a revision are numbered without holes, and the versions of a key follow each other.
 //!
 //! Source: etcd v3.6, `server/storage/mvcc`, `kvstore_txn.go` (numbers) and `key_index.go` (what a compaction keeps: of each key the

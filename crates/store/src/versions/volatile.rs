@@ -1,5 +1,5 @@
-//! Bytes that are written while they are read. Of those that another process writes a value is believed only as far as its entry still stands around it;
-//! for those that we unpack ourselves it is waited.
+//! Bytes that are written while they are read. If another process writes them, a value is used only while its entry still stands around it;
+//! if we unpack them ourselves, a reader waits for them.
 
 use std::ops::Range;
 

@@ -135,7 +135,7 @@ fn assert_not_used(file: &Path, cache: &Path, wanted: &[ketcd_store::Event], why
     assert_eq!(source.damage(), &[] as &[String]);
 }
 
-/// Whoever may write an index decides what is shown: as with a `sudo` that keeps the home of another user.
+/// A user who may write an index decides what is shown, as with a `sudo` that keeps the home of another user.
 #[cfg(unix)]
 #[test]
 fn an_index_counts_only_where_nobody_else_can_have_written_it() {
@@ -170,7 +170,7 @@ fn an_index_counts_only_where_nobody_else_can_have_written_it() {
     }
     assert!(fs::read(&index).unwrap() == sound, "what does not count is left as it is");
 
-    // What is no file of this name alone.
+    // A link, or a file with a second name.
     let other = folder.path().join("other");
     fs::rename(&index, &other).unwrap();
     symlink(&other, &index).unwrap();

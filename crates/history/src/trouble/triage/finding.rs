@@ -35,7 +35,7 @@ impl Finding {
         self.effects.iter().fold(own, |sum, effect| sum.saturating_add(effect.weight()))
     }
 
-    /// Adds what followed from it, to what followed alike if there is any.
+    /// Adds an effect, merged with an equal one if there is any.
     fn add_effect(&mut self, effect: Finding) {
         let is_alike = |other: &&mut Finding| other.trouble.kind == effect.trouble.kind && other.owner == effect.owner;
         match self.effects.iter_mut().find(is_alike).filter(|_| effect.trouble.kind.is_of_pods()) {

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-/// What says in v1beta3 that zero shares are meant, which are else the default.
+/// The annotation that marks zero shares in v1beta3, where zero otherwise means the default.
 const ZERO_IS_MEANT: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 /// The first release with v1, where zero can be said.

@@ -1,4 +1,4 @@
-//! Objects from the version they are stored in to the version they are asked for in.
+//! Converts objects from their stored version to the requested one.
 
 mod autoscaling;
 mod autoscaling_from_v1;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::Resource;
 
-/// Makes a stored object what the resource serves. The error says what is missing for it.
+/// Converts a stored object to the version that the resource serves. The error says what is missing.
 pub fn to(object: &mut Value, resource: &Resource, release: Release) -> Result<(), String> {
     let wanted = resource.api_version();
     let stored = object["apiVersion"].as_str().unwrap_or_default();
@@ -91,7 +91,7 @@ fn apply(row: &KindRow, object: &mut Value, (stored, wanted): (&str, &str), rele
     Ok(Some(true))
 }
 
-/// Converts a HorizontalPodAutoscaler. `None` where the versions are others.
+/// Converts a HorizontalPodAutoscaler. `None` for any other versions.
 fn autoscaler(object: &mut Value, stored: &str, version: &str, release: Release) -> Option<()> {
     match (stored, version) {
         ("autoscaling/v2" | "autoscaling/v2beta2", "v1") => autoscaling::to_v1(object, release.0),

@@ -6,7 +6,7 @@ use ketcd_scheduler::{FoundPod, PodCheck, SelectedNamespaces, SelectedPods, Spre
 
 use super::{first, list, pod};
 
-/// What was checked. Of several pods the first is named.
+/// What was checked. If there are several pods, the first is named.
 pub(super) fn text(check: &PodCheck) -> String {
     match check {
         PodCheck::Nominated(pods) => {
@@ -28,7 +28,7 @@ pub(super) fn text(check: &PodCheck) -> String {
     }
 }
 
-/// The pods that were found beside the first.
+/// The other pods that were found.
 pub(super) fn who(check: &PodCheck) -> Option<String> {
     const NAMED: usize = 3;
     match check {
@@ -60,7 +60,7 @@ fn place(domain: &TopologyDomain) -> String {
     }
 }
 
-/// Pods, with the nodes they are on where it is another one that exists.
+/// Pods, each with its node if that is another node that exists.
 fn names(found: &[FoundPod], domain: &TopologyDomain) -> Vec<String> {
     let name = |FoundPod { pod: key, node }: &FoundPod| match node {
         Some(node) if *domain != TopologyDomain::AbsentNodes => format!("{} on {node}", pod(key)),

@@ -17,7 +17,7 @@ pub(super) struct Cycle<'a> {
     outcome: CycleOutcome,
     /// The scheduler's message for the group; may be empty.
     message: &'a str,
-    /// How many pods must fit together; null for a group that is no gang.
+    /// How many pods must fit together; null for a group that is not a gang.
     min_count: Option<usize>,
     /// How many pods of the group had nodes before.
     scheduled: usize,

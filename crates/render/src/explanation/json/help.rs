@@ -24,7 +24,7 @@ pub(super) struct Remedy<'a> {
 pub(super) struct Hopeless<'a> {
     /// The node.
     node: &'a str,
-    /// The plugin that refuses the pod; absent where it is no plugin.
+    /// The plugin that refuses the pod; absent if it is not a plugin.
     #[serde(skip_serializing_if = "str::is_empty")]
     plugin: &'a str,
     /// Why nothing helps. For people: the words are not part of the contract.

@@ -188,7 +188,7 @@ pub enum Verdict {
     Unverifiable,
 }
 
-/// Writes one explanation as one JSON document on one line. `only`: the node to show, all of them if there is none; `since`: what was written after the
+/// Writes one explanation as one JSON document on one line. `only` is the node to show, or `None` for all nodes; `since` is what was written after the
 /// last refusal.
 ///
 /// # Errors

@@ -314,7 +314,7 @@ mod tests {
                 json!([{"matchFields": fields, "matchExpressions": [{"key": "os", "operator": "Exists"}]}]);
             pod
         };
-        // Two names, or none, are no term that upstream parses.
+        // Upstream parses no term with two names, or without one.
         let pods = [json!(["n1"]), json!(["n2"]), json!(["n1", "n2"]), json!([])].map(on);
         let found = compiled(&pods);
         for (found, pod) in found.iter().zip(&pods) {

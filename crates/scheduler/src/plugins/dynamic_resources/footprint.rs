@@ -143,8 +143,8 @@ fn lacking(rules: &RequestRules, pod: &PodInfo, node: &NodeInfo) -> Vec<Lacking>
     standard.chain(huge).map(lack).filter(|lack| lack.asked > lack.capacity.wrapping_sub(lack.taken)).collect()
 }
 
-/// What the pod asks for as a whole must cover its containers and its devices. Of several resources that are not covered upstream names one by
-/// chance, this the first.
+/// What the pod asks for as a whole must cover its containers and its devices. If several resources are not covered, upstream names a random
+/// one, and this the first.
 fn uncovered(rules: &Rules, pod: &PodInfo) -> Option<String> {
     match (rules.requests.pod_level, rules.pod_level_limits_cover_devices()) {
         (false, _) => None,

@@ -1,4 +1,4 @@
-//! Holds what a watch's stream brings against what was asked for: the answers of one watch, its keys, its revisions in order.
+//! Checks a watch's stream against the request: answers of this watch only, its keys only, its revisions in order.
 
 use std::time::Duration;
 

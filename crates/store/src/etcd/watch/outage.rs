@@ -1,4 +1,4 @@
-//! A watch's lost connections: when to try again, and how often the user is told meanwhile.
+//! Lost connections of a watch: when to try again, and how often to report that meanwhile.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
-/// How often the user is told why there is no connection.
+/// How often it is reported why there is no connection.
 const TELL_EVERY: Duration = Duration::from_secs(15);
 
 /// The connections that a watch lost.

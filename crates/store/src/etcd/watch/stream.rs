@@ -127,7 +127,7 @@ impl Watch {
             self.check_not_restored(&created).await?;
             return self.received(created.0, Revision(0), connection).await;
         }
-        // Answers that bring nothing, or connections that are lost as soon as they are made, are no reason to wait on.
+        // Answers without content, and connections that are lost at once, do not prolong the wait.
         if self.is_bounded() && self.advanced.elapsed() > PATIENCE * 2 {
             return Err(self.stuck(&connection));
         }

@@ -1,4 +1,4 @@
-//! Pairs of a bucket beside a key, read without walking the tree: only the pages on the way to them are touched.
+//! The pairs of a bucket next to a key, read without walking the tree: only the pages on the way to them are touched.
 
 use std::ops::{ControlFlow, Range};
 

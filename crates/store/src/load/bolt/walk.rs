@@ -6,7 +6,7 @@ use super::layout::{self, Layout};
 use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
 use super::{Bolt, Bucket, Pair};
 
-/// Deeper trees than this are no trees: at two children a page this is far beyond the largest file.
+/// A deeper tree is damage: at two children per page this is far beyond the largest file.
 const MAX_DEPTH: usize = 64;
 
 /// How many leaves of a file that is being written are read between two checks that they still count.
@@ -142,8 +142,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether all that was visited lies in the tree of the meta page, as far as `key` says otherwise. Of a file that is being written that is
-    /// so until the next transaction has ended.
+    /// Whether all that was visited lies in the tree of the meta page, as far as `key` says otherwise. In a file that is being written this holds
+    /// until the next transaction has ended.
     pub(crate) fn check(&mut self) -> bool {
         let Some(live) = &self.bolt.live else { return true };
         let before = self.sound.key.clone();

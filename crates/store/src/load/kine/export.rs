@@ -84,7 +84,7 @@ pub(super) fn rows(bytes: &[u8], form: Form, reader: &mut RowReader) -> io::Resu
     Ok((rows, problems))
 }
 
-/// Why a line is no row, in words that repeat nothing of it.
+/// Why a line is not a row, in words that repeat nothing of it.
 fn reason(error: &csv::Error) -> &'static str {
     match error.kind() {
         csv::ErrorKind::Utf8 { .. } => "not UTF-8",

@@ -1,6 +1,6 @@
-//! Which files a kine database is, and their bytes: read where they lie, copied while a running k3s has them open, never written.
+//! The files of a kine database and their bytes: read where they lie, copied while a running k3s has them open, never written.
 //!
-//! SQLite itself would make a `-shm` file beside the database to read it, and write the log back when it closes it.
+//! SQLite itself would make a `-shm` file next to the database to read it, and write the log back when it closes it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -44,7 +44,7 @@ fn beside(path: &str, suffix: &str) -> PathBuf {
 /// The bytes that say whether a journal is to be rolled back.
 const JOURNAL_MAGIC: usize = 8;
 
-/// What is wrong with a database beside a journal that begins so.
+/// What is wrong with a database next to a journal with this beginning.
 fn hot_journal(beginning: &[u8]) -> Option<String> {
     let is_hot = beginning.get(..JOURNAL_MAGIC).is_some_and(|magic| magic.iter().any(|&byte| byte != 0));
     is_hot.then(|| {
@@ -83,7 +83,7 @@ impl Files {
         Self { index: index.unwrap_or_default(), problems, ..files }
     }
 
-    /// The file at `path`, which was opened as `image`, and what lies beside it.
+    /// The file at `path`, which was opened as `image`, and the files that belong to it.
     pub(in super::super) fn with_log(path: &str, image: Image, reading: &Reading<'_>) -> Result<Self, LoadProblem> {
         let log = beside(path, "-wal");
         if path == "-" || super::sqlite::is_log(&image.bytes) {

@@ -1,9 +1,9 @@
-//! What is wrong with rows, and how it is said.
+//! What is wrong with rows, in words.
 
 /// More sentences of a kind are not written; of the rest the revisions are named.
 const MOST: usize = 20;
 
-/// A sentence, and the revisions of which it says something.
+/// A sentence, and the revisions that it is about.
 pub(super) struct Finding {
     /// None where it is not known which.
     pub(super) revisions: Vec<i64>,

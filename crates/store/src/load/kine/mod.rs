@@ -1,4 +1,4 @@
-//! kine's database, in which k3s keeps what other clusters keep in etcd: an SQLite file and the log beside it.
+//! kine's database, in which k3s keeps what other clusters keep in etcd: an SQLite file and its log.
 //!
 //! Rows of its table are changes. A compaction deletes rows, but the row that replaced one still holds its value (`old_value`), and pages
 //! that were freed hold rows whole. Of PostgreSQL and MySQL, which kine writes too, the table is read as they print it.

@@ -87,7 +87,7 @@ impl Columns {
         columns.is_plausible(&payload[columns.name.clone()]).then_some(columns).ok_or("its numbers do not fit each other")
     }
 
-    /// Whether the numbers can stand beside each other.
+    /// Whether the numbers are consistent.
     pub(super) fn is_plausible(&self, name: &[u8]) -> bool {
         let Self { id, created, deleted, create_revision, prev_revision, lease, .. } = *self;
         if !(1..LAST).contains(&id) || name.is_empty() || lease < 0 {

@@ -1,4 +1,4 @@
-//! kine's table as the newest state has it: every row that its tree reaches, held against its index and its counter.
+//! kine's table in its newest state: every row that its tree reaches, compared with its index and its counter.
 
 use std::collections::HashMap;
 

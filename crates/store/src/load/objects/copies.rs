@@ -1,4 +1,4 @@
-//! Several copies of one object: the newest is kept, and the others are counted where they say something else.
+//! Several copies of one object: the newest is kept, and the others are counted if they differ.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

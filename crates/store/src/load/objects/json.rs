@@ -1,4 +1,4 @@
-//! JSON documents one after the other, which one document and lines of JSON are too. Objects stay where they lie in the file.
+//! A stream of JSON documents; one document and lines of JSON are streams too. Objects stay where they lie in the file.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -40,7 +40,7 @@ impl<'r> Reader<'r, '_> {
         if items && read.is_ok() && (is_list(&list) || !list.contains_key("kind")) {
             self.objects.add_list(&list);
         } else {
-            // What is no list may have a member of that name all the same.
+            // An object that is not a list may have a member of that name, too.
             self.objects.back_to(mark);
             self.damage.truncate(damage);
             self.item(text, &Map::new());
@@ -102,7 +102,7 @@ impl<'r> Reader<'r, '_> {
     }
 }
 
-/// What a document says beside its items.
+/// What a document says in addition to its items.
 struct Content<'r> {
     list: Map<String, Value>,
     mark: Collected,

@@ -12,11 +12,11 @@ const TOLD: usize = 10;
 const NEITHER: &str = "is neither an etcd database nor API objects as kubectl prints them (JSON or YAML)";
 
 impl Objects<'_> {
-    /// Reads the objects of one file; returns what of it cannot be read, one message an item.
+    /// Reads the objects of one file; returns one message for each item that cannot be read.
     ///
     /// # Errors
     ///
-    /// A fragment, where the bytes are no objects.
+    /// The bytes are not objects; the error is a fragment.
     pub(in crate::load) fn read(&mut self, path: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
         const HEAD: usize = 4096;
         if bytes[..bytes.len().min(HEAD)].contains(&0) {

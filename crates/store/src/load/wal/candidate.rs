@@ -62,7 +62,7 @@ pub(super) enum Guard {
 }
 
 /// Picks the candidates among a run's entries and their requests, of which `None` stands for one that cannot be read. `after` is what is
-/// known of the time after the last of them, beside keys.
+/// known of the time after the last of them, apart from keys.
 pub(super) fn candidates<'a>(entries: &[(&Entry, Option<&'a Request>)], after: &ServerState) -> Vec<Candidate<'a>> {
     let mut leases = Leases::of(entries, after);
     let known = KnownAt::of(entries, after);

@@ -1,4 +1,4 @@
-//! What is known of a key between two entries of a log that begins later than the cluster.
+//! What is known about a key between two entries of a log that begins later than the cluster.
 
 use super::candidate::{Candidate, Guard, Write};
 

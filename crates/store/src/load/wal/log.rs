@@ -189,7 +189,7 @@ impl Log {
     /// Adds an entry. An index seen before replaces that entry and all after it: a new leader overwrote what was not committed.
     fn entry(&mut self, entry: raftpb::Entry, file: usize) -> Option<()> {
         let index = entry.index;
-        // An index that no log reaches is no index.
+        // An index that no log reaches is not an index.
         if index == 0 || index > u64::MAX / 2 {
             return None;
         }

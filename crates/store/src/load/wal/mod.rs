@@ -1,4 +1,4 @@
-//! etcd's write-ahead log: the raft entries that a member keeps beside its database, and the changes they made.
+//! etcd's write-ahead log: the raft entries that a member keeps next to its database, and the changes they made.
 //!
 //! Source of the format: etcd v3.6, `server/storage/wal` and `api/etcdserverpb/raft_internal.proto`.
 

@@ -40,7 +40,7 @@ pub(crate) struct LogBounds<'a> {
     pub begin: Option<i64>,
     /// The revision after the last.
     pub reached: Option<i64>,
-    /// The state besides the keys, after the last.
+    /// Everything except the keys, after the last.
     pub after: &'a ServerState,
 }
 

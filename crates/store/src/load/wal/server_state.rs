@@ -162,7 +162,7 @@ pub(super) fn is_granted(lease: &LeaseGrantRequest) -> bool {
     lease.id != 0 && lease.ttl <= MAX_LEASE_TTL
 }
 
-/// What alarms are held against.
+/// What alarms are checked against.
 #[derive(Clone, Copy)]
 pub(super) enum AlarmCheck<'a> {
     PutOrGrant,

@@ -164,7 +164,7 @@ impl Recorder {
         self.write_manifest()
     }
 
-    /// Goes on with a file that a recorder left; one that is damaged is left as it is. Of several all but the last are completed.
+    /// Continues a file that a recorder left; a damaged one is left as it is. If there are several, all but the last are completed.
     fn take_up(&mut self, open_name: &str) -> Result<()> {
         let open = self.path.join(open_name);
         let mut final_name = open_name.trim_end_matches(".open").to_owned();

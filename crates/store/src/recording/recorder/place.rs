@@ -1,4 +1,4 @@
-//! The directory of a recording: made, and refused where it is of something else.
+//! Creates the directory of a recording, and refuses one that belongs to something else.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,7 +19,7 @@ pub(super) fn make(path: &Path) -> io::Result<()> {
 /// A file that is not a recorder's.
 pub(super) fn foreign_file(path: &Path) -> Option<String> {
     let names = fs::read_dir(path).ok()?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    // A file system's own directory is no file of anybody.
+    // A file system's own directory does not count as a file.
     names.into_iter().find(|name| !["lock", "lost+found"].contains(&name.as_str()) && !is_temporary(name))
 }
 

@@ -1,4 +1,4 @@
-//! SQLite's file format, read-only: b-trees of pages, and the write-ahead log that lies beside the file.
+//! SQLite's file format, read-only: b-trees of pages, and the write-ahead log next to the file.
 //!
 //! Nothing in the files is believed: every offset is checked, every page is reached at most once, and what does not hold together is
 //! reported while the rest is read. Source of the format: sqlite.org, `fileformat2.html`, as of SQLite 3.51.

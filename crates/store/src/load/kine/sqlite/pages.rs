@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::log::{Log, Run};
 use super::numbers::PageNumber;
 
-/// A database file and the log beside it.
+/// A database file and its log.
 pub(in super::super) struct Pages {
     /// The database file.
     pub(in super::super) file: Bytes,

@@ -250,7 +250,7 @@ impl<'t> Composer<'t> {
 }
 
 /// A text whose commas directly behind what may be a tag are written as another character, which it does not hold: within brackets the parser panics
-/// there. Where it is no tag, they are put back.
+/// there. If it is not a tag, they are put back.
 fn without_commas_behind_tags(text: &str) -> (Cow<'_, str>, Option<char>) {
     let is_of_tag = |byte: u8| byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$.%!~*'()[]<>#^|`\"".contains(&byte);
     let bytes = text.as_bytes();

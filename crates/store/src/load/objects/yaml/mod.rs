@@ -75,7 +75,7 @@ fn read_document(objects: &mut Objects<'_>, text: &str, line: usize) -> Vec<Stri
     document.read();
     let YamlDocument { list: Members { map: list, .. }, items, mut damage, is_whole, .. } = document;
     if items == ItemsMember::Other || items == ItemsMember::Listed && list.contains_key("kind") && !is_list(&list) {
-        // What is no list may have a member of that name all the same.
+        // An object that is not a list may have a member of that name, too.
         objects.back_to(mark);
         return whole(objects, text, line);
     }
@@ -169,7 +169,7 @@ impl<'t, 'o, 'k> YamlDocument<'t, 'o, 'k> {
         if self.items == ItemsMember::Listed {
             self.objects.add_list(&self.list.map);
         }
-        // An end that was reported is no news.
+        // The end was reported already.
         if let Err(problem) = read
             && self.is_whole
         {

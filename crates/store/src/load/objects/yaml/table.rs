@@ -1,4 +1,4 @@
-//! Held against sigs.k8s.io/yaml, which kubectl reads and writes YAML with: thousands of awkward strings, as it writes them and without quotes.
+//! Compared with sigs.k8s.io/yaml, which kubectl reads and writes YAML with: thousands of awkward strings, as it writes them and without quotes.
 
 use ketcd_testing::testdata;
 use serde::Deserialize;
