@@ -52,7 +52,7 @@ pub(super) async fn hashes(cluster: &Cluster, status: &SourceStatus) -> Option<M
 }
 
 /// Why these members were not asked, or why their answers could not be compared.
-fn incomparable(voters: &[(&EndpointConnection, &crate::EndpointConnection)]) -> Option<String> {
+fn incomparable(voters: &[(&EndpointConnection, &crate::Member)]) -> Option<String> {
     let (_, first) = voters.first()?;
     let largest = voters.iter().map(|(_, said)| said.db_size_in_use).max().unwrap_or(0);
     let differ = |of: fn(&crate::Member) -> &str| voters.iter().any(|(_, said)| of(said) != of(first));

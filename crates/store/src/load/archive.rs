@@ -153,7 +153,7 @@ fn entries(archive: &Bytes) -> Result<(Vec<ArchivedFile>, Option<String>), Strin
 }
 
 /// A file of an archive; `None` for an entry that is not a file.
-fn read_entry(archive: &Bytes, mut entry: tar::ArchivedFile<'_, &[u8]>) -> std::io::Result<Option<ArchivedFile>> {
+fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, &[u8]>) -> std::io::Result<Option<ArchivedFile>> {
     let kind = entry.header().entry_type();
     if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) {
         return Ok(None);
