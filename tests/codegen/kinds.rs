@@ -15,12 +15,12 @@ fn versions_are_current() {
     compare("crates/kube/src/proto/versions.rs", versions(&table("versions"), &table("kinds")));
 }
 
-fn table(name: &str) -> String {
+pub(super) fn table(name: &str) -> String {
     fs::read_to_string(root().join(format!("proto/{name}.tsv"))).unwrap()
 }
 
 /// The cells of a table's lines; those that are empty are written as `-`.
-fn lines(table: &str) -> impl Iterator<Item = Vec<&str>> {
+pub(super) fn lines(table: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| line.split('\t').map(|cell| if cell == "-" { "" } else { cell }).collect())
 }
@@ -54,14 +54,16 @@ fn versions(table: &str, kinds: &str) -> String {
     let mut out = String::from(VERSIONS);
     let mut replaced = String::new();
     for cells in lines(table) {
-        let [group, version, plural, first, last, since] = cells[..] else { panic!("six cells: {cells:?}") };
+        let [group, version, plural, first, last, stored, since] = cells[..] else { panic!("seven cells: {cells:?}") };
         let is_it = |kind: &Vec<&str>| kind[4] == plural && (kind[1] == group || items(kind[2]).contains(&group));
         let kind = lines(kinds).find(is_it).unwrap_or_else(|| panic!("no kind: {cells:?}"))[3];
         let served = match (first, last) {
             ("off", "off") => "None".to_owned(),
             _ => format!("Some(({}, {}))", release(first, "0"), release(last, "u16::MAX")),
         };
-        writeln!(out, "    VersionRow {{ group: {group:?}, version: {version:?}, plural: {plural:?}, served: {served} }},").unwrap();
+        let stored = if stored == "no" { "None".to_owned() } else { format!("Some({})", release(stored, "0")) };
+        let of = format!("group: {group:?}, version: {version:?}, plural: {plural:?}");
+        writeln!(out, "    VersionRow {{ {of}, served: {served}, stored: {stored} }},").unwrap();
         if !since.is_empty() {
             writeln!(replaced, "    ({group:?}, {version:?}, {kind:?}, {}),", release(since, "")).unwrap();
         }
@@ -69,7 +71,7 @@ fn versions(table: &str, kinds: &str) -> String {
     out + REPLACED + &replaced + "];\n"
 }
 
-fn release<'c>(cell: &'c str, absent: &'c str) -> &'c str {
+pub(super) fn release<'c>(cell: &'c str, absent: &'c str) -> &'c str {
     assert!(cell.is_empty() || cell.parse::<u16>().is_ok(), "release: {cell}");
     if cell.is_empty() { absent } else { cell }
 }
@@ -86,7 +88,7 @@ fn conversion_of(word: &str) -> String {
     format!("Conversion::{}", parts.map(capital).collect::<String>())
 }
 
-fn items(cell: &str) -> Vec<&str> {
+pub(super) fn items(cell: &str) -> Vec<&str> {
     cell.split(',').filter(|item| !item.is_empty()).collect()
 }
 
@@ -171,6 +173,8 @@ pub struct VersionRow {
     pub plural: &'static str,
     /// The first and the last minor release that serve it by default; `None` where no release does, though objects may be stored in it.
     pub served: Option<(u16, u16)>,
+    /// The first minor release that stores objects in it, until the next version of the kind is stored; `None` where no release does.
+    pub stored: Option<u16>,
 }
 
 impl VersionRow {
@@ -180,7 +184,7 @@ impl VersionRow {
     }
 }
 
-/// Every version of every resource, the preferred version of a group first.
+/// Every version of every resource, groups in the order of discovery, the preferred version of a group first.
 #[rustfmt::skip]
 pub const VERSIONS: &[VersionRow] = &[
 ";

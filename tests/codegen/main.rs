@@ -1,5 +1,6 @@
 //! Regenerates the committed code of `crates/*/src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
 
+mod fields;
 mod kinds;
 mod kubernetes;
 mod release;

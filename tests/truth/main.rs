@@ -16,3 +16,4 @@ mod profiles;
 mod recorded_devices;
 mod releases;
 mod sampling;
+mod storage_versions;

@@ -106,7 +106,7 @@ impl Kind {
         self.key_prefix(prefix, namespace) + name
     }
 
-    fn has_group(&self, group: &str) -> bool {
+    pub(crate) fn has_group(&self, group: &str) -> bool {
         self.group == group || self.other_groups.iter().any(|other| other == group)
     }
 

@@ -1,12 +1,12 @@
 //! Field selectors as the API server of the data's release reads them: only the fields it knows for a kind, with its words for others.
 //!
-//! Sources: the `AddFieldLabelConversionFunc`s of `pkg/apis/*/*/conversion.go` for the fields and `ToSelectableFields` of
-//! `pkg/registry/*/*/strategy.go` for their values (Kubernetes 1.9 to 1.37); `DefaultMetaV1FieldSelectorConversion` of apimachinery
-//! `pkg/runtime/conversion.go` for kinds without any, which reads the same in all of them; `ConvertFieldLabel` of apiextensions-apiserver
-//! `pkg/apiserver/conversion/converter.go` for custom resources.
+//! Kubernetes' own kinds are lines of `proto/fields.tsv`. Further sources: `DefaultMetaV1FieldSelectorConversion` of apimachinery
+//! `pkg/runtime/conversion.go` for kinds without fields of their own, which reads the same in Kubernetes 1.9 to 1.37; `ConvertFieldLabel` of
+//! apiextensions-apiserver `pkg/apiserver/conversion/converter.go` for custom resources.
 
 use std::borrow::Cow;
 
+use crate::proto::fields::{FIELDS, FieldRow, REFUSALS, RefusalRow};
 use crate::{FieldTerm, Release};
 use serde_json::Value;
 
@@ -26,16 +26,14 @@ struct Term {
 }
 
 /// Where the value of a field is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Field {
     Name,
     Namespace,
-    /// The text at a pointer, or what stands for its absence.
-    At(String, &'static str),
-    /// The text at the first of two pointers, at the second where that is empty.
-    Either(&'static str, &'static str),
-    /// A label that is accepted although no object has it.
-    Nothing,
+    /// As a line of the table says.
+    BuiltIn(&'static FieldRow),
+    /// At a pointer.
+    Custom(String),
 }
 
 impl ServerFieldSelector {
@@ -47,7 +45,7 @@ impl ServerFieldSelector {
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
-    /// Restricts the selection to the object of one name.
+    /// Selects the object of one name beside what it selects.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> Self {
         self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });
@@ -66,7 +64,7 @@ impl ServerFieldSelector {
 
     /// The only name that it selects, if it is one.
     pub fn exact_name(&self) -> Option<&str> {
-        self.terms.iter().find(|term| term.field == Field::Name && term.is_equal).map(|term| term.wanted.as_str())
+        self.terms.iter().find(|term| matches!(term.field, Field::Name) && term.is_equal).map(|term| term.wanted.as_str())
     }
 
     /// Whether an object is selected, as it is stored.
@@ -77,116 +75,24 @@ impl ServerFieldSelector {
 
 impl Field {
     fn value<'a>(&self, object: &'a Value) -> Cow<'a, str> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         match self {
-            Self::Name => text("/metadata/name").into(),
-            Self::Namespace => text("/metadata/namespace").into(),
-            Self::At(pointer, otherwise) => match object.pointer(pointer) {
-                None | Some(Value::Null) => (*otherwise).into(),
-                Some(Value::String(text)) => text.as_str().into(),
-                Some(other) => other.to_string().into(),
-            },
-            Self::Either(first, second) => match text(first) {
-                "" => text(second).into(),
-                found => found.into(),
-            },
-            Self::Nothing => "".into(),
+            Self::Name => text(object, "/metadata/name").unwrap_or_default(),
+            Self::Namespace => text(object, "/metadata/namespace").unwrap_or_default(),
+            Self::BuiltIn(row) => {
+                let found = row.pointers.iter().filter_map(|pointer| text(object, pointer));
+                found.reduce(|first, second| if first.is_empty() { second } else { first }).unwrap_or(Cow::Borrowed(row.absent))
+            }
+            Self::Custom(pointer) => text(object, pointer).unwrap_or_default(),
         }
     }
 }
 
-/// What upstream says of a label that it does not know for a kind.
-#[derive(Clone, Copy, Debug)]
-enum Refusal {
-    /// The words of most kinds.
-    Label,
-    /// With the group, the version and the kind.
-    OfKind,
-    /// With the type as upstream's source names it.
-    OfType(&'static str),
-    /// With the label in quotes, and the type.
-    QuotedOfType(&'static str),
-    /// With label and kind in quotes.
-    Quoted,
-}
-
-/// A kind with labels of its own, in the releases from `first` to `last`.
-struct Row {
-    group: &'static str,
-    /// Empty for every version.
-    version: &'static str,
-    kind: &'static str,
-    first: u16,
-    last: u16,
-    /// Every label that is known, each with the first release that knows it.
-    labels: &'static [(&'static str, u16)],
-    refusal: Refusal,
-}
-
-const ON: u16 = u16::MAX;
-const NAME: (&str, u16) = ("metadata.name", 0);
-const NAMESPACE: (&str, u16) = ("metadata.namespace", 0);
-const SIGNER: (&str, u16) = ("spec.signerName", 0);
-const SUCCESSFUL: (&str, u16) = ("status.successful", 0);
-
-/// The kinds with conversions of field labels, in the versions that are served by default (`pkg/apis/*/*/conversion.go` of Kubernetes 1.9 to 1.36); of
-/// every other kind upstream knows `metadata.name` and `metadata.namespace`.
-#[rustfmt::skip]
-const ROWS: &[Row] = &[
-    Row { group: "", version: "", kind: "Pod", first: 0, last: ON, refusal: Refusal::Label, labels: &[
-        NAME, NAMESPACE, ("spec.nodeName", 0), ("spec.host", 0), ("spec.restartPolicy", 0), ("spec.schedulerName", 0), ("status.phase", 0),
-        ("status.podIP", 0), ("status.nominatedNodeName", 10), ("spec.serviceAccountName", 12), ("status.podIPs", 17), ("spec.hostNetwork", 28)] },
-    Row { group: "", version: "", kind: "Node", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, ("spec.unschedulable", 0)] },
-    Row { group: "", version: "", kind: "ReplicationController", first: 0, last: ON, refusal: Refusal::Label,
-        labels: &[NAME, NAMESPACE, ("status.replicas", 0)] },
-    Row { group: "", version: "", kind: "Event", first: 0, last: ON, refusal: Refusal::Label, labels: &[
-        NAME, NAMESPACE, ("involvedObject.kind", 0), ("involvedObject.namespace", 0), ("involvedObject.name", 0), ("involvedObject.uid", 0),
-        ("involvedObject.apiVersion", 0), ("involvedObject.resourceVersion", 0), ("involvedObject.fieldPath", 0), ("reason", 0), ("source", 0),
-        ("type", 0), ("reportingComponent", 19)] },
-    Row { group: "", version: "", kind: "Namespace", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, ("status.phase", 0)] },
-    Row { group: "", version: "", kind: "Secret", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, NAMESPACE, ("type", 0)] },
-    Row { group: "", version: "", kind: "Service", first: 31, last: ON, refusal: Refusal::Label,
-        labels: &[NAME, NAMESPACE, ("spec.clusterIP", 0), ("spec.type", 0)] },
-    Row { group: "apps", version: "v1beta1", kind: "StatefulSet", first: 0, last: ON, refusal: Refusal::OfType("appsv1beta1.StatefulSet"),
-        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
-    Row { group: "apps", version: "v1beta2", kind: "StatefulSet", first: 0, last: ON, refusal: Refusal::OfType("appsv1beta2.StatefulSet"),
-        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
-    Row { group: "batch", version: "v1", kind: "Job", first: 0, last: 20, refusal: Refusal::QuotedOfType("batchv1.Job"),
-        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
-    Row { group: "batch", version: "v1", kind: "Job", first: 21, last: ON, refusal: Refusal::QuotedOfType("Job"),
-        labels: &[NAME, NAMESPACE, SUCCESSFUL] },
-    Row { group: "batch", version: "v1beta1", kind: "CronJob", first: 0, last: ON, refusal: Refusal::Quoted, labels: &[NAME, NAMESPACE, SUCCESSFUL] },
-    Row { group: "certificates.k8s.io", version: "", kind: "CertificateSigningRequest", first: 18, last: ON, refusal: Refusal::Label,
-        labels: &[NAME, SIGNER] },
-    Row { group: "certificates.k8s.io", version: "", kind: "ClusterTrustBundle", first: 0, last: ON, refusal: Refusal::Label, labels: &[NAME, SIGNER] },
-    Row { group: "certificates.k8s.io", version: "", kind: "PodCertificateRequest", first: 0, last: ON, refusal: Refusal::Label,
-        labels: &[NAME, SIGNER, ("spec.podName", 0), ("spec.nodeName", 0)] },
-    Row { group: "events.k8s.io", version: "", kind: "Event", first: 19, last: ON, refusal: Refusal::Label, labels: &[
-        NAME, NAMESPACE, ("regarding.kind", 0), ("regarding.namespace", 0), ("regarding.name", 0), ("regarding.uid", 0), ("regarding.apiVersion", 0),
-        ("regarding.resourceVersion", 0), ("regarding.fieldPath", 0), ("reason", 0), ("reportingController", 0), ("type", 0)] },
-    Row { group: "resource.k8s.io", version: "", kind: "ResourceSlice", first: 0, last: ON, refusal: Refusal::OfKind,
-        labels: &[NAME, ("spec.nodeName", 0), ("spec.driver", 0), ("spec.pool.name", 37)] },
-];
-
-impl Row {
-    fn of(resource: &Resource, release: Release) -> Option<&'static Self> {
-        ROWS.iter().find(|row| {
-            row.group == resource.group
-                && row.kind == resource.kind.kind
-                && (row.version.is_empty() || row.version == resource.version)
-                && (row.first..=row.last).contains(&release.0)
-        })
-    }
-
-    fn refuse(&self, resource: &Resource, label: &str) -> String {
-        let kind = self.kind;
-        match self.refusal {
-            Refusal::Label => format!("field label not supported: {label}"),
-            Refusal::OfKind => format!("field label not supported for {}, Kind={kind}: {label}", resource.api_version()),
-            Refusal::OfType(name) => format!("field label not supported for {name}: {label}"),
-            Refusal::QuotedOfType(name) => format!("field label {label:?} not supported for {name}"),
-            Refusal::Quoted => format!("field label {label:?} not supported for {kind:?}"),
-        }
+/// The text at a pointer; `None` where nothing is.
+fn text<'a>(object: &'a Value, pointer: &str) -> Option<Cow<'a, str>> {
+    match object.pointer(pointer)? {
+        Value::Null => None,
+        Value::String(text) => Some(text.as_str().into()),
+        other => Some(other.to_string().into()),
     }
 }
 
@@ -197,47 +103,23 @@ fn field(resource: &Resource, release: Release, label: &str) -> Result<Field, St
         return match label {
             "metadata.name" => Ok(Field::Name),
             "metadata.namespace" if resource.kind.namespaced => Ok(Field::Namespace),
-            _ if custom.selectable_fields.contains(&path) => Ok(Field::At(path.replace('.', "/"), "")),
+            _ if custom.selectable_fields.contains(&path) => Ok(Field::Custom(path.replace('.', "/"))),
             _ => Err(format!("field label not supported: {label}")),
         };
     }
-    match Row::of(resource, release) {
-        Some(row) if row.labels.iter().any(|(known, first)| *known == label && *first <= release.0) => Ok(place(row, release, label)),
-        Some(row) => Err(row.refuse(resource, label)),
-        None => match label {
-            "metadata.name" => Ok(Field::Name),
-            "metadata.namespace" => Ok(Field::Namespace),
-            _ => Err(format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
-        },
+    let is_of = |group: &str, version: &str, kind: &str| {
+        group == resource.group && kind == resource.kind.kind && (version.is_empty() || version == resource.version)
+    };
+    let is_meant = |row: &&RefusalRow| is_of(row.group, row.version, row.kind) && row.releases.contains(&release.0);
+    let refusal = REFUSALS.iter().find(is_meant);
+    let is_meant = |row: &&FieldRow| row.label == label && is_of(row.group, row.version, row.kind) && row.releases.contains(&release.0);
+    match (label, refusal, FIELDS.iter().find(is_meant)) {
+        ("metadata.name", None, _) | ("metadata.name", Some(_), Some(_)) => Ok(Field::Name),
+        ("metadata.namespace", None, _) | ("metadata.namespace", Some(_), Some(_)) => Ok(Field::Namespace),
+        (_, Some(_), Some(row)) => Ok(Field::BuiltIn(row)),
+        (_, Some(refusal), None) => Err(refusal.words.replace("VERSION", &resource.api_version()).replace("LABEL", label)),
+        (_, None, _) => Err(format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")),
     }
-}
-
-/// Where the value of a label is found in a stored object. The events of events.k8s.io are stored as those of the core group.
-fn place(row: &Row, release: Release, label: &str) -> Field {
-    let at = |pointer: &str, otherwise| Field::At(pointer.to_owned(), otherwise);
-    match (row.group, row.kind, label) {
-        (_, _, "metadata.name") => Field::Name,
-        (_, _, "metadata.namespace") => Field::Namespace,
-        (_, "Pod", "spec.host") => at("/spec/nodeName", ""),
-        (_, "Pod", "status.podIP") => Field::Either("/status/podIP", "/status/podIPs/0/ip"),
-        (_, "Pod", "spec.hostNetwork") | (_, "Node", "spec.unschedulable") => at(&pointer(label), "false"),
-        (_, "ReplicationController", "status.replicas") => at(&pointer(label), "0"),
-        (_, "Job", "status.successful") => at("/status/succeeded", "0"),
-        (_, "StatefulSet" | "CronJob", "status.successful") | (_, "Pod", "status.podIPs") => Field::Nothing,
-        ("", "Event", "source") if release.0 >= WITH_REPORTER => Field::Either("/source/component", "/reportingComponent"),
-        ("", "Event", "source") => at("/source/component", ""),
-        ("events.k8s.io", _, "reportingController") => at("/reportingComponent", ""),
-        ("events.k8s.io", _, label) => at(&pointer(&label.replacen("regarding.", "involvedObject.", 1)), ""),
-        _ => at(&pointer(label), ""),
-    }
-}
-
-/// The first release in which the controller that reports an event stands for its source (`ToSelectableFields` of
-/// `pkg/registry/core/event/strategy.go`).
-const WITH_REPORTER: u16 = 19;
-
-fn pointer(label: &str) -> String {
-    format!("/{}", label.replace('.', "/"))
 }
 
 #[cfg(test)]

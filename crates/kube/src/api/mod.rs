@@ -1,9 +1,10 @@
-//! What an API server of a release serves: its own resources, by default, and those that CustomResourceDefinitions define; in which versions, by
-//! which fields objects are selected, and how an object of one version becomes one of another.
+//! What an API server of a release serves: its own resources, by default, and those that CustomResourceDefinitions define; in which versions it
+//! serves and stores them, by which fields objects are selected, and how an object of one version becomes one of another.
 
 pub mod convert;
 mod custom;
 mod fields;
+mod storage_version;
 mod versions;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 pub use custom::{Custom, CustomColumn};
 pub use fields::ServerFieldSelector;
+pub use storage_version::storage_version;
 pub use versions::Versions;
 
 /// One resource in one version.
@@ -80,33 +82,6 @@ pub fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
 }
 
-/// Groups in the order of discovery (the API servers' `APIServicePriorities`); others come after them.
-const GROUP_ORDER: &[&str] = &[
-    "",
-    "apiregistration.k8s.io",
-    "extensions",
-    "apps",
-    "events.k8s.io",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "networking.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "storage.k8s.io",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "scheduling.k8s.io",
-    "coordination.k8s.io",
-    "node.k8s.io",
-    "discovery.k8s.io",
-    "resource.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "storagemigration.k8s.io",
-];
-
 /// One version of a group.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -153,8 +128,7 @@ impl Catalog {
     }
 
     fn add_builtin(&mut self, kinds: &Kinds, group: &str, version: &str, plural: &str) {
-        let is_in = |kind: &Kind| kind.group == group || kind.other_groups.iter().any(|other| other == group);
-        let Some(kind) = kinds.iter().find(|kind| kind.plural == plural && is_in(kind)) else { return };
+        let Some(kind) = kinds.iter().find(|kind| kind.plural == plural && kind.has_group(group)) else { return };
         let Some(row) = KindRow::in_group(group, |row| row.plural == plural) else { return };
         let own = row.subresources.iter().filter(|own| own.1 <= self.release.0);
         self.add(Resource {
@@ -185,7 +159,7 @@ impl Catalog {
     /// Kubernetes' own groups keep the order of their table, in which the preferred version of a group comes first; groups of custom resources come
     /// after them by name, their versions as the definitions order them.
     fn sort(&mut self) {
-        let rank = |name: &str| GROUP_ORDER.iter().position(|own| *own == name).unwrap_or(usize::MAX);
+        let rank = |name: &str| VERSIONS.iter().position(|row| row.group == name).unwrap_or(usize::MAX);
         self.groups.sort_by(|a, b| (rank(&a.name), &a.name).cmp(&(rank(&b.name), &b.name)));
         for group in &mut self.groups {
             if rank(&group.name) == usize::MAX {
@@ -217,8 +191,7 @@ mod tests {
     fn every_row_names_a_known_kind() {
         let kinds = Kinds::builtin();
         for VersionRow { group, version, plural, .. } in VERSIONS {
-            let is_in = |kind: &Kind| kind.group == *group || kind.other_groups.iter().any(|other| other == group);
-            assert!(kinds.iter().any(|kind| kind.plural == *plural && is_in(kind)), "{group}/{version} {plural}");
+            assert!(kinds.iter().any(|kind| kind.plural == *plural && kind.has_group(group)), "{group}/{version} {plural}");
         }
     }
 

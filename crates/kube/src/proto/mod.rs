@@ -1,5 +1,7 @@
-//! The tables of Kubernetes' messages and kinds: generated, never edited. `tests/codegen` makes them from `proto/`.
+//! The tables of Kubernetes' messages, kinds, versions and selectable fields: generated, never edited. `tests/codegen` makes them from `proto/`.
 
+#[rustfmt::skip]
+pub mod fields;
 #[rustfmt::skip]
 pub mod kinds;
 #[rustfmt::skip]
