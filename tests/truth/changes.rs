@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use futures_util::TryStreamExt;
-use ketcd_history::clock::Evidence;
+use ketcd_history::clock::StampCollector;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{EventPair, Follower, ObjectVersion, PrevVersion, TextChange, actor};
 use ketcd_kube::{Body, Decoder, Release};
@@ -72,14 +72,14 @@ fn a_change_told_from_bytes_is_that_of_whole_objects() {
 #[test]
 fn a_clock_of_parts_is_that_of_whole_objects() {
     for capture in ["k120-story", "k136-story", "k136-clock"] {
-        let (mut whole, mut part) = (Evidence::default(), Evidence::default());
+        let (mut whole, mut part) = (StampCollector::default(), StampCollector::default());
         for step in steps(capture) {
             let KeyValue { key, value, mod_revision, version, .. } = &step.event.key_value;
             let is_put = step.event.kind == EventKind::Put;
             let (decoder, revision) = (Decoder::new(), step.event.revision);
             let object = is_put.then(|| decoder.decode(key, value, mod_revision.0));
             whole.observe(revision, key, *version == 1, object.as_ref().and_then(|decoded| decoded.object()));
-            let object = is_put.then(|| decoder.decode_only(key, value, mod_revision.0, Evidence::looked_at()));
+            let object = is_put.then(|| decoder.decode_only(key, value, mod_revision.0, StampCollector::looked_at()));
             part.observe(revision, key, *version == 1, object.as_ref().and_then(|decoded| decoded.object()));
         }
         assert_eq!(format!("{:?}", part.finish()), format!("{:?}", whole.finish()), "{capture}");
