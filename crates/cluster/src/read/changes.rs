@@ -11,6 +11,7 @@ use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources, Until, 
 use super::alive::alive;
 use super::keys::Keys;
 use super::one_by_one::items;
+use super::walk_back::version_replaced;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
@@ -100,7 +101,8 @@ pub async fn changes_from<'a>(
                 WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
                     // Keys may be many: only of those that change the version before is read.
                     if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
-                        source.version_before(&event.key_value).await?.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
+                        let replaced = version_replaced(source, &event.key_value).await?;
+                        replaced.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
                     }
                     yield follow(&mut follower, Read::Item(event), Follower::change);
                 }

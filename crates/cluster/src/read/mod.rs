@@ -22,4 +22,4 @@ pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
 pub use objects::{Extent, Fetch, Item, name_below, own_key};
 pub use subjects::{Subjects, subjects};
-pub use walk_back::walk_back;
+pub use walk_back::{version_replaced, walk_back};

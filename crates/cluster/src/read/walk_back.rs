@@ -1,8 +1,8 @@
 //! The versions of a key, read backwards: each names the revision before which the one before it is found.
 
 use async_stream::try_stream;
-use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_store::{KeyValue, Source};
 
@@ -18,4 +18,16 @@ pub fn walk_back(source: &dyn Source, newest: KeyValue) -> BoxStream<'_, Result<
         }
     }
     .boxed()
+}
+
+/// Returns the version that another one, or a deletion, replaced: out of the index of a file, which also knows what outlived a compaction, else the
+/// first step of [`walk_back`]. `None` where there was none, and where it cannot be read any more.
+///
+/// # Errors
+/// The source cannot be read.
+pub async fn version_replaced(source: &dyn Source, version: &KeyValue) -> Result<Option<KeyValue>> {
+    if source.reads_before() {
+        return Ok(source.read_before(version));
+    }
+    walk_back(source, version.clone()).skip(1).try_next().await
 }

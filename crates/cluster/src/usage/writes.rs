@@ -11,6 +11,7 @@ use ketcd_store::{EventKind, KeyRange, KeyValue, Until, WatchItem};
 use super::gathered::UsageData;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::read::version_replaced;
 
 /// Beyond this many writes, only some are compared with what they replaced; on a live etcd each comparison is a request.
 const COMPARED: u64 = 30_000;
@@ -57,8 +58,7 @@ pub(super) async fn all(cluster: &Cluster, gathered: &mut UsageData) -> Result<(
 
 /// Whether a version changed nothing but timestamps and managedFields; `None` where that cannot be told.
 async fn is_idle(cluster: &Cluster, now: &KeyValue) -> Result<Option<bool>> {
-    let source = cluster.source.as_ref();
-    let before = if source.reads_before() { source.read_before(now) } else { source.version_before(now).await? };
+    let before = version_replaced(cluster.source.as_ref(), now).await?;
     let Some(before) = before.filter(|before| now.follows(before)) else { return Ok(None) };
     if before.value == now.value {
         return Ok(Some(true));
