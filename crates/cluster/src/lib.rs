@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod api;
 pub mod blame;
 pub mod census;
 pub mod clock;
