@@ -43,6 +43,7 @@ const ROOMS: &[Room] = &[
         ],
     },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
+    Room { sources: "crates/serve/src", folder: "", circles: &[] },
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 mod circles;
 mod features;
 mod scheduler;
+mod serve;
 
 use std::path::Path;
 

@@ -1,45 +1,16 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`ketcd_kube::api`] says what is served. A request goes through `access`, `path`,
-//! `authorization` where it impersonates a user, and `router` to what answers it: `discovery`, `get`, `list`, `watch`, `reviews`.
+//! [`ketcd_kube::api`] says what is served, and [`ketcd_cluster::api`] reads it. The rooms, from the ground up; each uses only those above it here:
+//! `wire` writes answers, `request` reads what is asked, `data` finds the moment, `access` says who may ask, `answers` has what is answered, and
+//! `server` listens and routes.
 
-mod accept;
 mod access;
-mod action;
-mod address;
-mod app;
-mod asker;
-mod authorization;
-mod backpressure;
-mod call;
-mod continuation;
-mod discovery;
-mod frames;
-mod get;
-mod kubeconfig;
-mod limits;
-mod list;
-mod newcomers;
-mod objects;
-mod openapi;
-mod params;
-mod path;
-mod protobuf;
-mod replay;
-mod reviews;
-mod router;
-mod scale;
-mod served;
+mod answers;
+mod data;
+mod request;
 mod server;
-mod status;
-mod table;
-mod tls;
-mod version;
-mod watch;
-mod websocket;
+mod wire;
 
-pub use kubeconfig::is_own as is_own_kubeconfig;
-pub use limits::threads;
-pub use router::read_request;
-pub use server::{Options, Server};
-pub use tls::CertificateFiles;
+pub use request::read_request;
+pub use server::{CertificateFiles, Options, Server, is_own_kubeconfig};
+pub use wire::threads;

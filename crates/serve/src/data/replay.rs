@@ -1,0 +1,106 @@
+//! The replay: time passes from the moment asked for on, as fast as wanted, and what was written by then is what there is.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_stream::stream;
+use futures_util::{Stream, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use ketcd_store::{At, Result as StoreResult, Revision, WatchItem};
+use tokio::time::Instant;
+
+use super::served::Served;
+
+/// The changes of a watch.
+pub(crate) type Changes<'a> = Pin<Box<dyn Stream<Item = StoreResult<WatchItem>> + Send + 'a>>;
+
+/// A time that nobody waits for.
+const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// A replay that began.
+pub struct Replay {
+    data: Arc<Served>,
+    speed: f64,
+    /// When it began, here and in the data.
+    begun: (Instant, Timestamp),
+    /// The newest revision there is.
+    last: Revision,
+    /// How far it was when someone last looked.
+    reached: Mutex<Revision>,
+}
+
+impl Replay {
+    /// Begins at the moment asked for, with the oldest revision where none was.
+    ///
+    /// # Errors
+    /// A sentence: nothing dates the revisions.
+    pub(crate) async fn begin(data: Arc<Served>, speed: f64) -> Result<Self, String> {
+        let span = data.source().span().await.map_err(|error| error.to_string())?;
+        let (first, time) = match data.at() {
+            At::Newest => (span.oldest, data.date(span.oldest).await),
+            At::Revision(revision) => (revision, data.time_of(At::Revision(revision)).await.map_err(|error| error.to_string())?),
+        };
+        let time = time.ok_or_else(|| format!("nothing in this data says when revision {first} was written, so it cannot be replayed"))?;
+        Ok(Self { data, speed, begun: (Instant::now(), time), last: span.newest, reached: Mutex::new(first) })
+    }
+
+    /// The time in the data.
+    pub fn now(&self) -> Timestamp {
+        let passed = self.begun.0.elapsed().as_secs_f64() * self.speed;
+        let passed = SignedDuration::try_from_secs_f64(passed).unwrap_or(SignedDuration::MAX);
+        self.begun.1.checked_add(passed).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The newest revision that is written by now.
+    pub(crate) async fn revision(&self) -> Revision {
+        let now = self.now();
+        let (mut written, mut end) = (*self.reached(), self.last.after());
+        while written.after() < end {
+            let middle = Revision(written.0 + (end.0 - written.0) / 2);
+            // What nothing dates was written with what is before it.
+            if self.data.date(middle).await.is_none_or(|date| date <= now) {
+                written = middle;
+            } else {
+                end = middle;
+            }
+        }
+        let mut reached = self.reached();
+        *reached = written.max(*reached);
+        *reached
+    }
+
+    /// When the newest revision is written; none where that is already.
+    pub async fn end(&self) -> Option<Instant> {
+        Some(self.due(self.last).await).filter(|end| *end > Instant::now())
+    }
+
+    /// When a revision is written.
+    async fn due(&self, revision: Revision) -> Instant {
+        let Some(date) = self.data.date(revision).await else { return self.begun.0 };
+        let passed = date.duration_since(self.begun.1).as_secs_f64() / self.speed;
+        let passed = Duration::try_from_secs_f64(passed.max(0.0)).unwrap_or(NEVER);
+        self.begun.0.checked_add(passed).unwrap_or_else(|| self.begun.0 + NEVER)
+    }
+
+    /// Holds each change back until it is written.
+    pub(crate) fn paced<'a>(self: Arc<Self>, mut changes: Changes<'a>) -> Changes<'a> {
+        Box::pin(stream! {
+            while let Some(item) = changes.next().await {
+                if let Ok(WatchItem::Event(event)) = &item {
+                    tokio::time::sleep_until(self.due(event.revision).await).await;
+                }
+                yield item;
+            }
+        })
+    }
+
+    /// The newest revision there will be.
+    pub(crate) fn last(&self) -> Revision {
+        self.last
+    }
+
+    fn reached(&self) -> std::sync::MutexGuard<'_, Revision> {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
