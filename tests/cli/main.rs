@@ -1,11 +1,9 @@
 //! The command line on files: what each command prints, where it goes, and the errors on bad input.
 
 mod absence;
-mod archives;
 mod complete;
 mod credentials;
 mod damage;
-mod data_dir;
 mod decode;
 mod decoding_damage;
 mod encryption;
@@ -13,7 +11,6 @@ mod explain;
 mod explain_pods;
 mod export;
 mod extract;
-mod files;
 mod flag_files;
 mod fusion;
 mod golden;

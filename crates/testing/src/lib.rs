@@ -25,7 +25,10 @@ pub mod pty;
 pub mod random;
 pub mod snapshot;
 #[cfg(feature = "testdata")]
+pub mod temporary;
+#[cfg(feature = "testdata")]
 pub mod testdata;
-#[cfg(feature = "etcd")]
+#[cfg(feature = "wal")]
 pub mod wal;
 pub mod watcher;
+pub mod written;

@@ -2,7 +2,8 @@
 
 use ketcd_store::{Event, Revision};
 
-use super::{Met, Shown, Truth, decompressed, open, shown};
+use super::{Met, Shown, Truth, open, shown};
+use crate::decompressed;
 use ketcd_testing::mutants::PAGE;
 
 /// The last revision of the small database whose pointers are changed.

@@ -2,54 +2,23 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::unpack::data_dir;
-use futures_util::StreamExt;
-use ketcd_store::{
-    At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, SourceKind, SourceStatus, Until, Want, WatchItem, load,
-};
+use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, SourceKind, Want};
+use ketcd_testing::data_dir::data_dir;
 use ketcd_testing::wal::{ENTRY, log_of, records, without_first};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::{alive, capture, decompressed, events, open, open_bytes, status, wait};
+
 const WAL: &str = "member/wal/0000000000000000-0000000000000000.wal";
-
-fn capture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name)
-}
-
-fn decompressed(name: &str) -> Vec<u8> {
-    zstd::decode_all(fs::File::open(capture(name)).unwrap()).unwrap()
-}
 
 /// Puts another file in a file's place; the old one may still be mapped.
 fn replace(path: &Path, bytes: &[u8]) {
     let new = path.with_extension("new");
     fs::write(&new, bytes).unwrap();
     fs::rename(new, path).unwrap();
-}
-
-fn open(paths: &[&Path]) -> Result<Box<dyn Source>, Error> {
-    let paths: Vec<String> = paths.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
-    load::open(&paths, &|_| None)
-}
-
-fn wait<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-}
-
-fn events(source: &dyn Source) -> Vec<Event> {
-    let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect::<Vec<_>>();
-    wait(items).into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect()
-}
-
-fn alive(source: &dyn Source, at: At) -> Vec<KeyValue> {
-    wait(async { source.range(KeyRange::all(), at, Want::Values).await.unwrap().entries.map(Result::unwrap).collect().await })
-}
-
-fn status(source: &dyn Source) -> SourceStatus {
-    wait(source.status()).unwrap()
 }
 
 fn sha(value: &[u8]) -> String {
@@ -318,10 +287,6 @@ fn a_log_that_may_have_been_cut_says_so() {
             && error.lines().count() == 1,
         "{error}"
     );
-}
-
-fn open_bytes(bytes: &[u8]) -> Result<Box<dyn Source>, String> {
-    load::open_bytes("log", bytes.to_vec().into(), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
 }
 
 /// A raft snapshot, as etcd writes it: a checksum, then data and metadata.

@@ -1,10 +1,8 @@
 //! Tar archives: what lies in one is not taken for the file itself, whatever its first bytes look like.
 
-use std::path::Path;
+use ketcd_store::{KeyRange, Source, SourceKind};
 
-use bytes::Bytes;
-use futures_util::StreamExt;
-use ketcd_store::{KeyRange, Revision, Source, SourceKind, Until, load};
+use super::{decompressed, items, open_bytes as open, status};
 
 /// A header of an archive.
 fn header(name: &str, kind: u8, size: usize, is_of_1979: bool) -> Vec<u8> {
@@ -36,27 +34,16 @@ fn archive(entries: &[(&str, &[u8])], is_of_1979: bool) -> Vec<u8> {
     archive
 }
 
-fn decompressed(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
-}
-
-fn open(bytes: &[u8]) -> Result<Box<dyn Source>, String> {
-    load::open_bytes("backup", Bytes::copy_from_slice(bytes), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
-}
-
-/// How many changes a source has.
+/// How much a watch yields.
 fn changes(source: &dyn Source) -> usize {
-    let items = source.watch(KeyRange::all(), Revision(1), Until::Forever).collect::<Vec<_>>();
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(items).len()
+    items(source, KeyRange::all()).len()
 }
 
 #[track_caller]
 fn assert_whole(bytes: &[u8], kind: SourceKind, wanted: usize) {
     let source = open(bytes).unwrap();
     assert_eq!((source.damage(), source.late_damage()), (&[][..], vec![]));
-    let status = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(source.status()).unwrap();
-    assert_eq!((status.kind, changes(&*source)), (kind, wanted));
+    assert_eq!((status(&*source).kind, changes(&*source)), (kind, wanted));
 }
 
 /// A folder and a file before it put a database where one of small pages would have its second meta page; more folders put it where one of the usual pages

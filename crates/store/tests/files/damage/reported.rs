@@ -2,7 +2,8 @@
 
 use ketcd_store::load;
 
-use super::{Met, Truth, decompressed, member, open, open_member, shown};
+use super::{Met, Truth, member, open, open_member, shown};
+use crate::decompressed;
 use ketcd_testing::mutants::PAGE;
 
 const CAPTURE: &str = "k120-story/snapshot.db.zst";

@@ -5,7 +5,6 @@ mod pointers;
 mod reported;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,13 +15,10 @@ use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, 
 use ketcd_testing::mutants::{KINDS, Kind, LOG_KINDS, LogKind, PAGE, damage_database, damage_log};
 use ketcd_testing::random::Random;
 
+use super::{decompressed, wait};
+
 /// Damaged copies of each original.
 const MUTANTS: usize = 1000;
-
-fn decompressed(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
-}
 
 fn open(bytes: Vec<u8>) -> Result<Box<dyn Source>, String> {
     load::open_bytes("damaged", Bytes::from(bytes), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
@@ -39,10 +35,6 @@ struct Shown {
     newest: Revision,
     events: Vec<Event>,
     alive: Vec<KeyValue>,
-}
-
-fn wait<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
 fn alive(source: &dyn Source, at: At) -> (Revision, Vec<KeyValue>) {
@@ -258,39 +250,4 @@ fn a_damaged_data_dir_is_reported_or_true() {
     });
     let times = |part: usize, how| met.get(&(part, how)).copied().unwrap_or_default();
     assert!(times(0, Met::Reported) + times(0, Met::Refused) > 100 && times(1, Met::Reported) > 300, "{met:?}");
-}
-
-/// The command's exit code says what the library found.
-#[test]
-fn a_command_on_damaged_data_ends_with_exit_2() {
-    let mut whole = decompressed("k120-story/snapshot.db.zst");
-    whole.truncate(whole.len() / PAGE * PAGE);
-    let truth = Truth::of(open(whole.clone()).unwrap());
-    let run = |db: &[u8], arguments: &[&str]| {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(&mut file, db).unwrap();
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ketcd"));
-        command.arg("-f").arg(file.path()).args(arguments).output().unwrap()
-    };
-    let commands =
-        [&["ls", "pods", "-A"][..], &["get", "node/node1", "-o", "yaml"], &["history", "node/node1"], &["timeline", "pod/lab/urgent"]];
-    let expected: Vec<_> = commands.iter().map(|arguments| run(&whole, arguments)).collect();
-    let reported = tally(44, |number| {
-        let kind = KINDS[number % KINDS.len()];
-        let mut damaged = whole.clone();
-        damage_database(&mut damaged, kind, &mut Random(4_000_000 + number as u64));
-        let (met, what) = meet(&truth, open(damaged.clone()));
-        let output = run(&damaged, commands[number % commands.len()]);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        match met {
-            Met::Refused | Met::Reported => {
-                let what = what.strip_prefix("damaged: ").unwrap();
-                assert!(output.status.code() == Some(2) && stderr.contains(what), "mutant {number} ({kind:?}): no {what:?} in {stderr}");
-            }
-            Met::Unharmed => assert_eq!(output.stdout, expected[number % commands.len()].stdout, "mutant {number} ({kind:?})"),
-            _ => {}
-        }
-        matches!(met, Met::Refused | Met::Reported)
-    });
-    assert!(reported[&true] > 25, "{reported:?}");
 }

@@ -1,0 +1,85 @@
+//! Damaged databases on the command line: what the library reports is on standard error, and the exit code is 2.
+
+use std::io::Write;
+use std::process::Output;
+
+use futures_util::StreamExt;
+use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
+use ketcd_testing::mutants::{KINDS, PAGE, damage_database};
+use ketcd_testing::random::Random;
+use ketcd_testing::testdata;
+
+use crate::ketcd::{all, ketcd};
+
+/// The recorded database, without the checksum at its end.
+fn database() -> Vec<u8> {
+    let mut whole = testdata::read("captures/k120-story/snapshot.db.zst");
+    whole.truncate(whole.len() / PAGE * PAGE);
+    whole
+}
+
+fn run(database: &[u8], arguments: &[&str]) -> Output {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(database).unwrap();
+    ketcd().arg("-f").arg(file.path()).args(arguments).output().unwrap()
+}
+
+fn open(database: &[u8]) -> Result<Box<dyn Source>, String> {
+    load::open_bytes("damaged", database.to_vec().into(), &load::Limits::default(), &|_| None).map_err(|error| error.to_string())
+}
+
+/// Every change that a source has, and every key that is there.
+fn content(source: &dyn Source) -> (Vec<WatchItem>, Vec<KeyValue>) {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let changes = source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect().await;
+        let alive = source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap().entries.map(Result::unwrap).collect().await;
+        (changes, alive)
+    })
+}
+
+/// What is said of a copy: why it is refused, or the first damage found.
+fn said(opened: &Result<Box<dyn Source>, String>) -> Option<String> {
+    match opened {
+        Ok(source) => source.damage().iter().cloned().chain(source.late_damage()).next(),
+        Err(error) => Some(error.clone()),
+    }
+}
+
+#[test]
+fn a_command_on_damaged_data_ends_with_exit_2() {
+    let whole = database();
+    let original = content(&*open(&whole).unwrap());
+    let commands =
+        [&["ls", "pods", "-A"][..], &["get", "node/node1", "-o", "yaml"], &["history", "node/node1"], &["timeline", "pod/lab/urgent"]];
+    let expected: Vec<_> = commands.iter().map(|arguments| run(&whole, arguments)).collect();
+    let mut reported = 0;
+    for number in 0..44 {
+        let kind = KINDS[number % KINDS.len()];
+        let mut damaged = whole.clone();
+        damage_database(&mut damaged, kind, &mut Random(4_000_000 + number as u64));
+        let opened = open(&damaged);
+        let output = run(&damaged, commands[number % commands.len()]);
+        if let Some(what) = said(&opened) {
+            let what = what.strip_prefix("damaged: ").unwrap();
+            let is_told = output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains(what);
+            assert!(is_told, "mutant {number} ({kind:?}): no {what:?} in {}", all(&output));
+            reported += 1;
+        } else if content(&*opened.unwrap()) == original {
+            assert_eq!(output.stdout, expected[number % commands.len()].stdout, "mutant {number} ({kind:?})");
+        }
+    }
+    assert!(reported > 25, "{reported}");
+}
+
+#[test]
+fn the_page_that_is_damaged_is_named_and_the_rest_shown() {
+    let mut broken = database();
+    broken[300 * PAGE..300 * PAGE + 64].fill(0xa5);
+    let output = run(&broken, &["ls", "nodes"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("page 300 is damaged: it bears another page's number; revisions from 671 to before 673 may be missing"),
+        "{said}"
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
+}
