@@ -70,13 +70,6 @@ fn a_namespace_is_extracted_without_what_the_cluster_makes_again() {
 }
 
 #[test]
-fn the_same_namespace_by_flags_is_the_same() {
-    let (by_name, _) = extract("k136-story", &["ns/web", "--show-secrets"]);
-    let (by_flags, _) = extract("k136-story", &["-n", "web", "--all", "--show-secrets"]);
-    assert_eq!(by_name, by_flags);
-}
-
-#[test]
 fn what_others_need_comes_before_them() {
     let (manifests, _) = extract("k136-story", &["ns/web", "--show-secrets", "--with", "config,rbac,storage,crds"]);
     let kinds: Vec<&str> = manifests.iter().map(|manifest| manifest["kind"].as_str().unwrap()).collect();
@@ -97,50 +90,6 @@ fn what_others_need_comes_before_them() {
 }
 
 #[test]
-fn rights_come_with_the_accounts_that_have_them() {
-    const GROUP: &str = "rbac.authorization.k8s.io";
-    let rbac = |kind: &str, namespace: Option<&str>, name: &str, more: Value| {
-        let mut object = json!({"apiVersion": format!("{GROUP}/v1"), "kind": kind, "metadata": {"name": name, "namespace": namespace}});
-        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        object
-    };
-    let binding = |kind: &str, namespace, name, role_kind: &str, role: &str, account: &str| {
-        let subject = json!({"kind": "ServiceAccount", "name": account, "namespace": "shop"});
-        rbac(kind, namespace, name, json!({"roleRef": {"apiGroup": GROUP, "kind": role_kind, "name": role}, "subjects": [subject]}))
-    };
-    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "shop"}});
-    let shop = Some("shop");
-    let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "till", "namespace": "shop"}, "spec": {
-            "selector": {"matchLabels": {"app": "till"}},
-            "template": {"metadata": {"labels": {"app": "till"}}, "spec": {"serviceAccountName": "till", "containers": [{"name": "main", "image": "till"}]}}}},
-        account("till"), account("other"),
-        rbac("Role", shop, "reads", json!({"rules": []})), rbac("Role", shop, "writes", json!({"rules": []})),
-        rbac("ClusterRole", None, "watches", json!({"rules": []})), rbac("ClusterRole", None, "rules", json!({"rules": []})),
-        binding("RoleBinding", shop, "till-reads", "Role", "reads", "till"),
-        binding("ClusterRoleBinding", None, "till-watches", "ClusterRole", "watches", "till"),
-        binding("RoleBinding", shop, "other-writes", "Role", "writes", "other"),
-        binding("ClusterRoleBinding", None, "other-rules", "ClusterRole", "rules", "other"),
-    ]});
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), objects.to_string()).unwrap();
-    let extracted = |with: &[&str]| {
-        let output = ketcd().arg("-f").arg(file.path()).args(["extract", "deploy/shop/till", "-o", "name"]).args(with).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    assert_eq!(extracted(&[]), "deployment.apps/shop/till\n");
-    let wanted = [
-        "serviceaccount/shop/till",
-        "clusterrole.rbac.authorization.k8s.io/watches",
-        "role.rbac.authorization.k8s.io/shop/reads",
-        "clusterrolebinding.rbac.authorization.k8s.io/till-watches",
-        "rolebinding.rbac.authorization.k8s.io/shop/till-reads",
-        "deployment.apps/shop/till",
-    ];
-    assert_eq!(extracted(&["--with", "rbac"]).lines().collect::<Vec<_>>(), wanted);
-}
-
-#[test]
 fn secrets_are_left_out_unless_they_are_asked_for() {
     let (manifests, said) = extract("k136-story", &["ns/web"]);
     // The Secret of a token has no values in its manifest.
@@ -153,21 +102,6 @@ fn secrets_are_left_out_unless_they_are_asked_for() {
     assert!(!manifests.iter().any(|manifest| manifest.to_string().contains("***")));
     let (manifests, _) = extract("k136-story", &["secret/web/db-password", "--show-secrets"]);
     assert!(manifests[0]["data"].is_object());
-}
-
-#[test]
-fn children_are_left_to_their_controllers_unless_they_are_asked_for() {
-    let of = |arguments: &[&str]| names(&extract("k136-story", arguments).0);
-    assert_eq!(of(&["deploy/web/tomcat"]), ["Deployment/web/tomcat"]);
-    let owned = of(&["deploy/web/tomcat", "--with", "owned"]);
-    assert!(
-        owned.iter().any(|name| name.starts_with("Pod/web/tomcat-")) && owned.iter().any(|name| name.starts_with("ReplicaSet/web/tomcat-")),
-        "{owned:?}"
-    );
-    assert_eq!(owned.last().unwrap(), "Deployment/web/tomcat");
-    // A child that is named is asked for.
-    let child = owned[0].replace("Pod/", "pod/");
-    assert_eq!(of(&[&child]), [owned[0].clone()]);
 }
 
 #[test]
@@ -368,8 +302,8 @@ fn a_snapshot_chooses_no_flag_and_no_path_of_kubectl() {
         |(place, version)| json!({"apiVersion": version, "kind": "Thing", "metadata": {"name": format!("t{place}"), "namespace": "lab"}}),
     ));
     things.push(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "--all-namespaces=false"}}));
-    let mut database = crate::written::Written::default();
-    objects.iter().chain(&things).enumerate().for_each(|(place, object)| database.put(&key_of(object, place), object));
+    let mut database = ketcd_testing::written::Written::default();
+    objects.iter().chain(&things).enumerate().for_each(|(place, object)| database.put(&key_of(object, place), object.to_string()));
     std::fs::write(folder.path().join("hostile.db"), database.finish()).unwrap();
 
     write_kubectl(folder.path(), plurals.len());
@@ -472,78 +406,4 @@ fn a_whole_cluster_has_its_volumes_and_no_accounts_of_controllers() {
     // A namespace alone may come back elsewhere: its claims look for volumes anew.
     let (of_namespace, _) = extract("k120-story", &["-n", "lab", "--all"]);
     assert!(of_namespace.iter().all(|manifest| manifest["spec"]["volumeName"].is_null()), "{of_namespace:?}");
-}
-
-/// API servers of 1.20 mark their own flow control by no annotation; what somebody changed or added is somebody's.
-#[test]
-fn flow_control_of_api_servers_stays_there() {
-    let (manifests, said) = extract("k120-story", &["-A", "--all"]);
-    let is_flow_control = |manifest: &&Value| ["FlowSchema", "PriorityLevelConfiguration"].iter().any(|kind| manifest["kind"] == *kind);
-    let left: Vec<String> = manifests.iter().filter(is_flow_control).map(name_of).collect();
-    assert!(left.is_empty() && said.contains("(server-objects)"), "{left:?} {said}");
-
-    let flow = |kind: &str, name: &str, generation: i64, annotation: Option<&str>| {
-        let mut object = json!({"apiVersion": "flowcontrol.apiserver.k8s.io/v1beta1", "kind": kind, "metadata": {"name": name, "generation": generation}, "spec": {}});
-        if let Some(value) = annotation {
-            object["metadata"]["annotations"] = json!({"apf.kubernetes.io/autoupdate-spec": value});
-        }
-        object.to_string()
-    };
-    let objects = [
-        flow("FlowSchema", "exempt", 1, None),
-        flow("FlowSchema", "service-accounts", 2, None),
-        flow("FlowSchema", "probes", 3, Some("true")),
-        flow("FlowSchema", "catch-all", 1, Some("false")),
-        flow("FlowSchema", "mine", 1, None),
-        flow("PriorityLevelConfiguration", "workload-low", 1, None),
-        flow("PriorityLevelConfiguration", "mine", 1, None),
-    ];
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("objects.json"), objects.join("\n")).unwrap();
-    let output =
-        ketcd().current_dir(folder.path()).args(["-f", "objects.json", "extract", "-A", "--all", "-o", "ndjson"]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut kept: Vec<String> = text.lines().map(|line| name_of(&serde_json::from_str(line).unwrap())).collect();
-    kept.sort();
-    assert_eq!(kept, ["FlowSchema/catch-all", "FlowSchema/mine", "FlowSchema/service-accounts", "PriorityLevelConfiguration/mine"]);
-}
-
-/// Custom resources whose definition is not there: an aggregated API server's own, or those of a definition that was deleted.
-#[test]
-fn a_namespace_has_custom_resources_without_definitions_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let thing = |kind: &str, name: &str, namespace: Option<&str>| {
-        let mut object = json!({"apiVersion": "lab.example.com/v1", "kind": kind, "metadata": {"name": name}});
-        if let Some(namespace) = namespace {
-            object["metadata"]["namespace"] = namespace.into();
-        }
-        object
-    };
-    let mut database = crate::written::Written::default();
-    database.put("/registry/lab.example.com/foos/test/one", &thing("Foo", "one", Some("test")));
-    database.put("/registry/lab.example.com/foos/test/two", &thing("Foo", "two", Some("test")));
-    database.put("/registry/lab.example.com/foos/other/three", &thing("Foo", "three", Some("other")));
-    database.put("/registry/lab.example.com/bars/wide", &thing("Bar", "wide", None));
-    database.put("/registry/zed.example.com/zeds/test/four", &thing("Zed", "four", Some("test")));
-    std::fs::write(folder.path().join("things.db"), database.finish()).unwrap();
-    let run =
-        |arguments: &str| ketcd().current_dir(folder.path()).args(["-f", "things.db"]).args(arguments.split_whitespace()).output().unwrap();
-    let names = |arguments: &str| {
-        let output = run(arguments);
-        assert_eq!(output.status.code(), Some(0), "{arguments}: {}", crate::ketcd::all(&output));
-        let text = String::from_utf8(output.stdout).unwrap();
-        let mut names: Vec<String> = text.lines().map(|line| name_of(&serde_json::from_str(line).unwrap())).collect();
-        names.sort();
-        names
-    };
-    assert_eq!(names("extract -A --all -o ndjson"), ["Bar/wide", "Foo/other/three", "Foo/test/one", "Foo/test/two", "Zed/test/four"]);
-    assert_eq!(names("extract -n test --all -o ndjson"), ["Foo/test/one", "Foo/test/two", "Zed/test/four"]);
-    assert_eq!(names("extract ns/test -o ndjson"), ["Foo/test/one", "Foo/test/two", "Zed/test/four"]);
-    assert_eq!(names("get foos -n test -o ndjson"), ["Foo/test/one", "Foo/test/two"]);
-    assert_eq!(names("get foos/other/three -o ndjson"), ["Foo/other/three"]);
-    assert_eq!(names("get foos.lab.example.com one -n test -o ndjson"), ["Foo/test/one"]);
-    // Nothing at all is in no namespace.
-    let output = run("--prefix /nowhere extract -A --all");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(1) && said.contains("no object is stored under /nowhere/") && !said.contains("default"), "{said}");
 }

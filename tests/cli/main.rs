@@ -6,7 +6,6 @@ mod credentials;
 mod damage;
 mod decode;
 mod decoding_damage;
-mod encryption;
 mod explain;
 mod explain_pods;
 mod export;
@@ -32,9 +31,7 @@ mod tables;
 mod terminal;
 mod timeline;
 mod triage;
-mod unreadable;
 mod untrue_server;
 mod usage;
-mod written;
 
 use ketcd_testing::{data_dir as unpack, fake_etcd, pty};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::ketcd::{all, ketcd};
-use crate::written::Written;
+use ketcd_testing::written::Written;
 
 /// Names that a shell would run, expand or take for something else; what runs leaves the file RAN.
 const HOSTILE: &[&str] = &[
@@ -49,7 +49,7 @@ fn put(history: &mut Written, path: &str, api_version: &str, kind: &str, name: &
         object["metadata"]["namespace"] = namespace.into();
     }
     object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
-    history.put(&format!("/registry/{path}/{name}"), &object);
+    history.put(&format!("/registry/{path}/{name}"), object.to_string());
 }
 
 /// A folder with the database of a cluster in which every name is hostile, and much is wrong.

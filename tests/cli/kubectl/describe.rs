@@ -23,34 +23,6 @@ fn a_description_holds_what_the_other_commands_show() {
 }
 
 #[test]
-fn a_description_is_of_the_revision_looked_at() {
-    let first = &lines_of(&["history", "pod/lab/train-3", "-o", "ndjson"])[0];
-    let revision = first["revision"].to_string();
-    let description = json_of(&["describe", "pod/lab/train-3", "-o", "json", "--rev", &revision]);
-    assert_eq!(description["object"]["metadata"]["resourceVersion"], revision.as_str());
-    assert_eq!((&description["events"], &description["hasEarlierChanges"]), (&json!([]), &json!(false)));
-    assert_eq!(description["changes"].as_array().unwrap().len(), 1);
-    assert_eq!(description["changes"][0]["type"], "ADDED");
-}
-
-#[test]
-fn a_node_is_described_with_its_pods() {
-    let description = json_of(&["describe", "nodes", "-o", "json"]);
-    let pods = json_of(&["get", "pods", "-A", "-o", "json"]);
-    let pods = pods["items"].as_array().unwrap();
-    for node in description["items"].as_array().unwrap() {
-        let name = &node["object"]["metadata"]["name"];
-        let ended = |pod: &Value| ["Succeeded", "Failed"].iter().any(|phase| pod["status"]["phase"] == *phase);
-        let own = pods.iter().filter(|pod| pod["spec"]["nodeName"] == *name && !ended(pod)).count();
-        assert_eq!(node["pods"]["count"], own, "{name}");
-        assert!(own > 0 && node["pods"]["requests"]["cpu"].is_string(), "{node}");
-    }
-    // A node asked for alone is found by its name in the stored bytes.
-    let one = json_of(&["describe", "node/node2", "-o", "json"]);
-    assert!(description["items"].as_array().unwrap().contains(&one));
-}
-
-#[test]
 fn descriptions_mask_secrets_and_refuse_what_they_are_not() {
     let page = text(&["describe", "secrets", "-A"]);
     assert!(page.contains("\"***\""));

@@ -1,36 +1,30 @@
 //! Questions to a recorded cluster, asked as a program asks them: without a command line.
 
-use std::sync::{Arc, Mutex};
+mod encryption;
+mod explain;
+mod extract;
+mod fixture;
+mod gaps;
+mod history;
+mod kinds;
+mod objects;
+mod related;
+mod triage;
+mod usage;
 
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, Whereabouts};
 use ketcd_cluster::read::{Keys, Read, subjects};
-use ketcd_cluster::triage::triage;
-use ketcd_cluster::{Cluster, Error, Notice, Notices, Options, files};
+use ketcd_cluster::{Error, Notice, Options};
 use ketcd_history::ChangeKind;
-use ketcd_store::load::Limits;
 use ketcd_store::{At, Revision};
-use ketcd_testing::testdata;
 
-/// A recorded cluster, looked at so.
-async fn open(capture: &str, options: Options) -> Result<Cluster, Error> {
-    let file = testdata::path(&format!("captures/{capture}/snapshot.db.zst"));
-    let opened = files::open(&[file.to_str().unwrap().to_owned()], &Limits::default())?;
-    Cluster::open(opened.source, options).await
-}
-
-/// Options whose notices are kept.
-fn noting() -> (Options, Arc<Mutex<Vec<Notice>>>) {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let taken = Arc::clone(&kept);
-    let notices = Notices::new(move |notice| taken.lock().unwrap().push(notice.clone()));
-    (Options { notices, ..Options::default() }, kept)
-}
+use fixture::{capture, noting, open, path};
 
 #[tokio::test]
 async fn a_history_begins_with_the_creation() {
-    let cluster = open("k120-story", Options::default()).await.unwrap();
+    let cluster = capture("k120-story", Options::default()).await;
     let history = cluster.history("pod/lab/ubuntu").await.unwrap();
     let read: Vec<Read<_>> = history.changes.try_collect().await.unwrap();
     let changes: Vec<_> = read.into_iter().filter_map(|read| if let Read::Item(change) = read { Some(change) } else { None }).collect();
@@ -44,7 +38,7 @@ async fn a_history_begins_with_the_creation() {
 
 #[tokio::test]
 async fn what_is_not_there_is_found_where_it_is() {
-    let cluster = open("k120-story", Options::default()).await.unwrap();
+    let cluster = capture("k120-story", Options::default()).await;
     let asked = subjects(&cluster, &["pod/default/ubuntu".to_owned()]).await.unwrap();
     let [NotFound { elsewhere: Whereabouts::Elsewhere(Elsewhere::Namespaces(places)), .. }] = &asked.absent[..] else {
         panic!("{:?}", asked.absent)
@@ -59,20 +53,20 @@ async fn what_is_not_there_is_found_where_it_is() {
 #[tokio::test]
 async fn errors_keep_what_they_are_of() {
     let before = Options { moment: Some("1999-01-01T00:00:00Z".parse().unwrap()), ..Options::default() };
-    assert!(matches!(open("k120-story", before).await.map(drop), Err(Error::BeforeHistory { from: Some(_), .. })));
-    let cluster = open("k120-story", Options::default()).await.unwrap();
+    assert!(matches!(open(&[path("k120-story")], before).await.map(drop), Err(Error::BeforeHistory { from: Some(_), .. })));
+    let cluster = capture("k120-story", Options::default()).await;
     let unknown = Keys::of(&cluster, &["widgetz/a".to_owned()]).await;
     assert!(matches!(unknown, Err(Error::Address(_))), "{unknown:?}");
     let future = Options { at: At::Revision(Revision(1 << 40)), ..Options::default() };
-    let error = open("k120-story", future).await.map(drop).unwrap_err();
+    let error = open(&[path("k120-story")], future).await.map(drop).unwrap_err();
     assert!(matches!(error, Error::Source(ketcd_store::Error::Future { .. })), "{error:?}");
 }
 
 #[tokio::test]
 async fn notices_go_to_the_sink() {
-    let (options, kept) = noting();
-    let cluster = open("k120-story", options).await.unwrap();
-    let answer = triage(&cluster).await.unwrap();
+    let (options, kept) = noting(Options::default());
+    let cluster = capture("k120-story", options).await;
+    let answer = ketcd_cluster::triage::triage(&cluster).await.unwrap();
     assert!(answer.counts.pods > 0 && answer.absence.is_none());
     cluster.note_reach().await.unwrap();
     assert!(!cluster.finish());

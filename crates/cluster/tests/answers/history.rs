@@ -1,0 +1,118 @@
+//! Histories of recorded clusters: times within their bounds, who made a change, and the configuration that a pod started with.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+
+use ketcd_cluster::configuration::started;
+use ketcd_cluster::read::{Keys, Read, dated_changes};
+use ketcd_cluster::{Cluster, Options};
+use ketcd_history::config::ConfigKind;
+use ketcd_history::diff::ManagedFields;
+use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
+use ketcd_testing::testdata;
+use serde_json::Value;
+
+use crate::fixture::capture;
+
+/// Every change of these keys, oldest first.
+async fn history(cluster: &Cluster, keys: Keys) -> Vec<AttributedChange> {
+    let (changes, clock) = dated_changes(cluster, keys, cluster.revision().await.unwrap()).await.unwrap();
+    let read: Vec<_> = changes.try_collect().await.unwrap();
+    let change = |read| if let Read::Item(change) = read { Some(AttributedChange::new(change, &clock)) } else { None };
+    read.into_iter().filter_map(change).collect()
+}
+
+async fn history_of(cluster: &Cluster, address: &str) -> Vec<AttributedChange> {
+    history(cluster, Keys::of(cluster, &[address.to_owned()]).await.unwrap()).await
+}
+
+#[tokio::test]
+async fn after_a_compaction_the_first_versions_have_no_patch() {
+    let cluster = capture("k120-story/compacted.db.zst", Options::default()).await;
+    let changes = history(&cluster, Keys::all()).await;
+    let mut seen = HashSet::new();
+    let first: Vec<_> = changes.iter().map(|attributed| &attributed.change).filter(|change| seen.insert(&change.key)).collect();
+    assert!(first.iter().all(|change| change.patch(ManagedFields::Shown).is_none()));
+    assert!(first.iter().any(|change| change.kind == ChangeKind::Modified && matches!(change.before, ObjectVersion::Unreadable)));
+}
+
+/// Held against the times at which a watcher saw each change.
+#[tokio::test]
+async fn revisions_are_dated_within_their_bounds() {
+    let times = String::from_utf8(testdata::read("captures/k136-clock/times.jsonl.zst")).unwrap();
+    let times = times.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let real: HashMap<i64, f64> = times.map(|line| (line["rev"].as_i64().unwrap(), line["time"].as_f64().unwrap())).collect();
+    let (mut inside, mut bounds, mut undated, mut last) = (0usize, Vec::new(), 0usize, f64::MIN);
+    let cluster = capture("k136-clock", Options::default()).await;
+    for AttributedChange { change, dated, .. } in history(&cluster, Keys::all()).await {
+        let Some(real) = real.get(&change.revision.0) else { continue };
+        let Some(dated) = dated else {
+            undated += 1;
+            continue;
+        };
+        let time = dated.time.as_microsecond() as f64 / 1e6;
+        assert!(time >= last, "time runs backwards at r{}", change.revision);
+        last = time;
+        inside += usize::from((time - real).abs() <= dated.error + 0.05);
+        bounds.push(dated.error);
+    }
+    bounds.sort_by(f64::total_cmp);
+    assert!(inside as f64 >= 0.99 * bounds.len() as f64, "{inside} of {}", bounds.len());
+    assert!(bounds[bounds.len() / 2] <= 0.5);
+    assert!(undated as f64 <= 0.01 * bounds.len() as f64, "{undated} undated");
+}
+
+#[tokio::test]
+async fn a_pod_has_the_configuration_it_started_with() {
+    let cluster = capture("k120-story", Options::default()).await;
+    let keys = async |address: &str| Keys::of(&cluster, &[address.to_owned()]).await.unwrap();
+    let crasher = started(&cluster, keys("pod/web/crasher").await).await.unwrap().unwrap();
+    // story.log: app-config changed after r969, and the pod was started again since.
+    assert!(crasher.revision.unwrap().0 > 969);
+    let config = crasher.config.iter().find(|config| config.kind == ConfigKind::ConfigMap).unwrap();
+    assert_eq!((&*config.name, &config.problem), ("app-config", &None));
+    let versions = history_of(&cluster, "configmap/web/app-config").await;
+    let at_start = versions.iter().rfind(|version| Some(version.change.revision) <= crasher.revision).unwrap();
+    assert_eq!(config.then.as_deref(), at_start.change.object());
+    assert_eq!(config.now.as_deref(), versions.last().unwrap().change.object());
+    let early = started(&cluster, keys("pod/web/db-0").await).await.unwrap().unwrap();
+    let secret = early.config.iter().find(|config| config.kind == ConfigKind::Secret).unwrap();
+    assert!(secret.then.as_ref().unwrap()["data"].as_object().unwrap().values().all(|value| value == "***"));
+}
+
+/// Whether the controller manager made a change, as is inferred.
+fn is_of_the_controller_manager(attributed: &AttributedChange) -> bool {
+    matches!(&attributed.actor, Some(Actor { name, from: ActorFrom::Inferred, .. }) if name == "kube-controller-manager")
+}
+
+#[tokio::test]
+async fn a_dead_kubelet_deletes_nothing() {
+    // node2's kubelet is gone from 00:16:24 on; the taint manager deletes pods that have ended, and they are gone at once.
+    let cluster = capture("k136-story", Options::default()).await;
+    for pod in ["pod/web/indexed-0-86w4j", "pod/web/indexed-1-hj7nh", "pod/web/burst-gkggx"] {
+        let changes = history_of(&cluster, pod).await;
+        let [.., ended, deleted] = &changes[..] else { panic!("{pod}: {changes:?}") };
+        assert_eq!((ended.change.kind, deleted.change.kind), (ChangeKind::Modified, ChangeKind::Deleted), "{pod}");
+        assert!(is_of_the_controller_manager(ended) && is_of_the_controller_manager(deleted), "{pod}: {:?}", deleted.actor);
+    }
+    // Nothing that left no record is a kubelet's between its last lease and its return, 10 s before that at most.
+    let from: Timestamp = "2026-11-21T00:17:05Z".parse().unwrap();
+    let is_late = |attributed: &&AttributedChange| {
+        let is_silent = (1_800..=2_770).contains(&attributed.change.revision.0) && attributed.dated.is_some_and(|dated| dated.time > from);
+        let by_node2 = |actor: &Actor| actor.to_string() == "kubelet node2" && actor.from == ActorFrom::Inferred;
+        is_silent && attributed.actor.as_ref().is_some_and(by_node2)
+    };
+    let changes = history(&cluster, Keys::all()).await;
+    let late: Vec<_> = changes.iter().filter(is_late).map(|attributed| (attributed.change.revision, &attributed.change.key)).collect();
+    assert!(late.is_empty(), "{late:?}");
+}
+
+#[tokio::test]
+async fn who_forces_a_deletion_is_not_the_kubelet() {
+    // `kubectl delete --force` of a running pod (story.log, "namespace: lab/spread-5"): the request leaves no trace of who sent it.
+    let cluster = capture("k136-story", Options::default()).await;
+    let last = history_of(&cluster, "pod/lab/spread-5").await.pop().unwrap();
+    assert_eq!((last.change.kind, last.actor), (ChangeKind::Deleted, None));
+}

@@ -1,0 +1,139 @@
+//! What belongs to an object: owners above and what is owned below, the pods of a node, the last changes of what is described.
+
+use ketcd_cluster::describe::{Description, describe, node_pods};
+use ketcd_cluster::read::subjects;
+use ketcd_cluster::related::Family;
+use ketcd_cluster::related::owners::StoredObject;
+use ketcd_cluster::{Cluster, Options};
+use ketcd_history::ChangeKind;
+use ketcd_kube::Object;
+use serde_json::{Value, json};
+
+use crate::fixture::{at_revision, capture, cluster_of};
+
+async fn objects(cluster: &Cluster, words: &[&str]) -> Vec<StoredObject> {
+    subjects(cluster, &words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).await.unwrap().objects
+}
+
+/// `Kind/name` of an object, or of an ownerReference.
+fn name(object: &Value) -> String {
+    let name = if object["metadata"].is_object() { &object["metadata"]["name"] } else { &object["name"] };
+    format!("{}/{}", object["kind"].as_str().unwrap(), name.as_str().unwrap())
+}
+
+/// What is drawn of an object: its owners, the nearest first, with whether each is there, and all below it.
+async fn family(cluster: &Cluster, address: &str) -> (Vec<(String, bool)>, Vec<String>) {
+    let family = Family::of(cluster, objects(cluster, &[address]).await, cluster.at).await.unwrap();
+    let (subject, owners) = &family.subjects[0];
+    let mut below = Vec::new();
+    let mut left = vec![subject.uid().to_owned()];
+    let mut seen = vec![subject.uid().to_owned()];
+    while let Some(uid) = left.pop() {
+        for owned in family.owned(&uid) {
+            below.push(name(&owned.object));
+            if !seen.contains(&owned.uid().to_owned()) {
+                seen.push(owned.uid().to_owned());
+                left.push(owned.uid().to_owned());
+            }
+        }
+    }
+    below.sort();
+    (owners.iter().map(|owner| (name(&owner.reference), owner.found.is_some())).collect(), below)
+}
+
+/// Whether an object names another as its owner.
+fn is_owned(object: &Object, owner: &Object) -> bool {
+    object["metadata"]["ownerReferences"].as_array().is_some_and(|all| all.iter().any(|one| one["uid"] == owner["metadata"]["uid"]))
+}
+
+#[tokio::test]
+async fn families_hold_all_that_is_owned() {
+    let in_web = |options: Options| Options { namespace: Some("web".to_owned()), ..options };
+    for options in [Options::default(), at_revision(700)] {
+        let cluster = capture("k136-story", in_web(options)).await;
+        let deployment = objects(&cluster, &["deploy/web/tomcat"]).await.remove(0).object;
+        let sets = objects(&cluster, &["rs"]).await;
+        let sets: Vec<&Object> = sets.iter().map(|set| &set.object).filter(|set| is_owned(set, &deployment)).collect();
+        let pods = objects(&cluster, &["pods"]).await;
+        let pods: Vec<&Object> = pods.iter().map(|pod| &pod.object).filter(|pod| sets.iter().any(|set| is_owned(pod, set))).collect();
+        assert!(sets.len() > 1 && pods.len() > 1);
+        let mut wanted: Vec<String> = sets.iter().chain(&pods).map(|object| name(object)).collect();
+        wanted.sort();
+        assert_eq!(family(&cluster, "deploy/web/tomcat").await, (vec![], wanted));
+        // From below, the way up and nothing else.
+        let set = sets.iter().find(|set| is_owned(pods[0], set)).unwrap();
+        let above = [(name(set), true), ("Deployment/tomcat".to_owned(), true)];
+        let pod = format!("pod/web/{}", pods[0]["metadata"]["name"].as_str().unwrap());
+        assert_eq!(family(&cluster, &pod).await, (above.to_vec(), vec![]));
+    }
+    let cluster = capture("k136-story", Options::default()).await;
+    assert!(family(&cluster, "node/node1").await.1.contains(&"Lease/node1".to_owned()));
+}
+
+#[tokio::test]
+async fn families_lead_through_custom_resources_lost_owners_and_circles() {
+    let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "apps.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "apps", "singular": "app", "kind": "App"},
+            "versions": [{"name": "v1", "served": true, "storage": true}]}});
+    let owner = |api: &str, kind: &str, name: &str, uid: &str| json!([{"apiVersion": api, "kind": kind, "name": name, "uid": uid}]);
+    let object = |api: &str, kind: &str, name: &str, owners: Value| {
+        json!({"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "x", "uid": format!("uid-{name}"),
+            "creationTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": owners}})
+    };
+    let objects = [
+        crd,
+        object("example.com/v1", "App", "shop", json!([])),
+        object("example.com/v1", "App", "part", owner("example.com/v1", "App", "shop", "uid-shop")),
+        object("apps/v1", "Deployment", "web", owner("example.com/v1", "App", "part", "uid-part")),
+        object("v1", "Pod", "orphan", owner("apps/v1", "ReplicaSet", "gone", "uid-gone")),
+        // Another object has the name by now.
+        object("v1", "Pod", "left", owner("example.com/v1", "App", "shop", "uid-of-before")),
+        object("v1", "ConfigMap", "a", owner("v1", "ConfigMap", "b", "uid-b")),
+        object("v1", "ConfigMap", "b", owner("v1", "ConfigMap", "a", "uid-a")),
+    ];
+    let objects = json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string();
+    let cluster = cluster_of(objects, Options { namespace: Some("x".to_owned()), ..Options::default() }).await;
+    let of = |names: &[(&str, bool)]| names.iter().map(|(name, found)| ((*name).to_owned(), *found)).collect::<Vec<_>>();
+    assert_eq!(family(&cluster, "app/shop").await, (vec![], vec!["App/part".to_owned(), "Deployment/web".to_owned()]));
+    assert_eq!(family(&cluster, "deploy/web").await.0, of(&[("App/part", true), ("App/shop", true)]));
+    assert_eq!(family(&cluster, "pod/orphan").await.0, of(&[("ReplicaSet/gone", false)]));
+    assert_eq!(family(&cluster, "pod/left").await.0, of(&[("App/shop", false)]));
+    assert!(family(&cluster, "cm/a").await.1.contains(&"ConfigMap/b".to_owned()));
+}
+
+async fn description(cluster: &Cluster, address: &str) -> Description {
+    let mut found = objects(cluster, &[address]).await;
+    describe(cluster, found.remove(0), None, cluster.at, true).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_description_is_of_the_revision_looked_at() {
+    let cluster = capture("k136-story", Options::default()).await;
+    let whole = description(&cluster, "pod/lab/train-3").await;
+    assert!(!whole.events.is_empty() && whole.changes.len() > 1);
+    let first = whole.changes[0].change.revision;
+    assert_eq!((whole.has_earlier_changes, whole.changes[0].change.kind), (false, ChangeKind::Added));
+    let then = description(&capture("k136-story", at_revision(first.0)).await, "pod/lab/train-3").await;
+    assert_eq!(then.object["metadata"]["resourceVersion"], first.0.to_string());
+    assert_eq!(
+        (then.events.len(), then.has_earlier_changes, then.changes.len(), then.changes[0].change.kind),
+        (0, false, 1, ChangeKind::Added)
+    );
+}
+
+#[tokio::test]
+async fn a_node_is_described_with_its_pods() {
+    let cluster = capture("k136-story", Options { all_namespaces: true, ..Options::default() }).await;
+    let (nodes, pods) = (objects(&cluster, &["nodes"]).await, objects(&cluster, &["pods"]).await);
+    let counts = node_pods(&cluster, &nodes, cluster.at).await.unwrap();
+    assert_eq!(counts.len(), 4);
+    for (name, found) in &counts {
+        let ended = |pod: &Object| ["Succeeded", "Failed"].iter().any(|phase| pod["status"]["phase"] == *phase);
+        let own = pods.iter().filter(|pod| pod.object["spec"]["nodeName"] == **name && !ended(&pod.object)).count();
+        assert_eq!(found.count, own, "{name}");
+        assert!(own > 0 && found.requests.contains_key("cpu"), "{found:?}");
+    }
+    // A node asked for alone is found by its name in the stored bytes.
+    let one = node_pods(&cluster, &objects(&cluster, &["node/node2"]).await, cluster.at).await.unwrap();
+    assert_eq!((one.len(), &one["node2"]), (1, &counts["node2"]));
+}
