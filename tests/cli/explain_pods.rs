@@ -27,35 +27,6 @@ fn last_decisions() -> BTreeMap<(String, String), Value> {
 }
 
 #[test]
-fn a_pod_that_waited_says_how_long_how_often_and_why() {
-    let printed = text(&["pod/lab/spread-5"]);
-    let line = printed.replace("\n  ", " ");
-    let line = line.lines().find(|line| line.starts_with("waited ")).unwrap_or_else(|| panic!("{printed}"));
-    assert!(line.contains(" refusals recorded, the last at r"), "{line}");
-    assert!(line.contains(": 0/") && line.contains("nodes are available: "), "{line}");
-    let refusals = String::from_utf8(explain(&["--all", "pod/lab/spread-5", "-o", "ndjson"]).stdout).unwrap();
-    let refusals: Vec<Value> = refusals.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let last = &refusals[refusals.len() - 2]["attempt"];
-    assert!(line.contains(&format!("; {} refusals recorded", refusals.len() - 1)) && refusals.len() > 3, "{line}");
-    assert!(line.ends_with(&format!("r{}: {}", last["revision"], last["recordedMessage"].as_str().unwrap())), "{line}\n{last:#}");
-    assert!(!text(&["pod/lab/ubuntu"]).contains("waited "), "it was bound at once");
-}
-
-#[test]
-fn a_recorded_sentence_is_never_cut() {
-    let mut checked = 0;
-    for ((namespace, name), document) in last_decisions() {
-        if let Some(sentence) = document["attempt"]["recordedMessage"].as_str() {
-            let printed = text(&[&format!("pod/{namespace}/{name}")]).split_whitespace().collect::<Vec<_>>().join(" ");
-            let sentence = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(printed.contains(&sentence), "{sentence}\n{printed}");
-            checked += 1;
-        }
-    }
-    assert!(checked >= 2, "{checked}");
-}
-
-#[test]
 fn pods_of_a_namespace_are_a_table() {
     let printed = text(&["pods", "-n", "lab"]);
     let (table, _) = printed.split_once("\n\n").unwrap();

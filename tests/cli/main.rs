@@ -27,7 +27,6 @@ mod pasted;
 mod report_file;
 mod shells;
 mod streams;
-mod tables;
 mod terminal;
 mod timeline;
 mod triage;

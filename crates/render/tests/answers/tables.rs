@@ -1,10 +1,10 @@
 //! Tables equal those of the API server's own printers, which made `testdata/tables`, on every kind that has columns.
 
 use std::fs;
-use std::path::Path;
 
 use ketcd_kube::{Kinds, Release};
 use ketcd_render::table::{Decoration, Labels, Table, View};
+use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
 #[test]
@@ -18,8 +18,7 @@ fn wide_columns() {
 }
 
 fn check(wanted: &str, is_wide: bool) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/tables");
-    let read = |name: &str| fs::read_to_string(directory.join(name)).unwrap();
+    let read = |name: &str| fs::read_to_string(testdata::path("tables").join(name)).unwrap();
     let objects: Vec<Value> = read("objects.ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let view = View { now: "2026-11-21T10:00:00Z".parse().ok(), is_wide, release: Release(36) };
     let found = tables(&objects, view);

@@ -1,0 +1,182 @@
+//! Explanations of recorded decisions: what people read, and the document for scripts.
+
+use std::collections::BTreeMap;
+
+use ketcd_cluster::explain::{Explained as Answer, explain_pod};
+use ketcd_cluster::replay::{Feed, SchedulerOptions};
+use ketcd_cluster::{Cluster, Error, Options};
+use ketcd_render::explanation::json::write_json;
+use ketcd_render::explanation::{SinceRefusal, text};
+use ketcd_scheduler::{Attempt, Depth, Explanation, Replay};
+use ketcd_store::Revision;
+use serde_json::{Value, json};
+
+use crate::fixture;
+
+/// How a pod is explained.
+#[derive(Default)]
+pub(crate) struct How<'a> {
+    /// Only this node, in depth.
+    pub node: Option<&'a str>,
+    /// Which scheduler decided.
+    pub scheduler: SchedulerOptions<'a>,
+}
+
+/// A pod explained.
+pub(crate) struct Explained {
+    /// What people read; lines that were folded are joined.
+    pub text: String,
+    /// The document.
+    pub document: Value,
+    /// The refusals before it.
+    pub refusals: Vec<Attempt>,
+}
+
+/// Explains `namespace/name`.
+pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Result<Explained, Error> {
+    let (namespace, name) = pod.split_once('/').unwrap();
+    let (until, oldest) = (cluster.revision().await?, cluster.source.span().await?.oldest);
+    let mut feed = Feed::new(cluster).await?;
+    let scheduler = feed.scheduler(&how.scheduler, until).await?;
+    let depth = how.node.map_or(Depth::Refusals, |node| Depth::Node(node.to_owned()));
+    let Answer { explanation, refusals, since, replay } =
+        explain_pod(&mut feed, cluster, &scheduler, (&depth, true), (oldest, until), namespace, name).await?;
+    let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
+    let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
+    let clock = cluster.clock_around(&revisions, &[]).await?;
+    let since = since.as_ref().map(SinceRefusal::from);
+    let shown = text::Shown { node: how.node, refusals: &refusals, since: since.as_ref(), ..text::Shown::default() };
+    let text = fixture::text(|out| text::write(&explanation, Some(&clock), shown, out)).replace("\n  ", " ");
+    let document = document(&explanation, &replay, how.node, since.as_ref());
+    Ok(Explained { text, document, refusals })
+}
+
+fn document(explanation: &Explanation, replay: &Replay, node: Option<&str>, since: Option<&SinceRefusal>) -> Value {
+    let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
+    let mut out = Vec::new();
+    write_json(explanation, mode, None, node, since, &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+/// Explains a pod of a recorded cluster.
+async fn recorded(capture: &str, pod: &str) -> Explained {
+    explained(&fixture::capture(capture, Options::default()).await, pod, How::default()).await.unwrap()
+}
+
+/// A text with its lines joined.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn pods_of_a_daemon_set_are_meant_for_one_node() {
+    let printed = words(&recorded("k136-story", "lab/agent-4rtgr").await.text);
+    assert!(printed.contains("lab/agent-4rtgr → node2") && printed.contains("the pod of DaemonSet agent for node2"), "{printed}");
+    assert!(printed.contains("not evaluated: the pod can run only on other nodes"), "{printed}");
+    let printed = words(&recorded("k120-story", "lab/agent-2t9fc").await.text);
+    assert!(
+        printed.contains("the pod of DaemonSet agent for node4") && printed.contains("the node node4 wanted, it is node1"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn what_was_written_after_the_last_refusal_is_evaluated() {
+    // Refused at r1430; then a storage class was made, node1 chosen at r1473, and a provisioner that never answers asked for the volume.
+    let Explained { text, document, .. } = recorded("k136-story", "web/store-5").await;
+    let page = words(&text);
+    assert!(page.starts_with("web/store-5 waits") && page.contains(" node1 alone of 4 nodes fits "), "{page}");
+    let since = "refused at r1430; since then: nominated to node1, claim data-store-5 waits for csi.example.com on node1";
+    assert!(page.contains(since), "{page}");
+    assert!(!page.contains("provide a PersistentVolume"), "{page}");
+    let since = &document["sinceRefusal"];
+    assert_eq!((&since["refusedRevision"], &since["nominatedNode"]), (&1430.into(), &"node1".into()));
+    assert_eq!(since["awaited"], json!([{"claim": "data-store-5", "node": "node1", "waitsFor": "csi.example.com"}]));
+    assert_eq!(document["attempt"]["outcome"], "Pending");
+    // If nothing was written about the pod since, the refusal is the answer.
+    let refused = recorded("k136-story", "lab/train-3").await.document;
+    assert_eq!((&refused["attempt"]["outcome"], refused.get("sinceRefusal")), (&"Unschedulable".into(), None));
+}
+
+#[tokio::test]
+async fn a_pod_that_waited_says_how_long_how_often_and_why() {
+    let Explained { text, refusals, .. } = recorded("k136-story", "lab/spread-5").await;
+    let line = text.lines().find(|line| line.starts_with("waited ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains(&format!("; {} refusals recorded, the last at r", refusals.len())) && refusals.len() > 2, "{line}");
+    assert!(line.contains(": 0/") && line.contains("nodes are available: "), "{line}");
+    let last = refusals.last().unwrap();
+    assert!(line.ends_with(&format!("r{}: {}", last.revision, last.recorded_message.as_deref().unwrap())), "{line}\n{last:?}");
+    assert!(!recorded("k136-story", "lab/ubuntu").await.text.contains("waited "), "it was bound at once");
+}
+
+#[tokio::test]
+async fn a_recorded_sentence_is_never_cut() {
+    let cluster = fixture::capture("k136-story", Options::default()).await;
+    let mut last = BTreeMap::new();
+    walk(&cluster, None, Depth::Verdicts, |_, attempt| {
+        last.insert(format!("{}/{}", attempt.pod.namespace, attempt.pod.name), attempt.recorded_message);
+    })
+    .await;
+    let mut checked = 0;
+    for pod in last.into_iter().filter_map(|(pod, sentence)| sentence.and(Some(pod))) {
+        let Explained { text, document, .. } = explained(&cluster, &pod, How::default()).await.unwrap();
+        let Some(sentence) = document["attempt"]["recordedMessage"].as_str() else { continue };
+        assert!(words(&text).contains(&words(sentence)), "{sentence}\n{text}");
+        checked += 1;
+    }
+    assert!(checked >= 2, "{checked}");
+}
+
+/// Hands each attempt of a cluster's history to `each`.
+async fn walk(cluster: &Cluster, version: Option<&str>, depth: Depth, mut each: impl FnMut(&mut Replay, Attempt)) {
+    let span = cluster.source.span().await.unwrap();
+    let mut feed = Feed::new(cluster).await.unwrap();
+    let scheduler = feed.scheduler(&SchedulerOptions { version, ..SchedulerOptions::default() }, span.newest).await.unwrap();
+    let mut replay = Replay::new(scheduler, true).with_depth(depth);
+    feed.seed(&mut replay, span.oldest, span.oldest).await.unwrap();
+    let walked = feed.walk(&mut replay, span.oldest.after(), span.newest, |replay, attempt| {
+        each(replay, attempt);
+        Ok::<(), Error>(())
+    });
+    walked.await.unwrap();
+}
+
+/// What is wrong with the facts of a document of one node: those of a filter that passes must all speak for the node, of one that refuses one against it.
+fn contradictions(attempt: &Value, compared: &mut usize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for filter in attempt["nodes"].as_array().unwrap().iter().flat_map(|node| node["filters"].as_array().unwrap()) {
+        let facts = filter["compared"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let against = facts.iter().filter(|fact| fact["holds"] == false).count();
+        let is_named = match filter["status"].as_str().unwrap() {
+            "Success" => !facts.is_empty() && against == 0,
+            "Unschedulable" | "UnschedulableAndUnresolvable" => against > 0,
+            _ => continue,
+        };
+        *compared += 1;
+        wrong.extend((!is_named).then(|| format!("{} {filter}", attempt["pod"])));
+    }
+    wrong
+}
+
+#[tokio::test]
+async fn facts_bear_the_verdicts_of_every_filter_out() {
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for (capture, node, version) in [
+        ("k136-random", "n03", "1.36"),
+        ("matrix-1.24", "n01", "1.24"),
+        ("k136-story", "node3", "1.36"),
+        ("k120-random", "n05", "1.9"),
+        ("k120-random", "n07", "1.11"),
+        ("k120-random", "n09", "1.17"),
+        ("k120-story", "node2", "1.20"),
+    ] {
+        let cluster = fixture::capture(capture, Options::default()).await;
+        let each = |replay: &mut Replay, attempt| {
+            let explanation = replay.explain(attempt);
+            wrong.extend(contradictions(&document(&explanation, replay, Some(node), None), &mut compared));
+        };
+        walk(&cluster, Some(version), Depth::Node(node.to_owned()), each).await;
+    }
+    assert!(compared > 15_000, "only {compared} verdicts were compared");
+    assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
+}

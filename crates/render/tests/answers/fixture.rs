@@ -1,0 +1,40 @@
+//! Clusters to ask: recorded ones, and small ones that a test makes up.
+
+use ketcd_cluster::{Cluster, Options, files};
+use ketcd_render::style::MARK;
+use ketcd_store::load::Limits;
+use ketcd_testing::{temporary, testdata};
+
+async fn open(path: String, options: Options) -> Cluster {
+    let files = files::open(&[path], &Limits::default()).unwrap();
+    Cluster::open(files.source, Options { newest_stamp: files.newest_stamp, ..options }).await.unwrap()
+}
+
+/// A recorded cluster.
+pub(crate) async fn capture(name: &str, options: Options) -> Cluster {
+    open(testdata::path(&format!("captures/{name}/snapshot.db.zst")).to_str().unwrap().to_owned(), options).await
+}
+
+/// The cluster of API objects as kubectl prints them: JSON or YAML.
+pub(crate) async fn cluster_of(objects: &str) -> Cluster {
+    let file = temporary::file(objects);
+    open(file.path().to_str().unwrap().to_owned(), Options::default()).await
+}
+
+/// What is written, without the marks of styles.
+pub(crate) fn text(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).unwrap();
+    let marked = String::from_utf8(out).unwrap();
+    let mut chars = marked.chars();
+    // A mark is two characters.
+    std::iter::from_fn(|| {
+        let mut next = chars.next();
+        while next == Some(MARK) {
+            chars.next();
+            next = chars.next();
+        }
+        next
+    })
+    .collect()
+}

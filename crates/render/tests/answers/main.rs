@@ -1,0 +1,8 @@
+//! Answers of clusters as they are shown: text for people, JSON for scripts.
+
+mod absence;
+mod explain;
+mod explain_cases;
+mod fixture;
+mod tables;
+mod timeline;
