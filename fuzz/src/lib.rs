@@ -1,6 +1,6 @@
 //! One function for each parser: takes any bytes, runs the parser, and panics where a property of its result does not hold.
 //!
-//! The fuzz targets run them under libFuzzer, `tests/mutants.rs` runs them with the same seeds and the same mutator a bounded number of times.
+//! The fuzz targets run them under libFuzzer, `tests/mutants` runs them with the same seeds and the same mutator a bounded number of times.
 
 mod configuration;
 mod etcd_answers;
@@ -9,7 +9,7 @@ mod language;
 mod log;
 pub mod mutate;
 mod recording;
-mod stored;
+pub mod stored;
 
 use mutate::Random;
 

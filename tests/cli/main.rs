@@ -5,7 +5,6 @@ mod complete;
 mod credentials;
 mod damage;
 mod decode;
-mod decoding_damage;
 mod explain;
 mod explain_pods;
 mod export;

@@ -1,8 +1,9 @@
 //! Every parser on mutants of good inputs: the seeds, the mutator and the checks of the fuzz targets in `fuzz/`, a bounded number of times.
 //! `KETCD_MUTANTS=20` takes 20 times as many, others than without it.
 
+mod decoding;
 #[allow(unreachable_pub, reason = "a crate of its own to the fuzzer")]
-#[path = "../fuzz/src/lib.rs"]
+#[path = "../../fuzz/src/lib.rs"]
 mod targets;
 
 use std::collections::BTreeSet;

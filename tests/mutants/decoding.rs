@@ -1,11 +1,5 @@
 //! Any bytes at all are decoded or refused: no panic, no hang, output bounded by input, and text and value agree.
 
-#[allow(dead_code)]
-#[allow(unreachable_pub, reason = "a module of the fuzzer's crate")]
-#[path = "../../fuzz/src/stored.rs"]
-mod stored;
-
-use std::path::Path;
 use std::sync::OnceLock;
 
 use base64::Engine as _;
@@ -13,14 +7,14 @@ use ketcd_kube::{Body, Decoder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use stored::stored;
 
-/// CachedObject values of every kind.
+use crate::targets::stored::stored;
+
+/// Stored values of every kind.
 fn values() -> &'static [Vec<u8>] {
     static VALUES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     VALUES.get_or_init(|| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/values/k136-pairs.jsonl.zst");
-        let text = String::from_utf8(zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()).unwrap();
+        let text = String::from_utf8(ketcd_testing::testdata::read("values/k136-pairs.jsonl.zst")).unwrap();
         let pair = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
         text.lines().map(|line| base64::engine::general_purpose::STANDARD.decode(pair(line)["pb"].as_str().unwrap()).unwrap()).collect()
     })
