@@ -176,7 +176,7 @@ mod tests {
     use ketcd_cluster::{Cluster, Options};
     use ketcd_kube::api::Catalog;
     use ketcd_store::{
-        At, Error, Facts, History, KeyRange, Listing, NoShortcuts, Origin, RevisionSpan, Source, SourceStatus, Sources, Until, Want,
+        At, Error, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Origin, RevisionSpan, Source, SourceStatus, Sources, Until, Want,
         WatchItem,
     };
 
@@ -189,7 +189,7 @@ mod tests {
 
     impl Source for Failing {
         fn facts(&self) -> Facts<'_> {
-            let history = History::Changes;
+            let history = HistoryKind::Changes;
             Facts { history, has_all_keys: true, damage: &[], left_out: &[], late_damage: None, before: None, live: None }
         }
 
