@@ -17,7 +17,7 @@ pub struct Keys {
     pub many: bool,
     /// What was asked for; empty where it is everything.
     pub addresses: Vec<Address>,
-    /// Those of single keys that are read beside what was asked for, and revisions at which they were alive: of these the last generation counts.
+    /// Single keys that are read in addition, each with revisions at which it was alive: its last generation counts.
     pub beside: BTreeMap<Vec<u8>, Vec<Revision>>,
     /// Whether the newest revision is only where the reading ends: where a compaction overtakes it, what is there after that is wanted.
     pub to_newest: bool,

@@ -1,4 +1,4 @@
-//! Reads the files of a recording: of each the blocks that a question needs. What is damaged is collected, to be reported at the end.
+//! Reads the blocks of a recording's files that a question needs, and collects what is damaged, which is reported at the end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
