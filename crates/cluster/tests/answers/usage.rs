@@ -1,19 +1,19 @@
 //! What fills recorded clusters, held against figures counted by another reader of etcd's database.
 
 use ketcd_cluster::triage::resource;
-use ketcd_cluster::usage::{Gathered, usage};
+use ketcd_cluster::usage::{UsageData, usage};
 use ketcd_cluster::{Cluster, Error, Incomplete, Notice, Options, built_in};
 use ketcd_history::usage::{Remains, Sum};
 use ketcd_kube::RegistryKey;
 
 use crate::fixture::{at_revision, capture, cluster_of, noting};
 
-async fn usage_of(name: &str) -> Gathered {
+async fn usage_of(name: &str) -> UsageData {
     usage(&capture(name, Options::default()).await, None, false).await.unwrap()
 }
 
 /// Sums by resource.
-fn resources(found: &Gathered) -> Vec<(String, Sum)> {
+fn resources(found: &UsageData) -> Vec<(String, Sum)> {
     found.usage.by(|key| Some(resource("/registry", key, built_in())))
 }
 

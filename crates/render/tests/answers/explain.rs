@@ -45,7 +45,7 @@ pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Res
     let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
     let clock = cluster.clock_around(&revisions, &[]).await?;
     let since = since.as_ref().map(SinceRefusal::from);
-    let shown = text::Shown { node: how.node, refusals: &refusals, since: since.as_ref(), ..text::Shown::default() };
+    let shown = text::TextOptions { node: how.node, refusals: &refusals, since: since.as_ref(), ..text::TextOptions::default() };
     let text = fixture::text(|out| text::write(&explanation, Some(&clock), shown, out)).replace("\n  ", " ");
     let document = document(&explanation, &replay, how.node, since.as_ref());
     Ok(Explained { text, document, refusals })

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures_util::TryStreamExt;
-use ketcd_store::recording::{Recorder, RecorderOptions, Scope};
+use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
 use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 use ketcd_testing::database;
 use tempfile::TempDir;
@@ -227,7 +227,7 @@ fn what_a_damaged_file_lacks_comes_from_another() {
 /// A recording of a part of the recorded cluster's history.
 fn recording(nights: &Nights, name: &str, after: i64, upto: i64, cluster_id: &str) -> PathBuf {
     let directory = nights.path(name);
-    let scope = Scope { cluster_id: Some(cluster_id.to_owned()), ..Scope::default() };
+    let scope = RecordingScope { cluster_id: Some(cluster_id.to_owned()), ..RecordingScope::default() };
     let mut recorder = Recorder::open(&directory, &scope, RecorderOptions::default()).unwrap();
     let whole = open(&[&capture("k120-story/snapshot.db.zst")]).unwrap();
     recorder.begin_after(Revision(after));
