@@ -6,7 +6,7 @@ use super::output::{note, report_error};
 use super::session::Session;
 use super::{Error, Result};
 use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
-use ketcd_cluster::read::{Keys, Subjects, subjects};
+use ketcd_cluster::read::{Keys, Subjects};
 use ketcd_kube::Address;
 use ketcd_render::command_line::CommandLine;
 
@@ -61,8 +61,8 @@ impl Search {
     }
 
     /// Says on standard error which objects are not there.
-    pub(super) fn report_all(&self, absent: &[NotFound]) {
-        absent.iter().for_each(|not_found| report_error(&self.error(not_found)));
+    pub(super) fn report_all(command: &'static str, absent: &[NotFound]) {
+        absent.iter().for_each(|not_found| report_error(&Self { command, looked: not_found.looked }.error(not_found)));
     }
 
     /// Says on standard error that the one object which an address names is not there.
@@ -194,10 +194,8 @@ pub(super) fn note_nothing(session: &Session, wanted: &Wanted) {
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
 pub(super) async fn read_subjects(session: &Session, command: &'static str, words: &[String]) -> Result<Subjects> {
-    let mut found = subjects(session, words).await?;
-    for not_found in &found.absent {
-        report_error(&Search { command, looked: not_found.looked }.error(not_found));
-    }
+    let mut found = session.subjects(words).await?;
+    Search::report_all(command, &found.absent);
     if let Some(addresses) = found.nothing_of.take() {
         note_nothing(session, &Wanted::Addresses(addresses));
     }

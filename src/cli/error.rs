@@ -5,6 +5,7 @@ use std::io;
 
 use serde_json::error::Category;
 
+use ketcd_cluster::diff::Incomparable;
 use ketcd_cluster::{DeniedKeys, Nothing};
 use ketcd_kube::{AddressError, UnknownKind};
 use ketcd_render::command_line::CommandLine;
@@ -142,8 +143,13 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
             Some(format!("choose one with {}", flags.join(" or ")))
         }
         Failure::Nothing(Nothing::Objects { .. }) => Some(format!("what is there: {}", CommandLine::ketcd("ls"))),
-        Failure::Nothing(Nothing::InNamespace(_)) => Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces"))),
+        Failure::Nothing(Nothing::InNamespace(_) | Nothing::InEither { .. }) => {
+            Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")))
+        }
         Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
+        Failure::Incomparable(Incomparable::Objects { .. }) => Some("name snapshots or data dirs".to_owned()),
+        Failure::Incomparable(Incomparable::DifferentClusters { .. }) => Some("name the members of one cluster".to_owned()),
+        Failure::Incomparable(Incomparable::TooFew) => Some("see the messages above about the others".to_owned()),
         Failure::Undated => Some("use --rev".to_owned()),
         Failure::Invalid { hint, .. } => hint.clone(),
         Failure::Undefined { .. } | Failure::NotFound(_) | Failure::UnreadablePod { .. } | Failure::BeforeHistory { .. } => None,

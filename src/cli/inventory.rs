@@ -8,7 +8,7 @@ use super::absence::Search;
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
-use ketcd_cluster::census::{ResourceCount, by_resource};
+use ketcd_cluster::census::ResourceCount;
 use ketcd_kube::Address;
 use ketcd_render::contract::listing::KindCount;
 use ketcd_render::table::write_aligned;
@@ -18,7 +18,7 @@ use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Prints counts and bytes by kind, the largest first.
 pub(super) async fn kinds(session: &Session, without_headings: bool, out: &mut Output) -> Result<Outcome> {
-    let rows = by_resource(session).await?;
+    let rows = session.by_resource().await?;
     if write_documents(session, &rows, out)? {
         return Ok(outcome(rows.is_empty()));
     }

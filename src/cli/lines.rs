@@ -3,17 +3,22 @@
 use std::mem;
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 
 use ketcd_history::clock::Clock;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, EventPair, PrevVersion, TextChange};
 use ketcd_kube::{Body, Opaque, UnknownField};
-use ketcd_store::KeyValue;
+use ketcd_store::{KeyValue, Revision};
 
-use crate::cli::session::Session;
+use super::Result;
+use super::absence::Missing;
+use super::output::{Output, note};
+use super::session::Session;
 use ketcd_cluster::cores::in_order_beside;
-use ketcd_cluster::read::Read;
+use ketcd_cluster::read::{Keys, Read, dated_steps};
 use ketcd_render::change;
+use ketcd_render::changes::Changes;
 
 /// Maximum changes per batch.
 const MOST: usize = 512;
@@ -24,25 +29,70 @@ const MOST_BYTES: usize = 4 << 20;
 /// Fewer are not worth a thread.
 const LEAST: usize = 16;
 
+/// Writes all changes of `keys` as JSON: of each object no more is decoded than its text, and what differs from the version before.
+///
+/// # Errors
+/// The source's, or the stream's.
+pub(super) async fn write(
+    session: &Session,
+    keys: Keys,
+    newest: Revision,
+    missing: &mut Missing,
+    told: &mut Changes,
+    out: &mut Output,
+) -> Result<()> {
+    let (mut steps, clock) = dated_steps(session, keys, newest).await?;
+    clock.problems().iter().for_each(|problem| note(problem));
+    let mut lines = Lines::new(session, &clock);
+    let mut write = |made: Vec<Read<Line>>| {
+        made.into_iter().try_for_each(|read| match read {
+            Read::Gap { from, to } => {
+                session.note_gap(from, to);
+                Ok(())
+            }
+            Read::Item(line) => {
+                missing.saw(&line.key);
+                line.report(session);
+                told.write_made(&line.json, out)
+            }
+        })
+    };
+    loop {
+        let end = match steps.try_next().await {
+            Ok(Some(read)) => match lines.take(read) {
+                true => None,
+                false => continue,
+            },
+            Ok(None) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        };
+        lines.turn(&mut write)?;
+        if let Some(end) = end {
+            lines.turn(&mut write)?;
+            return Ok(end?);
+        }
+    }
+}
+
 /// A change's JSON, which nobody was told about yet.
-pub(super) struct Line {
+struct Line {
     /// etcd's key.
-    pub key: Bytes,
+    key: Bytes,
     /// The document, without a line end.
-    pub json: Vec<u8>,
+    json: Vec<u8>,
     /// What is to be reported of the values that were decoded.
     found: Vec<(i64, Result<Vec<UnknownField>, Opaque>)>,
 }
 
 impl Line {
     /// Reports what was found, now that it is its turn.
-    pub(super) fn report(&self, session: &Session) {
+    fn report(&self, session: &Session) {
         self.found.iter().for_each(|(revision, found)| session.reporting_decoder.report(&self.key, *revision, found));
     }
 }
 
 /// Makes lines of changes, some at once.
-pub(super) struct Lines<'s> {
+struct Lines<'s> {
     session: &'s Session,
     clock: &'s Clock,
     managed_fields: ManagedFields,
@@ -53,12 +103,12 @@ pub(super) struct Lines<'s> {
 
 impl<'s> Lines<'s> {
     /// Dates changes by `clock`.
-    pub(super) fn new(session: &'s Session, clock: &'s Clock) -> Self {
+    fn new(session: &'s Session, clock: &'s Clock) -> Self {
         Self { session, clock, managed_fields: session.args.managed_fields(), waiting: Vec::new(), bytes: 0, made: Vec::new() }
     }
 
     /// Takes one more change. Returns whether it is time to [`Self::turn`].
-    pub(super) fn take(&mut self, read: Read<EventPair>) -> bool {
+    fn take(&mut self, read: Read<EventPair>) -> bool {
         if let Read::Item(step) = &read {
             let before = if let PrevVersion::Version(last) = &step.prev { last.value.len() } else { 0 };
             self.bytes += before + step.event.key_value.value.len();
@@ -68,7 +118,7 @@ impl<'s> Lines<'s> {
     }
 
     /// Makes lines of the changes that wait, while `write` gets those that were made before. Returns what it returns.
-    pub(super) fn turn<R>(&mut self, write: impl FnOnce(Vec<Read<Line>>) -> R) -> R {
+    fn turn<R>(&mut self, write: impl FnOnce(Vec<Read<Line>>) -> R) -> R {
         let (waiting, made) = (mem::take(&mut self.waiting), mem::take(&mut self.made));
         self.bytes = 0;
         let (clock, decoder, managed_fields) = (self.clock, &self.session.decoder, self.managed_fields);

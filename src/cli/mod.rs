@@ -15,6 +15,7 @@ mod cut_short;
 mod destination;
 mod encryption;
 mod error;
+mod explanations;
 mod export;
 mod extraction;
 mod first_page;
@@ -24,16 +25,24 @@ mod inventory;
 mod kms;
 mod lines;
 mod listing;
+mod members;
 mod output;
 mod overtaken;
 mod panics;
 mod password;
 mod progress;
+mod raw_values;
 mod recorder;
+mod reporting;
+mod running;
 mod scheduler;
 mod screen;
 mod select;
+mod serving;
 mod session;
+mod states;
+mod stored_events;
+mod telling;
 mod termination;
 mod well_known;
 mod with_config;
@@ -63,7 +72,7 @@ pub fn main() -> ExitCode {
         command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();
     }
     remember_source(cli.global.source_flags());
-    match commands::run(&cli.global, &cli.command) {
+    match running::run(&cli.global, cli.command.as_run()) {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use ketcd_cluster::replay::{ConfigurationFile, Feed, SchedulerOptions};
-use ketcd_scheduler::Scheduler;
-use ketcd_store::Revision;
+use ketcd_cluster::Cluster;
+use ketcd_cluster::explain::Explainer;
+use ketcd_cluster::replay::{ConfigurationFile, SchedulerOptions};
 
 use super::{Result, flag_file};
 
@@ -25,11 +25,11 @@ pub(super) struct SchedulerArgs {
 }
 
 impl SchedulerArgs {
-    /// The scheduler whose rules are applied: of the release found at `at`, unless another one is given.
+    /// Returns what explains decisions by the rules of the scheduler that the flags name: of the release found in the data, unless they name another.
     ///
     /// # Errors
     /// The source cannot be read, or the flags would be refused by that scheduler.
-    pub(super) async fn scheduler(&self, feed: &mut Feed<'_>, at: Revision) -> Result<Scheduler> {
+    pub(super) async fn explainer<'c>(&self, cluster: &'c Cluster) -> Result<Explainer<'c>> {
         let text = self.scheduler_config.as_deref().map(|path| flag_file::read("--scheduler-config", path)).transpose()?;
         let file = self.scheduler_config.as_ref().zip(text.as_ref());
         let options = SchedulerOptions {
@@ -37,6 +37,6 @@ impl SchedulerArgs {
             feature_gates: self.feature_gates.as_deref(),
             configuration: file.map(|(path, text)| ConfigurationFile { name: path.display().to_string(), text }),
         };
-        Ok(feed.scheduler(&options, at).await?)
+        Ok(cluster.explainer(&options).await?)
     }
 }

@@ -72,6 +72,18 @@ impl Session {
         Self::attended_by(Attendance::User, args, columns_only)
     }
 
+    /// Says what will be read and begins to: finds the release, and the revision of the moment asked for.
+    ///
+    /// # Errors
+    /// The source cannot be read; where that is for want of rights, with the commands that grant them.
+    pub(super) async fn begun(mut self, reads: &Reads<'_>) -> Result<Self> {
+        self.announce(reads);
+        match self.begin().await {
+            Ok(()) => Ok(self),
+            Err(error) => Err(self.with_grants(error.into(), reads).await),
+        }
+    }
+
     fn attended_by(attendance: Attendance, args: &GlobalArgs, columns_only: bool) -> Result<Self> {
         let format = args.format()?;
         let (at, moment) = (revision_asked(args)?, moment_asked(args)?);
@@ -122,8 +134,19 @@ impl Session {
         if self.finish() { Outcome::Damaged } else { outcome }
     }
 
+    /// Completes the error of a refusal, where an answer failed with one.
+    ///
+    /// # Errors
+    /// The answer's.
+    pub(super) async fn or_grants<T>(&self, answer: Result<T>, reads: &Reads<'_>) -> Result<T> {
+        match answer {
+            Err(error) => Err(self.with_grants(error, reads).await),
+            found => found,
+        }
+    }
+
     /// Completes the error of a refusal: with the commands that grant all that the command lacks.
-    pub(super) async fn with_grants(&self, error: Error, reads: &Reads<'_>) -> Error {
+    async fn with_grants(&self, error: Error, reads: &Reads<'_>) -> Error {
         let Some(refusal) = error.refusal() else { return error };
         let lacking = self.lacking(&refusal, reads).await;
         let mut hint = String::new();

@@ -6,7 +6,6 @@ use super::absence::{Missing, Search};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Error, Outcome, Result};
-use ketcd_cluster::configuration::started;
 use ketcd_cluster::read::Keys;
 use ketcd_render::with_config;
 
@@ -17,7 +16,7 @@ pub(super) async fn run(session: &Session, addresses: &[String], out: &mut Outpu
         return Err(Error::new("--with-config is for one pod").hint("write get pod/namespace/name --with-config"));
     }
     let missing = Missing::of(session, &keys).await?;
-    let Some(started) = started(session, keys).await? else {
+    let Some(started) = session.started(keys).await? else {
         missing.report(session, &Search::at(session, "get --with-config").await?).await?;
         return Ok(Outcome::Nothing);
     };

@@ -1,6 +1,7 @@
 //! Which files use which: layers that hold, and circles that do not come back.
 
 mod circles;
+mod commands;
 mod features;
 mod scheduler;
 mod serve;

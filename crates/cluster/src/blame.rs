@@ -17,22 +17,24 @@ pub struct ObjectBlame {
     pub is_there: bool,
 }
 
-/// Reads the history of one object up to the revision looked at.
-///
-/// # Errors
-/// The source cannot be read.
-pub async fn blame(cluster: &Cluster, keys: Keys) -> Result<ObjectBlame> {
-    let newest = cluster.revision().await?;
-    if cluster.source.is_one_moment() {
-        cluster.note_reach().await?;
-    }
-    let mut blamed = ObjectBlame { blame: Blame::default(), is_there: false };
-    let (mut changes, clock) = dated_changes(cluster, keys, newest).await?;
-    while let Some(read) = changes.try_next().await? {
-        if let Read::Item(change) = read {
-            blamed.is_there = true;
-            blamed.blame.observe(&AttributedChange::new(change, &clock));
+impl Cluster {
+    /// Reads the history of one object up to the revision looked at.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn blame(&self, keys: Keys) -> Result<ObjectBlame> {
+        let newest = self.revision().await?;
+        if self.source.is_one_moment() {
+            self.note_reach().await?;
         }
+        let mut blamed = ObjectBlame { blame: Blame::default(), is_there: false };
+        let (mut changes, clock) = dated_changes(self, keys, newest).await?;
+        while let Some(read) = changes.try_next().await? {
+            if let Read::Item(change) = read {
+                blamed.is_there = true;
+                blamed.blame.observe(&AttributedChange::new(change, &clock));
+            }
+        }
+        Ok(blamed)
     }
-    Ok(blamed)
 }

@@ -42,19 +42,21 @@ pub struct Config {
     pub problem: Option<String>,
 }
 
-/// Reads a pod's history up to the revision looked at, and its configuration as it was at the last start and is now; `None` where there is no pod.
-///
-/// # Errors
-/// The source cannot be read, or a ConfigMap or Secret not be decoded.
-pub async fn started(cluster: &Cluster, pod: Keys) -> Result<Option<Started>> {
-    let newest = cluster.revision().await?;
-    let Some((pod, revision)) = last_start(cluster, pod, newest).await? else { return Ok(None) };
-    let dated = match revision {
-        Some(revision) => cluster.clock().await?.date(revision),
-        None => None,
-    };
-    let config = configuration(cluster, &pod, revision, newest).await?;
-    Ok(Some(Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config }))
+impl Cluster {
+    /// Reads a pod's history up to the revision looked at, and its configuration as it was at the last start and is now; `None` where there is no pod.
+    ///
+    /// # Errors
+    /// The source cannot be read, or a ConfigMap or Secret not be decoded.
+    pub async fn started(&self, pod: Keys) -> Result<Option<Started>> {
+        let newest = self.revision().await?;
+        let Some((pod, revision)) = last_start(self, pod, newest).await? else { return Ok(None) };
+        let dated = match revision {
+            Some(revision) => self.clock().await?.date(revision),
+            None => None,
+        };
+        let config = configuration(self, &pod, revision, newest).await?;
+        Ok(Some(Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config }))
+    }
 }
 
 /// The pod as it is, and the revision that shows the last start of one of its containers.

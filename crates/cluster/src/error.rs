@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use ketcd_kube::{AddressError, UnknownKind};
 use ketcd_store::{Error as StoreError, KeyRange, Revision};
 
+use crate::diff::Incomparable;
 use crate::not_found::NotFound;
 
 /// The result of a question.
@@ -42,6 +43,9 @@ pub enum Error {
     /// Nothing is there of what was asked for.
     #[error("{0}")]
     Nothing(Nothing),
+    /// Members of a cluster cannot be compared.
+    #[error(transparent)]
+    Incomparable(#[from] Incomparable),
     /// A pod's stored object cannot be read as a scheduler reads it.
     #[error("pod {}/{}: {problem} (revision {revision})", pod.0, pod.1)]
     UnreadablePod {
@@ -86,6 +90,13 @@ pub enum Nothing {
     },
     /// Objects in a namespace.
     InNamespace(String),
+    /// Objects in a namespace, in either of two states.
+    InEither {
+        /// The namespace.
+        namespace: String,
+        /// What the states are called.
+        states: [String; 2],
+    },
     /// Pods that an object owns.
     OwnedPods {
         /// The object's address.
@@ -100,6 +111,9 @@ impl fmt::Display for Nothing {
         match self {
             Self::Objects { prefix } => write!(f, "no object is stored under {prefix}/"),
             Self::InNamespace(namespace) => write!(f, "nothing found in namespace {namespace:?}"),
+            Self::InEither { namespace, states: [before, after] } => {
+                write!(f, "nothing found in namespace {namespace:?}, neither in {before} nor in {after}")
+            }
             Self::OwnedPods { owner, namespace: Some(namespace) } => write!(f, "{owner} owns no pods in namespace {namespace:?}"),
             Self::OwnedPods { owner, namespace: None } => write!(f, "{owner} owns no pods"),
         }

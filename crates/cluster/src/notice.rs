@@ -139,6 +139,11 @@ pub enum Notice {
     },
     /// The beginning asked for is before the history that can be read.
     SinceBeforeHistory(String),
+    /// The source does not change, so its history is watched.
+    DoesNotChange {
+        /// The oldest revision that can be read.
+        oldest: Revision,
+    },
     /// Objects whose owner no longer exists are not counted.
     OwnersNotCounted(Incomplete),
 }

@@ -7,9 +7,6 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use ketcd_cluster::describe::describe;
-use ketcd_cluster::read::subjects;
-use ketcd_cluster::related::Family;
 use ketcd_cluster::{Cluster, Options, ReleaseChoice, files};
 use ketcd_store::load::Limits;
 use ketcd_store::{
@@ -106,8 +103,8 @@ const POD: &str = "pod/web/tomcat-c45c67fc-hb8fl";
 fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
     let describes = |address: &'static str| {
         reads(true, async move |cluster| {
-            let mut asked = subjects(cluster, &[address.to_owned()]).await.unwrap();
-            let description = describe(cluster, asked.objects.remove(0), None, asked.at, true).await.unwrap();
+            let mut asked = cluster.subjects(&[address.to_owned()]).await.unwrap();
+            let description = cluster.describe(asked.objects.remove(0), None, asked.at, true).await.unwrap();
             assert!(!description.events.is_empty() && description.changes.len() > 3, "{address}");
         })
     };
@@ -135,8 +132,8 @@ fn a_description_costs_the_keys_that_it_shows_and_two_that_date_them() {
 fn a_tree_costs_the_kinds_that_are_owned() {
     let trees = |address: &'static str| {
         reads(false, async move |cluster| {
-            let asked = subjects(cluster, &[address.to_owned()]).await.unwrap();
-            Family::of(cluster, asked.objects, asked.at).await.unwrap();
+            let asked = cluster.subjects(&[address.to_owned()]).await.unwrap();
+            cluster.tree(asked.objects, asked.at).await.unwrap();
         })
     };
     check(&trees("deploy/web/tomcat"), &["deployments/web/tomcat", "pods/web/", "replicasets/web/"]);

@@ -37,6 +37,16 @@ impl Tone {
             Self::Neutral => "neutral",
         }
     }
+
+    /// How grave it is: 0 of what needs nobody.
+    pub fn severity(self) -> u8 {
+        match self {
+            Self::Bad => 3,
+            Self::Waiting => 2,
+            Self::Ending => 1,
+            Self::Good | Self::Working | Self::Done | Self::Neutral => 0,
+        }
+    }
 }
 
 /// An object's state.

@@ -25,7 +25,7 @@ const WHO: usize = 32;
 const LEAST: usize = 30;
 
 /// How changes are printed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Field by field.
     pub diff: bool,

@@ -8,7 +8,8 @@ use super::row::{row, sign_style};
 use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
-use ketcd_history::compare::{Difference, Weight};
+use ketcd_cluster::diff::{NamedDifference, State};
+use ketcd_history::compare::Weight;
 use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::{ChangeKind, ObjectVersion, noise};
 
@@ -26,24 +27,13 @@ pub struct Showing {
     pub width: Option<usize>,
 }
 
-/// A difference, with the object that its key names.
-pub struct Named {
-    /// The kind, such as `pod`, or the resource where it is not known.
-    pub kind: String,
-    /// Empty where cluster-scoped.
-    pub namespace: String,
-    /// The object's name, or the whole key if it does not name an object.
-    pub name: String,
-    /// The difference.
-    pub difference: Difference,
-}
-
 /// Writes the differences as text, under a first line that says how many there are. `head` names the two states.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(head: &str, found: &[Named], showing: Showing, out: &mut dyn Write) -> io::Result<()> {
-    let listed: Vec<&Named> = found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
+pub fn write_text(head: &str, found: &[NamedDifference], showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+    let listed: Vec<&NamedDifference> =
+        found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
     let count = |kind| listed.iter().filter(|named| named.difference.kind() == kind).count();
     let counts =
         format!("{} added, {} deleted, {} changed", count(ChangeKind::Added), count(ChangeKind::Deleted), count(ChangeKind::Modified));
@@ -71,7 +61,7 @@ pub fn write_text(head: &str, found: &[Named], showing: Showing, out: &mut dyn W
     Ok(())
 }
 
-fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
     let difference = &named.difference;
     let sign = match difference.kind() {
         ChangeKind::Added => '+',
@@ -99,10 +89,7 @@ fn write_one(named: &Named, showing: Showing, out: &mut dyn Write) -> io::Result
 }
 
 /// Writes one difference as one JSON document: the second state's object, and the patch from the first state's.
-///
-/// # Errors
-/// The stream's.
-pub fn write_json(named: &Named, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+fn write_json(named: &NamedDifference, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
     let difference = &named.difference;
     let patch = match (difference.before.whole(), difference.after.whole()) {
         (Some(before), Some(after)) => Some(object_patch(before, after, managed_fields)),
@@ -123,7 +110,31 @@ pub fn write_json(named: &Named, managed_fields: ManagedFields, out: &mut dyn Wr
     Ok(serde_json::to_writer(out, &line)?)
 }
 
-/// The two states of a comparison, shortened for its head.
-pub fn head(before: &str, after: &str) -> String {
-    format!("{before} → {after}")
+/// Writes the differences as one JSON document.
+///
+/// # Errors
+/// The stream's.
+pub fn write_document(found: &[NamedDifference], managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{\"kind\":\"Diff\",\"differences\":[")?;
+    for (place, named) in found.iter().enumerate() {
+        out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
+        write_json(named, managed_fields, out)?;
+    }
+    out.write_all(b"]}\n")
+}
+
+/// Writes the differences as JSON, one a line.
+///
+/// # Errors
+/// The stream's.
+pub fn write_lines(found: &[NamedDifference], managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
+    found.iter().try_for_each(|named| {
+        write_json(named, managed_fields, out)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// The two states of a comparison, for the first line.
+pub fn head(states: &[State<'_>; 2]) -> String {
+    format!("{} → {}", states[0].name, states[1].name)
 }

@@ -1,6 +1,5 @@
 //! What became of the objects that `extract` read: which were left out, what was stripped, what to know before they are applied.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use ketcd_restore::ObjectId;
@@ -9,10 +8,12 @@ use ketcd_restore::exclusions::EXCLUSIONS;
 use ketcd_restore::rules::RULES;
 use serde_json::Value;
 
+use super::document::ListForm;
 use super::table::write_aligned;
 use super::visible::visible;
+use super::{json, yaml};
 
-pub use ketcd_cluster::extract::LeftOut;
+use ketcd_cluster::extract::{ExtractionSummary, LeftOut};
 
 /// The name of the rule, and why.
 fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
@@ -22,24 +23,7 @@ fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
     }
 }
 
-/// What became of the objects read.
-#[derive(Clone, Debug, Default)]
-pub struct ExtractionSummary {
-    /// The manifests, in their order.
-    pub manifests: Vec<ObjectId>,
-    /// Objects left out.
-    pub left_out: Vec<(ObjectId, LeftOut)>,
-    /// How many objects each rule stripped something from.
-    pub stripped: BTreeMap<&'static str, usize>,
-    /// What to know before they are applied.
-    pub cautions: Vec<Caution>,
-    /// Objects that stay in their stored version, and why.
-    pub unconverted: Vec<(ObjectId, String)>,
-    /// What the objects refer to and is not stored.
-    pub missing: BTreeSet<ObjectId>,
-}
-
-/// Returns what to report in addition to the manifests, one sentence per line.
+/// Returns what to report beside the manifests, a sentence a line.
 pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     let mut lines = Vec::new();
     if !summary.manifests.is_empty() || !summary.left_out.is_empty() {
@@ -104,11 +88,40 @@ fn caution(caution: &Caution) -> String {
     }
 }
 
-/// Writes the name of a manifest's object as an address.
+/// What manifests are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The addresses of their objects, one a line.
+    Names,
+    /// A JSON document a line.
+    Lines,
+    /// One JSON List.
+    List,
+    /// YAML documents.
+    Yaml,
+}
+
+/// Writes manifests one after the other.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_name(manifest: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_manifests(manifests: &[Value], form: Form, out: &mut dyn Write) -> io::Result<()> {
+    for (place, manifest) in manifests.iter().enumerate() {
+        match form {
+            Form::Names => write_name(manifest, out)?,
+            Form::Lines => json::write_line(manifest, out)?,
+            Form::List => ListForm::Json.write_item(manifest, place == 0, out)?,
+            Form::Yaml => {
+                out.write_all(b"---\n")?;
+                yaml::write(manifest, out)?;
+            }
+        }
+    }
+    if form == Form::List { ListForm::Json.write_end(manifests.is_empty(), out) } else { Ok(()) }
+}
+
+/// Writes the name of a manifest's object as an address.
+fn write_name(manifest: &Value, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", visible(&ObjectId::of(manifest).to_string()))
 }
 

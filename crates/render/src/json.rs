@@ -27,7 +27,25 @@ pub fn write_pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<(
     Ok(value.serialize(&mut Serializer::with_formatter(out, GoEscapes(PrettyFormatter::with_indent(b"    "))))?)
 }
 
-/// A formatter that escapes what Go escapes and passes the rest to the inner formatter.
+/// Writes `value` on a line of its own.
+///
+/// # Errors
+/// The stream's.
+pub fn write_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    write_compact(value, out)?;
+    out.write_all(b"\n")
+}
+
+/// Writes `value` indented by four, as a document that is all there is.
+///
+/// # Errors
+/// The stream's.
+pub fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    write_pretty(value, out)?;
+    out.write_all(b"\n")
+}
+
+/// A formatter that escapes what Go escapes, and else does as the one inside.
 struct GoEscapes<F>(F);
 
 impl<F: Formatter> Formatter for GoEscapes<F> {

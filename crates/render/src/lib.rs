@@ -6,6 +6,7 @@
 pub mod blame;
 pub mod change;
 pub mod change_text;
+pub mod changes;
 pub mod columns;
 pub mod command_line;
 pub mod comparison;

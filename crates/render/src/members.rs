@@ -6,93 +6,32 @@ use std::io::{self, Write};
 use super::contract::diff::{ComparedMember, HeldVersion, MemberDifference, Members};
 use super::style::{FAINT, REMOVED, STRONG, paint};
 use super::visible::visible;
-use ketcd_store::{Revision, RevisionSpan};
+use ketcd_cluster::diff::{Comparison, DifferingKey, Holders};
 
-/// The members compared, and where they differ.
-pub struct Comparison {
-    /// The revision at which they were compared.
-    pub revision: Revision,
-    /// The members.
-    pub members: Vec<MemberSpan>,
-    /// How many keys at least one of them has.
-    pub keys: usize,
-    /// The keys that differ, ascending.
-    pub differences: Vec<DifferingKey>,
-}
-
-/// A member, and the revisions that it can be read at.
-pub struct MemberSpan {
-    /// Its endpoint, or its file.
-    pub name: String,
-    /// Its revisions.
-    pub span: RevisionSpan,
-}
-
-/// A key that is not the same in all members.
-pub struct DifferingKey {
-    /// The key.
-    pub key: String,
-    /// The versions that members hold, the one that most of them hold first.
-    pub holders: Vec<Holders>,
-}
-
-/// Members that hold the same version of a key.
-pub struct Holders {
-    /// The version; `None` if they do not have the key.
-    pub version: Option<KeyVersion>,
-    /// The members, by their places.
-    pub members: Vec<usize>,
-}
-
-/// The version of a key that a member holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeyVersion {
-    /// The revision that wrote it.
-    pub mod_revision: Revision,
-    /// The revision that created the key.
-    pub create_revision: Revision,
-    /// etcd's number of the version.
-    pub version: i64,
-    /// The SHA-256 of its value.
-    pub sha256: [u8; 32],
-}
-
-impl Comparison {
-    /// The member that differs from all others where these agree, in every key that differs.
-    pub fn alone(&self) -> Option<&str> {
-        let alone = |key: &DifferingKey| match &key.holders[..] {
-            [others, Holders { members, .. }] if others.members.len() > 1 && members.len() == 1 => members.first().copied(),
-            _ => None,
+/// Returns the comparison as JSON.
+pub fn document(comparison: &Comparison) -> Members<'_> {
+    let names = |members: &[usize]| members.iter().map(|&member| &*comparison.members[member].name).collect();
+    let versions = |key: &DifferingKey| {
+        let held = |holders: &Holders| HeldVersion {
+            members: names(&holders.members),
+            mod_revision: holders.version.map(|version| version.mod_revision.0),
+            sha256: holders.version.map(|version| hex(&version.sha256)),
+            version: holders.version.map(|version| version.version),
         };
-        let first = alone(self.differences.first()?)?;
-        self.differences.iter().all(|key| alone(key) == Some(first)).then(|| &*self.members[first].name)
-    }
-
-    /// The comparison as JSON.
-    pub fn contract(&self) -> Members<'_> {
-        let names = |members: &[usize]| members.iter().map(|&member| &*self.members[member].name).collect();
-        let versions = |key: &DifferingKey| {
-            let held = |holders: &Holders| HeldVersion {
-                members: names(&holders.members),
-                mod_revision: holders.version.map(|version| version.mod_revision.0),
-                sha256: holders.version.map(|version| hex(&version.sha256)),
-                version: holders.version.map(|version| version.version),
-            };
-            key.holders.iter().map(held).collect()
-        };
-        Members {
-            kind: "Members",
-            agree: self.differences.is_empty(),
-            alone: self.alone(),
-            differences: self.differences.iter().map(|key| MemberDifference { key: &key.key, versions: versions(key) }).collect(),
-            keys: self.keys as u64,
-            members: self
-                .members
-                .iter()
-                .map(|member| ComparedMember { name: &member.name, newest: member.span.newest.0, oldest_readable: member.span.oldest.0 })
-                .collect(),
-            revision: self.revision.0,
-        }
+        key.holders.iter().map(held).collect()
+    };
+    Members {
+        kind: "Members",
+        agree: comparison.differences.is_empty(),
+        alone: comparison.alone(),
+        differences: comparison.differences.iter().map(|key| MemberDifference { key: &key.key, versions: versions(key) }).collect(),
+        keys: comparison.keys as u64,
+        members: comparison
+            .members
+            .iter()
+            .map(|member| ComparedMember { name: &member.name, newest: member.span.newest.0, oldest_readable: member.span.oldest.0 })
+            .collect(),
+        revision: comparison.revision.0,
     }
 }
 

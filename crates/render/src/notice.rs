@@ -54,6 +54,7 @@ pub fn words(notice: &Notice) -> String {
         Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; of {read} of them it was read how"),
         Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
         Notice::SinceBeforeHistory(since) => format!("--since {since} is before the readable history: counting from its beginning"),
+        Notice::DoesNotChange { oldest } => format!("this source does not change: showing its history from revision {oldest}"),
         Notice::OwnersNotCounted(why) => {
             let why = match why {
                 Incomplete::Printed => "printed objects need not be all of a cluster",

@@ -2,37 +2,17 @@
 
 use std::io::{self, Write};
 
+use ketcd_cluster::diff::NamedDifference;
+use ketcd_cluster::extract::Plan;
 use ketcd_history::diff::{ManagedFields, object_patch};
 use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles::{Effect, Problem};
 
-use super::comparison::{self, Named, Showing};
+use super::comparison::{self, Showing};
 use super::contract::common::KubernetesObject;
 use super::contract::extract as contract;
 use super::style::{self, paint};
 use super::visible::visible;
-
-/// What an apply would do.
-#[derive(Default)]
-pub struct Plan {
-    /// What the manifests are compared with.
-    pub target: String,
-    /// Objects that it would make or change, in the order of the apply.
-    pub changes: Vec<Named>,
-    /// How many objects it would leave as they are.
-    pub unchanged: usize,
-    /// What stands in the way, with the objects that it is about; what is refused first.
-    pub obstacles: Vec<(Problem, Vec<ObjectId>)>,
-    /// What could not be read or compared.
-    pub notes: Vec<String>,
-}
-
-impl Plan {
-    /// Whether an apply would change nothing and meets no obstacle.
-    pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.obstacles.is_empty()
-    }
-}
 
 /// Writes a plan as text.
 ///
@@ -105,7 +85,7 @@ pub fn document(plan: &Plan, managed_fields: ManagedFields) -> contract::Plan<'_
     contract::Plan { kind: "Plan", changes, obstacles: obstacles.collect(), unchanged: plan.unchanged }
 }
 
-fn change(named: &Named, managed_fields: ManagedFields) -> contract::PlannedChange<'_> {
+fn change(named: &NamedDifference, managed_fields: ManagedFields) -> contract::PlannedChange<'_> {
     let difference = &named.difference;
     let patch = match (difference.before.whole(), difference.after.whole()) {
         (Some(before), Some(after)) => Some(object_patch(before, after, managed_fields)),

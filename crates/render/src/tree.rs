@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
-use super::contract::tree::TreeNode;
-use super::table::{age, write_aligned};
 use jiff::Timestamp;
+
+use super::contract::common::Time;
+use super::contract::tree::{TreeList, TreeNode};
+use super::table::{View, age, readiness, write_aligned};
+use ketcd_cluster::related::Family;
+use ketcd_cluster::related::owners::{Owner, StoredObject};
 
 /// Writes trees as one table.
 ///
@@ -43,11 +45,90 @@ fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: 
     }
 }
 
-/// Writes a tree as JSON, indented.
+/// Writes each tree as a line of JSON.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
+pub fn write_lines(trees: &[TreeNode], out: &mut dyn Write) -> io::Result<()> {
+    trees.iter().try_for_each(|tree| {
+        serde_json::to_writer(&mut *out, tree)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Writes the trees as one JSON document, indented: a list where `many` objects were asked for, else the one tree.
+///
+/// # Errors
+/// The stream's.
+pub fn write_document(trees: Vec<TreeNode>, many: bool, out: &mut dyn Write) -> io::Result<()> {
+    match &trees[..] {
+        [only] if !many => serde_json::to_writer_pretty(&mut *out, only)?,
+        _ => serde_json::to_writer_pretty(&mut *out, &TreeList { items: trees, kind: "List" })?,
+    }
     out.write_all(b"\n")
+}
+
+/// The trees of a family, one for each object asked for.
+pub fn trees(family: &Family, view: View) -> Vec<TreeNode> {
+    family.subjects.iter().map(|(subject, owners)| tree(family, subject, owners, view)).collect()
+}
+
+/// An object with what it owns, below its owners.
+fn tree(family: &Family, subject: &StoredObject, owners: &[Owner], view: View) -> TreeNode {
+    let mut node = TreeNode { asked: true, ..with_owned(family, subject, view, &mut Vec::new()) };
+    for owner in owners {
+        let above = match &owner.found {
+            Some(found) => node_of(found, view),
+            None => named(owner),
+        };
+        node = TreeNode { owned: vec![node], ..above };
+    }
+    node
+}
+
+/// An object and all below it. `above` are the uids over it: data may hold a circle.
+fn with_owned(family: &Family, object: &StoredObject, view: View, above: &mut Vec<String>) -> TreeNode {
+    let uid = object.uid().to_owned();
+    let mut node = node_of(object, view);
+    if !uid.is_empty() && !above.contains(&uid) {
+        let owned = family.owned(&uid);
+        above.push(uid);
+        node.owned = owned.iter().map(|owned| with_owned(family, owned, view, above)).collect();
+        above.pop();
+    }
+    node
+}
+
+fn node_of(object: &StoredObject, view: View) -> TreeNode {
+    let text = |path: &str| object.object.pointer(path).and_then(serde_json::Value::as_str);
+    let [ready, status] = readiness(object.kind.as_ref(), &object.object, view);
+    TreeNode {
+        asked: false,
+        created: text("/metadata/creationTimestamp").and_then(|time| time.parse::<Timestamp>().ok()).map(Time),
+        found: true,
+        kind: text("/kind").unwrap_or_default().to_owned(),
+        name: text("/metadata/name").unwrap_or_default().to_owned(),
+        namespace: object.namespace().map(str::to_owned),
+        owned: Vec::new(),
+        ready,
+        status,
+        uid: object.uid().to_owned(),
+    }
+}
+
+/// An owner of which only the reference is known.
+fn named(owner: &Owner) -> TreeNode {
+    let text = |field: &str| owner.reference[field].as_str().unwrap_or_default().to_owned();
+    TreeNode {
+        asked: false,
+        created: None,
+        found: false,
+        kind: text("kind"),
+        name: text("name"),
+        namespace: None,
+        owned: Vec::new(),
+        ready: String::new(),
+        status: String::new(),
+        uid: text("uid"),
+    }
 }

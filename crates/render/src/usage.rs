@@ -16,6 +16,7 @@ const ROWS: usize = 8;
 /// How many sums are shown: those with the most changes, and as many of the largest.
 const MOST: usize = 6;
 
+use ketcd_cluster::usage::Gathered;
 pub use ketcd_cluster::usage::{Large, Left, Managers};
 
 /// All that `usage` shows.
@@ -57,6 +58,30 @@ pub struct UsagePage {
 }
 
 impl UsagePage {
+    /// Returns what the page shows of what was read; `quota` is the one given.
+    pub fn new(gathered: Gathered, quota: Option<u64>, is_wide: bool) -> Self {
+        let is_part = gathered.is_part();
+        Self {
+            span: gathered.span,
+            times: gathered.times,
+            total: gathered.usage.total(),
+            before: gathered.before,
+            has_bytes: gathered.has_bytes,
+            stored: gathered.stored().filter(|_| !is_part),
+            unseen: gathered.unseen().filter(|_| !is_part),
+            compared_every: gathered.compared_every,
+            quota: quota.or(gathered.quota()),
+            resources: gathered.by_resource(),
+            namespaces: gathered.by_namespace(),
+            managers: gathered.managers,
+            keys: gathered.keys,
+            largest: gathered.largest,
+            left: gathered.left,
+            is_wide,
+            source: gathered.source,
+        }
+    }
+
     /// Seconds of the span.
     pub fn seconds(&self) -> Option<f64> {
         self.times.map(|(from, to)| duration::seconds_between(from, to)).filter(|seconds| *seconds > 0.0)

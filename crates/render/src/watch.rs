@@ -1,17 +1,17 @@
 //! What `watch` prints in addition to changes: the state at the beginning, and missing revisions.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::contract::common::KubernetesObject;
-use super::contract::watch::{Gap, Initial};
+use super::contract::watch as contract;
 use super::style::{FAINT, STRONG, WARNING, paint};
 use super::table::{Labels, Table, View};
 use super::visible::visible;
+use ketcd_cluster::watching::{Initial, State};
 use ketcd_history::diff::ManagedFields;
-use ketcd_kube::{Body, Kind, Release};
+use ketcd_kube::{Body, Release};
 use ketcd_store::Revision;
 
 /// An address before the changes.
@@ -20,24 +20,10 @@ pub struct Beginning<'a> {
     pub revision: Revision,
     /// The member that is watched.
     pub member: Option<String>,
-    /// The object's key, or the prefix of many.
-    pub key: &'a str,
-    /// What a person would type for the key.
-    pub name: &'a str,
     /// What is there.
-    pub state: InitialState<'a>,
+    pub initial: &'a Initial,
     /// The release whose API server prints.
     pub release: Release,
-}
-
-/// What an address names before the changes.
-pub enum InitialState<'a> {
-    /// Nothing.
-    Absent,
-    /// One object, and its kind where it is known.
-    Present(&'a Body, Option<&'a Arc<Kind>>),
-    /// Many objects, which are not read.
-    Many,
 }
 
 impl Beginning<'_> {
@@ -47,18 +33,19 @@ impl Beginning<'_> {
     /// The stream's.
     pub fn write_text(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
         let member = self.member.as_ref().map_or(String::new(), |member| format!(" at {}", visible(member)));
-        let state = match &self.state {
+        let state = match &self.initial.state {
             InitialState::Absent => "does not exist".to_owned(),
             InitialState::Many => "is watched".to_owned(),
-            InitialState::Present(Body::Opaque(opaque), _) => format!("cannot be decoded: {}", visible(&opaque.reason)),
-            InitialState::Present(Body::Object(object), kind) => {
-                let mut table = Table::new(*kind, View { now: Some(now), is_wide: false, release: self.release }, Labels::default());
+            InitialState::Present { body: Body::Opaque(opaque), .. } => format!("cannot be decoded: {}", visible(&opaque.reason)),
+            InitialState::Present { body: Body::Object(object), kind } => {
+                let mut table =
+                    Table::new(kind.as_ref(), View { now: Some(now), is_wide: false, release: self.release }, Labels::default());
                 table.push(object);
                 visible(&table.summary()).into_owned()
             }
         };
         let head = paint(FAINT, format!("r{}{member}", self.revision));
-        writeln!(out, "{head}  {}  {state}", paint(STRONG, visible(self.name)))
+        writeln!(out, "{head}  {}  {state}", paint(STRONG, visible(&self.initial.name)))
     }
 
     /// Writes it as a line of JSON.
@@ -66,14 +53,16 @@ impl Beginning<'_> {
     /// # Errors
     /// The stream's.
     pub fn write_json(&self, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
-        let (exists, object, error) = match &self.state {
+        let (exists, object, error) = match &self.initial.state {
             InitialState::Absent => (Some(false), None, None),
             InitialState::Many => (None, None, None),
-            InitialState::Present(Body::Opaque(opaque), _) => (Some(true), None, Some(opaque.reason.as_str())),
-            InitialState::Present(Body::Object(object), _) => (Some(true), Some(KubernetesObject { object, managed_fields }), None),
+            InitialState::Present { body: Body::Opaque(opaque), .. } => (Some(true), None, Some(opaque.reason.as_str())),
+            InitialState::Present { body: Body::Object(object), .. } => {
+                (Some(true), Some(KubernetesObject { object, managed_fields }), None)
+            }
         };
-        let (revision, member, key) = (self.revision.0, self.member.clone(), self.key.into());
-        serde_json::to_writer(&mut *out, &Initial { kind: "INITIAL", revision, member, key, exists, object, error })?;
+        let (revision, member, key) = (self.revision.0, self.member.clone(), (&*self.initial.key).into());
+        serde_json::to_writer(&mut *out, &contract::Initial { kind: "INITIAL", revision, member, key, exists, object, error })?;
         out.write_all(b"\n")
     }
 }
@@ -91,7 +80,7 @@ pub fn write_gap_text(from: Revision, to: Revision, out: &mut dyn Write) -> io::
 /// # Errors
 /// The stream's.
 pub fn write_gap_json(from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Gap { kind: "GAP", from: from.0, to: to.0 })?;
+    serde_json::to_writer(&mut *out, &contract::Gap { kind: "GAP", from: from.0, to: to.0 })?;
     out.write_all(b"\n")
 }
 

@@ -34,7 +34,7 @@ pub(super) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>, Option<
     let mut args = args.clone();
     for name in args.files.iter_mut().filter(|name| is_url(name)) {
         let copy = folder.path().join(name.replacen("://", "/", 1));
-        super::commands::block_on(async { Bucket::open(name)?.fetch(&copy, args.max_unpacked_size).await })?;
+        super::running::block_on(async { Bucket::open(name)?.fetch(&copy, args.max_unpacked_size).await })?;
         *name = copy.display().to_string();
     }
     Ok((Cow::Owned(args), Some(folder)))

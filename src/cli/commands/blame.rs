@@ -6,9 +6,9 @@ use ketcd_render::blame as render;
 
 use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::blame::blame;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
 
@@ -28,36 +28,34 @@ pub(crate) struct BlameArgs {
     addresses: Vec<String>,
 }
 
-impl BlameArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+impl Ask for BlameArgs {
+    fn question(&self) -> Question<'_> {
         Question::Blame(&self.addresses)
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &BlameArgs, out: &mut Output) -> Result<Outcome> {
-    let keys = Keys::of(session, &args.addresses).await?;
-    if keys.many {
-        return Err(Error::new("blame takes one object").hint("write kind/namespace/name"));
-    }
-    let mut missing = Missing::of(session, &keys).await?;
-    let range = keys.ranges.first().cloned();
-    let blamed = blame(session, keys).await?;
-    if let Some(range) = range.filter(|_| blamed.is_there) {
-        missing.saw(&range.start);
-    }
-    let Some((object, lines)) = blamed.blame.finish() else {
-        if !missing.report(session, &Search::up_to(session, "blame").await?).await? {
-            note("nothing found: it has no readable version");
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let keys = Keys::of(session, &self.addresses).await?;
+        if keys.many {
+            return Err(Error::new("blame takes one object").hint("write kind/namespace/name"));
         }
-        return Ok(Outcome::Nothing);
-    };
-    let managed_fields = session.args.managed_fields();
-    match &session.format {
-        Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, managed_fields, out.width(), out)?,
-        Format::Json | Format::Ndjson => render::write_json(&object, &lines, managed_fields, out)?,
-        other => return Err(other.unsupported("blame", "yaml, json")),
+        let mut missing = Missing::of(session, &keys).await?;
+        let range = keys.ranges.first().cloned();
+        let blamed = session.blame(keys).await?;
+        if let Some(range) = range.filter(|_| blamed.is_there) {
+            missing.saw(&range.start);
+        }
+        let Some((object, lines)) = blamed.blame.finish() else {
+            if !missing.report(session, &Search::up_to(session, "blame").await?).await? {
+                note("nothing found: it has no readable version");
+            }
+            return Ok(Outcome::Nothing);
+        };
+        let managed_fields = session.args.managed_fields();
+        match &session.format {
+            Format::Table | Format::Wide | Format::Yaml => render::write_text(&object, &lines, managed_fields, out.width(), out)?,
+            Format::Json | Format::Ndjson => render::write_json(&object, &lines, managed_fields, out)?,
+            other => return Err(other.unsupported("blame", "yaml, json")),
+        }
+        Ok(Outcome::Found)
     }
-    Ok(Outcome::Found)
 }

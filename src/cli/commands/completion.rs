@@ -5,8 +5,10 @@ use std::io::Write;
 use clap::Args;
 use clap_complete::env::EnvCompleter;
 
+use crate::cli::args::GlobalArgs;
 use crate::cli::complete::SHELLS;
 use crate::cli::output::Output;
+use crate::cli::running::Run;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 
@@ -25,20 +27,23 @@ pub(crate) struct CompletionArgs {
     shell: String,
 }
 
-/// Prints the script.
-pub(super) fn run(args: &CompletionArgs, out: &mut Output) -> Result<Outcome> {
-    let Some(shell) = SHELLS.completer(&args.shell) else {
-        let names: Vec<&str> = SHELLS.iter().map(EnvCompleter::name).collect();
-        return Err(Error::new(format!("no completion for the shell {:?}", args.shell)).hint(format!("use one of {}", names.join(", "))));
-    };
-    let mut script = Vec::new();
-    shell.write_registration("COMPLETE", "ketcd", "ketcd", "ketcd", &mut script)?;
-    if args.shell == "zsh" {
-        script = loadable_by_zsh(&script)?;
+impl Run for CompletionArgs {
+    fn run(&self, _global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        let Some(shell) = SHELLS.completer(&self.shell) else {
+            let names: Vec<&str> = SHELLS.iter().map(EnvCompleter::name).collect();
+            return Err(
+                Error::new(format!("no completion for the shell {:?}", self.shell)).hint(format!("use one of {}", names.join(", ")))
+            );
+        };
+        let mut script = Vec::new();
+        shell.write_registration("COMPLETE", "ketcd", "ketcd", "ketcd", &mut script)?;
+        if self.shell == "zsh" {
+            script = loadable_by_zsh(&script)?;
+        }
+        out.set_content(Content::Raw);
+        out.write_all(&script)?;
+        Ok(Outcome::Found)
     }
-    out.set_content(Content::Raw);
-    out.write_all(&script)?;
-    Ok(Outcome::Found)
 }
 
 /// The script for zsh, made such that it completes at once where zsh itself loads it from a folder of `$fpath`, as packages install it: it is then the

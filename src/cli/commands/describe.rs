@@ -2,18 +2,16 @@
 
 use std::io::Write;
 
+use clap::Args;
+use futures_util::TryStreamExt;
+
 use crate::cli::absence::read_subjects;
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use clap::Args;
-use ketcd_cluster::describe::{Description, describe, node_pods};
 use ketcd_cluster::rights::Question;
-use ketcd_render::describe::{self as render, Look};
-use ketcd_render::json;
-
-/// Up to this many objects, each change is dated as closely as a long history allows.
-const CLOSELY: usize = 8;
+use ketcd_render::describe::{Form, Look, Pages};
 
 /// Show one page about an object
 ///
@@ -32,67 +30,45 @@ pub(crate) struct DescribeArgs {
     addresses: Vec<String>,
 }
 
-impl DescribeArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+impl Ask for DescribeArgs {
+    const PRINTS_TEXT: bool = true;
+
+    fn question(&self) -> Question<'_> {
         Question::Objects(&self.addresses)
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &DescribeArgs, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
-        return Err(session.format.unsupported("describe", "table, json, ndjson"));
+    fn prints_columns(&self, format: &Format) -> bool {
+        format.is_columns()
     }
-    let asked = read_subjects(session, "describe", &args.addresses).await?;
-    if asked.objects.is_empty() {
-        if session.format == Format::Json && asked.many {
-            writeln!(out, "{{\"items\":[],\"kind\":\"List\"}}")?;
-        }
-        return Ok(Outcome::Nothing);
-    }
-    let look = Look {
-        now: session.moment().await?,
-        release: session.release(),
-        width: out.width(),
-        is_one_moment: session.source.is_one_moment(),
-    };
-    let closely = asked.objects.len() <= CLOSELY;
-    let mut pods = node_pods(session, &asked.objects, asked.at).await?;
-    for (place, object) in asked.objects.into_iter().enumerate() {
-        let name = object.object["metadata"]["name"].as_str().filter(|_| object.is_node());
-        let pods = name.and_then(|name| pods.remove(name));
-        let description = describe(session, object, pods, asked.at, closely).await?;
-        write(session, &description, (place, asked.many), look, out)?;
-        out.flush()?;
-    }
-    session.note_missed().await?;
-    if session.format == Format::Json && asked.many {
-        writeln!(out, "],\"kind\":\"List\"}}")?;
-    }
-    Ok(Outcome::Found)
-}
 
-/// Writes one of the pages, `place` of which were written before.
-fn write(session: &Session, description: &Description, (place, many): (usize, bool), look: Look, out: &mut Output) -> Result<()> {
-    let document = || render::document(description, session.args.managed_fields());
-    match session.format {
-        Format::Ndjson => {
-            json::write_compact(&document(), out)?;
-            writeln!(out)?;
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if !matches!(session.format, Format::Table | Format::Json | Format::Ndjson) {
+            return Err(session.format.unsupported("describe", "table, json, ndjson"));
         }
-        Format::Json if many => {
-            write!(out, "{}", if place == 0 { "{\"items\":[" } else { "," })?;
-            json::write_compact(&document(), out)?;
+        let asked = read_subjects(session, "describe", &self.addresses).await?;
+        let outcome = if asked.objects.is_empty() { Outcome::Nothing } else { Outcome::Found };
+        let form = match session.format {
+            Format::Ndjson => Form::Lines,
+            Format::Json if asked.many => Form::List,
+            Format::Json => Form::Document,
+            _ if outcome == Outcome::Nothing => return Ok(outcome),
+            _ => Form::Text(Look {
+                now: session.moment().await?,
+                release: session.release(),
+                width: out.width(),
+                is_one_moment: session.source.is_one_moment(),
+            }),
+        };
+        let mut pages = Pages::new(form, session.args.managed_fields());
+        let mut descriptions = session.descriptions(asked.objects, asked.at);
+        while let Some(description) = descriptions.try_next().await? {
+            pages.write(&description, out)?;
+            out.flush()?;
         }
-        Format::Json => {
-            json::write_pretty(&document(), out)?;
-            writeln!(out)?;
+        if outcome == Outcome::Found {
+            session.note_missed().await?;
         }
-        _ => {
-            write!(out, "{}", if place == 0 { "" } else { "\n\n" })?;
-            render::write_text(description, look, out)?;
-        }
+        pages.finish(out)?;
+        Ok(outcome)
     }
-    Ok(())
 }

@@ -1,18 +1,14 @@
 //! `ketcd encryption`: with what each resource's values are sealed, and whether the configuration's promise is kept.
 
-use std::io::Write;
-
 use clap::Args;
-use futures_util::StreamExt;
 
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use ketcd_kube::encryption::{Audit, Seal};
-use ketcd_kube::{KeyResource, Kinds, RegistryKey};
+use ketcd_cluster::rights::Question;
 use ketcd_render::contract::encryption::Encryption;
 use ketcd_render::{encryption, json};
-use ketcd_store::{KeyRange, Want};
 
 /// Audit encryption at rest
 ///
@@ -26,37 +22,23 @@ ketcd -f snapshot.db encryption\n\
 ketcd -f snapshot.db encryption --encryption-config encryption-config.yaml")]
 pub(crate) struct EncryptionArgs {}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, _args: &EncryptionArgs, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
-        return Err(session.format.unsupported("encryption", "table, wide, json"));
-    }
-    let (prefix, kinds) = (session.prefix().await?, session.kinds().await?);
-    let mut audit = Audit::new(session.encryption.config.as_ref(), &session.encryption.keys);
-    let mut values = session.range(KeyRange::all(), Want::Values).await?.entries;
-    while let Some(entry) = values.next().await.transpose()? {
-        if let Some(resource) = resource_of(prefix, &entry.key, &entry.value, kinds) {
-            audit.add(&resource, &entry.key, &entry.value);
-        }
-    }
-    let rows = audit.finish();
-    match session.format {
-        Format::Json => {
-            json::write_pretty(&Encryption::from(&rows[..]), out)?;
-            writeln!(out)?;
-        }
-        _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,
-    }
-    let broken = rows.iter().any(|row| row.promise.is_broken());
-    Ok(if broken || rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
-}
+impl Ask for EncryptionArgs {
+    const PRINTS_TEXT: bool = true;
 
-/// The resource a key belongs to, as configurations name it. Keys of none count only where they are sealed.
-fn resource_of(prefix: &str, key: &[u8], value: &[u8], kinds: &Kinds) -> Option<String> {
-    match RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
-        Some(KeyResource::Known(kind)) => Some(kind.resource()),
-        Some(KeyResource::Unlisted { group: "", plural }) => Some(plural.to_owned()),
-        Some(KeyResource::Unlisted { group, plural }) => Some(format!("{plural}.{group}")),
-        None => Seal::is_on(value).then(|| "no resource".to_owned()),
+    fn question(&self) -> Question<'_> {
+        Question::Everything
+    }
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+            return Err(session.format.unsupported("encryption", "table, wide, json"));
+        }
+        let rows = session.seals(session.encryption.config.as_ref()).await?;
+        match session.format {
+            Format::Json => json::write_document(&Encryption::from(&rows[..]), out)?,
+            _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,
+        }
+        let is_broken = rows.iter().any(|row| row.promise.is_broken());
+        Ok(if is_broken || rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
     }
 }

@@ -1,21 +1,17 @@
 //! `ketcd events`: the Kubernetes Events that are stored, oldest first.
 
-use std::io::Write;
-
 use clap::Args;
-use futures_util::TryStreamExt;
-use jiff::Timestamp;
 
 use crate::cli::listing::{self, ListArgs};
 use crate::cli::output::{Format, Output, note};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::describe::events::{self as object_events, About, EventFilter, HeldEvent};
-use ketcd_cluster::read::{Keys, Read, changes_from};
+use crate::cli::stored_events;
+use crate::cli::{Outcome, Result};
+use ketcd_cluster::describe::events::EventsAsked;
 use ketcd_cluster::rights::Question;
-use ketcd_kube::Address;
 use ketcd_render::event::{EventTable, EventView};
-use ketcd_store::{At, KeyRange, Revision, Until};
+use ketcd_store::At;
 
 /// List Kubernetes Events, oldest first
 ///
@@ -46,126 +42,45 @@ pub(crate) struct EventsArgs {
     watch: bool,
 }
 
-impl EventsArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+impl Ask for EventsArgs {
+    fn question(&self) -> Question<'_> {
         Question::Events(self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref))
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &EventsArgs, out: &mut Output) -> Result<Outcome> {
-    let words: Vec<String> = args.addresses.iter().chain(&args.about).cloned().collect();
-    let (ranges, about) = asked(session, &words).await?;
-    let filter = EventFilter { about, types: args.types.clone() };
-    let newest = session.source.span().await?.newest;
-    let at = match session.at {
-        At::Newest => newest,
-        At::Revision(revision) => revision,
-    };
-    let events = object_events::read(session, &ranges, At::Revision(at), &filter).await?;
-    if !matches!(session.format, Format::Table | Format::Wide) {
-        if args.watch {
-            return Err(session.format.unsupported("events --watch", "table, wide; ketcd get events -w has all"));
-        }
-        let list = ListArgs { no_headers: args.no_headers, ..ListArgs::default() };
-        return listing::print_all(session, events.into_iter().map(|held| held.entry), &list, out).await;
+    fn prints_columns(&self, format: &Format) -> bool {
+        format.is_columns()
     }
-    let view = EventView {
-        now: session.moment().await?,
-        with_namespace: session.args.all_namespaces,
-        with_object: true,
-        with_source: session.format == Format::Wide,
-        without_headings: args.no_headers,
-        width: out.width(),
-    };
-    let mut table = EventTable::new(view);
-    push_all(session, &events, &mut table);
-    table.write(out)?;
-    let mut outcome = if events.is_empty() { Outcome::Nothing } else { Outcome::Found };
-    if args.watch {
-        out.flush()?;
-        if follow(session, ranges, &filter, (at, newest), &mut table, out).await? {
-            outcome = Outcome::Found;
-        }
-    } else if events.is_empty() {
-        note(&nothing(session, &words));
-    }
-    Ok(outcome)
-}
 
-/// The keys that hold the Events asked for, and what they must be about.
-async fn asked(session: &Session, words: &[String]) -> Result<(Vec<KeyRange>, Vec<About>)> {
-    if words.is_empty() {
-        let namespace = (!session.args.all_namespaces).then(|| session.namespace());
-        return Ok((vec![object_events::keys(session, namespace).await?], Vec::new()));
-    }
-    let (mut ranges, mut all) = (Vec::new(), Vec::new());
-    for address in session.addresses(words).await? {
-        let Some(about) = About::address(&address) else {
-            let wrong = format!("Events are about objects, and {} is a key", address.key("").0);
-            return Err(Error::new(wrong).hint("write kind/namespace/name; ketcd ls lists raw keys"));
-        };
-        let Address::Objects { kind, namespace, name } = &address else { continue };
-        ranges.push(match (name, namespace.as_deref()) {
-            (Some(name), namespace) => object_events::keys_of(session, namespace, name).await?,
-            // Events about cluster-scoped objects are in whatever namespace their recorder chose.
-            (None, None) if kind.namespaced => object_events::keys(session, None).await?,
-            (None, None) => object_events::keys(session, Some("default")).await?,
-            (None, namespace) => object_events::keys(session, namespace).await?,
-        });
-        all.push(about);
-    }
-    if all.is_empty() {
-        return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
-    }
-    ranges.dedup();
-    Ok((ranges, all))
-}
-
-fn push_all(session: &Session, events: &[HeldEvent], table: &mut EventTable) {
-    // What was reported when it was read need not be reported again.
-    let decoder = session.decoder.clone().without_managed_fields();
-    events.iter().filter_map(|held| held.object(&decoder)).for_each(|event| table.push(&event));
-}
-
-/// Prints each Event that comes after a revision; returns whether any came.
-async fn follow(
-    session: &Session,
-    ranges: Vec<KeyRange>,
-    filter: &EventFilter,
-    (at, newest): (Revision, Revision),
-    table: &mut EventTable,
-    out: &mut Output,
-) -> Result<bool> {
-    let past = if at < newest { Some(session.clock().await?) } else { None };
-    let keys = Keys { ranges, ..Keys::all() };
-    let mut changes = changes_from(session, keys, at.after(), Until::Forever).await?;
-    let mut any = false;
-    while let Some(read) = changes.try_next().await? {
-        match read {
-            // What is deleted was shown before.
-            Read::Item(change) => {
-                let Some(event) = change.after.whole().filter(|event| filter.fits(event)) else { continue };
-                table.set_now(match past.filter(|_| change.revision <= newest) {
-                    Some(clock) => clock.date(change.revision).map(|dated| dated.time),
-                    None => Some(Timestamp::now()),
-                });
-                table.push(event);
-                table.write(out)?;
-                out.flush()?;
-                any = true;
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let words: Vec<String> = self.addresses.iter().chain(&self.about).cloned().collect();
+        let asked = EventsAsked::of(session, &words, &self.types).await?;
+        let newest = session.source.span().await?.newest;
+        let at = if let At::Revision(revision) = session.at { revision } else { newest };
+        let events = asked.read(session, At::Revision(at)).await?;
+        let outcome = if events.is_empty() { Outcome::Nothing } else { Outcome::Found };
+        if !matches!(session.format, Format::Table | Format::Wide) {
+            if self.watch {
+                return Err(session.format.unsupported("events --watch", "table, wide; ketcd get events -w has all"));
             }
-            Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
+            let list = ListArgs { no_headers: self.no_headers, ..ListArgs::default() };
+            return listing::print_all(session, events.into_iter().map(|held| held.entry), &list, out).await;
         }
-    }
-    Ok(any)
-}
-
-fn nothing(session: &Session, words: &[String]) -> String {
-    match words {
-        [] if session.args.all_namespaces => "No events found".to_owned(),
-        [] => format!("No events found in {} namespace; -A looks in all", session.namespace()),
-        words => format!("No events found for {}", words.join(" ")),
+        let mut table = EventTable::new(View {
+            now: session.moment().await?,
+            with_namespace: session.args.all_namespaces,
+            with_object: true,
+            with_source: session.format == Format::Wide,
+            without_headings: self.no_headers,
+            width: out.width(),
+        });
+        stored_events::print(session, &events, &mut table, out)?;
+        if self.watch {
+            let is_any_new = stored_events::follow(session, asked, (at, newest), &mut table, out).await?;
+            return Ok(if is_any_new { Outcome::Found } else { outcome });
+        }
+        if events.is_empty() {
+            note(&stored_events::nothing(session, &words));
+        }
+        Ok(outcome)
     }
 }

@@ -3,15 +3,15 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::export::{Dataset, FileFormat, cluster_name, decisions, history, objects};
-use crate::cli::output::{Format, Output, note};
+use crate::cli::export::{self, FileFormat, Outward};
+use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::rights::Question;
-use ketcd_render::contract::export::{Export, Table};
-use ketcd_render::{export, json};
-use ketcd_store::At;
+use ketcd_render::contract::export::Table;
+use ketcd_render::{export as render, json};
 
 /// Write a cluster's objects, history, Events and scheduling decisions as tables
 ///
@@ -43,11 +43,6 @@ pub(crate) struct ExportArgs {
 }
 
 impl ExportArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'static> {
-        Question::Export
-    }
-
     /// The tables asked for, each once.
     fn tables(&self) -> Vec<Table> {
         Table::ALL.into_iter().filter(|table| self.tables.is_empty() || self.tables.contains(table)).collect()
@@ -60,41 +55,26 @@ fn table() -> impl TypedValueParser<Value = Table> {
     PossibleValuesParser::new(Table::ALL.map(Table::name)).try_map(named)
 }
 
-/// Runs the command on a session whose revision is fixed.
-pub(super) async fn run(session: &Session, args: &ExportArgs, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
-        return Err(session.format.unsupported("export", "table, json"));
+impl Ask for ExportArgs {
+    const FIXES_REVISION: bool = true;
+
+    fn question(&self) -> Question<'_> {
+        Question::Export
     }
-    if session.args.namespace.is_some() {
-        return Err(Error::new("export writes whole clusters, but -n names a namespace").hint("remove it"));
-    }
-    let At::Revision(revision) = session.at else { return Err(Error::new("the revision to export is not known")) };
-    let cluster = cluster_name(session, args.cluster.as_deref()).await?;
-    let dataset = Dataset::open(&args.out, args.format, cluster, &session.args)?;
-    let asked = args.tables();
-    let is_asked = |tables: &[Table]| tables.iter().any(|table| asked.contains(table));
-    let (mut tables, mut is_whole) = (Vec::new(), true);
-    if is_asked(&[Table::Objects]) {
-        tables.push(objects(session, &dataset, revision).await?);
-    }
-    if session.source.is_one_moment() {
-        note("API objects show one moment: only the table objects is written");
-    } else {
-        if is_asked(&[Table::History, Table::Events]) {
-            tables.extend(history(session, &dataset, &asked, revision).await?);
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+            return Err(session.format.unsupported("export", "table, json"));
         }
-        if is_asked(&[Table::Decisions, Table::DecisionNodes]) {
-            let (written, is_readable) = decisions(session, &dataset, &asked, &args.scheduler, revision).await?;
-            tables.extend(written);
-            is_whole = is_readable;
+        if session.args.namespace.is_some() {
+            return Err(Error::new("export writes whole clusters, but -n names a namespace").hint("remove it"));
         }
+        let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
+        let (export, is_whole) = export::export(session, &to, &self.tables(), &self.scheduler).await?;
+        match session.format {
+            Format::Json => json::write_document(&export, out)?,
+            _ => render::write_text(&export, out)?,
+        }
+        Ok(if is_whole { Outcome::Found } else { Outcome::Damaged })
     }
-    let export = Export { cluster: dataset.cluster().to_owned(), out: args.out.clone(), revision: revision.0, tables };
-    if session.format == Format::Json {
-        json::write_pretty(&export, out)?;
-        std::io::Write::write_all(out, b"\n")?;
-    } else {
-        export::write_text(&export, out)?;
-    }
-    Ok(if is_whole { Outcome::Found } else { Outcome::Damaged })
 }

@@ -4,23 +4,17 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use ketcd_restore::Switches;
-use ketcd_restore::exclusions::{EXCLUSIONS, OWNED};
-use ketcd_restore::rules::RULES;
-use serde_json::Value;
 
 use crate::cli::absence::{Search, note_nothing};
-use crate::cli::extraction::{self, Extraction, Folder, Target};
+use crate::cli::extraction::{self, Folder};
 use crate::cli::listing::Wanted;
 use crate::cli::output::{Format, Output, note};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::extract::{Targets, With, gather};
+use ketcd_cluster::extract::{Targets, With};
 use ketcd_cluster::rights::Question;
-use ketcd_render::comparison::Showing;
-use ketcd_render::document::ListForm;
-use ketcd_render::extraction as render;
-use ketcd_render::{json, plan, yaml};
+use ketcd_render::extraction::{self as render, Form};
 
 /// Print manifests that bring stored objects back
 ///
@@ -95,16 +89,6 @@ enum ApiVersion {
 }
 
 impl ExtractArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
-        Question::Extract(&self.addresses)
-    }
-
-    /// Whether only the rules are printed, for which nothing is read.
-    pub(super) fn lists_rules(&self) -> bool {
-        self.rules
-    }
-
     /// What is added. A whole cluster has the volumes of its claims.
     fn with(&self, of_all_namespaces: bool) -> With {
         let has = |added| self.with.contains(&added) || added == Added::Storage && self.all && of_all_namespaces;
@@ -116,108 +100,53 @@ impl ExtractArgs {
             crds: has(Added::Crds),
         }
     }
-
-    /// Which rules are switched off.
-    fn switches(&self, with: With) -> Result<Switches> {
-        let mut switches = Switches::default();
-        for name in &self.keep {
-            if !switches.keep(name) {
-                let known = RULES.iter().map(|rule| rule.name).chain(EXCLUSIONS.iter().map(|exclusion| exclusion.name));
-                return Err(Error::new(format!("no rule is called {name:?}"))
-                    .hint(format!("the rules are {}; ketcd extract --rules explains them", known.collect::<Vec<_>>().join(", "))));
-            }
-        }
-        if with.owned {
-            switches.keep(OWNED);
-        }
-        if with.storage {
-            switches.keep_volumes_bound();
-        }
-        Ok(switches)
-    }
 }
 
-/// Lists the rules.
-pub(super) fn rules(out: &mut Output) -> Result<Outcome> {
-    render::write_rules(out)?;
-    Ok(Outcome::Found)
-}
+impl Ask for ExtractArgs {
+    fn question(&self) -> Question<'_> {
+        Question::Extract(&self.addresses)
+    }
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &ExtractArgs, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Yaml | Format::Json | Format::Ndjson | Format::Name) {
-        return Err(session.format.unsupported("extract", "yaml, json, ndjson, name"));
+    fn answer_alone(&self, out: &mut Output) -> Result<Option<Outcome>> {
+        if !self.rules {
+            return Ok(None);
+        }
+        render::write_rules(out)?;
+        Ok(Some(Outcome::Found))
     }
-    let folder = args.out.as_deref().map(Folder::open).transpose()?;
-    let with = args.with(session.args.all_namespaces);
-    let switches = args.switches(with)?;
-    let asked = if args.all { Targets::Everything } else { Targets::Words(&args.addresses) };
-    let mut gathered = gather(session, &asked, with, &switches).await.map_err(|error| match error {
-        ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
-        error => error.into(),
-    })?;
-    Search::at(session, "extract").await?.report_all(&gathered.absent);
-    if let Some(addresses) = gathered.nothing_of.take() {
-        note_nothing(session, &Wanted::Addresses(addresses));
-    }
-    let preferred = (args.api_version == ApiVersion::Preferred).then(|| session.release());
-    let extraction = extraction::manifests(gathered, &switches, preferred);
-    if let Some(name) = &args.against {
-        return against(session, name, &extraction, args.all_fields, out).await;
-    }
-    match &folder {
-        Some(folder) if !extraction.manifests.is_empty() => folder.write(&extraction.manifests, session.args.show_secrets)?,
-        Some(_) => {}
-        None => write(&extraction.manifests, &session.format, out)?,
-    }
-    out.flush()?;
-    render::notes(&extraction.summary).iter().for_each(|line| note(line));
-    Ok(if extraction.manifests.is_empty() { Outcome::Nothing } else { Outcome::Found })
-}
 
-/// Shows what applying the manifests would do to another cluster; a change or an obstacle is exit 1.
-async fn against(session: &Session, name: &str, extraction: &Extraction, all_fields: bool, out: &mut Output) -> Result<Outcome> {
-    let target = Target::read(session, name, &extraction.manifests).await?;
-    let plan = target.plan(&extraction.manifests);
-    match &session.format {
-        Format::Table => plan::write_text(&plan, Showing { all_fields, width: out.width() }, out)?,
-        Format::Json => {
-            json::write_pretty(&plan::document(&plan, session.args.managed_fields()), out)?;
-            out.write_all(b"\n")?;
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let form = match session.format {
+            Format::Table | Format::Yaml => Form::Yaml,
+            Format::Json => Form::List,
+            Format::Ndjson => Form::Lines,
+            Format::Name => Form::Names,
+            _ => return Err(session.format.unsupported("extract", "yaml, json, ndjson, name")),
+        };
+        let folder = self.out.as_deref().map(Folder::open).transpose()?;
+        let with = self.with(session.args.all_namespaces);
+        let switches = extraction::switches(&self.keep, with)?;
+        let asked = if self.all { Asked::Everything } else { Asked::Words(&self.addresses) };
+        let mut gathered = session.extract(&asked, with, &switches).await.map_err(|error| match error {
+            ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
+            error => error.into(),
+        })?;
+        Search::report_all("extract", &gathered.absent);
+        if let Some(addresses) = gathered.nothing_of.take() {
+            note_nothing(session, &Wanted::Addresses(addresses));
         }
-        other => return Err(other.unsupported("extract --against", "table, json")),
+        let preferred = (self.api_version == ApiVersion::Preferred).then(|| session.release());
+        let extraction = gathered.into_manifests(&switches, preferred);
+        if let Some(name) = &self.against {
+            return extraction::plan(session, name, &extraction, self.all_fields, out).await;
+        }
+        match &folder {
+            Some(folder) if !extraction.manifests.is_empty() => folder.write(&extraction.manifests, session.args.show_secrets)?,
+            Some(_) => {}
+            None => render::write_manifests(&extraction.manifests, form, out)?,
+        }
+        out.flush()?;
+        render::notes(&extraction.summary).iter().for_each(|line| note(line));
+        Ok(if extraction.manifests.is_empty() { Outcome::Nothing } else { Outcome::Found })
     }
-    out.flush()?;
-    render::notes(&extraction.summary).iter().chain(&plan.notes).for_each(|line| note(line));
-    Ok(if plan.is_empty() && !extraction.manifests.is_empty() { Outcome::Found } else { Outcome::Nothing })
-}
-
-/// Writes manifests one after the other.
-fn write(manifests: &[Value], format: &Format, out: &mut Output) -> Result<()> {
-    match format {
-        Format::Name => {
-            for manifest in manifests {
-                render::write_name(manifest, out)?;
-            }
-        }
-        Format::Ndjson => {
-            for manifest in manifests {
-                json::write_compact(manifest, out)?;
-                out.write_all(b"\n")?;
-            }
-        }
-        Format::Json => {
-            for (place, manifest) in manifests.iter().enumerate() {
-                ListForm::Json.write_item(manifest, place == 0, out)?;
-            }
-            ListForm::Json.write_end(manifests.is_empty(), out)?;
-        }
-        _ => {
-            for manifest in manifests {
-                out.write_all(b"---\n")?;
-                yaml::write(manifest, out)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::cli::args::GlobalArgs;
 use crate::cli::listing::{self, ListArgs, Wanted, Watched};
-use crate::cli::output::Output;
+use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result, with_config};
 use ketcd_cluster::rights::Question;
@@ -37,33 +37,29 @@ pub(crate) struct GetArgs {
     list: ListArgs,
 }
 
-impl GetArgs {
-    /// Whether it prints columns or names alone, which look the same in every release.
-    ///
-    /// # Errors
-    /// A format that does not exist.
-    pub(super) fn is_columns(&self, global: &GlobalArgs) -> Result<bool> {
-        Ok(!self.with_config && global.format()?.is_columns())
-    }
+impl Ask for GetArgs {
+    const SHOWS_PART: bool = true;
 
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+    fn question(&self) -> Question<'_> {
         if self.with_config { Question::WithConfiguration(&self.addresses) } else { Question::Objects(&self.addresses) }
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &GetArgs, out: &mut Output) -> Result<Outcome> {
-    if args.with_config {
-        return with_config::run(session, &args.addresses, out).await;
+    fn prints_columns(&self, format: &Format) -> bool {
+        !self.with_config && format.is_columns()
     }
-    let addresses = session.addresses(&args.addresses).await?;
-    if addresses.is_empty() {
-        return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if self.with_config {
+            return with_config::run(session, &self.addresses, out).await;
+        }
+        let addresses = session.addresses(&self.addresses).await?;
+        if addresses.is_empty() {
+            return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
+        }
+        if self.watch || self.watch_only {
+            let watched = if self.watch_only { Watched::Changes } else { Watched::ObjectsAndChanges };
+            return listing::follow(session, &self.addresses, &self.list, watched, out).await;
+        }
+        listing::list(session, "get", &Wanted::Addresses(addresses), &self.list, out).await
     }
-    if args.watch || args.watch_only {
-        let watched = if args.watch_only { Watched::Changes } else { Watched::ObjectsAndChanges };
-        return listing::follow(session, &args.addresses, &args.list, watched, out).await;
-    }
-    listing::list(session, "get", &Wanted::Addresses(addresses), &args.list, out).await
 }

@@ -6,6 +6,7 @@ use crate::cli::inventory;
 use crate::cli::listing::{self, ListArgs, Wanted};
 use crate::cli::output::{Format, Output};
 use crate::cli::overtaken::repeated;
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::kinds::joined;
@@ -32,33 +33,37 @@ pub(crate) struct LsArgs {
     list: ListArgs,
 }
 
-impl LsArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+impl Ask for LsArgs {
+    const SHOWS_PART: bool = true;
+
+    fn question(&self) -> Question<'_> {
         if self.all { Question::EveryObject } else { Question::Objects(&self.kinds) }
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &LsArgs, out: &mut Output) -> Result<Outcome> {
-    if args.all {
-        return listing::list(session, "ls", &Wanted::Everything, &args.list, out).await;
+    fn prints_columns(&self, format: &Format) -> bool {
+        format.is_columns()
     }
-    if args.kinds.is_empty() {
-        if args.list.selector.is_some() || args.list.field_selector.is_some() {
-            return Err(Error::new("selectors need a kind").hint("name one, or use --all"));
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if self.all {
+            return listing::list(session, "ls", &Wanted::Everything, &self.list, out).await;
         }
-        return repeated(session, out, async |out, _| inventory::kinds(session, args.list.no_headers, out).await).await;
+        if self.kinds.is_empty() {
+            if self.list.selector.is_some() || self.list.field_selector.is_some() {
+                return Err(Error::new("selectors need a kind").hint("name one, or use --all"));
+            }
+            return repeated(session, out, async |out, _| inventory::kinds(session, self.list.no_headers, out).await).await;
+        }
+        let mut addresses = Vec::new();
+        for word in words(session, &self.kinds).await? {
+            addresses.extend(session.address(&word).await?);
+        }
+        let is_table = matches!(session.format, Format::Table | Format::Wide);
+        if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
+            return repeated(session, out, async |out, _| inventory::keys(session, &addresses, self.list.no_headers, out).await).await;
+        }
+        listing::list(session, "ls", &Wanted::Addresses(addresses), &self.list, out).await
     }
-    let mut addresses = Vec::new();
-    for word in words(session, &args.kinds).await? {
-        addresses.extend(session.address(&word).await?);
-    }
-    let is_table = matches!(session.format, Format::Table | Format::Wide);
-    if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
-        return repeated(session, out, async |out, _| inventory::keys(session, &addresses, args.list.no_headers, out).await).await;
-    }
-    listing::list(session, "ls", &Wanted::Addresses(addresses), &args.list, out).await
 }
 
 /// The words as addresses: `pods svc` are two kinds, and `pod web-0` is a kind and a name of it, as no kind is called `web-0`.

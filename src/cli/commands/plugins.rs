@@ -4,7 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::cli::args::GlobalArgs;
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Run;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_render::contract::plugins::Plugin;
 use ketcd_render::{json, plugins as page};
@@ -29,31 +31,36 @@ pub(crate) struct PluginsArgs {
     scheduler_version: Option<String>,
 }
 
-/// Prints the list or the page.
-pub(super) fn run(args: &PluginsArgs, output: Option<&str>, out: &mut Output) -> Result<Outcome> {
-    let format = Format::parse(output)?;
-    let release = args.scheduler_version.as_deref().map(scheduler_release).transpose().map_err(|error| Error::new(error.to_string()))?;
-    let rules = match &args.name {
-        Some(name) => vec![registry::page(name).ok_or_else(|| unknown(name))?],
-        None => registry::all().collect(),
-    };
-    let rows: Vec<page::PluginRow> =
-        rules.into_iter().map(page::PluginRow::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
-    match format {
-        Format::Table | Format::Wide if args.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out.width(), out))?,
-        Format::Table | Format::Wide => page::list(&rows, out.width(), out)?,
-        Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
-        Format::Json => {
-            let all: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
-            match &args.name {
-                Some(_) => json::write_pretty(&all.first(), out)?,
-                None => json::write_pretty(&all, out)?,
-            }
-            writeln!(out)?;
-        }
-        other => return Err(other.unsupported("plugins", "table, json, name")),
+impl Run for PluginsArgs {
+    fn prints_text(&self) -> bool {
+        true
     }
-    Ok(if rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
+
+    fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        let format = global.format()?;
+        let release =
+            self.scheduler_version.as_deref().map(scheduler_release).transpose().map_err(|error| Error::new(error.to_string()))?;
+        let rules = match &self.name {
+            Some(name) => vec![registry::page(name).ok_or_else(|| unknown(name))?],
+            None => registry::all().collect(),
+        };
+        let rows: Vec<page::PluginRow> =
+            rules.into_iter().map(page::PluginRow::of).filter(|row| release.is_none_or(|release| row.runs_in(release))).collect();
+        match format {
+            Format::Table | Format::Wide if self.name.is_some() => rows.iter().try_for_each(|row| page::page(row, out.width(), out))?,
+            Format::Table | Format::Wide => page::list(&rows, out.width(), out)?,
+            Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
+            Format::Json => {
+                let all: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
+                match &self.name {
+                    Some(_) => json::write_document(&all.first(), out)?,
+                    None => json::write_document(&all, out)?,
+                }
+            }
+            other => return Err(other.unsupported("plugins", "table, json, name")),
+        }
+        Ok(if rows.is_empty() { Outcome::Nothing } else { Outcome::Found })
+    }
 }
 
 /// The error about a name that no rule has, with those that look like it.

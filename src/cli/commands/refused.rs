@@ -3,6 +3,9 @@
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 
+use crate::cli::args::GlobalArgs;
+use crate::cli::output::Output;
+use crate::cli::running::Run;
 use crate::cli::{Error, Outcome, Result};
 
 /// Why there is no such command.
@@ -53,9 +56,11 @@ const REFUSED: &[Refused] = &[
     Refused { command: "uncordon", reason: Reason::Writes },
 ];
 
-/// Says why there is no such command.
-pub(super) fn run(refused: &Refused) -> Result<Outcome> {
-    Err(refused.error())
+impl Run for Refused {
+    /// Says why there is no such command.
+    fn run(&self, _global: &GlobalArgs, _out: &mut Output) -> Result<Outcome> {
+        Err(self.error())
+    }
 }
 
 impl Refused {

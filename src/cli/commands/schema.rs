@@ -4,7 +4,9 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
+use crate::cli::running::Run;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_render::contract::{self, CONTRACTS, Contract};
@@ -26,19 +28,20 @@ pub(crate) struct SchemaArgs {
     name: Option<String>,
 }
 
-/// Prints the schema, or the list.
-pub(super) fn run(args: &SchemaArgs, out: &mut Output) -> Result<Outcome> {
-    let Some(name) = &args.name else {
-        for contract in CONTRACTS {
-            writeln!(out, "{:12}{}", contract.command, contract.name())?;
-        }
-        return Ok(Outcome::Found);
-    };
-    let contract = contract::find(name).ok_or_else(|| unknown(name))?;
-    out.set_content(Content::Json);
-    serde_json::to_writer_pretty(&mut *out, &contract.schema())?;
-    writeln!(out)?;
-    Ok(Outcome::Found)
+impl Run for SchemaArgs {
+    fn run(&self, _global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        let Some(name) = &self.name else {
+            for contract in CONTRACTS {
+                writeln!(out, "{:12}{}", contract.command, contract.name())?;
+            }
+            return Ok(Outcome::Found);
+        };
+        let contract = contract::find(name).ok_or_else(|| unknown(name))?;
+        out.set_content(Content::Json);
+        serde_json::to_writer_pretty(&mut *out, &contract.schema())?;
+        writeln!(out)?;
+        Ok(Outcome::Found)
+    }
 }
 
 /// The error about a command without a schema.

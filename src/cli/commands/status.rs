@@ -1,18 +1,18 @@
 //! `status`: what this source holds.
 
-use std::io::Write;
-
 use clap::Args;
 
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::census::{census, readable, sampled};
-use ketcd_kube::Kinds;
+use crate::cli::{Outcome, Result};
+use ketcd_cluster::census::Contents;
+use ketcd_cluster::rights::Question;
 use ketcd_render::contract::status::Status;
+use ketcd_render::status::StatusPage;
 use ketcd_render::{json, status};
+use ketcd_store::KeyRange;
 use ketcd_store::etcd::grant_command;
-use ketcd_store::{KeyRange, SourceStatus};
 
 /// Show what a source holds
 ///
@@ -30,66 +30,43 @@ pub(crate) struct StatusArgs {
     full: bool,
 }
 
-/// A live etcd whose data come to no more bytes than this is read whole.
-const SMALL: u64 = 32 << 20;
+impl Ask for StatusArgs {
+    const PRINTS_TEXT: bool = true;
 
-/// Gathers and prints.
-pub(super) async fn run(session: &Session, args: &StatusArgs, out: &mut Output) -> Result<Outcome> {
-    let source = session.source.status().await?;
-    // Any key will do to ask for the revisions.
-    let prefix = session.prefix().await?;
-    let kinds = Kinds::builtin();
-    let namespace = session.args.namespace.as_deref();
-    let stored = kinds.iter().filter(|kind| kind.is_stored());
-    let below: Vec<KeyRange> = stored.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, namespace))).collect();
-    below.iter().for_each(|keys| session.source.will_read(keys));
-    let span = match session.source.span().await {
-        Err(error) if error.is_denied() && matches!(session.format, Format::Table | Format::Wide) => {
-            return unread(&source, error.into(), out);
-        }
-        span => span?,
-    };
-    let clock = session.clock().await?;
-    let dated = clock.dated_span().and_then(|(first, last)| Some((clock.date(first.max(span.oldest))?, clock.date(last)?)));
-    let mut problems = clock.problems().to_vec();
-    let mut is_sampled = session.source.is_shared() && !args.full && source.in_use_bytes > SMALL;
-    let census = match if is_sampled { sampled(session).await } else { census(session).await } {
-        Err(error) => {
-            let Some(refusal) = error.refusal() else { return Err(error.into()) };
-            is_sampled = true;
-            let all = grant_command(&KeyRange::all());
-            problems.push(format!("{}: only keys of kinds this user may read are counted; to count all: {all}", refusal.problem));
-            readable(session, &below).await?
-        }
-        Ok(census) => census,
-    };
-    let report = status::StatusPage {
-        source,
-        span,
-        one_moment: session.source.is_one_moment().then_some(session.newest_time().await?),
-        dated,
-        release: session.release_evidence.release(),
-        release_bounds: session.release_evidence.bounds(),
-        census,
-        is_sampled,
-        problems,
-    };
-    match &session.format {
-        Format::Table | Format::Wide => status::page(&report, out)?,
-        Format::Json => {
-            json::write_pretty(&Status::from(&report), out)?;
-            writeln!(out)?;
-        }
-        other => return Err(other.unsupported("status", "table, json")),
+    fn question(&self) -> Question<'_> {
+        Question::Status
     }
-    Ok(if report.source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let all = grant_command(&KeyRange::all());
+        let is_text = matches!(session.format, Format::Table | Format::Wide);
+        let source = session.source.status().await?;
+        let outcome = if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged };
+        let span = match session.readable_span().await {
+            Err(error) => {
+                // What members tell is known.
+                let Some(refusal) = error.refusal().filter(|_| is_text) else { return Err(error.into()) };
+                status::page_of_unread(&source, &unread(&refusal.problem, &all), out)?;
+                return Ok(outcome);
+            }
+            Ok(span) => span,
+        };
+        let counted = |problem: &str| format!("{problem}: only keys of kinds this user may read are counted; to count all: {all}");
+        let contents = session.contents(&source, span, self.full).await?;
+        let Contents { one_moment, dated, census, is_sampled, mut problems, refusal } = contents;
+        problems.extend(refusal.map(|refusal| counted(&refusal.problem)));
+        let (release, release_bounds) = (session.release_evidence.release(), session.release_evidence.bounds());
+        let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, problems };
+        match &session.format {
+            Format::Table | Format::Wide => status::page(&page, out)?,
+            Format::Json => json::write_document(&Status::from(&page), out)?,
+            other => return Err(other.unsupported("status", "table, json")),
+        }
+        Ok(outcome)
+    }
 }
 
-/// Prints what members tell a user who may not read any key that is known to be there.
-fn unread(source: &SourceStatus, error: Error, out: &mut Output) -> Result<Outcome> {
-    let Some(refusal) = error.refusal() else { return Err(error) };
-    let all = grant_command(&KeyRange::all());
-    let problem = format!("{}: the readable revisions and the contents of the keys are not known; to read all: {all}", refusal.problem);
-    status::page_of_unread(source, &problem, out)?;
-    Ok(if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged })
+/// What is said where not even the revisions may be read.
+fn unread(problem: &str, all: &str) -> String {
+    format!("{problem}: the readable revisions and the contents of the keys are not known; to read all: {all}")
 }

@@ -1,14 +1,12 @@
 //! `ketcd triage`: what is broken, since when and why, in one screen.
 
-use std::io::Write;
-
 use clap::Args;
 
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::rights::Question;
-use ketcd_cluster::triage::triage;
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::json;
 use ketcd_render::triage::{self as render, TriagePage};
@@ -27,44 +25,43 @@ ketcd triage\n\
 ketcd -f snapshot.db triage --at 22:22:55")]
 pub(crate) struct TriageArgs {}
 
-impl TriageArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'static> {
+impl Ask for TriageArgs {
+    const PRINTS_TEXT: bool = true;
+
+    fn question(&self) -> Question<'_> {
         Question::Triage
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
-        return Err(session.format.unsupported("triage", "table, wide, json"));
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
+            return Err(session.format.unsupported("triage", "table, wide, json"));
+        }
+        let answer = session.triage().await?;
+        let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
+        let page = TriagePage {
+            findings: &answer.findings,
+            counts: answer.counts,
+            now: answer.now,
+            revision: answer.revision,
+            is_past: answer.is_past,
+            changes: &answer.changed.changes,
+            windows: &windows,
+            storage: &answer.storage,
+            absence: answer.absence,
+            not_decoded: answer.not_decoded,
+            is_partial: answer.is_partial,
+            is_wide: session.format == Format::Wide,
+            width: out.width(),
+        };
+        if session.format == Format::Json {
+            json::write_document(&Triage::from(&page), out)?;
+        } else {
+            render::page(&page, out)?;
+        }
+        Ok(match (answer.not_decoded, page.absence) {
+            (1.., _) => Outcome::Damaged,
+            (0, Some(_)) => Outcome::Nothing,
+            (0, None) => Outcome::Found,
+        })
     }
-    let answer = triage(session).await?;
-    let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
-    let page = TriagePage {
-        findings: &answer.findings,
-        counts: answer.counts,
-        now: answer.now,
-        revision: answer.revision,
-        is_past: answer.is_past,
-        changes: &answer.changed.changes,
-        windows: &windows,
-        storage: &answer.storage,
-        absence: answer.absence,
-        not_decoded: answer.not_decoded,
-        is_partial: answer.is_partial,
-        is_wide: session.format == Format::Wide,
-        width: out.width(),
-    };
-    if session.format == Format::Json {
-        json::write_pretty(&Triage::from(&page), out)?;
-        writeln!(out)?;
-    } else {
-        render::page(&page, out)?;
-    }
-    Ok(match (answer.not_decoded, page.absence) {
-        (1.., _) => Outcome::Damaged,
-        (0, Some(_)) => Outcome::Nothing,
-        (0, None) => Outcome::Found,
-    })
 }

@@ -1,16 +1,13 @@
 //! `ketcd usage`: what fills etcd, and who writes so much.
 
-use std::io::Write;
-
 use clap::Args;
 
 use crate::cli::args::size;
 use crate::cli::output::{Format, Output};
+use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use ketcd_cluster::triage::resource;
-use ketcd_cluster::usage::usage as read;
-use ketcd_kube::{Kinds, RegistryKey};
+use ketcd_cluster::rights::Question;
 use ketcd_render::contract::usage::{Usage, all_rows};
 use ketcd_render::json;
 use ketcd_render::usage::{self as render, UsagePage};
@@ -40,59 +37,24 @@ pub(crate) struct UsageArgs {
     full: bool,
 }
 
-/// Keys that are listed.
-const KEYS: usize = 50;
+impl Ask for UsageArgs {
+    const PRINTS_TEXT: bool = true;
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &UsageArgs, out: &mut Output) -> Result<Outcome> {
-    if !matches!(session.format, Format::Table | Format::Wide | Format::Json | Format::Ndjson) {
-        return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
+    fn question(&self) -> Question<'_> {
+        Question::Everything
     }
-    let source = session.source.status().await?;
-    let gathered = read(session, args.since.as_deref(), args.full).await?;
-    let (prefix, kinds) = (session.prefix().await?, Kinds::builtin());
-    let usage = &gathered.usage;
-    let namespace = |key: &[u8]| {
-        let path = RegistryKey::parse(prefix, key, &kinds).object();
-        Some(path.and_then(|path| path.namespace).unwrap_or_default().to_owned())
-    };
-    let mut keys = Vec::new();
-    for (key, sum) in usage.busiest(KEYS) {
-        keys.push((session.name_of(&key).await?, sum));
-    }
-    let is_part = session.args.namespace.is_some();
-    let told = source.members.iter().filter_map(|member| member.db_size_quota).min();
-    let page = UsagePage {
-        span: gathered.span,
-        times: gathered.times,
-        total: usage.total(),
-        before: gathered.before,
-        has_bytes: gathered.has_bytes,
-        stored: gathered.stored().filter(|_| !is_part),
-        unseen: gathered.unseen().filter(|_| !is_part),
-        compared_every: gathered.compared_every,
-        quota: args.quota.or(told.and_then(|quota| u64::try_from(quota).ok()).filter(|quota| *quota > 0)),
-        resources: usage.by(|key| Some(resource(prefix, key, &kinds))),
-        namespaces: usage.by(namespace),
-        managers: gathered.managers,
-        keys,
-        largest: gathered.largest,
-        left: gathered.left,
-        is_wide: session.format == Format::Wide,
-        source,
-    };
-    match &session.format {
-        Format::Json => {
-            json::write_pretty(&Usage::from(&page), out)?;
-            writeln!(out)?;
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        if !matches!(session.format, Format::Table | Format::Wide | Format::Json | Format::Ndjson) {
+            return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
         }
-        Format::Ndjson => {
-            for row in all_rows(&page) {
-                json::write_compact(&row, out)?;
-                writeln!(out)?;
-            }
+        let gathered = session.usage(self.since.as_deref(), self.full).await?;
+        let page = UsagePage::new(gathered, self.quota, session.format == Format::Wide);
+        match &session.format {
+            Format::Json => json::write_document(&Usage::from(&page), out)?,
+            Format::Ndjson => all_rows(&page).iter().try_for_each(|row| json::write_line(row, out))?,
+            _ => render::page(&page, out)?,
         }
-        _ => render::page(&page, out)?,
+        Ok(if page.total.keys + page.total.changes() == 0 { Outcome::Nothing } else { Outcome::Found })
     }
-    Ok(if page.total.keys + page.total.changes() == 0 { Outcome::Nothing } else { Outcome::Found })
 }

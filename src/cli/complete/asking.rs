@@ -12,7 +12,7 @@ use futures_util::TryStreamExt;
 use super::shells::is_plain_name;
 use crate::cli::Result;
 use crate::cli::args::GlobalArgs;
-use crate::cli::commands::block_on;
+use crate::cli::running::block_on;
 use crate::cli::session::Session;
 use ketcd_store::{KeyRange, Want};
 

@@ -36,7 +36,7 @@ impl Span {
 }
 
 /// Revisions that are in the dataset already.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Covered(Vec<Span>);
 
 impl FromIterator<Span> for Covered {

@@ -15,7 +15,7 @@ use crate::cli::{Error, Result, destination};
 use ketcd_render::contract::export::Table;
 
 /// Where the rows of one cluster go.
-pub(in crate::cli) struct Dataset {
+pub(super) struct Dataset {
     name: String,
     place: Place,
     format: FileFormat,
@@ -34,7 +34,7 @@ impl Dataset {
     ///
     /// # Errors
     /// The name is of a file, or lies within what the command reads; this build cannot write there, or not in the format.
-    pub(in crate::cli) fn open(name: &str, format: FileFormat, cluster: String, args: &GlobalArgs) -> Result<Self> {
+    pub(super) fn open(name: &str, format: FileFormat, cluster: String, args: &GlobalArgs) -> Result<Self> {
         format.check()?;
         let place = match bucket::is_url(name) {
             true => Place::Bucket(Bucket::open(name)?),
@@ -45,7 +45,7 @@ impl Dataset {
     }
 
     /// The cluster's name in it.
-    pub(in crate::cli) fn cluster(&self) -> &str {
+    pub(super) fn cluster(&self) -> &str {
         &self.cluster
     }
 

@@ -8,10 +8,7 @@ mod history;
 mod objects;
 mod row_file;
 mod table_writer;
+mod tables;
 
-pub(super) use cluster::name as cluster_name;
-pub(super) use dataset::Dataset;
-pub(super) use decisions::decisions;
-pub(super) use history::history;
-pub(super) use objects::objects;
 pub(super) use row_file::FileFormat;
+pub(super) use tables::{Outward, export};

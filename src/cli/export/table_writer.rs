@@ -52,6 +52,11 @@ impl<'d> TableWriter<'d> {
         self.covered.contains(revision)
     }
 
+    /// The revisions that the dataset has already.
+    pub(super) fn covered(&self) -> &Covered {
+        &self.covered
+    }
+
     /// Adds a row of a revision, unless the dataset has it. `time`: the moment of the revision, as far as it is known.
     ///
     /// # Errors

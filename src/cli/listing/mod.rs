@@ -66,12 +66,6 @@ pub(super) trait Sink {
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
 }
 
-/// Hands every object of every kind to a sink, and tells it no end.
-pub(super) async fn everything(session: &Session, sink: &mut dyn Sink) -> Result<()> {
-    let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), sink.need());
-    fetch.everything(&mut |item| sink.add(item, &mut std::io::sink())).await.map(drop)
-}
-
 /// Lists what is wanted of a command as `-o` says.
 pub(super) async fn list(session: &Session, command: &'static str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
     out.set_content(session.format.content());

@@ -1,8 +1,10 @@
 //! Recording: a watch and a listing of a live etcd go into a recording, and what that came to is shown.
 
 mod following;
+mod keep;
 mod metrics;
 mod progress;
+mod recording;
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,9 +12,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ketcd_store::Revision;
 use ketcd_store::recording::Recorded;
 
-pub(super) use following::Following;
-pub(super) use metrics::Metrics;
-pub(super) use progress::Progress;
+use following::Following;
+pub(super) use keep::{age, keep};
+use metrics::Metrics;
+use progress::Progress;
+pub(super) use recording::Recording;
 
 /// How far the recording has come, for those who show it.
 pub(super) struct Shared {

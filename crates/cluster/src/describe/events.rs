@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
-use crate::read::decoder;
+use crate::read::{Keys, decoder};
 use ketcd_kube::{Address, Body, Decoder, Kinds, Object};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
@@ -79,6 +79,63 @@ impl EventFilter {
         let kind = event["type"].as_str().unwrap_or_default();
         (self.about.is_empty() || self.about.iter().any(|about| about.fits(event)))
             && (self.types.is_empty() || self.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind)))
+    }
+}
+
+/// Events that are asked for: where they are stored, and which of them.
+#[derive(Clone, Debug)]
+pub struct EventsAsked {
+    ranges: Vec<KeyRange>,
+    /// Which of them.
+    pub filter: EventFilter,
+}
+
+impl EventsAsked {
+    /// Finds the Events about what the words name; without words, those of the namespace looked at, or of all.
+    ///
+    /// # Errors
+    /// A word that names no object, or a source that cannot be read.
+    pub async fn of(cluster: &Cluster, words: &[String], types: &[String]) -> Result<Self> {
+        let (mut ranges, mut about) = (Vec::new(), Vec::new());
+        if words.is_empty() {
+            let namespace = (!cluster.options.all_namespaces).then(|| cluster.namespace());
+            ranges.push(keys(cluster, namespace).await?);
+        } else {
+            for address in cluster.addresses(words).await? {
+                ranges.push(keys_about(cluster, &address).await?);
+                about.extend(About::address(&address));
+            }
+            if about.is_empty() {
+                return Err(Error::NoKind);
+            }
+            ranges.dedup();
+        }
+        Ok(Self { ranges, filter: EventFilter { about, types: types.to_vec() } })
+    }
+
+    /// Returns those that are there at a revision, oldest first.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn read(&self, cluster: &Cluster, at: At) -> Result<Vec<HeldEvent>> {
+        read(cluster, &self.ranges, at, &self.filter).await
+    }
+
+    /// Returns the keys among which they are.
+    pub fn keys(self) -> Keys {
+        Keys::many(self.ranges)
+    }
+}
+
+/// The keys of the Events about what an address names.
+async fn keys_about(cluster: &Cluster, address: &Address) -> Result<KeyRange> {
+    match address {
+        Address::Objects { namespace, name: Some(name), .. } => keys_of(cluster, namespace.as_deref(), name).await,
+        // Events about cluster-scoped objects are in whatever namespace their recorder chose.
+        Address::Objects { kind, namespace: None, .. } if kind.namespaced => keys(cluster, None).await,
+        Address::Objects { namespace, .. } => keys(cluster, Some(namespace.as_deref().unwrap_or(OF_CLUSTER))).await,
+        Address::Key(key) => Err(Error::invalid(format!("Events are about objects, and {key} is a key"))
+            .hint("write kind/namespace/name; ketcd ls lists raw keys")),
     }
 }
 

@@ -5,6 +5,9 @@ mod node_pods;
 
 use std::sync::Arc;
 
+use async_stream::try_stream;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use serde_json::Value;
 
 use ketcd_history::AttributedChange;
@@ -17,10 +20,13 @@ use crate::read::last_changes;
 use crate::related::owners::{self, StoredObject};
 use events::{About, EventFilter};
 
-pub use node_pods::{NodePods, node_pods};
+pub use node_pods::NodePods;
 
 /// How many of the last changes are read.
 const CHANGES: usize = 10;
+
+/// Up to this many objects, each change is dated as closely as a long history allows.
+const CLOSELY: usize = 8;
 
 /// Everything that a page shows.
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -53,36 +59,52 @@ pub struct DescribedOwner {
     pub found: bool,
 }
 
-/// Reads what belongs to an object: its owners, its Events and its last changes, dated one by one where `closely` says so.
-///
-/// # Errors
-/// The source cannot be read.
-pub async fn describe(cluster: &Cluster, subject: StoredObject, pods: Option<NodePods>, at: At, closely: bool) -> Result<Description> {
-    let above = owners::owners(cluster, &subject.object, at).await?;
-    let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
-    let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
-    let keys = events::keys_of(cluster, subject.namespace(), name).await?;
-    let found = match cluster.may_read(&keys).await? {
-        true => events::read(cluster, &[keys], at, &filter).await?,
-        false => {
-            cluster.miss(&keys);
-            Vec::new()
+impl Cluster {
+    /// Returns what there is to say about objects that were read at a revision, one after the other.
+    pub fn descriptions(&self, objects: Vec<StoredObject>, at: At) -> BoxStream<'_, Result<Description>> {
+        try_stream! {
+            let closely = objects.len() <= CLOSELY;
+            let mut pods = self.node_pods(&objects, at).await?;
+            for object in objects {
+                let name = object.object["metadata"]["name"].as_str().filter(|_| object.is_node());
+                let pods = name.and_then(|name| pods.remove(name));
+                yield self.describe(object, pods, at, closely).await?;
+            }
         }
-    };
-    let decoder = cluster.decoder.clone().without_managed_fields();
-    let events = found.iter().filter_map(|held| held.object(&decoder)).collect();
-    let last = last_changes(cluster, &subject.entry, CHANGES, closely).await?;
-    Ok(Description {
-        name: named(&subject),
-        revision: subject.entry.mod_revision.0,
-        owners: above.into_iter().map(|owner| DescribedOwner { reference: owner.reference, found: owner.found.is_some() }).collect(),
-        events,
-        changes: last.changes,
-        has_earlier_changes: last.has_earlier,
-        pods,
-        kind: subject.kind,
-        object: subject.object,
-    })
+        .boxed()
+    }
+
+    /// Reads what belongs to an object: its owners, its Events and its last changes, dated one by one where `closely` says so.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn describe(&self, subject: StoredObject, pods: Option<NodePods>, at: At, closely: bool) -> Result<Description> {
+        let above = owners::owners(self, &subject.object, at).await?;
+        let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
+        let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
+        let keys = events::keys_of(self, subject.namespace(), name).await?;
+        let found = match self.may_read(&keys).await? {
+            true => events::read(self, &[keys], at, &filter).await?,
+            false => {
+                self.miss(&keys);
+                Vec::new()
+            }
+        };
+        let decoder = self.decoder.clone().without_managed_fields();
+        let events = found.iter().filter_map(|held| held.object(&decoder)).collect();
+        let last = last_changes(self, &subject.entry, CHANGES, closely).await?;
+        Ok(Description {
+            name: named(&subject),
+            revision: subject.entry.mod_revision.0,
+            owners: above.into_iter().map(|owner| DescribedOwner { reference: owner.reference, found: owner.found.is_some() }).collect(),
+            events,
+            changes: last.changes,
+            has_earlier_changes: last.has_earlier,
+            pods,
+            kind: subject.kind,
+            object: subject.object,
+        })
+    }
 }
 
 /// The object as an address: `pod/lab/ubuntu`; the key where its kind is not known.

@@ -31,40 +31,42 @@ struct Count {
     requests: BTreeMap<String, Quantity>,
 }
 
-/// The pods of those subjects that are nodes, by the nodes' names; nothing is read where none is.
-///
-/// # Errors
-/// The source cannot be read.
-pub async fn node_pods(cluster: &Cluster, subjects: &[StoredObject], at: At) -> Result<HashMap<String, NodePods>> {
-    let nodes = subjects.iter().filter(|subject| subject.is_node());
-    let mut counts: HashMap<String, Count> =
-        nodes.filter_map(|node| node.object["metadata"]["name"].as_str()).map(|name| (name.to_owned(), Count::default())).collect();
-    if counts.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let names: Vec<String> = counts.keys().map(|name| regex::escape(name)).collect();
-    // With most nodes, nearly every pod names one.
-    let named =
-        (names.len() <= FEW).then(|| Regex::new(&names.join("|"))).transpose().map_err(|error| Error::invalid(error.to_string()))?;
-    let kinds = Kinds::builtin();
-    let pods = kinds.find("pods").map_err(Error::from)?;
-    let range = KeyRange::prefix(pods.key_prefix(cluster.prefix().await?, None));
-    let Some(listing) = cluster.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
-    let counted = FieldSet::of(["spec.nodeName", "spec.containers.resources.requests", "status.phase"]);
-    let mut entries = listing.entries;
-    while let Some(entry) = entries.try_next().await? {
-        // Sealed values may name any node.
-        if !entry.value.starts_with(b"k8s:enc:") && named.as_ref().is_some_and(|named| !named.is_match(&entry.value)) {
-            continue;
+impl Cluster {
+    /// The pods of those subjects that are nodes, by the nodes' names; nothing is read where none is.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn node_pods(&self, subjects: &[StoredObject], at: At) -> Result<HashMap<String, NodePods>> {
+        let nodes = subjects.iter().filter(|subject| subject.is_node());
+        let mut counts: HashMap<String, Count> =
+            nodes.filter_map(|node| node.object["metadata"]["name"].as_str()).map(|name| (name.to_owned(), Count::default())).collect();
+        if counts.is_empty() {
+            return Ok(HashMap::new());
         }
-        let decoder = &cluster.reporting_decoder;
-        let Body::Object(pod) = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &counted).body else { continue };
-        let node = pod["spec"]["nodeName"].as_str().and_then(|node| counts.get_mut(node));
-        if let Some(count) = node.filter(|_| !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))) {
-            count.add(&pod);
+        let names: Vec<String> = counts.keys().map(|name| regex::escape(name)).collect();
+        // With most nodes, nearly every pod names one.
+        let named =
+            (names.len() <= FEW).then(|| Regex::new(&names.join("|"))).transpose().map_err(|error| Error::invalid(error.to_string()))?;
+        let kinds = Kinds::builtin();
+        let pods = kinds.find("pods").map_err(Error::from)?;
+        let range = KeyRange::prefix(pods.key_prefix(self.prefix().await?, None));
+        let Some(listing) = self.range_or_miss(range, at, Want::Values).await? else { return Ok(HashMap::new()) };
+        let counted = FieldSet::of(["spec.nodeName", "spec.containers.resources.requests", "status.phase"]);
+        let mut entries = listing.entries;
+        while let Some(entry) = entries.try_next().await? {
+            // Sealed values may name any node.
+            if !entry.value.starts_with(b"k8s:enc:") && named.as_ref().is_some_and(|named| !named.is_match(&entry.value)) {
+                continue;
+            }
+            let decoder = &self.reporting_decoder;
+            let Body::Object(pod) = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &counted).body else { continue };
+            let node = pod["spec"]["nodeName"].as_str().and_then(|node| counts.get_mut(node));
+            if let Some(count) = node.filter(|_| !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))) {
+                count.add(&pod);
+            }
         }
+        Ok(counts.into_iter().map(|(name, count)| (name, count.finish())).collect())
     }
-    Ok(counts.into_iter().map(|(name, count)| (name, count.finish())).collect())
 }
 
 impl Count {

@@ -1,126 +1,16 @@
 //! Why a pod runs where it runs: which pods are asked about, the attempt that decided, and the state that it saw.
 
+mod decisions;
+mod explainer;
+mod large;
+mod last;
+mod pod;
 mod pods;
 mod since;
 
-use ketcd_kube::{Address, Scope};
-use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
-use ketcd_scheduler::{Attempt, AttemptOutcome, Depth, Explanation, Replay, Scheduler};
-use ketcd_store::{At, Revision};
-
-use crate::cluster::Cluster;
-use crate::error::{Error, Result};
-use crate::not_found::{Looked, NotFound};
-use crate::replay::Feed;
-use since::since_refusal;
-
+pub use decisions::{Decided, Decision, Decisions};
+pub use explainer::Explainer;
+pub use last::{LastDecision, LastDecisions};
+pub use pod::Explained;
 pub use pods::Pods;
 pub use since::{Awaited, SinceRefusal};
-
-/// Revisions beyond which a history is not walked as a whole for one answer.
-const LONG: i64 = 100_000;
-
-/// A pod explained: its last attempt or, where something was written since that refused it, the one to come.
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub struct Explained {
-    /// The explanation.
-    pub explanation: Explanation,
-    /// The refusals before it.
-    pub refusals: Vec<Attempt>,
-    /// What was written after the last refusal.
-    pub since: Option<SinceRefusal>,
-    /// The replay, at the state that was evaluated.
-    pub replay: Replay,
-}
-
-/// Explains one pod: its last attempt, or the one to come, with the refusals before it.
-///
-/// # Errors
-/// The source cannot be read, or the pod is not there.
-pub async fn explain_pod(
-    feed: &mut Feed<'_>,
-    cluster: &Cluster,
-    scheduler: &Scheduler,
-    (depth, remedies): (&Depth, bool),
-    (oldest, until): (Revision, Revision),
-    namespace: &str,
-    name: &str,
-) -> Result<Explained> {
-    let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
-    let mut attempts = if cluster.at == At::Newest { feed.attempts(&key, scheduler, oldest, until).await? } else { Vec::new() };
-    let is_entered_midway = cluster.source.is_shared() && cluster.is_long().await?;
-    let complete = cluster.is_complete_from(oldest) && !is_entered_midway;
-    let mut replay = Replay::new(scheduler.clone(), complete).with_depth(depth.clone()).with_remedies(remedies);
-    let is_refused = |attempt: &Attempt| attempt.outcome == AttemptOutcome::Unschedulable;
-    let since = match attempts.last() {
-        Some((_, last, shown)) if is_refused(last) => {
-            since_refusal(cluster, (namespace, name), (Revision(last.revision), *shown, until)).await?
-        }
-        _ => None,
-    };
-    if let Some((begun, last, shown)) = attempts.pop().filter(|_| since.is_none()) {
-        let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
-        let revision = last.revision;
-        let mut found = None;
-        let each = |replay: &mut Replay, attempt: Attempt| {
-            if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
-                found = Some(replay.explain(attempt));
-            } else {
-                replay.skip(&attempt);
-            }
-            Ok::<(), Error>(())
-        };
-        if is_entered_midway {
-            feed.walk_between(&mut replay, (begun, shown), each).await?;
-        } else {
-            // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
-            let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
-            feed.seed(&mut replay, oldest, begun).await?;
-            feed.walk(&mut replay, begun.after(), shown, each).await?;
-        }
-        let found =
-            found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
-        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
-        if is_refused(&found.attempt) && is_walked {
-            feed.walk(&mut replay, shown.after(), until, |replay, attempt| {
-                replay.skip(&attempt);
-                Ok::<(), Error>(())
-            })
-            .await?;
-            if let Some(explanation) = fits_now(&mut replay, namespace, name, until) {
-                let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
-                return Ok(Explained { explanation, refusals, since: Some(since), replay });
-            }
-        }
-        return Ok(Explained { explanation: found, refusals, since: None, replay });
-    }
-    match is_entered_midway {
-        true => feed.seed_state(&mut replay, until).await?,
-        false => feed.seed(&mut replay, oldest, until).await?,
-    }
-    let Some(pod) = replay.state().pod(namespace, name).cloned() else {
-        let object = format!("pods/{namespace}/{name}");
-        if let Some(problem) = replay.state().problems().find(|problem| problem.object == object) {
-            let (problem, pod) = (problem.what.to_string(), (namespace.to_owned(), name.to_owned()));
-            return Err(Error::UnreadablePod { pod, problem, revision: until });
-        }
-        return Err(no_pod(cluster, namespace, name).await?);
-    };
-    let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
-    Ok(Explained { explanation, refusals: Vec::new(), since, replay })
-}
-
-/// The evaluation of a pod that still waits, on the state as it is, where a node fits now.
-fn fits_now(replay: &mut Replay, namespace: &str, name: &str, until: Revision) -> Option<Explanation> {
-    let pod = replay.state().pod(namespace, name).filter(|pod| pod.node_name.is_none())?.clone();
-    let explanation = replay.explain_waiting(&pod, until.0);
-    let judgement = &explanation.judgement;
-    (judgement.whole_pod.is_none() && judgement.nodes.iter().any(|node| node.fits())).then_some(explanation)
-}
-
-/// The error of a pod that is not there.
-async fn no_pod(cluster: &Cluster, namespace: &str, name: &str) -> Result<Error> {
-    let pod = cluster.kinds().await?.find("pods")?;
-    let address = Address::named(pod, name, &Scope::Namespace(namespace.to_owned())).map_err(Error::invalid)?;
-    Ok(Error::NotFound(Box::new(NotFound::of(cluster, &address, Looked::At(cluster.revision().await?)).await?)))
-}

@@ -9,7 +9,6 @@ use ketcd_store::{At, KeyRange, Want};
 use crate::cluster::Cluster;
 use crate::error::{Error, Nothing, Result};
 use crate::not_found::{Looked, NotFound};
-use crate::related::Family;
 use crate::related::owners;
 
 /// The pods addressed.
@@ -95,7 +94,7 @@ async fn owned(cluster: &Cluster, address: &Address) -> Result<BTreeSet<(String,
     };
     let uid = owner.uid().to_owned();
     let (words, namespace) = (cluster.name_of(&owner.entry.key).await?, owner.namespace().map(str::to_owned));
-    let family = Family::of(cluster, vec![owner], at).await?;
+    let family = cluster.tree(vec![owner], at).await?;
     let (mut pods, mut seen, mut waiting) = (BTreeSet::new(), BTreeSet::new(), vec![uid]);
     while let Some(uid) = waiting.pop() {
         if uid.is_empty() || !seen.insert(uid.clone()) {

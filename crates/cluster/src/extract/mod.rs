@@ -1,7 +1,10 @@
 //! The objects that are to become manifests, all of one revision: those asked for, and what they own and refer to.
 
 mod gathering;
+mod manifests;
+mod plan;
 mod related;
+mod target;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,35 +18,39 @@ use crate::read::decoder;
 use gathering::Gathering;
 
 pub use gathering::{Gathered, GatheredObject, LeftOut, Targets, With};
+pub use manifests::{Extraction, ExtractionSummary};
+pub use plan::{Plan, Served, Target};
 
-/// Reads what is asked for and what is to be added to it.
-///
-/// # Errors
-/// A word that names no kind, or a source that cannot be read.
-pub async fn gather(cluster: &Cluster, asked: &Targets<'_>, with: With, switches: &Switches) -> Result<Gathered> {
-    let at = match cluster.at {
-        At::Newest => At::Revision(cluster.source.span().await?.newest),
-        at @ At::Revision(_) => at,
-    };
-    let mut gathering = Gathering {
-        cluster,
-        at,
-        switches,
-        decoder: decoder(cluster),
-        around: Surroundings::default(),
-        read: BTreeMap::new(),
-        by_name: BTreeSet::new(),
-        definitions: BTreeMap::new(),
-        gathered: Gathered::default(),
-    };
-    match asked {
-        Targets::Words(words) => gathering.words(words).await?,
-        Targets::Everything => gathering.everything().await?,
+impl Cluster {
+    /// Reads what is asked for and what is to be added to it.
+    ///
+    /// # Errors
+    /// A word that names no kind, or a source that cannot be read.
+    pub async fn extract(&self, asked: &Targets<'_>, with: With, switches: &Switches) -> Result<Gathered> {
+        let at = match self.at {
+            At::Newest => At::Revision(self.source.span().await?.newest),
+            at @ At::Revision(_) => at,
+        };
+        let mut gathering = Gathering {
+            cluster: self,
+            at,
+            switches,
+            decoder: decoder(self),
+            around: Surroundings::default(),
+            read: BTreeMap::new(),
+            by_name: BTreeSet::new(),
+            definitions: BTreeMap::new(),
+            gathered: Gathered::default(),
+        };
+        match asked {
+            Targets::Words(words) => gathering.words(words).await?,
+            Targets::Everything => gathering.everything().await?,
+        }
+        gathering.look_around().await?;
+        gathering.select().await?;
+        gathering.add_related(with).await?;
+        self.note_missed().await?;
+        let definitions = gathering.definitions.into_values().flatten().collect();
+        Ok(Gathered { definitions, ..gathering.gathered })
     }
-    gathering.look_around().await?;
-    gathering.select().await?;
-    gathering.add_related(with).await?;
-    cluster.note_missed().await?;
-    let definitions = gathering.definitions.into_values().flatten().collect();
-    Ok(Gathered { definitions, ..gathering.gathered })
 }

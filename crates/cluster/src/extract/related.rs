@@ -9,7 +9,6 @@ use ketcd_store::{KeyRange, Want};
 
 use super::gathering::{Gathering, With};
 use crate::error::Result;
-use crate::related::Family;
 use crate::related::owners::{self, StoredObject};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -62,7 +61,7 @@ impl Gathering<'_> {
         for id in ids {
             subjects.extend(self.one(&id).await?);
         }
-        let family = Family::of(self.cluster, subjects, self.at).await?;
+        let family = self.cluster.tree(subjects, self.at).await?;
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut waiting: Vec<&str> = family.subjects.iter().map(|(subject, _)| subject.uid()).collect();
         while let Some(uid) = waiting.pop() {

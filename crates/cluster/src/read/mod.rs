@@ -21,5 +21,5 @@ pub use history::History;
 pub use keys::Keys;
 pub use last_changes::{LastChanges, last_changes};
 pub use objects::{Extent, Fetch, Item, name_below, own_key};
-pub use subjects::{Subjects, subjects};
+pub use subjects::Subjects;
 pub use walk_back::{version_replaced, walk_back};

@@ -23,43 +23,45 @@ pub struct Subjects {
     pub nothing_of: Option<Vec<Address>>,
 }
 
-/// Reads the objects that the words name.
-///
-/// # Errors
-/// A word that names no kind, or a source that cannot be read.
-pub async fn subjects(cluster: &Cluster, words: &[String]) -> Result<Subjects> {
-    let addresses = cluster.addresses(words).await?;
-    if addresses.is_empty() {
-        return Err(Error::NoKind);
-    }
-    let prefix = cluster.prefix().await?;
-    let at = match cluster.at {
-        At::Newest => At::Revision(cluster.source.span().await?.newest),
-        at @ At::Revision(_) => at,
-    };
-    let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1);
-    let mut any = false;
-    for address in &addresses {
-        let (key, is_whole) = address.key(prefix);
-        many |= !is_whole;
-        let range = if is_whole { KeyRange::key(key.as_str()) } else { KeyRange::prefix(key.as_str()) };
-        let mut entries = cluster.source.range(range, at, Want::Values).await?.entries;
-        let mut here = 0;
-        while let Some(entry) = entries.try_next().await? {
-            here += 1;
-            let kind = match address.kind() {
-                Some(kind) => Some(kind.clone()),
-                None => match RegistryKey::parse(prefix, &entry.key, cluster.kinds().await?).object().map(|object| object.resource) {
-                    Some(KeyResource::Known(kind)) => Some(kind.clone()),
-                    _ => None,
-                },
-            };
-            objects.extend(owners::decoded(cluster, kind.as_ref(), entry));
+impl Cluster {
+    /// Reads the objects that the words name.
+    ///
+    /// # Errors
+    /// A word that names no kind, or a source that cannot be read.
+    pub async fn subjects(&self, words: &[String]) -> Result<Subjects> {
+        let addresses = self.addresses(words).await?;
+        if addresses.is_empty() {
+            return Err(Error::NoKind);
         }
-        any |= here > 0;
-        if here == 0 && is_whole {
-            absent.push(NotFound::of(cluster, address, Looked::At(cluster.revision().await?)).await?);
+        let prefix = self.prefix().await?;
+        let at = match self.at {
+            At::Newest => At::Revision(self.source.span().await?.newest),
+            at @ At::Revision(_) => at,
+        };
+        let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1);
+        let mut any = false;
+        for address in &addresses {
+            let (key, is_whole) = address.key(prefix);
+            many |= !is_whole;
+            let range = if is_whole { KeyRange::key(key.as_str()) } else { KeyRange::prefix(key.as_str()) };
+            let mut entries = self.source.range(range, at, Want::Values).await?.entries;
+            let mut here = 0;
+            while let Some(entry) = entries.try_next().await? {
+                here += 1;
+                let kind = match address.kind() {
+                    Some(kind) => Some(kind.clone()),
+                    None => match RegistryKey::parse(prefix, &entry.key, self.kinds().await?).object().map(|object| object.resource) {
+                        Some(Resource::Known(kind)) => Some(kind.clone()),
+                        _ => None,
+                    },
+                };
+                objects.extend(owners::decoded(self, kind.as_ref(), entry));
+            }
+            any |= here > 0;
+            if here == 0 && is_whole {
+                absent.push(NotFound::of(self, address, Looked::At(self.revision().await?)).await?);
+            }
         }
+        Ok(Subjects { objects, many, at, absent, nothing_of: (!any).then_some(addresses) })
     }
-    Ok(Subjects { objects, many, at, absent, nothing_of: (!any).then_some(addresses) })
 }

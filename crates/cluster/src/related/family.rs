@@ -39,27 +39,6 @@ pub struct Family {
 }
 
 impl Family {
-    /// Reads the owners of the subjects, and what may be owned by them.
-    ///
-    /// # Errors
-    /// The source cannot be read.
-    pub async fn of(cluster: &Cluster, found: Vec<StoredObject>, at: At) -> Result<Self> {
-        let mut subjects = Vec::new();
-        let mut needed: BTreeMap<Option<String>, BTreeSet<String>> = BTreeMap::new();
-        for subject in found {
-            let kinds = needed.entry(subject.namespace().map(str::to_owned)).or_default();
-            kinds.extend(owned_kinds(cluster, &subject).await?);
-            let above = owners::owners(cluster, &subject.object, at).await?;
-            subjects.push((subject, above));
-        }
-        let mut family = Self { subjects, owned: BTreeMap::new() };
-        for (namespace, kinds) in needed {
-            family.read_owned(cluster, namespace.as_deref(), kinds, at).await?;
-        }
-        family.owned.values_mut().for_each(|owned| owned.sort_by(|a, b| a.entry.key.cmp(&b.entry.key)));
-        Ok(family)
-    }
-
     /// What an object owns, in the order of kinds and names.
     pub fn owned(&self, uid: &str) -> &[Arc<StoredObject>] {
         self.owned.get(uid).map_or(&[], Vec::as_slice)
@@ -98,6 +77,29 @@ impl Family {
             }
         }
         Ok(())
+    }
+}
+
+impl Cluster {
+    /// Returns the owners above some objects, and what they own below.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn tree(&self, found: Vec<StoredObject>, at: At) -> Result<Family> {
+        let mut subjects = Vec::new();
+        let mut needed: BTreeMap<Option<String>, BTreeSet<String>> = BTreeMap::new();
+        for subject in found {
+            let kinds = needed.entry(subject.namespace().map(str::to_owned)).or_default();
+            kinds.extend(owned_kinds(self, &subject).await?);
+            let above = owners::owners(self, &subject.object, at).await?;
+            subjects.push((subject, above));
+        }
+        let mut family = Family { subjects, owned: BTreeMap::new() };
+        for (namespace, kinds) in needed {
+            family.read_owned(self, namespace.as_deref(), kinds, at).await?;
+        }
+        family.owned.values_mut().for_each(|owned| owned.sort_by(|a, b| a.entry.key.cmp(&b.entry.key)));
+        Ok(family)
     }
 }
 

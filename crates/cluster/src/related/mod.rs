@@ -7,4 +7,4 @@ mod story;
 mod story_keys;
 
 pub use family::Family;
-pub use story::{asked, related, story};
+pub use story::related;

@@ -20,69 +20,73 @@ use crate::read::{Keys, Read, alive_names, dated_changes, events};
 /// How many characters make a generated name unique.
 const RANDOM: usize = 5;
 
-/// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
-pub async fn asked(cluster: &Cluster, addresses: &[String], everything: bool) -> Result<Keys> {
-    if !addresses.is_empty() {
-        return Keys::of(cluster, addresses).await;
+impl Cluster {
+    /// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
+    pub async fn asked(&self, addresses: &[String], everything: bool) -> Result<Keys> {
+        if !addresses.is_empty() {
+            return Keys::of(self, addresses).await;
+        }
+        let (kinds, prefix) = (self.kinds().await?, self.prefix().await?);
+        self.note_undefined();
+        let quiet = |plural: &str| matches!(plural, "events" | "leases");
+        let ranges = match &self.options.namespace {
+            Some(namespace) => {
+                let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
+                let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
+                namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).chain(own).collect()
+            }
+            None if everything => kinds
+                .iter()
+                .filter(|kind| kind.is_stored() && !quiet(&kind.plural))
+                .map(|kind| KeyRange::prefix(kind.key_prefix(prefix, None)))
+                .collect(),
+            None => {
+                return Err(Error::NoKind);
+            }
+        };
+        Ok(Keys::many(ranges))
     }
-    let (kinds, prefix) = (cluster.kinds().await?, cluster.prefix().await?);
-    cluster.note_undefined();
-    let quiet = |plural: &str| matches!(plural, "events" | "leases");
-    let ranges = match &cluster.options.namespace {
-        Some(namespace) => {
-            let namespaced = kinds.iter().filter(|kind| kind.namespaced && kind.is_stored() && !quiet(&kind.plural));
-            let own = kinds.find("namespaces").ok().map(|kind| KeyRange::key(kind.key(prefix, None, namespace)));
-            namespaced.map(|kind| KeyRange::prefix(kind.key_prefix(prefix, Some(namespace)))).chain(own).collect()
-        }
-        None if everything => kinds
-            .iter()
-            .filter(|kind| kind.is_stored() && !quiet(&kind.plural))
-            .map(|kind| KeyRange::prefix(kind.key_prefix(prefix, None)))
-            .collect(),
-        None => {
-            return Err(Error::NoKind);
-        }
-    };
-    Ok(Keys::many(ranges))
 }
 
-/// Reads the changes of what was asked for and of all that its story needs.
-pub async fn story(cluster: &Cluster, asked: &Keys) -> Result<Story> {
-    let newest = match cluster.at {
-        At::Newest => cluster.source.span().await?.newest,
-        At::Revision(revision) => revision,
-    };
-    let mut keys = asked.clone();
-    match beside(cluster, asked, newest).await? {
-        Some(beside) => {
-            keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
-            keys.beside = beside;
-        }
-        None => {
-            let needed = readable(cluster, needed(asked, cluster.kinds().await?, cluster.prefix().await?)).await?;
-            keys.ranges.extend(match nodes(asked) {
-                Some(nodes) => naming(cluster, needed, &nodes, Until::Revision(newest)).await?,
-                None => needed,
-            });
-        }
-    }
-    let alive = alive_names(cluster, &keys, newest, |_| true).await?;
-    let mut story = Story::default();
-    let (mut changes, clock) = dated_changes(cluster, keys, newest).await?;
-    clock.problems().iter().for_each(|problem| cluster.note(Notice::ClockProblem(problem.clone())));
-    while let Some(read) = changes.try_next().await? {
-        match read {
-            Read::Gap { from, to } => cluster.note_gap(from, to),
-            Read::Item(change) => {
-                let keep = asked.contains(&change.key);
-                story.observe(AttributedChange::new(change, &clock), keep);
+impl Cluster {
+    /// Reads the changes of what was asked for and of all that its story needs.
+    pub async fn timeline(&self, asked: &Keys) -> Result<Story> {
+        let newest = match self.at {
+            At::Newest => self.source.span().await?.newest,
+            At::Revision(revision) => revision,
+        };
+        let mut keys = asked.clone();
+        match beside(self, asked, newest).await? {
+            Some(beside) => {
+                keys.ranges.extend(beside.keys().map(|key| KeyRange::key(&key[..])));
+                keys.beside = beside;
+            }
+            None => {
+                let needed = readable(self, needed(asked, self.kinds().await?, self.prefix().await?)).await?;
+                keys.ranges.extend(match nodes(asked) {
+                    Some(nodes) => naming(self, needed, &nodes, Until::Revision(newest)).await?,
+                    None => needed,
+                });
             }
         }
+        let alive = alive_names(self, &keys, newest, |_| true).await?;
+        let mut story = Story::default();
+        let (mut changes, clock) = dated_changes(self, keys, newest).await?;
+        clock.problems().iter().for_each(|problem| self.note(Notice::ClockProblem(problem.clone())));
+        while let Some(read) = changes.try_next().await? {
+            match read {
+                Read::Gap { from, to } => self.note_gap(from, to),
+                Read::Item(change) => {
+                    let keep = asked.contains(&change.key);
+                    story.observe(AttributedChange::new(change, &clock), keep);
+                }
+            }
+        }
+        story.finish(self.moment().await?);
+        story.mark_vanished(&alive);
+        self.note_missed().await?;
+        Ok(story)
     }
-    story.finish(cluster.moment().await?);
-    story.mark_vanished(&alive);
-    cluster.note_missed().await?;
-    Ok(story)
 }
 
 /// Those of the ranges that the user may read; what is in the others is missing.

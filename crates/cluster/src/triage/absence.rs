@@ -69,7 +69,7 @@ impl Absence {
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn absence(cluster: &Cluster, at: At, values_read: usize, counts: Counts) -> Result<Option<Absence>> {
+pub(super) async fn absence(cluster: &Cluster, at: At, values_read: usize, counts: Counts) -> Result<Option<Absence>> {
     let prefix = cluster.prefix().await?;
     if values_read > 0 {
         let has_some = counts.pods + counts.workloads > 0;
@@ -99,18 +99,20 @@ pub async fn absence(cluster: &Cluster, at: At, values_read: usize, counts: Coun
     Ok(Some(Absence::OtherKinds { prefix: prefix.to_owned(), kinds: found.into_iter().take(NAMED).collect() }))
 }
 
-/// Returns why there is no cluster, where there is none.
-///
-/// # Errors
-/// The source cannot be read.
-pub async fn no_cluster(cluster: &Cluster) -> Result<Option<Absence>> {
-    let namespaces = KeyRange::prefix(format!("{}/namespaces/", cluster.prefix().await?));
-    if unless_denied(cluster.source.first(namespaces, cluster.at, Want::Keys, 1).await)?.is_none_or(|found| !found.is_empty()) {
-        return Ok(None);
+impl Cluster {
+    /// Returns why there is no cluster, where there is none.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn no_cluster(&self) -> Result<Option<Absence>> {
+        let namespaces = KeyRange::prefix(format!("{}/namespaces/", self.prefix().await?));
+        if unless_denied(self.source.first(namespaces, self.at, Want::Keys, 1).await)?.is_none_or(|found| !found.is_empty()) {
+            return Ok(None);
+        }
+        // A file of some objects is no cluster, and is what was asked for.
+        let absence = absence(self, self.at, 0, Counts::default()).await?;
+        Ok(absence.filter(|absence| !matches!(absence, Absence::OtherKinds { .. })))
     }
-    // A file of some objects is no cluster, and is what was asked for.
-    let absence = absence(cluster, cluster.at, 0, Counts::default()).await?;
-    Ok(absence.filter(|absence| !matches!(absence, Absence::OtherKinds { .. })))
 }
 
 /// Whether nothing is stored behind the Events, of which there may be more than were looked at.

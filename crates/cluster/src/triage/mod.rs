@@ -9,6 +9,8 @@ mod since;
 mod state;
 mod storage;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use ketcd_history::trouble::triage::{Counts, Finding};
@@ -18,10 +20,11 @@ use ketcd_store::{At, Revision};
 use crate::cluster::Cluster;
 use crate::error::Result;
 
-pub use absence::{Absence, absence, no_cluster};
+pub use absence::Absence;
+use absence::absence;
 pub use changes::{Changed, Window, changed};
-pub use since::date_loops;
-pub use state::state;
+use since::date_loops;
+use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
 
 /// What is broken at a moment.
@@ -50,34 +53,57 @@ pub struct Answer {
     pub is_partial: bool,
 }
 
-/// Returns what is broken at the moment looked at, since when and why, and who changed what before.
-///
-/// # Errors
-/// The source cannot be read.
-pub async fn triage(cluster: &Cluster) -> Result<Answer> {
-    let newest = cluster.source.span().await?.newest;
-    let revision = match cluster.at {
-        At::Newest => newest,
-        At::Revision(revision) => revision,
-    };
-    let now = cluster.moment().await?;
-    // A compaction may overtake the newest revision while much is read.
-    let (mut triage, values_read) = state(cluster, cluster.at, now).await?;
-    let storage = storage(cluster, revision, now).await?;
-    // Members say how they are now.
-    if cluster.at == At::Newest {
-        triage.add(storage_troubles(&storage.status));
-        triage.add(storage.hashes.iter().flat_map(data_troubles));
+/// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
+#[derive(Clone, Debug, Default)]
+pub struct StillWrong {
+    /// The findings, the weightiest first.
+    pub findings: Vec<Finding>,
+    /// The storage classes that make no volume before a pod needs it.
+    pub patient_classes: BTreeSet<String>,
+}
+
+impl Cluster {
+    /// Returns what is wrong at the revision looked at, with nothing of what led to it.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn still_wrong(&self) -> Result<StillWrong> {
+        let (triage, _) = state(self, At::Revision(self.revision().await?), self.moment().await?).await?;
+        let patient_classes = triage.patient_classes().clone();
+        let mut findings = triage.findings();
+        date_loops(self, &mut findings).await?;
+        Ok(StillWrong { findings, patient_classes })
     }
-    let counts = triage.counts();
-    let absence = absence(cluster, cluster.at, values_read, counts).await?;
-    let mut findings = triage.findings();
-    date_loops(cluster, &mut findings).await?;
-    let onset = findings.first().and_then(|finding| finding.since());
-    let changed = changed(cluster, revision, now, onset).await?;
-    let not_decoded = cluster.not_decoded();
-    let is_partial = !cluster.source.damage().is_empty() || cluster.has_missed();
-    cluster.note_missed().await?;
-    let is_past = revision < newest;
-    Ok(Answer { findings, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
+
+    /// Returns what is broken at the moment looked at, since when and why, and who changed what before.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn triage(&self) -> Result<Answer> {
+        let newest = self.source.span().await?.newest;
+        let revision = match self.at {
+            At::Newest => newest,
+            At::Revision(revision) => revision,
+        };
+        let now = self.moment().await?;
+        // A compaction may overtake the newest revision while much is read.
+        let (mut triage, values_read) = state(self, self.at, now).await?;
+        let storage = storage(self, revision, now).await?;
+        // Members say how they are now.
+        if self.at == At::Newest {
+            triage.add(storage_troubles(&storage.status));
+            triage.add(storage.hashes.iter().flat_map(data_troubles));
+        }
+        let counts = triage.counts();
+        let absence = absence(self, self.at, values_read, counts).await?;
+        let mut findings = triage.findings();
+        date_loops(self, &mut findings).await?;
+        let onset = findings.first().and_then(|finding| finding.since());
+        let changed = changed(self, revision, now, onset).await?;
+        let not_decoded = self.not_decoded();
+        let is_partial = !self.source.damage().is_empty() || self.has_missed();
+        self.note_missed().await?;
+        let is_past = revision < newest;
+        Ok(Answer { findings, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
+    }
 }

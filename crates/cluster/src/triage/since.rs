@@ -20,7 +20,7 @@ const VERSIONS: usize = 120;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> Result<()> {
+pub(super) async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> Result<()> {
     if cluster.source.is_one_moment() {
         return Ok(());
     }

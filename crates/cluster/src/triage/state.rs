@@ -23,7 +23,7 @@ const ONE_BY_ONE: usize = 200;
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
+pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> Result<(Triage, usize)> {
     let mut triage = Triage::new(now);
     let reader = Reader { cluster, at, values_read: Cell::new(0) };
     for path in kinds::STATES {

@@ -3,7 +3,9 @@
 use ketcd_history::clock::Dated;
 use ketcd_history::usage::{LargestField, Remains, Sum, Usage};
 use ketcd_kube::{Kinds, RegistryKey};
-use ketcd_store::Revision;
+use ketcd_store::{Revision, SourceStatus};
+
+use crate::triage::resource;
 
 /// Sums by field manager.
 pub type Managers = Vec<(String, Sum)>;
@@ -38,6 +40,11 @@ pub struct Left {
 
 /// All that was read.
 pub struct UsageData {
+    /// The source's own word.
+    pub source: SourceStatus,
+    pub(super) prefix: String,
+    /// The busiest keys, as a person would type them.
+    pub keys: Vec<(String, Sum)>,
     /// The only namespace that counts, with the prefix of keys.
     pub(super) namespace: Option<(String, String)>,
     pub(super) kinds: Kinds,
@@ -74,6 +81,30 @@ impl UsageData {
     pub fn unseen(&self) -> Option<u64> {
         let revisions = u64::try_from(self.span.1.0 - self.span.0.0).unwrap_or(0);
         (!self.has_bytes).then(|| revisions.saturating_sub(self.usage.total().changes()))
+    }
+
+    /// Returns whether only one namespace counts.
+    pub fn is_part(&self) -> bool {
+        self.namespace.is_some()
+    }
+
+    /// Returns the quota that members report: the smallest.
+    pub fn quota(&self) -> Option<u64> {
+        let quota = self.source.members.iter().filter_map(|member| member.db_size_quota).min()?;
+        u64::try_from(quota).ok().filter(|quota| *quota > 0)
+    }
+
+    /// Returns sums by resource.
+    pub fn by_resource(&self) -> Vec<(String, Sum)> {
+        self.usage.by(|key| Some(resource(&self.prefix, key, &self.kinds)))
+    }
+
+    /// Returns sums by namespace.
+    pub fn by_namespace(&self) -> Vec<(String, Sum)> {
+        self.usage.by(|key| {
+            let path = RegistryKey::parse(&self.prefix, key, &self.kinds).object();
+            Some(path.and_then(|path| path.namespace).unwrap_or_default().to_owned())
+        })
     }
 
     /// Whether a key is asked for.

@@ -10,7 +10,7 @@ mod writes;
 use futures_util::StreamExt;
 
 use ketcd_history::clock::Moment;
-use ketcd_history::usage::Usage;
+use ketcd_history::usage::{Sum, Usage};
 use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
@@ -18,56 +18,76 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 
+/// How many of the busiest keys are named.
+const KEYS: usize = 50;
+
 pub use gathered::{Large, Left, Managers, UsageData};
 
-/// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
-///
-/// # Errors
-/// The source cannot be read, or `since` is not readable.
-pub async fn usage(cluster: &Cluster, since: Option<&str>, full: bool) -> Result<UsageData> {
-    let span = cluster.source.span().await?;
-    let to = match cluster.at {
-        At::Newest => span.newest,
-        At::Revision(revision) => revision,
-    };
-    let from = match since {
-        Some(since) => begin(cluster, since, span.oldest, to).await?,
-        None => span.oldest.min(to),
-    };
-    let namespace = match &cluster.options.namespace {
-        Some(namespace) => Some((namespace.clone(), cluster.prefix().await?.to_owned())),
-        None => None,
-    };
-    let mut gathered = UsageData {
-        namespace,
-        kinds: Kinds::builtin(),
-        usage: Usage::default(),
-        managers: None,
-        largest: Vec::new(),
-        left: Vec::new(),
-        before: (0, None),
-        has_bytes: true,
-        compared_every: 0,
-        oldest: span.oldest,
-        span: (from, to),
-        times: None,
-    };
-    if !full && cluster.source.is_shared() && cluster.is_long().await? {
-        gathered.has_bytes = false;
-        live::versions(cluster, &mut gathered, since.is_none()).await?;
-    } else {
-        state(cluster, &mut gathered).await?;
-        if cluster.source.is_one_moment() {
-            return Ok(gathered);
+impl Cluster {
+    /// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
+    ///
+    /// # Errors
+    /// The source cannot be read, or `since` is not readable.
+    pub async fn usage(&self, since: Option<&str>, full: bool) -> Result<UsageData> {
+        let source = self.source.status().await?;
+        let span = self.source.span().await?;
+        let to = match self.at {
+            At::Newest => span.newest,
+            At::Revision(revision) => revision,
+        };
+        let from = match since {
+            Some(since) => begin(self, since, span.oldest, to).await?,
+            None => span.oldest.min(to),
+        };
+        let namespace = match &self.options.namespace {
+            Some(namespace) => Some((namespace.clone(), self.prefix().await?.to_owned())),
+            None => None,
+        };
+        let mut gathered = UsageData {
+            source,
+            prefix: self.prefix().await?.to_owned(),
+            keys: Vec::new(),
+            namespace,
+            kinds: Kinds::builtin(),
+            usage: Usage::default(),
+            managers: None,
+            largest: Vec::new(),
+            left: Vec::new(),
+            before: (0, None),
+            has_bytes: true,
+            compared_every: 0,
+            oldest: span.oldest,
+            span: (from, to),
+            times: None,
+        };
+        if !full && self.source.is_shared() && self.is_long().await? {
+            gathered.has_bytes = false;
+            live::versions(self, &mut gathered, since.is_none()).await?;
+        } else {
+            state(self, &mut gathered).await?;
+            if self.source.is_one_moment() {
+                gathered.keys = busiest(self, &gathered).await?;
+                return Ok(gathered);
+            }
+            gathered.before = size_at(self, &gathered, from).await?;
+            writes::all(self, &mut gathered).await?;
         }
-        gathered.before = size_at(cluster, &gathered, from).await?;
-        writes::all(cluster, &mut gathered).await?;
+        gathered.keys = busiest(self, &gathered).await?;
+        let (from, to) = gathered.span;
+        let clock = self.clock_around(&[from, to], &[]).await?;
+        let first = clock.date(from).or_else(|| clock.dated_span().and_then(|(first, _)| clock.date(first)));
+        gathered.times = first.zip(clock.date(to).or_else(|| clock.newest()));
+        Ok(gathered)
     }
-    let (from, to) = gathered.span;
-    let clock = cluster.clock_around(&[from, to], &[]).await?;
-    let first = clock.date(from).or_else(|| clock.dated_span().and_then(|(first, _)| clock.date(first)));
-    gathered.times = first.zip(clock.date(to).or_else(|| clock.newest()));
-    Ok(gathered)
+}
+
+/// The busiest keys, as a person would type them.
+async fn busiest(cluster: &Cluster, gathered: &Gathered) -> Result<Vec<(String, Sum)>> {
+    let mut named = Vec::new();
+    for (key, sum) in gathered.usage.busiest(KEYS) {
+        named.push((cluster.name_of(&key).await?, sum));
+    }
+    Ok(named)
 }
 
 /// The revision that `--since` means; the oldest where it is a time before that.

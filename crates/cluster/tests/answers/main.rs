@@ -15,7 +15,7 @@ mod usage;
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, Whereabouts};
-use ketcd_cluster::read::{Keys, Read, subjects};
+use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::{Error, Notice, Options};
 use ketcd_history::ChangeKind;
 use ketcd_store::{At, Revision};
@@ -39,7 +39,7 @@ async fn a_history_begins_with_the_creation() {
 #[tokio::test]
 async fn what_is_not_there_is_found_where_it_is() {
     let cluster = capture("k120-story", Options::default()).await;
-    let asked = subjects(&cluster, &["pod/default/ubuntu".to_owned()]).await.unwrap();
+    let asked = cluster.subjects(&["pod/default/ubuntu".to_owned()]).await.unwrap();
     let [NotFound { elsewhere: Whereabouts::Elsewhere(Elsewhere::Namespaces(places)), .. }] = &asked.absent[..] else {
         panic!("{:?}", asked.absent)
     };
@@ -66,7 +66,7 @@ async fn errors_keep_what_they_are_of() {
 async fn notices_go_to_the_sink() {
     let (options, kept) = noting(Options::default());
     let cluster = capture("k120-story", options).await;
-    let answer = ketcd_cluster::triage::triage(&cluster).await.unwrap();
+    let answer = cluster.triage().await.unwrap();
     assert!(answer.counts.pods > 0 && answer.absence.is_none());
     cluster.note_reach().await.unwrap();
     assert!(!cluster.finish());

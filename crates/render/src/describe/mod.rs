@@ -7,6 +7,7 @@ mod json;
 mod metadata;
 mod node;
 mod page;
+mod pages;
 mod pod;
 mod workload;
 
@@ -25,6 +26,7 @@ use ketcd_kube::Release;
 
 pub use json::document;
 use page::Page;
+pub use pages::{Form, Pages};
 
 pub use ketcd_cluster::describe::{DescribedOwner, Description};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::row::ObjectRow;
-use super::survey::Unlisted;
+use ketcd_cluster::survey::Unlisted;
 
 /// A line of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@
 mod decision;
 mod event;
 mod lines;
+mod notes;
 mod packed;
 mod page;
 mod row;
 mod standing;
-mod survey;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -18,9 +18,10 @@ use std::io;
 use bytes::Bytes;
 use jiff::Timestamp;
 
+use ketcd_cluster::survey::{Selection, Unlisted};
+use ketcd_cluster::triage::StillWrong;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::state::Tone;
 use ketcd_history::timeline::phases_of_one_moment;
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::{AttributedChange, Leases, ObjectVersion};
@@ -30,11 +31,9 @@ use ketcd_store::Origin;
 use event::EventMark;
 use packed::Packer;
 use row::ObjectRow;
-use survey::Unlisted;
 
+pub use notes::{decisions_note, reach_words, recorded_note, selection_note};
 pub use page::{Heading, is_page};
-pub use standing::StillWrong;
-pub use survey::{ROWS, Selection, Sighting, SightingReader, Survey};
 
 /// Bytes of changes that a page has room for, deflated: with base64 and the rest, less than 50 MB.
 const ROOM: usize = 18 << 20;
@@ -275,16 +274,6 @@ impl Report {
             format!("{} Events are left out, as the page has no room for them: ketcd events -n NAMESPACE lists them.", self.events_left_out)
         });
         changes.into_iter().chain(events).collect()
-    }
-}
-
-/// How much trouble a state means.
-fn severity(tone: Tone) -> u8 {
-    match tone {
-        Tone::Bad => 3,
-        Tone::Waiting => 2,
-        Tone::Ending => 1,
-        Tone::Good | Tone::Working | Tone::Done | Tone::Neutral => 0,
     }
 }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::lines::Line;
 use super::packed::Packer;
 use super::row::{ObjectRow, Tick};
-use super::survey::Unlisted;
+use ketcd_cluster::survey::Unlisted;
 use ketcd_history::ChangeKind;
 
 const HTML: &str = include_str!("page.html");

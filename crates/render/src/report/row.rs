@@ -11,9 +11,9 @@ use ketcd_history::timeline::{self, Step, StepDetail, StepDetector, StepKind};
 use ketcd_history::{ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 
 use super::event::EventMark;
+use super::is_version;
 use super::packed::{Packed, Packer};
 use super::standing::Troubles;
-use super::{is_version, severity};
 use crate::contract::change::Source;
 use crate::contract::common::KubernetesObject;
 use crate::timeline::detail as step_detail;
@@ -230,7 +230,7 @@ impl ObjectRow {
 
     /// How bad its worst state was.
     pub(super) fn severity(&self) -> u8 {
-        self.states.iter().map(|(_, state)| severity(state.tone)).max().unwrap_or_default()
+        self.states.iter().map(|(_, state)| state.tone.severity()).max().unwrap_or_default()
     }
 
     /// Leaves out the changes themselves and the decisions, those to come too; the states they led to stay.

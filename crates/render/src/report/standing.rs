@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use ketcd_cluster::triage::StillWrong;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of, waits_for_pod};
@@ -75,15 +76,6 @@ impl Troubles {
             self.over.push((trouble, begun, time.unwrap_or(begun)));
         }
     }
-}
-
-/// What is wrong at the end of the time that a report covers, as `triage` finds it. Only these troubles are shown as current.
-#[derive(Clone, Debug, Default)]
-pub struct StillWrong {
-    /// The findings, the weightiest first.
-    pub findings: Vec<Finding>,
-    /// The storage classes that make no volume before a pod needs it.
-    pub patient_classes: BTreeSet<String>,
 }
 
 /// Something that stands out.

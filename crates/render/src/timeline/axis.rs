@@ -34,7 +34,7 @@ const BELOW: usize = 3;
 ///
 /// # Errors
 /// The stream's.
-pub fn write_axis(entries: &[TimelineEntry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
     let entries = &entries[..];
     let width = width.unwrap_or(WIDTH).max(80);

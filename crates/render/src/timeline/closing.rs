@@ -21,7 +21,7 @@ const LINES: usize = 12;
 ///
 /// # Errors
 /// The stream's.
-pub fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
         let what = if rollout.undo.is_some() { "undo, " } else { "" };
@@ -62,7 +62,7 @@ fn paragraph(text: &str, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io::Result<()> {
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
@@ -75,7 +75,7 @@ pub fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io
 ///
 /// # Errors
 /// The stream's.
-pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
         _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
@@ -107,7 +107,7 @@ pub fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) ->
 ///
 /// # Errors
 /// The stream's.
-pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> {
     for outage in outages {
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
         let length = span
@@ -146,7 +146,7 @@ pub fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> 
 ///
 /// # Errors
 /// The stream's.
-pub fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> {
     for cordon in cordons {
         let span = cordon.from.dated.zip(cordon.until.as_ref().and_then(|until| until.dated));
         let length = span.map_or_else(

@@ -17,8 +17,8 @@ const SPAN: f64 = 60.0;
 /// Different details that are still listed, each with its count.
 const DETAILS: usize = 4;
 
-/// Leaves out what another line says: owners that are named there, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
-pub fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
+/// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
+pub(super) fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let shown: HashSet<String> = entries.iter().map(|entry| entry.object.clone()).collect();
     let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));
     let sliced: HashSet<String> = slices.filter_map(|entry| entry.owner.clone()).collect();
@@ -46,7 +46,7 @@ pub fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 }
 
 /// Puts the steps that one write shows of one object into one line: the one that counts, the others after it.
-pub fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
+pub(super) fn by_write(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let mut lines: Vec<Vec<TimelineEntry>> = Vec::with_capacity(entries.len());
     let mut known: HashMap<(String, i64), usize> = HashMap::new();
     for entry in entries {
@@ -169,7 +169,7 @@ fn namespace(entry: &TimelineEntry) -> &str {
 /// Puts like steps of siblings that follow each other within some seconds into one line, at the place of the first of them; then
 /// equal steps of any objects of one kind.
 /// A step is never moved before another of the same object, before what its owner did to it, or across a rollout.
-pub fn coalesce(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
+pub(super) fn coalesce(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let single = entries.into_iter().enumerate().map(|(place, entry)| (place, vec![entry])).collect();
     let siblings = gather(single, Likeness::of);
     let groups = gather(siblings, Likeness::among_strangers);

@@ -1,5 +1,10 @@
 //! Timelines as JSON.
 
+use std::io::{self, Write};
+
+use ketcd_cluster::related::related;
+
+use super::told::Told;
 use crate::change;
 use crate::contract::common::{ActorFrom, Time};
 use crate::contract::timeline as contract;
@@ -12,23 +17,79 @@ use ketcd_store::Revision;
 use super::detail::{detail, template_change};
 
 /// A timeline with what the timelines of other objects add to it.
-pub struct Gathered<'a> {
+struct Gathered<'a> {
     /// The timeline.
-    pub timeline: Timeline,
+    timeline: Timeline,
     /// How its object came to be deleted.
-    pub deletion: Option<Deletion>,
+    deletion: Option<Deletion>,
     /// The timelines of objects that belong to its object.
-    pub related: Vec<&'a Timeline>,
+    related: Vec<&'a Timeline>,
     /// When a node was lost.
-    pub outages: Option<Vec<Outage>>,
+    outages: Option<Vec<Outage>>,
     /// When a node was closed to new pods.
-    pub cordons: Option<Vec<Cordon>>,
+    cordons: Option<Vec<Cordon>>,
     /// The pods that keep a workload waiting, each with its current phase.
-    pub waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
+    waiting: Option<Vec<(&'a Timeline, &'a Phase)>>,
+}
+
+/// Writes each timeline as a line of JSON; returns whether there was one.
+///
+/// # Errors
+/// The stream's.
+pub fn write_lines(told: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<bool> {
+    let gathered = gathered(told);
+    for gathered in &gathered {
+        serde_json::to_writer(&mut *out, &document(gathered, told.oldest, managed_fields))?;
+        writeln!(out)?;
+    }
+    Ok(!gathered.is_empty())
+}
+
+/// Writes the timelines as one JSON document, which is a list where several objects were asked for; returns whether there was one.
+///
+/// # Errors
+/// The stream's.
+pub fn write_document(told: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<bool> {
+    let gathered = gathered(told);
+    let mut items: Vec<contract::Timeline<'_>> = gathered.iter().map(|gathered| document(gathered, told.oldest, managed_fields)).collect();
+    match items.pop() {
+        Some(only) if items.is_empty() && !told.many => serde_json::to_writer_pretty(&mut *out, &only)?,
+        last => {
+            items.extend(last);
+            serde_json::to_writer_pretty(&mut *out, &contract::List { items, kind: "List" })?;
+        }
+    }
+    writeln!(out)?;
+    Ok(!gathered.is_empty())
+}
+
+/// The timelines that are told, each with what others add to it.
+fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
+    let Told { story, subjects, around, .. } = told;
+    let mut gathered = Vec::new();
+    for subject in subjects {
+        let mut timeline = (*subject).clone();
+        if let Some((center, window)) = *around {
+            timeline.keep_around(center, window);
+            if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
+                continue;
+            }
+        }
+        let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
+        gathered.push(Gathered {
+            timeline,
+            deletion: story.deletion(subject),
+            related: related(story, subject),
+            outages: is_node.then(|| story.outages(subject)),
+            cordons: is_node.then(|| story.cordons(subject)),
+            waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
+        });
+    }
+    gathered
 }
 
 /// One timeline as a document.
-pub fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
+fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
     let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
     contract::Timeline {
         changes: timeline.changes.iter().map(|change| change::document(change, managed_fields).into()).collect(),

@@ -6,6 +6,7 @@ mod coalesce;
 mod created;
 mod detail;
 pub mod json;
+mod told;
 
 use jiff::Timestamp;
 
@@ -17,10 +18,8 @@ use ketcd_history::timeline::{Gap, Note, Phase, StepKind, Subject, Timeline};
 use ketcd_history::{Actor, ActorFrom};
 use ketcd_store::Revision;
 
-pub use axis::write_axis;
-pub use closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
-pub use coalesce::{by_write, coalesce, tidy};
 pub use detail::detail;
+pub use told::Told;
 
 /// Columns where the output has no width of its own.
 const WIDTH: usize = 100;

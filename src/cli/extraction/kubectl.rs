@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 
+use ketcd_cluster::extract::{Served, Target};
 use ketcd_kube::{Body, Decoder, Kinds, Object, is_dns_label, is_dns_subdomain};
 use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles::Needed;
 use serde_json::Value;
 use tokio::process::Command;
 
-use super::{Served, Target};
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
 use ketcd_render::command_line::CommandLine;

@@ -1,29 +1,23 @@
 //! What `export` writes and prints: rows of changes, Events and objects, and the summary.
 
+mod object;
+
 use std::io::{self, Write};
 
+use ketcd_cluster::export::VersionFacts;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{Actor, AttributedChange, ObjectVersion};
 use ketcd_kube::ObjectPath;
 use serde_json::Value;
 
-use super::contract::common::{ActorFrom, KubernetesObject, Time};
-use super::contract::export::{EventRow, Export, HistoryRow};
-use super::event;
-use super::table::fields::{at, text};
-use super::table::write_aligned;
+use crate::contract::common::{ActorFrom, KubernetesObject, Time};
+use crate::contract::export::{EventRow, Export, HistoryRow};
+use crate::event;
+use crate::table::fields::{at, text};
+use crate::table::write_aligned;
 
-/// etcd's metadata of a version.
-#[derive(Clone, Copy, Debug)]
-pub struct VersionFacts {
-    /// The bytes of its value.
-    pub bytes: usize,
-    /// How often the key was written since it was created.
-    pub version: i64,
-    /// The revision that created the key.
-    pub create_revision: i64,
-}
+pub use object::ExportedObject;
 
 /// The row of a change. `path` is what its key says; `stored` is the version that it wrote, `None` for a deletion.
 pub fn history_row<'a>(
@@ -62,7 +56,7 @@ pub fn history_row<'a>(
 }
 
 /// The kind that a key says.
-pub fn kind_of<'a>(path: Option<&ObjectPath<'a>>) -> Option<&'a str> {
+fn kind_of<'a>(path: Option<&ObjectPath<'a>>) -> Option<&'a str> {
     match path?.resource {
         ketcd_kube::KeyResource::Known(kind) => Some(&kind.kind),
         ketcd_kube::KeyResource::Unlisted { .. } => None,
@@ -101,7 +95,7 @@ pub fn event_row<'a>(revision: i64, dated: Option<Dated>, event: &'a Value) -> E
 pub fn write_text(export: &Export, out: &mut dyn Write) -> io::Result<()> {
     let heading = ["TABLE", "ROWS", "FILES", "BYTES", "PRESENT"].map(str::to_owned).to_vec();
     let lines = export.tables.iter().map(|table| {
-        let sum = |of: fn(&super::contract::export::ExportedFile) -> u64| table.files.iter().map(of).sum::<u64>().to_string();
+        let sum = |of: fn(&crate::contract::export::ExportedFile) -> u64| table.files.iter().map(of).sum::<u64>().to_string();
         let (rows, bytes) = (sum(|file| file.rows), sum(|file| file.bytes));
         vec![table.table.name().to_owned(), rows, table.files.len().to_string(), bytes, table.rows_present.to_string()]
     });

@@ -1,26 +1,20 @@
 //! `ketcd explain`: why a pod runs where it runs, or why it runs nowhere.
 
-mod listed;
-mod writer;
-
 use clap::Args;
 
-use ketcd_scheduler::{Depth, Replay};
+use ketcd_scheduler::Depth;
 use ketcd_store::At;
 
 use crate::cli::absence::Search;
+use crate::cli::explanations::Writer;
 use crate::cli::output::Output;
+use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_cluster::explain::{Explained, Pods, explain_pod};
-use ketcd_cluster::replay::Feed;
+use ketcd_cluster::explain::Pods;
 use ketcd_cluster::rights::Question;
 use ketcd_render::command_line::CommandLine;
-
-use ketcd_render::explanation::SinceRefusal;
-
-use writer::Writer;
 
 /// Explain why a pod runs on its node, or why it runs on none
 ///
@@ -52,60 +46,39 @@ pub(crate) struct ExplainArgs {
     no_remedies: bool,
 }
 
-impl ExplainArgs {
-    /// What it asks.
-    pub(super) fn question(&self) -> Question<'_> {
+impl Ask for ExplainArgs {
+    const PRINTS_TEXT: bool = true;
+
+    fn question(&self) -> Question<'_> {
         Question::Decisions(&self.addresses)
     }
-}
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: &ExplainArgs, out: &mut Output) -> Result<Outcome> {
-    let is_past = session.at != At::Newest;
-    let failed = |error| failed(error, is_past);
-    let mut feed = Feed::new(session).await?;
-    let pods = Pods::read(session, &args.addresses).await.map_err(failed)?;
-    let span = session.source.span().await?;
-    let until = match session.at {
-        At::Newest => span.newest,
-        At::Revision(revision) => revision,
-    };
-    let scheduler = args.scheduler.scheduler(&mut feed, until).await?;
-    let mut writer = Writer::new(session, args, pods.are_many(), out).await?;
-    let depth = writer.depth();
-    let mut unreadable = 0;
-    if pods.are_listed() && !args.all {
-        let remedies = !args.no_remedies && !writer.is_text();
-        let replay = Replay::new(scheduler, session.is_complete_from(span.oldest)).with_depth(Depth::Verdicts).with_remedies(remedies);
-        return listed::run((session, &mut feed), replay, &pods, (span.oldest, until), &mut writer).await;
-    }
-    if args.all {
-        let mut replay = Replay::new(scheduler, session.is_complete_from(span.oldest)).with_depth(depth).with_remedies(!args.no_remedies);
-        feed.seed(&mut replay, span.oldest, span.oldest).await?;
-        let walked = feed.walk(&mut replay, span.oldest.after(), until, |replay, attempt| {
-            if pods.wants(&attempt.pod.namespace, &attempt.pod.name) {
-                let explanation = replay.explain(attempt);
-                writer.write(&explanation, &[], None, replay)?;
-            } else {
-                replay.skip(&attempt);
-            }
-            Ok::<(), Error>(())
-        });
-        walked.await?;
-        unreadable = replay.unreadable();
-    } else {
-        for (namespace, name) in pods.named() {
-            let (how, revisions) = ((&depth, !args.no_remedies), (span.oldest, until));
-            let explained = explain_pod(&mut feed, session, &scheduler, how, revisions, namespace, name).await;
-            let Explained { explanation, refusals, since, replay } = explained.map_err(failed)?;
-            writer.date(session, &explanation, &refusals).await?;
-            writer.write(&explanation, &refusals, since.as_ref().map(SinceRefusal::from).as_ref(), &replay)?;
-            unreadable += replay.unreadable();
-            // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
-            std::thread::spawn(|| drop(replay));
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let failed = |error| failed(error, session.at != At::Newest);
+        let pods = Pods::read(session, &self.addresses).await.map_err(failed)?;
+        let explainer = self.scheduler.explainer(session).await?;
+        let mut writer = Writer::new(session, self.node.as_deref(), (self.all, pods.are_many()), out).await?;
+        if pods.are_listed() && !self.all {
+            let remedies = !self.no_remedies && !writer.is_text();
+            let decisions = explainer.with_depth(Depth::Verdicts).with_remedies(remedies).decisions();
+            return writer.write_last(session, decisions, &pods).await;
         }
+        let mut explainer = explainer.with_depth(writer.depth()).with_remedies(!self.no_remedies);
+        if self.all {
+            let mut decisions = explainer.decisions();
+            writer.write_all(&mut decisions, &pods).await?;
+            return writer.finish(decisions.unreadable());
+        }
+        let mut unreadable = 0;
+        for (namespace, name) in pods.named() {
+            let explained = explainer.pod(namespace, name).await.map_err(failed)?;
+            writer.write_one(session, &explained).await?;
+            unreadable += explained.replay.unreadable();
+            // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
+            std::thread::spawn(|| drop(explained));
+        }
+        writer.finish(unreadable)
     }
-    writer.finish(unreadable, args.all)
 }
 
 /// What an explanation failed with, and what to do next: `is_past` says that another revision than the newest is looked at.

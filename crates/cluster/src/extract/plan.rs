@@ -1,12 +1,6 @@
-//! `--against`: the cluster that manifests are to be applied to, and what applying them would change there.
-
-mod kubectl;
-mod source;
+//! What applying manifests to a cluster would change there, and what stands in the way.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 
 use ketcd_history::ObjectVersion;
@@ -15,35 +9,35 @@ use ketcd_kube::api::Versions;
 use ketcd_kube::{Kinds, Object};
 use ketcd_restore::ObjectId;
 use ketcd_restore::apply::applied;
-use ketcd_restore::obstacles::{TargetCluster, merge_of, obstacles};
+use ketcd_restore::obstacles::{self, Problem};
 use ketcd_store::Revision;
 use serde_json::Value;
 
-use crate::cli::Result;
-use crate::cli::args::is_url;
-use crate::cli::session::Session;
-use ketcd_render::comparison::Named;
-use ketcd_render::plan::Plan;
+use crate::diff::NamedDifference;
 
 /// A cluster as far as it was read.
-pub(in crate::cli) struct Target {
-    name: String,
-    objects: BTreeMap<ObjectId, Object>,
-    served: Served,
-    kinds: Kinds,
+pub struct Target {
+    /// What it is called.
+    pub name: String,
+    /// The objects that were read.
+    pub objects: BTreeMap<ObjectId, Object>,
+    /// What it serves.
+    pub served: Served,
+    /// Its kinds.
+    pub kinds: Kinds,
     /// What could not be read or compared, a sentence each.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Which kinds are served in which versions.
-enum Served {
+pub enum Served {
     /// Those that a release serves by default, and custom ones.
     ByRelease(Versions),
     /// Those that the API server lists: `apiVersion` and kind.
     Listed(BTreeSet<(String, String)>),
 }
 
-impl TargetCluster for Target {
+impl obstacles::TargetCluster for Target {
     fn object(&self, id: &ObjectId) -> Option<&Value> {
         self.objects.get(id).map(|object| &**object)
     }
@@ -67,33 +61,25 @@ impl TargetCluster for Target {
 
 impl Target {
     /// Takes up objects; one that was read before stays in the version that it was read in.
-    fn add(&mut self, objects: Vec<Object>) {
+    pub fn add(&mut self, objects: Vec<Object>) {
         for object in objects {
             self.objects.entry(ObjectId::of(&object)).or_insert(object);
         }
     }
 
-    /// Reads what manifests are about of another cluster: through kubectl with a kubeconfig, else of a source as `-f` takes it.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub(in crate::cli) async fn read(session: &Session, name: &str, manifests: &[Value]) -> Result<Self> {
-        if !is_url(name) && is_kubeconfig(Path::new(name)) {
-            kubectl::read(session, name, manifests).await
-        } else {
-            source::read(session, name, manifests).await
-        }
-    }
-
     /// What applying manifests to it would change, and what stands in the way.
-    pub(in crate::cli) fn plan(&self, manifests: &[Value]) -> Plan {
-        let mut plan =
-            Plan { target: self.name.clone(), notes: self.notes.clone(), obstacles: obstacles(manifests, self), ..Plan::default() };
+    pub fn plan(&self, manifests: &[Value]) -> Plan {
+        let mut plan = Plan {
+            target: self.name.clone(),
+            notes: self.notes.clone(),
+            obstacles: obstacles::obstacles(manifests, self),
+            ..Plan::default()
+        };
         for manifest in manifests {
             let id = ObjectId::of(manifest);
             let live = self.objects.get(&id);
             let after = match live {
-                Some(live) => applied(live, manifest, merge_of(&id.group)),
+                Some(live) => applied(live, manifest, obstacles::merge_of(&id.group)),
                 None => manifest.clone(),
             };
             if live.is_some_and(|live| **live == after) {
@@ -107,7 +93,7 @@ impl Target {
                 after: version(after.into()),
                 revision: Revision(0),
             };
-            plan.changes.push(Named {
+            plan.changes.push(NamedDifference {
                 kind: id.resource(),
                 namespace: id.namespace.clone().unwrap_or_default(),
                 name: id.name.clone(),
@@ -118,12 +104,24 @@ impl Target {
     }
 }
 
-/// Whether a file is a kubeconfig: a short YAML or JSON document of kind Config.
-fn is_kubeconfig(path: &Path) -> bool {
-    /// Certificates may be in it, no more.
-    const LONGEST: u64 = 4 << 20;
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST).read_to_string(&mut text));
-    let parsed = read.ok().and_then(|_| serde_saphyr::from_str::<Value>(&text).ok());
-    parsed.is_some_and(|config| config["kind"] == "Config" && config["clusters"].is_array())
+/// What an apply would do.
+#[derive(Default)]
+pub struct Plan {
+    /// What the manifests are compared with.
+    pub target: String,
+    /// Objects that it would make or change, in the order of the apply.
+    pub changes: Vec<NamedDifference>,
+    /// How many objects it would leave as they are.
+    pub unchanged: usize,
+    /// What stands in the way, with the objects that it is about; what is refused first.
+    pub obstacles: Vec<(Problem, Vec<ObjectId>)>,
+    /// What could not be read or compared.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Whether an apply would change nothing and meets no obstacle.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.obstacles.is_empty()
+    }
 }

@@ -8,13 +8,11 @@ use serde_json::Value;
 use ketcd_history::state::{State, Tone, state_of};
 use ketcd_kube::FieldSet;
 
-use super::severity;
-
 /// With more objects than this, not every object gets a row.
 pub const ROWS: usize = 5_000;
 
 /// What one change shows. It is found without what was found before, so that another core can do it.
-pub struct Sighting {
+pub(super) struct Sighting {
     /// The key's hash.
     key: u64,
     what: What,
@@ -61,13 +59,13 @@ type Group = (String, String, State);
 
 /// Reads sightings. Objects are known by hashes of their keys and uids.
 #[derive(Clone, Default)]
-pub struct SightingReader {
+pub(super) struct SightingReader {
     hasher: RandomState,
 }
 
 /// The objects seen so far. Among a million objects, no two are expected to share a hash.
 #[derive(Default)]
-pub struct Survey {
+pub(super) struct Survey {
     reader: SightingReader,
     objects: HashMap<u64, Surveyed>,
     groups: Vec<Group>,
@@ -82,14 +80,16 @@ pub struct Selection {
     hasher: RandomState,
     wanted: HashSet<u64>,
     /// What has no rows, by kind and namespace.
-    pub(super) unlisted: Vec<Unlisted>,
+    pub unlisted: Vec<Unlisted>,
     /// How many of them have a story too, for which there was no room.
-    pub(super) storied: usize,
+    pub storied: usize,
 }
 
 /// Objects of one kind and namespace that have no rows.
-pub(super) struct Unlisted {
+pub struct Unlisted {
+    /// Their kind.
     pub kind: String,
+    /// Their namespace.
     pub namespace: String,
     /// How many are in each state at the end, the largest number first; deleted objects have no state.
     pub states: Vec<(Option<State>, usize)>,
@@ -97,7 +97,7 @@ pub(super) struct Unlisted {
 
 impl SightingReader {
     /// What a change shows: the object after it, `None` where it was deleted, and whether it was created.
-    pub fn sighting(&self, key: &[u8], is_created: bool, object: Option<&Value>) -> Sighting {
+    pub(super) fn sighting(&self, key: &[u8], is_created: bool, object: Option<&Value>) -> Sighting {
         let hash = |text: &Value| self.hasher.hash_one(text.as_str().unwrap_or_default());
         let key = self.hasher.hash_one(key);
         let Some(object) = object else { return Sighting { key, what: What::Gone } };
@@ -152,7 +152,7 @@ impl SightingReader {
 
 impl Survey {
     /// The fields that are looked at.
-    pub fn fields() -> FieldSet {
+    pub(super) fn fields() -> FieldSet {
         const METADATA: [&str; 6] = ["uid", "namespace", "name", "generation", "deletionTimestamp", "ownerReferences"];
         const SPEC: [&str; 5] = ["nodeName", "replicas", "suspend", "unschedulable", "taints"];
         const STATUS: [&str; 17] = [
@@ -181,12 +181,12 @@ impl Survey {
     }
 
     /// Returns a reader of sightings, which may run on any core.
-    pub fn reader(&self) -> SightingReader {
+    pub(super) fn reader(&self) -> SightingReader {
         self.reader.clone()
     }
 
     /// Adds what the next change shows.
-    pub fn note(&mut self, sighting: Sighting) {
+    pub(super) fn note(&mut self, sighting: Sighting) {
         match sighting.what {
             What::Event { about, is_warning } => {
                 self.events.push((sighting.key, about));
@@ -211,7 +211,7 @@ impl Survey {
             Some(known) if known.uid == uid => {
                 known.is_changed |= known.is_settled && (known.mark != mark || mark == 0);
                 // Nodes are created as not ready, claims as unbound: what they stay for a while is their beginning.
-                if severity(now) > severity(known.worst) && (known.is_settled || known.group != group) {
+                if now.severity() > known.worst.severity() && (known.is_settled || known.group != group) {
                     known.worst = now;
                 }
                 known.is_settled |= is_settled(now);
@@ -242,7 +242,7 @@ impl Survey {
 
     fn group(&mut self, group: Group) -> u32 {
         let (kind, namespace, state) = &group;
-        let hash = self.reader.hasher.hash_one((kind, namespace, &state.label, severity(state.tone), state.tone.as_str()));
+        let hash = self.reader.hasher.hash_one((kind, namespace, &state.label, state.tone.severity(), state.tone.as_str()));
         *self.group_ids.entry(hash).or_insert_with(|| {
             self.groups.push(group);
             self.groups.len() as u32 - 1
@@ -250,7 +250,7 @@ impl Survey {
     }
 
     /// Chooses the objects that get rows; `None` where all of them do.
-    pub fn select(self) -> Option<Selection> {
+    pub(super) fn select(self) -> Option<Selection> {
         if self.objects.len() <= ROWS {
             return None;
         }
@@ -318,23 +318,5 @@ impl Selection {
     /// Whether the object of a key gets a row, or the Event of a key is about one that does.
     pub fn wants(&self, key: &[u8]) -> bool {
         self.wanted.contains(&self.hasher.hash_one(key))
-    }
-
-    /// The note about objects without a row.
-    pub fn note(&self) -> String {
-        let count: usize = self.unlisted.iter().flat_map(|unlisted| &unlisted.states).map(|(_, count)| count).sum();
-        let mut note = format!(
-            "{count} objects have no rows and are counted by kind and namespace: ketcd ls KIND -n NAMESPACE lists them, ketcd report \
-             KIND/NAMESPACE/NAME tells of one. "
-        );
-        let quiet = count - self.storied;
-        note.push_str(&match self.storied {
-            0 => "They were never broken or held up, nobody changed or deleted them, and no Event warns of them.".to_owned(),
-            storied => format!(
-                "{quiet} of them were never broken or held up, nobody changed or deleted them, and no Event warns of them; for {storied} \
-                 with less of a story than those shown there was no room."
-            ),
-        });
-        note
     }
 }

@@ -1,0 +1,11 @@
+//! What differs: between two states of some objects, and between the members of a cluster.
+
+mod incomparable;
+mod members;
+mod objects;
+mod state;
+
+pub use incomparable::Incomparable;
+pub use members::{Comparison, DifferingKey, Holders, KeyVersion, MemberSpan, Members, Problem};
+pub use objects::{Diff, NamedDifference, diff};
+pub use state::State;

@@ -1,0 +1,71 @@
+//! What a report is about: the objects that get a row, their changes, and what is there at the end.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+
+use ketcd_history::Change;
+use ketcd_store::{KeyRange, Revision, Until};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::read::{Keys, Read, alive_names, changes_of};
+use crate::survey::Selection;
+
+/// The objects of a report.
+pub struct Reported<'c> {
+    cluster: &'c Cluster,
+    /// The keys that were asked for.
+    pub keys: Keys,
+    /// What everything leaves out: leases show who is alive, and tell nothing else.
+    quiet: Option<String>,
+    /// Which of many objects get a row.
+    pub selection: Option<Selection>,
+    newest: Revision,
+}
+
+impl Cluster {
+    /// Finds the objects of a report: what the words name or, without words, the namespace looked at, or all.
+    ///
+    /// # Errors
+    /// A word that names no kind, or a source that cannot be read.
+    pub async fn report_on(&self, words: &[String]) -> Result<Reported<'_>> {
+        let prefix = self.prefix().await?;
+        let everything = words.is_empty() && self.options.namespace.is_none();
+        let mut keys = if everything { Keys::all() } else { self.asked(words, false).await? };
+        if !everything {
+            let namespace = self.options.namespace.as_deref().filter(|_| words.is_empty());
+            keys.ranges.push(KeyRange::prefix(format!("{prefix}/events/{}", namespace.map_or(String::new(), |name| format!("{name}/")))));
+        }
+        let quiet = everything.then(|| format!("{prefix}/leases/"));
+        let newest = self.revision().await?;
+        let mut reported = Reported { cluster: self, keys, quiet, selection: None, newest };
+        reported.selection = self.survey(&reported.keys, |key| reported.is_asked(key)).await?;
+        Ok(reported)
+    }
+}
+
+impl Reported<'_> {
+    fn is_asked(&self, key: &[u8]) -> bool {
+        self.quiet.as_ref().is_none_or(|quiet| !key.starts_with(quiet.as_bytes()))
+    }
+
+    /// Whether a key is of an object with a row, or of an Event about one.
+    fn is_shown(&self, key: &[u8]) -> bool {
+        self.is_asked(key) && self.selection.as_ref().is_none_or(|selection| selection.wants(key))
+    }
+
+    /// Returns the keys that are there at the end.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn alive(&self) -> Result<HashSet<Bytes>> {
+        alive_names(self.cluster, &self.keys, self.newest, |key| self.is_shown(key)).await
+    }
+
+    /// Returns every readable change, oldest first.
+    pub fn changes(&self) -> BoxStream<'_, Result<Read<Change>>> {
+        changes_of(self.cluster, self.keys.clone(), Until::Revision(self.newest), |key| self.is_shown(key))
+    }
+}

@@ -1,0 +1,160 @@
+//! Changes as they come: what is there before the first, and when each was made.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::stream::BoxStream;
+use jiff::Timestamp;
+
+use ketcd_history::clock::{Clock, LiveClock};
+use ketcd_history::{AttributedChange, Change, actor};
+use ketcd_kube::{Body, Kind, RegistryKey};
+use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Until, Want};
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::notice::Notice;
+use crate::read::{Keys, Read, all, changes_from};
+
+/// A watch of some keys.
+pub struct Watching<'c> {
+    cluster: &'c Cluster,
+    keys: Keys,
+    /// The revision of the first change.
+    from: Revision,
+    /// The oldest and the newest revision when it began.
+    oldest: Revision,
+    newest: Revision,
+    /// Dates changes that were there when it began.
+    past: Option<Arc<Clock>>,
+    /// Dates changes as they arrive.
+    live: LiveClock,
+    begun: Instant,
+}
+
+/// What an address names before the changes.
+pub struct Initial {
+    /// The object's key, or the prefix of many.
+    pub key: String,
+    /// What a person would type for the key.
+    pub name: String,
+    /// What is there.
+    pub state: State,
+}
+
+/// What is there before the changes.
+pub enum State {
+    /// Nothing.
+    Absent,
+    /// One object.
+    Present {
+        /// The object.
+        body: Body,
+        /// Its kind, where it is known.
+        kind: Option<Arc<Kind>>,
+    },
+    /// Many objects, which are not read.
+    Many,
+}
+
+impl Cluster {
+    /// Begins to watch keys from a revision on: the one given, else the one looked at, else the next of a live etcd and the first of a file,
+    /// which has no next one.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn watching(&self, keys: Keys, from: Option<Revision>) -> Result<Watching<'_>> {
+        let begun = Instant::now();
+        let span = self.source.span().await?;
+        let from = match (from, self.at) {
+            (Some(revision), _) | (None, At::Revision(revision)) => revision,
+            (None, At::Newest) if self.source.is_shared() => span.newest.after(),
+            (None, At::Newest) => {
+                self.note(Notice::DoesNotChange { oldest: span.oldest });
+                Revision(1)
+            }
+        };
+        let past = if from <= span.newest { Some(self.clock_of_writers(&[], &[], &[]).await?) } else { None };
+        Ok(Watching { cluster: self, keys, from, oldest: span.oldest, newest: span.newest, past, live: LiveClock::default(), begun })
+    }
+}
+
+impl<'c> Watching<'c> {
+    /// Returns the revision of the first change.
+    pub fn from(&self) -> Revision {
+        self.from
+    }
+
+    /// Returns what the addresses name before the first change, and at which revision. Nothing is known of what was there behind a compaction:
+    /// the changes begin with a gap then.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn initial(&mut self) -> Result<Option<(Revision, Vec<Initial>)>> {
+        if !self.cluster.source.is_shared() {
+            return Ok(None);
+        }
+        while self.from > self.oldest && self.from <= self.newest.after() {
+            if let Some(initial) = self.at(self.from.before()).await? {
+                return Ok(Some((self.from.before(), initial)));
+            }
+            // A compaction took that revision meanwhile.
+            let is_next = self.from == self.newest.after();
+            let span = self.cluster.source.span().await?;
+            (self.oldest, self.newest) = (span.oldest, span.newest);
+            if is_next {
+                self.from = span.newest.after();
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the addresses name at a revision; `None` where that was compacted.
+    async fn at(&self, revision: Revision) -> Result<Option<Vec<Initial>>> {
+        let (prefix, kinds) = (self.cluster.prefix().await?, self.cluster.kinds().await?);
+        let mut found = Vec::new();
+        for (key, is_whole) in self.keys.addresses.iter().map(|address| address.key(prefix)) {
+            if !is_whole {
+                found.push((key, None));
+                continue;
+            }
+            match all(self.cluster.source.as_ref(), KeyRange::key(key.as_str()), revision, Want::Values).await {
+                Err(StoreError::Compacted { .. } | StoreError::Between { .. }) => return Ok(None),
+                entries => found.push((key, Some(entries?.pop()))),
+            }
+        }
+        let mut initial = Vec::new();
+        for (key, entry) in found {
+            let Some(entry) = entry else {
+                initial.push(Initial { name: key.clone(), key, state: State::Many });
+                continue;
+            };
+            let name = self.cluster.name_of(key.as_bytes()).await?;
+            let kind = RegistryKey::parse(prefix, key.as_bytes(), kinds).object().and_then(|path| path.kind().cloned());
+            let body = entry.map(|entry| self.cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+            let state = body.map_or(State::Absent, |body| State::Present { body, kind });
+            initial.push(Initial { key, name, state });
+        }
+        Ok(Some(initial))
+    }
+
+    /// Returns the changes: of a live etcd without an end, of a file to its newest revision.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn changes(&self) -> Result<BoxStream<'c, Result<Read<Change>>>> {
+        changes_from(self.cluster, self.keys.clone(), self.from, Until::Forever).await
+    }
+
+    /// Says when a change was made, and by whom: one that arrives was made just now.
+    pub fn attributed(&mut self, change: Change) -> AttributedChange {
+        match self.past.as_ref().filter(|_| change.revision <= self.newest) {
+            Some(clock) => AttributedChange::new(change, clock),
+            None => {
+                let delay = self.cluster.source.latest_delay(change.revision).unwrap_or_else(|| self.begun.elapsed());
+                let (dated, actor) = (Some(self.live.date(Timestamp::now(), delay)), actor(&change));
+                AttributedChange { change, dated, actor }
+            }
+        }
+    }
+}

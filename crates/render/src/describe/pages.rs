@@ -1,0 +1,68 @@
+//! Pages one after the other, in one of the formats.
+
+use std::io::{self, Write};
+
+use super::{Description, Look, document, write_text};
+use crate::json;
+use ketcd_history::diff::ManagedFields;
+
+/// What pages are written as.
+#[derive(Clone, Copy, Debug)]
+pub enum Form {
+    /// Text for people.
+    Text(Look),
+    /// A JSON document a line.
+    Lines,
+    /// One JSON document of one page.
+    Document,
+    /// One JSON document of all pages.
+    List,
+}
+
+/// Pages that are being written.
+pub struct Pages {
+    form: Form,
+    managed_fields: ManagedFields,
+    written: usize,
+}
+
+impl Pages {
+    /// Begins to write pages; nothing is written yet.
+    pub fn new(form: Form, managed_fields: ManagedFields) -> Self {
+        Self { form, managed_fields, written: 0 }
+    }
+
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write(&mut self, description: &Description, out: &mut dyn Write) -> io::Result<()> {
+        let page = || document(description, self.managed_fields);
+        match self.form {
+            Form::Lines => json::write_line(&page(), out)?,
+            Form::Document => json::write_document(&page(), out)?,
+            Form::List => {
+                out.write_all(if self.written == 0 { b"{\"items\":[" } else { b"," })?;
+                json::write_compact(&page(), out)?;
+            }
+            Form::Text(look) => {
+                out.write_all(if self.written == 0 { b"" } else { b"\n\n" })?;
+                write_text(description, look, out)?;
+            }
+        }
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Ends the output.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+        if let Form::List = self.form {
+            let lead = if self.written == 0 { "{\"items\":[" } else { "" };
+            writeln!(out, "{lead}],\"kind\":\"List\"}}")?;
+        }
+        Ok(())
+    }
+}

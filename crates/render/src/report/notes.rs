@@ -1,0 +1,50 @@
+//! What a report says of itself: how far it reaches, where its decisions come from, which objects have no row.
+
+use ketcd_cluster::survey::Selection;
+use ketcd_scheduler::VersionFrom;
+use ketcd_store::Revision;
+
+use crate::explanation::version_evidence;
+
+/// What the reader must know of what has no row.
+pub fn selection_note(selection: &Selection) -> String {
+    let count: usize = selection.unlisted.iter().flat_map(|unlisted| &unlisted.states).map(|(_, count)| count).sum();
+    let mut note = format!(
+        "{count} objects have no rows and are counted by kind and namespace: ketcd ls KIND -n NAMESPACE lists them, ketcd report \
+             KIND/NAMESPACE/NAME tells of one. "
+    );
+    let quiet = count - selection.storied;
+    note.push_str(&match selection.storied {
+        0 => "They were never broken or held up, nobody changed or deleted them, and no Event warns of them.".to_owned(),
+        storied => format!(
+            "{quiet} of them were never broken or held up, nobody changed or deleted them, and no Event warns of them; for {storied} \
+                 with less of a story than those shown there was no room."
+        ),
+    });
+    note
+}
+
+/// How far the history reaches back, as the page says it.
+pub fn reach_words(compacted: Option<Revision>, is_one_moment: bool) -> String {
+    match compacted {
+        _ if is_one_moment => "the state of one moment; the past is known only from the times in the objects".to_owned(),
+        None => "complete since the cluster began".to_owned(),
+        Some(revision) => format!("revisions up to {revision} were compacted away"),
+    }
+}
+
+/// What the reader must know of decisions that were evaluated by the rules of a scheduler.
+pub fn decisions_note(version: &VersionFrom) -> String {
+    format!(
+        "Decisions are evaluated with the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
+        version.release,
+        version_evidence(&version.evidence)
+    )
+}
+
+/// What the reader must know of decisions that were not evaluated.
+pub fn recorded_note() -> String {
+    "Scheduling decisions are shown as they are recorded: evaluating them takes the state of the whole cluster, which is large; ketcd explain \
+     pod/NAMESPACE/NAME evaluates those of a pod."
+        .to_owned()
+}

@@ -1,0 +1,142 @@
+//! A story as text: which of its lines are printed, under which head, and what follows them.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use ketcd_cluster::related::related;
+use ketcd_history::timeline::{StepKind, Story, Timeline};
+use ketcd_store::Revision;
+
+use super::axis::write_axis;
+use super::closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
+use super::coalesce::{by_write, coalesce, tidy};
+use super::{EntryKind, TimelineEntry, entries, head, name, within};
+use crate::style::{STRONG, paint};
+
+/// A story, and how much of it is told.
+pub struct Told<'a> {
+    /// The story.
+    pub story: &'a Story,
+    /// The objects that it is about.
+    pub subjects: Vec<&'a Timeline>,
+    /// Whether several objects were asked for.
+    pub many: bool,
+    /// All steps and all Events, of those that belong to the subject too.
+    pub all: bool,
+    /// Only within so many seconds of a time.
+    pub around: Option<(Timestamp, f64)>,
+    /// The oldest revision that can be read.
+    pub oldest: Revision,
+}
+
+/// Phases that are printed of objects that belong to the subject; `-o wide` prints all.
+const OF_RELATED: &[StepKind] = &[
+    StepKind::Created,
+    StepKind::Scheduled,
+    StepKind::Refused,
+    StepKind::Nominated,
+    StepKind::Gated,
+    StepKind::Ready,
+    StepKind::NotReady,
+    StepKind::Restarted,
+    StepKind::Waiting,
+    StepKind::Evicted,
+    StepKind::Deleting,
+    StepKind::Deleted,
+    StepKind::Failed,
+    StepKind::Succeeded,
+    StepKind::ScaledUp,
+    StepKind::ScaledDown,
+    StepKind::Rollout,
+    StepKind::EndpointsReady,
+    StepKind::EndpointsGone,
+    StepKind::EndpointsNotReady,
+    StepKind::EndpointsTerminating,
+    StepKind::NoEndpoints,
+    StepKind::Bound,
+    StepKind::Provisioning,
+    StepKind::Attached,
+    StepKind::AttachFailed,
+    StepKind::Allocated,
+    StepKind::Fired,
+    StepKind::Stuck,
+    StepKind::NoMetrics,
+    StepKind::ResizeDeferred,
+    StepKind::ResizeInfeasible,
+];
+
+impl Told<'_> {
+    /// Writes the story for people; returns whether there was a line.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_text(&self, width: Option<usize>, out: &mut dyn Write) -> io::Result<bool> {
+        let single = if let ([only], false) = (&self.subjects[..], self.many) { Some(*only) } else { None };
+        let (lines, mixed) = lines(self);
+        if let Some(subject) = single {
+            writeln!(out, "{}", paint(STRONG, head(subject, self.oldest)))?;
+            write_rollouts(&subject.rollouts, out)?;
+            match subject.subject.kind.as_str() {
+                "Node" => {
+                    write_cordons(&self.story.cordons(subject), out)?;
+                    write_outages(&self.story.outages(subject), out)?;
+                }
+                "Pod" => {}
+                _ => write_waiting(&self.story.waiting(subject), out)?,
+            }
+        }
+        write_axis(&lines, mixed, width, out)?;
+        if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, self.story.deletion(subject)?))) {
+            write_deletion(&deletion, &name(&subject.subject), out)?;
+        }
+        Ok(!lines.is_empty())
+    }
+}
+
+/// The lines of the axis, and whether they are of several objects.
+fn lines(told: &Told<'_>) -> (Vec<TimelineEntry>, bool) {
+    let Told { story, subjects, many, all, around, .. } = told;
+    let (many, all) = (*many, *all);
+    let mut lines: Vec<TimelineEntry> = Vec::new();
+    for subject in subjects {
+        let own = entries(subject, true).into_iter();
+        lines.extend(own.filter(|entry| all || !many || entry.kind != EntryKind::Note || entry.warns));
+        for timeline in related(story, subject).into_iter().filter(|timeline| !subjects.iter().any(|known| std::ptr::eq(*known, *timeline)))
+        {
+            let is_printed = |entry: &TimelineEntry| all || is_printed_by_default(subject, timeline, entry);
+            let entries = entries(timeline, true).into_iter().filter(is_printed);
+            lines.extend(
+                entries
+                    .map(|entry| if entry.kind == EntryKind::Longest { TimelineEntry { kind: EntryKind::Phase, ..entry } } else { entry }),
+            );
+        }
+    }
+    let mixed = many || lines.iter().any(|line| line.object != lines[0].object);
+    if many {
+        lines.iter_mut().filter(|line| line.kind == EntryKind::Longest).for_each(|line| line.kind = EntryKind::Phase);
+    }
+    lines.sort_by_key(TimelineEntry::place);
+    if let Some((center, window)) = *around {
+        lines = within(lines, center, window);
+    }
+    if !all {
+        lines = tidy(lines);
+    }
+    (if mixed && !all { coalesce(by_write(lines)) } else { lines }, mixed)
+}
+
+/// Whether a line of an object that belongs to the subject is printed without `-o wide`.
+fn is_printed_by_default(subject: &Timeline, related: &Timeline, entry: &TimelineEntry) -> bool {
+    if entry.kind == EntryKind::Note || !entry.step.is_some_and(|step| OF_RELATED.contains(&step)) {
+        return false;
+    }
+    match subject.subject.kind.as_str() {
+        "HorizontalPodAutoscaler" => matches!(entry.step, Some(StepKind::ScaledUp | StepKind::ScaledDown)),
+        // What its pods were before they came is their own story.
+        "Node" if related.placements.iter().any(|placement| placement.node == subject.subject.name) => {
+            !matches!(entry.step, Some(StepKind::Created | StepKind::Refused | StepKind::Nominated | StepKind::Gated))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,93 @@
+//! `ketcd diff`: what differs between two revisions, two files, or the members of a cluster.
+
+use clap::Args;
+
+use crate::cli::absence::Search;
+use crate::cli::args::GlobalArgs;
+use crate::cli::members;
+use crate::cli::output::{Format, Output};
+use crate::cli::running::{Run, block_on, end};
+use crate::cli::session::Session;
+use crate::cli::states::{self, Named};
+use crate::cli::{Outcome, Result};
+use ketcd_cluster::diff::{State, diff};
+use ketcd_cluster::rights::Question;
+use ketcd_render::comparison::{self, Showing};
+
+/// Show what differs between two revisions, two files or the members of a cluster
+///
+/// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Without an address,
+/// compares everything, or with -n the namespace. With --members, checks whether the members of a cluster hold the same data at the newest
+/// revision they share (or at --rev N): each member is asked alone, or read from a file. If they differ, names the keys and the member that
+/// stands alone. The text is grouped by kind and namespace. Changes to bookkeeping fields, heartbeats and Events are counted; --all-fields
+/// shows them.
+#[derive(Args, Debug)]
+#[command(before_help = "\
+# What changed in a Deployment between two revisions\n\
+ketcd -f snapshot.db diff deploy/web/tomcat --rev 600..800\n\
+# What differs between two snapshots\n\
+ketcd diff yesterday.db snapshot.db")]
+pub(crate) struct DiffArgs {
+    /// Two files; with --rev, the objects to compare (default: all, or those of -n); with --members, the members' files or endpoints
+    /// (default: the endpoints of --endpoints).
+    #[arg(value_name = "ADDRESS|FILE")]
+    targets: Vec<String>,
+    /// Show every field that changed, including bookkeeping, heartbeats and Events.
+    #[arg(long)]
+    all_fields: bool,
+    /// Compare what the members of a cluster hold.
+    #[arg(long, conflicts_with = "all_fields")]
+    members: bool,
+}
+
+impl Run for DiffArgs {
+    fn prints_text(&self) -> bool {
+        true
+    }
+
+    /// A difference is exit 1.
+    fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        match self.members {
+            true => block_on(members::compare(global, &self.targets, out)),
+            false => block_on(compare_states(global, self, out)),
+        }
+    }
+}
+
+async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    match Named::of(global, &args.targets)? {
+        Named::Files(first, second) => {
+            let (before, after) = (states::open_file(global, first).await?, states::open_file(global, second).await?);
+            let outcome = compare([State::newest(&before, first), State::newest(&after, second)], &after, &[], args, out).await;
+            end(&[&before, &after], outcome, out)
+        }
+        Named::Revisions(span) => {
+            let reads = Question::Differences(&args.targets).reads();
+            let session = Session::new(&GlobalArgs { rev: None, ..global.clone() }, false)?.begun(&reads).await?;
+            let outcome = match states::between(&session, span).await {
+                Ok(states) => compare(states, &session, &args.targets, args, out).await,
+                Err(error) => Err(error),
+            };
+            end(&[&session], session.or_grants(outcome, &reads).await, out)
+        }
+    }
+}
+
+/// Compares two states, the second of them the session's.
+async fn compare(states: [State<'_>; 2], session: &Session, words: &[String], args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+    let found = diff(&states, words).await?;
+    Search::report_all("diff", &found.absent);
+    let (differences, managed_fields) = (&found.differences, session.args.managed_fields());
+    let is_same = differences.is_empty() && found.absent.is_empty();
+    match &session.format {
+        Format::Table | Format::Wide if differences.is_empty() && !is_same => {}
+        Format::Table | Format::Wide => {
+            let showing = Showing { all_fields: args.all_fields, width: out.width() };
+            comparison::write_text(&comparison::head(&states), differences, showing, out)?;
+        }
+        Format::Ndjson => comparison::write_lines(differences, managed_fields, out)?,
+        Format::Json => comparison::write_document(differences, managed_fields, out)?,
+        other => return Err(other.unsupported("diff", "table, json, ndjson")),
+    }
+    Ok(if is_same { Outcome::Found } else { Outcome::Nothing })
+}

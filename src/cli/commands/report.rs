@@ -1,0 +1,68 @@
+//! `ketcd report`: the story as one self-contained page.
+
+use clap::Args;
+
+use ketcd_render::report::{Heading, is_page, reach_words};
+
+use crate::cli::destination::{Destination, Replacing};
+use crate::cli::output::{Output, note};
+use crate::cli::running::Ask;
+use crate::cli::session::Session;
+use crate::cli::{Outcome, Result, reporting};
+use ketcd_cluster::rights::Question;
+use ketcd_render::triage::absence_words;
+
+/// Write the history of a cluster as one HTML page
+///
+/// The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
+/// scheduling decisions. It holds everything in one file and loads nothing from the network.
+///
+/// With more than 5,000 objects, a row is shown only for those that were broken, held up, changed or deleted, or that have a Warning, and
+/// for their owners. The others are counted by kind, namespace and state. -n NAMESPACE or an address selects fewer objects, and shows all
+/// of them.
+#[derive(Args, Debug)]
+#[command(before_help = "\
+# The history of a cluster as one page\n\
+ketcd -f snapshot.db report --out incident.html\n\
+# Of the pods of one namespace, with a title\n\
+ketcd -f snapshot.db report pods -n web --title \"The tomcat rollout\" --out rollout.html")]
+pub(crate) struct ReportArgs {
+    /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
+    #[arg(value_name = "ADDRESS")]
+    addresses: Vec<String>,
+    /// The page to write; `-` is standard output. An earlier report is replaced.
+    #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
+    out: String,
+    /// Replace FILE.html even if it is not a report, unless the command reads it.
+    #[arg(long)]
+    force: bool,
+    /// The page's title.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+}
+
+impl Ask for ReportArgs {
+    fn question(&self) -> Question<'_> {
+        Question::Report(&self.addresses)
+    }
+
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(self.force) };
+        let destination = Destination::open(&self.out, &session.args, session.args.show_secrets, &replacing)?;
+        let (report, notes) = reporting::gather(session, &self.addresses).await?;
+        if report.is_empty() {
+            note("nothing found: no object to report on");
+            session.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
+            return Ok(Outcome::Nothing);
+        }
+        let reach = reach_words(session.source.span().await?.compacted, session.source.is_one_moment());
+        let source = session.source.status().await?.name;
+        let heading = Heading { title: self.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
+        let objects = report.len();
+        let still = session.still_wrong().await?;
+        destination.write(out, |out| report.write(&heading, &still, out))?;
+        let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
+        note(&format!("{objects} written to {}", destination.name()));
+        Ok(Outcome::Found)
+    }
+}

@@ -1,0 +1,56 @@
+//! The tables of a dataset that are asked for, each written from what the cluster holds.
+
+use super::cluster;
+use super::dataset::Dataset;
+use super::decisions::decisions;
+use super::history::history;
+use super::objects::objects;
+use super::row_file::FileFormat;
+use crate::cli::Result;
+use crate::cli::output::note;
+use crate::cli::scheduler::SchedulerArgs;
+use crate::cli::session::Session;
+use ketcd_render::contract::export::{Export, Table};
+
+/// Where tables go.
+pub(in crate::cli) struct Outward<'a> {
+    /// A directory or a bucket's URL.
+    pub out: &'a str,
+    /// The format of the files.
+    pub format: FileFormat,
+    /// The cluster's name, if one was given.
+    pub cluster: Option<&'a str>,
+}
+
+/// Writes the tables asked for. Returns what was written, and whether all that concerns it could be read.
+///
+/// # Errors
+/// The source cannot be read, or the dataset not be written.
+pub(in crate::cli) async fn export(
+    session: &Session,
+    to: &Outward<'_>,
+    asked: &[Table],
+    scheduler: &SchedulerArgs,
+) -> Result<(Export, bool)> {
+    let revision = session.revision().await?;
+    let name = cluster::name(session, to.cluster).await?;
+    let dataset = Dataset::open(to.out, to.format, name, &session.args)?;
+    let is_asked = |tables: &[Table]| tables.iter().any(|table| asked.contains(table));
+    let (mut tables, mut is_whole) = (Vec::new(), true);
+    if is_asked(&[Table::Objects]) {
+        tables.push(objects(session, &dataset, revision).await?);
+    }
+    if session.source.is_one_moment() {
+        note("API objects show one moment: only the table objects is written");
+    } else {
+        if is_asked(&[Table::History, Table::Events]) {
+            tables.extend(history(session, &dataset, asked).await?);
+        }
+        if is_asked(&[Table::Decisions, Table::DecisionNodes]) {
+            let (written, is_readable) = decisions(session, &dataset, asked, scheduler).await?;
+            tables.extend(written);
+            is_whole = is_readable;
+        }
+    }
+    Ok((Export { cluster: dataset.cluster().to_owned(), out: to.out.to_owned(), revision: revision.0, tables }, is_whole))
+}

@@ -1,0 +1,120 @@
+//! A recording from its beginning, or from where an earlier run ended, until it is interrupted.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use ketcd_kube::is_secret_key;
+use ketcd_store::etcd::EtcdSource;
+use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, Scope, continuity};
+use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
+
+use super::{Following, Metrics, Progress, Shared};
+use crate::cli::args::GlobalArgs;
+use crate::cli::attendance::Attendance;
+use crate::cli::output::note;
+use crate::cli::termination::Interruptions;
+use crate::cli::{Error, Outcome, Result, connection};
+
+/// What is recorded, and how.
+pub(in crate::cli) struct Recording<'a> {
+    /// The directory of the recording.
+    pub directory: &'a Path,
+    /// What the recorded keys begin with; all keys where there is none.
+    pub prefixes: &'a [String],
+    /// How large files get, and what is kept.
+    pub options: RecorderOptions,
+    /// Where metrics are served.
+    pub metrics: Option<SocketAddr>,
+}
+
+impl Recording<'_> {
+    /// Records what the live etcd goes through until Ctrl-C.
+    ///
+    /// # Errors
+    /// etcd cannot be read, or the directory not be written.
+    pub(in crate::cli) async fn run(&self, global: &GlobalArgs) -> Result<Outcome> {
+        if !global.files.is_empty() {
+            return Err(Error::new("record follows a live etcd, but -f names a file").hint("remove -f, or copy the file itself"));
+        }
+        let config = connection::config(&global.connection, Attendance::User)?;
+        let source = EtcdSource::new(config, Arc::new(|notice: &str| note(notice)))?;
+        let ranges = self.ranges();
+        LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));
+        let span = source.span().await?;
+        let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
+        let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: self.prefixes.to_vec(), left_out };
+        let mut interruptions = Interruptions::begin()?;
+        let recorder = self.open(global, &scope, &source, span).await?;
+        let from = recorder.reached().unwrap_or(span.oldest).after();
+        note(&format!("recording from revision {from} on into {}; Ctrl-C ends it", self.directory.display()));
+        let shared = Arc::new(Shared::new(recorder.recorded(), span.newest));
+        // It serves as long as it is there.
+        let _metrics = self.serve_metrics(&shared).await?;
+        let mut progress = Progress::start(Arc::clone(&shared));
+        let mut following = Following::new(&source, &ranges, !global.show_secrets, recorder, &shared);
+        let ended = tokio::select! {
+            ended = following.run(from) => ended,
+            failed = progress.run(&source, &ranges) => match failed {},
+            _ = interruptions.next() => Ok(()),
+        };
+        progress.end();
+        // What was taken before an error of etcd's is kept; a disk that is full refuses it again.
+        let flushed = following.end();
+        ended?;
+        flushed?;
+        note(&format!("recorded up to revision {}", shared.recorded().revision));
+        Ok(Outcome::Found)
+    }
+
+    /// The keys that are recorded.
+    fn ranges(&self) -> Vec<KeyRange> {
+        match self.prefixes {
+            [] => vec![KeyRange::all()],
+            prefixes => prefixes.iter().map(|prefix| KeyRange::prefix(prefix.as_str())).collect(),
+        }
+    }
+
+    /// Opens the recording at its beginning, or where an earlier run ended, if that was of the same etcd.
+    async fn open(&self, global: &GlobalArgs, scope: &Scope, source: &EtcdSource, span: RevisionSpan) -> Result<Recorder> {
+        let name = self.directory.display();
+        let mut recorder = Recorder::open(self.directory, scope, self.options)?;
+        recorder.problems().iter().for_each(|problem| note(&format!("{name}: {problem}")));
+        match recorder.reached() {
+            None => recorder.begin_after(span.oldest),
+            Some(reached) if reached > span.newest => return Err(self.restored(reached, span.newest)),
+            Some(_) => self.check_continuity(global, source).await?,
+        }
+        Ok(recorder)
+    }
+
+    fn restored(&self, reached: Revision, newest: Revision) -> Error {
+        let what = format!("the newest revision is {newest}, but {} has revision {reached}", self.directory.display());
+        Error::new(format!("{what}: etcd was restored from a backup")).hint("record into another directory")
+    }
+
+    /// Refuses to go on with another history than the one that was recorded.
+    async fn check_continuity(&self, global: &GlobalArgs, source: &EtcdSource) -> Result<()> {
+        let (ranges, shows_secrets, name) = (self.ranges(), global.show_secrets, self.directory.display());
+        let is_recorded = |key: &[u8]| ranges.iter().any(|range| range.contains(key)) && (shows_secrets || !is_secret_key(key));
+        match continuity(self.directory, source, &is_recorded, &ranges).await? {
+            Continuity::Same => Ok(()),
+            Continuity::Unknown => {
+                note(&format!("cannot verify that this etcd continues the history in {name}"));
+                Ok(())
+            }
+            Continuity::Other(evidence) => {
+                let what = format!("this etcd does not continue the history in {name}: {evidence}");
+                Err(Error::new(format!("{what}; it was restored from a backup, or is another one")).hint("record into another directory"))
+            }
+        }
+    }
+
+    /// Begins to serve metrics, where that is asked for, and says where.
+    async fn serve_metrics(&self, shared: &Arc<Shared>) -> Result<Option<Metrics>> {
+        let Some(address) = self.metrics else { return Ok(None) };
+        let metrics = Metrics::start(address, Arc::clone(shared)).await?;
+        note(&format!("metrics on http://{}/metrics", metrics.address()));
+        Ok(Some(metrics))
+    }
+}

@@ -1,0 +1,153 @@
+//! How a command runs: what it asks of a cluster is announced and read, its answer written, and its end told by an exit code.
+
+use std::io::Write;
+
+use super::args::GlobalArgs;
+use super::output::{Format, Output, note, report_error};
+use super::session::Session;
+use super::{Error, Outcome, Result, bucket, progress};
+use ketcd_cluster::rights::Question;
+
+/// A command.
+pub(super) trait Run {
+    /// Whether its table is text for people. Tables as kubectl's are wider than the terminal rather than cut, as kubectl's are; a document
+    /// is never broken.
+    fn prints_text(&self) -> bool {
+        false
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// What it was asked for cannot be done.
+    fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome>;
+}
+
+/// A command that asks one cluster one question.
+pub(super) trait Ask {
+    /// Whether its table is text for people.
+    const PRINTS_TEXT: bool = false;
+    /// Whether Ctrl-C ends it with what it found by then. Partial output of other commands would mislead, so they are aborted.
+    const SHOWS_PART: bool = false;
+    /// Whether all is read of one revision while a live etcd goes on.
+    const FIXES_REVISION: bool = false;
+
+    /// What it asks, which says what is read of etcd.
+    fn question(&self) -> Question<'_>;
+
+    /// Whether it prints columns or names alone, which look the same in every release.
+    fn prints_columns(&self, _format: &Format) -> bool {
+        false
+    }
+
+    /// Its answer where that needs no cluster.
+    ///
+    /// # Errors
+    /// The stream's.
+    fn answer_alone(&self, _out: &mut Output) -> Result<Option<Outcome>> {
+        Ok(None)
+    }
+
+    /// Asks the cluster and writes the answer.
+    ///
+    /// # Errors
+    /// The source cannot be read, or what is asked for is not there.
+    async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome>;
+}
+
+impl<A: Ask> Run for A {
+    fn prints_text(&self) -> bool {
+        A::PRINTS_TEXT
+    }
+
+    fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        match self.answer_alone(out)? {
+            Some(outcome) => Ok(outcome),
+            None => block_on(ask(global, self, out)),
+        }
+    }
+}
+
+/// Runs a command and flushes what it printed.
+pub(super) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outcome> {
+    let (global, _fetched) = bucket::fetched(global)?;
+    let global = &*global;
+    let mut out = Output::new(global.color);
+    if let Ok(format) = global.format() {
+        out.set_content(format.content());
+        if matches!(format, Format::Table | Format::Wide) && command.prints_text() {
+            out.fold_lines();
+        }
+    }
+    let outcome = command.run(global, &mut out)?;
+    out.flush()?;
+    Ok(outcome)
+}
+
+/// Opens the cluster that the flags name, and asks it.
+async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Result<Outcome> {
+    let reads = command.question().reads();
+    let mut session = Session::new(global, command.prints_columns(&global.format()?))?.begun(&reads).await?;
+    if A::FIXES_REVISION {
+        session.fix_revision().await?;
+    }
+    if A::SHOWS_PART {
+        session.interrupt.listen();
+    }
+    let outcome = session.or_grants(command.answer(&session, out).await, &reads).await;
+    end(&[&session], outcome, out)
+}
+
+/// Ends a command on `sessions`: what it showed goes out first, and where nobody takes it any more nothing is waited for.
+///
+/// # Errors
+/// Those of the command, and the stream's.
+pub(super) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Result<Outcome> {
+    progress::end();
+    if sessions.iter().any(|session| session.interrupt.is_set()) {
+        out.flush()?;
+        note("interrupted: what was found by then is shown");
+        return Ok(Outcome::Interrupted);
+    }
+    let outcome = match outcome {
+        Err(error) if error.is_nothing() => {
+            report_error(&error);
+            Ok(Outcome::Nothing)
+        }
+        other => other,
+    };
+    let shown = outcome.and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
+    let end = |outcome: Outcome| sessions.iter().fold(outcome, |outcome, session| session.end(outcome));
+    match shown {
+        Ok(outcome) => Ok(end(outcome)),
+        Err(error) if error.is_broken_pipe() => Err(error),
+        Err(error) => {
+            end(Outcome::Damaged);
+            Err(error)
+        }
+    }
+}
+
+/// Waits for `work` on a small runtime; commands without a source never start one.
+///
+/// # Errors
+/// Those of the work.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    block_on_threads(2, work)
+}
+
+/// The same on so many threads.
+///
+/// # Errors
+/// Those of the work.
+pub(super) fn block_on_threads<T>(threads: usize, work: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(format!("cannot start: {error}")))?
+        .block_on(work)
+}

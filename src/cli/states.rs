@@ -1,0 +1,78 @@
+//! What `diff` compares: two files or two revisions, as its words and flags name them.
+
+use std::path::Path;
+
+use ketcd_cluster::diff::State;
+use ketcd_render::command_line::CommandLine;
+use ketcd_store::Revision;
+
+use super::args::GlobalArgs;
+use super::session::Session;
+use super::{Error, Result};
+
+/// What the words of a comparison name.
+pub(super) enum Named<'a> {
+    /// Two files, of which the newest states are compared.
+    Files(&'a str, &'a str),
+    /// Two revisions: `A..B`.
+    Revisions(&'a str),
+}
+
+impl<'a> Named<'a> {
+    /// Reads the words and `--rev`.
+    ///
+    /// # Errors
+    /// They name nothing to compare.
+    pub(super) fn of(global: &'a GlobalArgs, words: &'a [String]) -> Result<Self> {
+        match (words, &global.rev) {
+            (words @ [_, ..], None) if !words.iter().any(|word| word == "-" || Path::new(word).exists()) => {
+                Err(needs_revisions(global, words))
+            }
+            ([first, second], None) => Ok(Self::Files(first, second)),
+            (_, Some(span)) => Ok(Self::Revisions(span)),
+            _ => Err(Error::new("diff needs two revisions or two files")
+                .hint("write diff ADDRESS --rev A..B, or diff FILE FILE; diff --members compares the members of a cluster")),
+        }
+    }
+}
+
+/// The error of words that name objects, where two revisions to compare them between are missing.
+fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
+    let line = words.iter().fold(CommandLine::ketcd("diff"), |line, word| line.word(word));
+    let line = match (&global.namespace, global.all_namespaces) {
+        (Some(namespace), _) => line.and("-n").word(namespace),
+        (None, true) => line.and("-A"),
+        (None, false) => line,
+    };
+    let names: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let problem = format!("there is no file {}, and objects are compared between two revisions", names.join(" or "));
+    Error::new(problem).hint(format!("name them with --rev A..B; from the oldest to the newest: {}", line.and("--rev ..")))
+}
+
+/// Opens one of two files.
+///
+/// # Errors
+/// It cannot be opened, or `-f` names others.
+pub(super) async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {
+    if !global.files.is_empty() {
+        return Err(Error::new("diff FILE FILE takes no -f").hint("give the two files alone, or addresses with --rev A..B"));
+    }
+    if path != "-" && !Path::new(path).exists() {
+        return Err(Error::new(format!("no file {path}")).hint("to compare two revisions of objects, add --rev A..B"));
+    }
+    Session::open(&GlobalArgs { files: vec![path.to_owned()], ..global.clone() }, false).await
+}
+
+/// Returns the states that `A..B`, `A..` (to the newest) or `..B` (from the oldest) names.
+///
+/// # Errors
+/// The text names no two revisions, or the source cannot be read.
+pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[State<'a>; 2]> {
+    let wrong = || Error::new(format!("invalid --rev {text:?}: expected two revisions, written A..B, A.. or ..B"));
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str| match text {
+        "" => Ok(None),
+        digits => digits.parse().map(|number| Some(Revision(number))).map_err(|_| wrong()),
+    };
+    Ok(State::between(session, number(from)?, number(to)?).await?)
+}

@@ -1,0 +1,47 @@
+//! How `history` and `watch` print changes.
+
+use clap::Args;
+
+use ketcd_history::AttributedChange;
+use ketcd_render::change_text::Options;
+use ketcd_render::changes::{Changes, Form};
+
+use super::Result;
+use super::output::{Format, Output};
+use super::session::Session;
+
+/// How changes are printed.
+#[derive(Args, Debug)]
+pub(super) struct TellingArgs {
+    /// Show what changed, field by field.
+    #[arg(long)]
+    pub diff: bool,
+    /// With --diff, show every field that changed, including bookkeeping and heartbeats.
+    #[arg(long, requires = "diff")]
+    pub all_fields: bool,
+}
+
+impl TellingArgs {
+    /// Begins to print changes, of `many` objects or of one.
+    ///
+    /// # Errors
+    /// A format that changes cannot be shown in.
+    pub(super) fn changes(&self, session: &Session, many: bool, out: &Output) -> Result<Changes> {
+        let form = match &session.format {
+            Format::Table | Format::Wide => Form::Text(Options { diff: self.diff, all_fields: self.all_fields, many, width: out.width() }),
+            Format::Ndjson => Form::Lines,
+            Format::Json => Form::Document,
+            other => return Err(other.unsupported("history", "table, json, ndjson")),
+        };
+        Ok(Changes::new(form, session.args.managed_fields()))
+    }
+}
+
+/// Prints one change.
+///
+/// # Errors
+/// The stream's, or the kinds cannot be read, by which objects are named.
+pub(super) async fn write(session: &Session, changes: &mut Changes, change: &AttributedChange, out: &mut Output) -> Result<()> {
+    let name = if changes.are_text() { session.name_of(&change.change.key).await? } else { String::new() };
+    Ok(changes.write(change, &name, out)?)
+}
