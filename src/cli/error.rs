@@ -152,7 +152,11 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
         Failure::Incomparable(Incomparable::TooFew) => Some("see the messages above about the others".to_owned()),
         Failure::Undated => Some("use --rev".to_owned()),
         Failure::Invalid { hint, .. } => hint.clone(),
-        Failure::Undefined { .. } | Failure::NotFound(_) | Failure::UnreadablePod { .. } | Failure::BeforeHistory { .. } => None,
+        Failure::Incomparable(_)
+        | Failure::Undefined { .. }
+        | Failure::NotFound(_)
+        | Failure::UnreadablePod { .. }
+        | Failure::BeforeHistory { .. } => None,
     }
 }
 

@@ -98,7 +98,7 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(&self.clock), text::Shown { refusals, since, ..self.shown() }, self.out)?;
+            text::write(explanation, Some(&self.clock), text::TextOptions { refusals, since, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
@@ -155,9 +155,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn shown(&self) -> text::Shown<'a> {
+    fn shown(&self) -> text::TextOptions<'a> {
         let (wide, node, width) = (self.format == Format::Wide, self.node, self.out.width());
-        text::Shown { wide, node, width, refusals: &[], since: None, many: self.many() }
+        text::TextOptions { wide, node, width, refusals: &[], since: None, many: self.many() }
     }
 
     fn many(&self) -> bool {

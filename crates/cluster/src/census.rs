@@ -11,7 +11,7 @@ use ketcd_scheduler::cluster::Census;
 use ketcd_store::{KeyRange, KeyValue, RevisionSpan, SourceStatus, Want};
 
 use crate::cluster::{Cluster, built_in};
-use crate::error::{Refusal, Result};
+use crate::error::{DeniedKeys, Result};
 use crate::rights::refused::unless_denied;
 
 /// Where not every value is read, so many nodes are read, and so many values of a resource.
@@ -34,7 +34,7 @@ pub struct Contents {
     /// What is odd about the times, a sentence each.
     pub problems: Vec<String>,
     /// What the user may not read, so that not all keys are counted.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<DeniedKeys>,
 }
 
 impl Cluster {

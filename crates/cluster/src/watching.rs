@@ -39,11 +39,11 @@ pub struct Initial {
     /// What a person would type for the key.
     pub name: String,
     /// What is there.
-    pub state: State,
+    pub state: InitialState,
 }
 
 /// What is there before the changes.
-pub enum State {
+pub enum InitialState {
     /// Nothing.
     Absent,
     /// One object.
@@ -126,13 +126,13 @@ impl<'c> Watching<'c> {
         let mut initial = Vec::new();
         for (key, entry) in found {
             let Some(entry) = entry else {
-                initial.push(Initial { name: key.clone(), key, state: State::Many });
+                initial.push(Initial { name: key.clone(), key, state: InitialState::Many });
                 continue;
             };
             let name = self.cluster.name_of(key.as_bytes()).await?;
             let kind = RegistryKey::parse(prefix, key.as_bytes(), kinds).object().and_then(|path| path.kind().cloned());
             let body = entry.map(|entry| self.cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
-            let state = body.map_or(State::Absent, |body| State::Present { body, kind });
+            let state = body.map_or(InitialState::Absent, |body| InitialState::Present { body, kind });
             initial.push(Initial { key, name, state });
         }
         Ok(Some(initial))

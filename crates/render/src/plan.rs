@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use ketcd_cluster::diff::NamedDifference;
 use ketcd_cluster::extract::Plan;
 use ketcd_history::diff::{ManagedFields, object_patch};
-use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles::{Effect, Problem};
 
 use super::comparison::{self, Showing};

@@ -16,7 +16,7 @@ const ROWS: usize = 8;
 /// How many sums are shown: those with the most changes, and as many of the largest.
 const MOST: usize = 6;
 
-use ketcd_cluster::usage::Gathered;
+use ketcd_cluster::usage::UsageData;
 pub use ketcd_cluster::usage::{Large, Left, Managers};
 
 /// All that `usage` shows.
@@ -59,7 +59,7 @@ pub struct UsagePage {
 
 impl UsagePage {
     /// Returns what the page shows of what was read; `quota` is the one given.
-    pub fn new(gathered: Gathered, quota: Option<u64>, is_wide: bool) -> Self {
+    pub fn new(gathered: UsageData, quota: Option<u64>, is_wide: bool) -> Self {
         let is_part = gathered.is_part();
         Self {
             span: gathered.span,

@@ -9,7 +9,7 @@ use super::contract::watch as contract;
 use super::style::{FAINT, STRONG, WARNING, paint};
 use super::table::{Labels, Table, View};
 use super::visible::visible;
-use ketcd_cluster::watching::{Initial, State};
+use ketcd_cluster::watching::{Initial, InitialState};
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::{Body, Release};
 use ketcd_store::Revision;

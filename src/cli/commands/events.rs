@@ -65,7 +65,7 @@ impl Ask for EventsArgs {
             let list = ListArgs { no_headers: self.no_headers, ..ListArgs::default() };
             return listing::print_all(session, events.into_iter().map(|held| held.entry), &list, out).await;
         }
-        let mut table = EventTable::new(View {
+        let mut table = EventTable::new(EventView {
             now: session.moment().await?,
             with_namespace: session.args.all_namespaces,
             with_object: true,

@@ -126,7 +126,7 @@ impl Ask for ExtractArgs {
         let folder = self.out.as_deref().map(Folder::open).transpose()?;
         let with = self.with(session.args.all_namespaces);
         let switches = extraction::switches(&self.keep, with)?;
-        let asked = if self.all { Asked::Everything } else { Asked::Words(&self.addresses) };
+        let asked = if self.all { Targets::Everything } else { Targets::Words(&self.addresses) };
         let mut gathered = session.extract(&asked, with, &switches).await.map_err(|error| match error {
             ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
             error => error.into(),

@@ -20,13 +20,14 @@ pub(super) async fn objects(session: &Session, dataset: &Dataset, revision: Revi
     // Text is made on all cores; what the columns show of it is read from the text.
     let need = if writer.has(revision.0) { Extent::Key } else { Extent::Text };
     let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), need);
-    let written = fetch.everything::<Error>(&mut |item| {
-        if need == Extent::Key {
-            return writer.skip();
-        }
-        let Some(object) = ExportedObject::read(&item)? else { return Ok(()) };
-        writer.push(&object.row(revision, time), revision.0, time)
-    });
-    written.await?;
+    fetch
+        .everything::<Error>(&mut |item| {
+            if need == Extent::Key {
+                return writer.skip();
+            }
+            let Some(object) = ExportedObject::read(&item)? else { return Ok(()) };
+            writer.push(&object.row(revision, time), revision.0, time)
+        })
+        .await?;
     writer.finish()
 }

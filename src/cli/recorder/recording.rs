@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
-use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, Scope, continuity};
+use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, RecordingScope, continuity};
 use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
 
 use super::{Following, Metrics, Progress, Shared};
@@ -43,7 +43,7 @@ impl Recording<'_> {
         LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));
         let span = source.span().await?;
         let left_out = if global.show_secrets { Vec::new() } else { vec!["Secrets".to_owned()] };
-        let scope = Scope { cluster_id: source.status().await?.cluster_id, prefixes: self.prefixes.to_vec(), left_out };
+        let scope = RecordingScope { cluster_id: source.status().await?.cluster_id, prefixes: self.prefixes.to_vec(), left_out };
         let mut interruptions = Interruptions::begin()?;
         let recorder = self.open(global, &scope, &source, span).await?;
         let from = recorder.reached().unwrap_or(span.oldest).after();
@@ -76,7 +76,7 @@ impl Recording<'_> {
     }
 
     /// Opens the recording at its beginning, or where an earlier run ended, if that was of the same etcd.
-    async fn open(&self, global: &GlobalArgs, scope: &Scope, source: &EtcdSource, span: RevisionSpan) -> Result<Recorder> {
+    async fn open(&self, global: &GlobalArgs, scope: &RecordingScope, source: &EtcdSource, span: RevisionSpan) -> Result<Recorder> {
         let name = self.directory.display();
         let mut recorder = Recorder::open(self.directory, scope, self.options)?;
         recorder.problems().iter().for_each(|problem| note(&format!("{name}: {problem}")));

@@ -2,7 +2,7 @@
 
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
-use ketcd_kube::{Address, RegistryKey, Resource};
+use ketcd_kube::{Address, KeyResource, RegistryKey};
 use ketcd_store::{At, KeyValue};
 
 use super::state::State;
@@ -97,8 +97,8 @@ async fn named(states: &[State<'_>; 2], before: Option<KeyValue>, after: Option<
     let (kind, namespace, name) = match RegistryKey::parse(prefix, &entry.key, kinds).object() {
         Some(object) => {
             let kind = match object.resource {
-                Resource::Known(kind) => kind.kind.to_string(),
-                Resource::Unlisted { group, plural } => format!("{plural}.{group}"),
+                KeyResource::Known(kind) => kind.kind.to_string(),
+                KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
             };
             (kind, object.namespace.unwrap_or_default().to_owned(), object.name.to_owned())
         }

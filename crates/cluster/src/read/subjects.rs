@@ -51,7 +51,7 @@ impl Cluster {
                 let kind = match address.kind() {
                     Some(kind) => Some(kind.clone()),
                     None => match RegistryKey::parse(prefix, &entry.key, self.kinds().await?).object().map(|object| object.resource) {
-                        Some(Resource::Known(kind)) => Some(kind.clone()),
+                        Some(KeyResource::Known(kind)) => Some(kind.clone()),
                         _ => None,
                     },
                 };

@@ -82,7 +82,7 @@ impl Cluster {
 }
 
 /// The busiest keys, as a person would type them.
-async fn busiest(cluster: &Cluster, gathered: &Gathered) -> Result<Vec<(String, Sum)>> {
+async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(String, Sum)>> {
     let mut named = Vec::new();
     for (key, sum) in gathered.usage.busiest(KEYS) {
         named.push((cluster.name_of(&key).await?, sum));

@@ -1,9 +1,7 @@
 //! Explanations that rest on objects which cannot be read: what they would say is unknown, and never taken for not being there.
 
-use ketcd_cluster::explain::{Explained, Pods, explain_pod};
-use ketcd_cluster::read::subjects;
+use ketcd_cluster::explain::{Explained, Pods};
 use ketcd_cluster::related::owners::StoredObject;
-use ketcd_cluster::replay::{Feed, SchedulerOptions};
 use ketcd_cluster::{Cluster, Options};
 use ketcd_scheduler::{Agreement, Depth, Explanation, Verdict};
 
@@ -31,10 +29,8 @@ async fn cluster(spec: &str, more: &str) -> Cluster {
 
 /// Explains that pod, and returns how many versions of objects could not be read.
 async fn explain(cluster: &Cluster) -> (Explanation, usize) {
-    let (until, oldest) = (cluster.revision().await.unwrap(), cluster.source.span().await.unwrap().oldest);
-    let mut feed = Feed::new(cluster).await.unwrap();
-    let scheduler = feed.scheduler(&SchedulerOptions::default(), until).await.unwrap();
-    let explained = explain_pod(&mut feed, cluster, &scheduler, (&Depth::Verdicts, true), (oldest, until), "default", "p").await;
+    let explainer = cluster.default_explainer().await.unwrap();
+    let explained = explainer.with_depth(Depth::Verdicts).with_remedies(true).pod("default", "p").await;
     let Explained { explanation, replay, .. } = explained.unwrap();
     (explanation, replay.unreadable())
 }
@@ -136,7 +132,7 @@ async fn of_a_node_that_cannot_be_read_nothing_is_known() {
 #[tokio::test]
 async fn what_owns_pods_is_explained_by_them() {
     let cluster = capture("k120-story", Options { namespace: Some("web".to_owned()), ..Options::default() }).await;
-    let all = subjects(&cluster, &["pods".to_owned()]).await.unwrap().objects;
+    let all = cluster.subjects(&["pods".to_owned()]).await.unwrap().objects;
     let name = |pod: &StoredObject| pod.object["metadata"]["name"].as_str().unwrap().to_owned();
     let tomcat: Vec<String> = all.iter().map(name).filter(|name| name.starts_with("tomcat-")).collect();
     let pods = Pods::read(&cluster, &["deploy/web/tomcat".to_owned()]).await.unwrap();

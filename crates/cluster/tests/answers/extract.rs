@@ -1,8 +1,7 @@
 //! What is gathered to be extracted from recorded clusters, and what is left out and why.
 
-use ketcd_cluster::extract::{Gathered, LeftOut, Targets, With, gather};
+use ketcd_cluster::extract::{Gathered, LeftOut, Targets, With};
 use ketcd_cluster::not_found::Whereabouts;
-use ketcd_cluster::read::subjects;
 use ketcd_cluster::{Cluster, Error, Nothing, Options};
 use ketcd_restore::exclusions::OWNED;
 use ketcd_restore::{ObjectId, Switches};
@@ -18,11 +17,11 @@ async fn gathered(cluster: &Cluster, words: &[&str]) -> Gathered {
 
 async fn with(cluster: &Cluster, words: &[&str], with: With, switches: &Switches) -> Gathered {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    gather(cluster, &Targets::Words(&words), with, switches).await.unwrap()
+    cluster.extract(&Targets::Words(&words), with, switches).await.unwrap()
 }
 
 async fn everything(cluster: &Cluster) -> Gathered {
-    gather(cluster, &Targets::Everything, With::default(), &Switches::default()).await.unwrap()
+    cluster.extract(&Targets::Everything, With::default(), &Switches::default()).await.unwrap()
 }
 
 /// `Kind/namespace/name`.
@@ -139,7 +138,7 @@ async fn what_is_not_there_is_named() {
     assert!(found.objects.is_empty() && found.nothing_of.is_some());
     assert_eq!((found.absent.len(), &found.absent[0].elsewhere), (1, &Whereabouts::Nowhere));
     let nowhere = capture("k136-story", of_namespace("nowhere")).await;
-    let error = gather(&nowhere, &Targets::Everything, With::default(), &Switches::default()).await.err().unwrap();
+    let error = nowhere.extract(&Targets::Everything, With::default(), &Switches::default()).await.err().unwrap();
     assert!(matches!(&error, Error::Nothing(Nothing::InNamespace(namespace)) if namespace == "nowhere"), "{error:?}");
 }
 
@@ -209,12 +208,12 @@ async fn a_namespace_has_custom_resources_without_definitions_too() {
     // An address names them too.
     let mut foos = Vec::new();
     for word in ["foos", "foos.lab.example.com/one"] {
-        let found = subjects(&open(of_namespace("test")).await, &[word.to_owned()]).await.unwrap().objects;
+        let found = open(of_namespace("test")).await.subjects(&[word.to_owned()]).await.unwrap().objects;
         foos.extend(found.iter().map(|found| name_of(&ObjectId::of(&found.object))));
     }
     assert_eq!(foos, ["Foo/test/one", "Foo/test/two", "Foo/test/one"]);
     // Nothing at all is in no namespace.
     let nowhere = open(Options { prefix: Some("/nowhere".to_owned()), all_namespaces: true, ..Options::default() }).await;
-    let error = gather(&nowhere, &Targets::Everything, With::default(), &Switches::default()).await.err().unwrap();
+    let error = nowhere.extract(&Targets::Everything, With::default(), &Switches::default()).await.err().unwrap();
     assert!(matches!(&error, Error::Nothing(Nothing::Objects { prefix }) if prefix == "/nowhere"), "{error:?}");
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use ketcd_cluster::configuration::started;
 use ketcd_cluster::read::{Keys, Read, dated_changes};
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::config::ConfigKind;
@@ -68,7 +67,7 @@ async fn revisions_are_dated_within_their_bounds() {
 async fn a_pod_has_the_configuration_it_started_with() {
     let cluster = capture("k120-story", Options::default()).await;
     let keys = async |address: &str| Keys::of(&cluster, &[address.to_owned()]).await.unwrap();
-    let crasher = started(&cluster, keys("pod/web/crasher").await).await.unwrap().unwrap();
+    let crasher = cluster.started(keys("pod/web/crasher").await).await.unwrap().unwrap();
     // story.log: app-config changed after r969, and the pod was started again since.
     assert!(crasher.revision.unwrap().0 > 969);
     let config = crasher.config.iter().find(|config| config.kind == ConfigKind::ConfigMap).unwrap();
@@ -77,7 +76,7 @@ async fn a_pod_has_the_configuration_it_started_with() {
     let at_start = versions.iter().rfind(|version| Some(version.change.revision) <= crasher.revision).unwrap();
     assert_eq!(config.then.as_deref(), at_start.change.object());
     assert_eq!(config.now.as_deref(), versions.last().unwrap().change.object());
-    let early = started(&cluster, keys("pod/web/db-0").await).await.unwrap().unwrap();
+    let early = cluster.started(keys("pod/web/db-0").await).await.unwrap().unwrap();
     let secret = early.config.iter().find(|config| config.kind == ConfigKind::Secret).unwrap();
     assert!(secret.then.as_ref().unwrap()["data"].as_object().unwrap().values().all(|value| value == "***"));
 }

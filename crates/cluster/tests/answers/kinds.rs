@@ -1,8 +1,6 @@
 //! Kinds: how many objects each has, custom ones by their definitions, and values that are of another kind than their keys say.
 
 use futures_util::TryStreamExt;
-use ketcd_cluster::census::by_resource;
-use ketcd_cluster::read::subjects;
 use ketcd_cluster::{Cluster, Notice, Options};
 use ketcd_store::{At, KeyRange, Want};
 use ketcd_testing::written::Written;
@@ -15,14 +13,14 @@ fn everywhere() -> Options {
 
 /// The keys of what an address names.
 async fn keys(cluster: &Cluster, address: &str) -> Vec<Vec<u8>> {
-    let found = subjects(cluster, &[address.to_owned()]).await.unwrap().objects;
+    let found = cluster.subjects(&[address.to_owned()]).await.unwrap().objects;
     found.into_iter().map(|object| object.entry.key.to_vec()).collect()
 }
 
 #[tokio::test]
 async fn counts_agree_with_listings() {
     let cluster = capture("k120-story", everywhere()).await;
-    let counts = by_resource(&cluster).await.unwrap();
+    let counts = cluster.by_resource().await.unwrap();
     let mut compared = 0;
     for count in counts.iter().filter(|count| !count.resource.starts_with('(')) {
         assert_eq!(keys(&cluster, &count.resource).await.len() as u64, count.objects, "{}", count.resource);

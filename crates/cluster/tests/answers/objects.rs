@@ -2,7 +2,6 @@
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use ketcd_cluster::related::{asked, story};
 use ketcd_cluster::{Cluster, Notice, Options};
 use ketcd_history::ActorFrom;
 use ketcd_history::clock::Dated;
@@ -61,7 +60,7 @@ async fn printed(name: &str, revision: i64) -> Cluster {
 
 async fn story_of(cluster: &Cluster, addresses: &[&str]) -> Story {
     let addresses: Vec<String> = addresses.iter().map(|&address| address.to_owned()).collect();
-    story(cluster, &asked(cluster, &addresses, true).await.unwrap()).await.unwrap()
+    cluster.timeline(&cluster.asked(&addresses, true).await.unwrap()).await.unwrap()
 }
 
 fn seconds(a: Timestamp, b: Timestamp) -> f64 {
@@ -98,7 +97,7 @@ async fn what_objects_alone_show_is_in_their_history() {
         let mut wrong = Vec::new();
         for revision in revisions {
             let cluster = printed(name, revision).await;
-            let wanted = asked(&cluster, &[], true).await.unwrap();
+            let wanted = cluster.asked(&[], true).await.unwrap();
             let alone = story_of(&cluster, &[]).await;
             for (key, timeline) in alone.timelines.iter().filter(|(key, _)| wanted.contains(key)) {
                 assert_eq!((timeline.complete, timeline.one_moment, &timeline.gaps), (false, true, &vec![]), "{timeline:?}");

@@ -1,8 +1,6 @@
 //! What belongs to an object: owners above and what is owned below, the pods of a node, the last changes of what is described.
 
-use ketcd_cluster::describe::{Description, describe, node_pods};
-use ketcd_cluster::read::subjects;
-use ketcd_cluster::related::Family;
+use ketcd_cluster::describe::Description;
 use ketcd_cluster::related::owners::StoredObject;
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::ChangeKind;
@@ -12,7 +10,7 @@ use serde_json::{Value, json};
 use crate::fixture::{at_revision, capture, cluster_of};
 
 async fn objects(cluster: &Cluster, words: &[&str]) -> Vec<StoredObject> {
-    subjects(cluster, &words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).await.unwrap().objects
+    cluster.subjects(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>()).await.unwrap().objects
 }
 
 /// `Kind/name` of an object, or of an ownerReference.
@@ -23,7 +21,7 @@ fn name(object: &Value) -> String {
 
 /// What is drawn of an object: its owners, the nearest first, with whether each is there, and all below it.
 async fn family(cluster: &Cluster, address: &str) -> (Vec<(String, bool)>, Vec<String>) {
-    let family = Family::of(cluster, objects(cluster, &[address]).await, cluster.at).await.unwrap();
+    let family = cluster.tree(objects(cluster, &[address]).await, cluster.at).await.unwrap();
     let (subject, owners) = &family.subjects[0];
     let mut below = Vec::new();
     let mut left = vec![subject.uid().to_owned()];
@@ -103,7 +101,7 @@ async fn families_lead_through_custom_resources_lost_owners_and_circles() {
 
 async fn description(cluster: &Cluster, address: &str) -> Description {
     let mut found = objects(cluster, &[address]).await;
-    describe(cluster, found.remove(0), None, cluster.at, true).await.unwrap()
+    cluster.describe(found.remove(0), None, cluster.at, true).await.unwrap()
 }
 
 #[tokio::test]
@@ -125,7 +123,7 @@ async fn a_description_is_of_the_revision_looked_at() {
 async fn a_node_is_described_with_its_pods() {
     let cluster = capture("k136-story", Options { all_namespaces: true, ..Options::default() }).await;
     let (nodes, pods) = (objects(&cluster, &["nodes"]).await, objects(&cluster, &["pods"]).await);
-    let counts = node_pods(&cluster, &nodes, cluster.at).await.unwrap();
+    let counts = cluster.node_pods(&nodes, cluster.at).await.unwrap();
     assert_eq!(counts.len(), 4);
     for (name, found) in &counts {
         let ended = |pod: &Object| ["Succeeded", "Failed"].iter().any(|phase| pod["status"]["phase"] == *phase);
@@ -134,6 +132,6 @@ async fn a_node_is_described_with_its_pods() {
         assert!(own > 0 && found.requests.contains_key("cpu"), "{found:?}");
     }
     // A node asked for alone is found by its name in the stored bytes.
-    let one = node_pods(&cluster, &objects(&cluster, &["node/node2"]).await, cluster.at).await.unwrap();
+    let one = cluster.node_pods(&objects(&cluster, &["node/node2"]).await, cluster.at).await.unwrap();
     assert_eq!((one.len(), &one["node2"]), (1, &counts["node2"]));
 }

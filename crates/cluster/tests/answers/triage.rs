@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use ketcd_cluster::triage::{Absence, Answer, triage};
+use ketcd_cluster::triage::{Absence, Answer};
 use ketcd_cluster::{Options, ReleaseChoice};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::TroubleKind;
@@ -16,7 +16,7 @@ const K120: &str = "k120-story";
 const K136: &str = "k136-story";
 
 async fn triage_at(name: &str, moment: &str) -> Answer {
-    triage(&capture(name, at(moment)).await).await.unwrap()
+    capture(name, at(moment)).await.triage().await.unwrap()
 }
 
 /// `kind/namespace/name`.
@@ -157,7 +157,7 @@ async fn the_node_is_the_cause_of_what_followed() {
 #[tokio::test]
 async fn claims_and_the_pods_that_wait_for_them_are_one() {
     let options = Options { namespace: Some("web".to_owned()), ..at("00:22:15") };
-    let found = triage(&capture(K136, options).await).await.unwrap().findings;
+    let found = capture(K136, options).await.triage().await.unwrap().findings;
     let claims = find(&found, TroubleKind::ClaimPending);
     assert_eq!(claims.subjects.len(), 2);
     // The scheduler has chosen node1 since it refused them: what it said then is over.
@@ -220,7 +220,7 @@ async fn objects_without_a_history_are_looked_at_too() {
         "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]},
         "status": {"phase": "Running", "containerStatuses": [{"name": "c", "ready": false, "restartCount": 4, "image": "i", "imageID": "",
             "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}]}});
-    let answer = triage(&cluster_of(pod.to_string(), Options::default()).await).await.unwrap();
+    let answer = cluster_of(pod.to_string(), Options::default()).await.triage().await.unwrap();
     let first = &answer.findings[0];
     assert_eq!((&*address(&first.subjects[0]), first.trouble.kind), ("pod/shop/web-0", TroubleKind::CrashLooping));
     assert_eq!(answer.changed.windows, []);
@@ -233,7 +233,7 @@ const COMPACTION: (&str, &str) = ("compact_rev_key", "17");
 
 /// Why there is nothing to look at in an etcd of these keys.
 async fn absence_in(values: &[(&str, &str)], options: Options) -> Option<Absence> {
-    triage(&stored(values, options).await).await.unwrap().absence
+    stored(values, options).await.triage().await.unwrap().absence
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn where_there_is_nothing_to_look_at_the_reason_is_named() {
 
 #[tokio::test]
 async fn a_cluster_without_nodes_is_one_all_the_same() {
-    let answer = triage(&stored(&[NAMESPACE, COMPACTION], Options::default()).await).await.unwrap();
+    let answer = stored(&[NAMESPACE, COMPACTION], Options::default()).await.triage().await.unwrap();
     assert_eq!((answer.findings, answer.absence, answer.not_decoded), (vec![], None, 0));
     assert_eq!((answer.counts.nodes, answer.counts.pods, answer.counts.workloads), (0, 0, 0));
 }
@@ -277,14 +277,14 @@ async fn what_could_not_be_decoded_is_counted() {
     let any = || Options { release: ReleaseChoice::Any, ..Options::default() };
     let cases = [(capture("k136-encrypted", any()).await, 13), (stored(&[broken, NAMESPACE], any()).await, 1)];
     for (cluster, count) in cases {
-        let answer = triage(&cluster).await.unwrap();
+        let answer = cluster.triage().await.unwrap();
         assert_eq!((answer.not_decoded, answer.absence), (count, None));
     }
 }
 
 #[tokio::test]
 async fn a_lease_that_was_given_back_is_told_as_that() {
-    let answer = triage(&capture(K136, Options::default()).await).await.unwrap();
+    let answer = capture(K136, Options::default()).await.triage().await.unwrap();
     let place = answer.findings.iter().position(|finding| finding.trouble.kind == TroubleKind::LeaseReleased).unwrap();
     let released = &answer.findings[place];
     assert_eq!(names(released), ["kube-scheduler"]);

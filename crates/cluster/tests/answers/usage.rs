@@ -1,7 +1,7 @@
 //! What fills recorded clusters, held against figures counted by another reader of etcd's database.
 
 use ketcd_cluster::triage::resource;
-use ketcd_cluster::usage::{UsageData, usage};
+use ketcd_cluster::usage::UsageData;
 use ketcd_cluster::{Cluster, Error, Incomplete, Notice, Options, built_in};
 use ketcd_history::usage::{Remains, Sum};
 use ketcd_kube::RegistryKey;
@@ -9,7 +9,7 @@ use ketcd_kube::RegistryKey;
 use crate::fixture::{at_revision, capture, cluster_of, noting};
 
 async fn usage_of(name: &str) -> UsageData {
-    usage(&capture(name, Options::default()).await, None, false).await.unwrap()
+    capture(name, Options::default()).await.usage(None, false).await.unwrap()
 }
 
 /// Sums by resource.
@@ -58,7 +58,7 @@ async fn heartbeats_change_nothing_and_pods_do() {
 
 #[tokio::test]
 async fn a_span_is_the_difference_of_two() {
-    let changes = async |cluster: &Cluster, since: Option<&str>| usage(cluster, since, false).await.unwrap().usage.total().changes();
+    let changes = async |cluster: &Cluster, since: Option<&str>| cluster.usage(since, false).await.unwrap().usage.total().changes();
     let whole = capture("k120-story", Options::default()).await;
     // One change each revision.
     assert_eq!(changes(&whole, Some("1000")).await, 787);
@@ -91,7 +91,7 @@ async fn a_span_that_ends_before_it_begins_is_refused() {
     for (since, says) in
         [("1700", "--since is revision 1700, after revision 1000, the end"), ("yesterday", "--since: invalid time \"yesterday\"")]
     {
-        let Err(Error::Invalid { problem, .. }) = usage(&cluster, Some(since), false).await.map(drop) else { panic!("{since}") };
+        let Err(Error::Invalid { problem, .. }) = cluster.usage(Some(since), false).await.map(drop) else { panic!("{since}") };
         assert!(problem.starts_with(says), "{since}: {problem}");
     }
 }
@@ -102,7 +102,7 @@ async fn printed_objects_lack_no_owner() {
     let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "web", "uid": "1", "ownerReferences":
         [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "a", "uid": "2"}]}}"#;
     let (options, kept) = noting(Options::default());
-    let found = usage(&cluster_of(pod, options).await, None, false).await.unwrap();
+    let found = cluster_of(pod, options).await.usage(None, false).await.unwrap();
     assert_eq!(found.left, []);
     assert!(kept.lock().unwrap().iter().any(|notice| matches!(notice, Notice::OwnersNotCounted(Incomplete::Printed))));
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::kind_of;
 use crate::contract::common::Time;
 use crate::contract::export::ObjectRow;
-use ketcd_cluster::read::{Body, Item};
+use ketcd_cluster::read::{Item, ReadBody};
 use ketcd_store::Revision;
 
 /// An object that becomes a row.
@@ -27,9 +27,9 @@ impl<'a> ExportedObject<'a> {
     /// The text is not JSON.
     pub fn read(item: &'a Item<'a>) -> serde_json::Result<Option<Self>> {
         let (head, object, error) = match &item.body {
-            Body::Text(text) => (serde_json::from_slice(text)?, Some(serde_json::from_slice(text)?), None),
-            Body::Opaque(opaque) => (Head::default(), None, Some(opaque.reason.as_str())),
-            Body::None | Body::Object(_) => return Ok(None),
+            ReadBody::Text(text) => (serde_json::from_slice(text)?, Some(serde_json::from_slice(text)?), None),
+            ReadBody::Opaque(opaque) => (Head::default(), None, Some(opaque.reason.as_str())),
+            ReadBody::None | ReadBody::Object(_) => return Ok(None),
         };
         Ok(Some(Self { item, head, object, error }))
     }

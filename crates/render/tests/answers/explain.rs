@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ketcd_cluster::explain::{Explained as Answer, explain_pod};
+use ketcd_cluster::explain::Explained as Answer;
 use ketcd_cluster::replay::{Feed, SchedulerOptions};
 use ketcd_cluster::{Cluster, Error, Options};
 use ketcd_render::explanation::json::write_json;
@@ -35,12 +35,9 @@ pub(crate) struct Explained {
 /// Explains `namespace/name`.
 pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Result<Explained, Error> {
     let (namespace, name) = pod.split_once('/').unwrap();
-    let (until, oldest) = (cluster.revision().await?, cluster.source.span().await?.oldest);
-    let mut feed = Feed::new(cluster).await?;
-    let scheduler = feed.scheduler(&how.scheduler, until).await?;
     let depth = how.node.map_or(Depth::Refusals, |node| Depth::Node(node.to_owned()));
     let Answer { explanation, refusals, since, replay } =
-        explain_pod(&mut feed, cluster, &scheduler, (&depth, true), (oldest, until), namespace, name).await?;
+        cluster.explainer(&how.scheduler).await?.with_depth(depth).with_remedies(true).pod(namespace, name).await?;
     let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
     let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
     let clock = cluster.clock_around(&revisions, &[]).await?;

@@ -1,14 +1,14 @@
 //! Timelines of recorded clusters: they contain the operator's log, and their numbers are right.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use jiff::Timestamp;
-use ketcd_cluster::related::{asked, related, story};
 use ketcd_cluster::{Cluster, Options};
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{StepKind, Story, Timeline};
-use ketcd_render::timeline::json::{Gathered, document};
-use ketcd_render::timeline::{head, write_outages, write_waiting};
+use ketcd_render::timeline::json::write_lines;
+use ketcd_render::timeline::{Told, head};
 use ketcd_store::Revision;
 use ketcd_testing::testdata;
 use serde_json::Value;
@@ -17,29 +17,24 @@ use crate::fixture::{self, text};
 
 /// The story of what an address names, and the key of its subject.
 async fn story_of(cluster: &Cluster, address: &str) -> (Story, Vec<u8>) {
-    let asked = asked(cluster, &[address.to_owned()], false).await.unwrap();
-    (story(cluster, &asked).await.unwrap(), asked.ranges[0].start.clone())
+    let asked = cluster.asked(&[address.to_owned()], false).await.unwrap();
+    (cluster.timeline(&asked).await.unwrap(), asked.ranges[0].start.clone())
 }
 
-fn subject<'s>((story, key): &'s (Story, Vec<u8>)) -> &'s Timeline {
+fn subject((story, key): &(Story, Vec<u8>)) -> &Timeline {
     &story.timelines[&key[..]]
+}
+
+/// All that is told about one object.
+fn told(found: &(Story, Vec<u8>), oldest: Revision) -> Told<'_> {
+    Told { story: &found.0, subjects: vec![subject(found)], many: false, all: true, around: None, oldest }
 }
 
 /// The document of one object's timeline.
 async fn timeline(cluster: &Cluster, address: &str) -> Value {
     let found = story_of(cluster, address).await;
-    let (story, subject) = (&found.0, subject(&found));
-    let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
-    let gathered = Gathered {
-        timeline: subject.clone(),
-        deletion: story.deletion(subject),
-        related: related(story, subject),
-        outages: is_node.then(|| story.outages(subject)),
-        cordons: is_node.then(|| story.cordons(subject)),
-        waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
-    };
     let oldest = cluster.source.span().await.unwrap().oldest;
-    serde_json::to_value(document(&gathered, oldest, ManagedFields::Hidden)).unwrap()
+    serde_json::from_str(&text(|out| write_lines(&told(&found, oldest), ManagedFields::Hidden, out).map(drop))).unwrap()
 }
 
 /// A line of the operator's log, and the step in which ketcd shows it: address, phase, what its detail holds, who did it.
@@ -168,10 +163,10 @@ const NUMBERS: &[Number] = &[
 async fn the_numbers_are_right() {
     let mut stories: BTreeMap<(&str, &str), Value> = BTreeMap::new();
     for &(capture, address, phase, revision, by, from, seconds) in NUMBERS {
-        if !stories.contains_key(&(capture, address)) {
-            stories.insert((capture, address), timeline(&fixture::capture(capture, Options::default()).await, address).await);
-        }
-        let story = &stories[&(capture, address)];
+        let story = match stories.entry((capture, address)) {
+            Entry::Occupied(told) => told.into_mut(),
+            Entry::Vacant(place) => place.insert(timeline(&fixture::capture(capture, Options::default()).await, address).await),
+        };
         let phases = story["phases"].as_array().unwrap();
         let phase_found = phases.iter().find(|phase_found| phase_found["phase"] == phase && phase_found["revision"] == revision);
         let phase_found = phase_found.unwrap_or_else(|| panic!("{capture} {address}: no {phase} at r{revision}"));
@@ -201,17 +196,17 @@ async fn the_numbers_are_right() {
     assert_eq!((lost["evicted"].as_array().unwrap().len(), lost["stayed"][0]["pod"].as_str()), (11, Some("agent-4rtgr")), "{lost}");
 }
 
-/// What is said of a node's silence.
-fn outages(found: &(Story, Vec<u8>)) -> String {
-    text(|out| write_outages(&found.0.outages(subject(found)), out))
+/// All that is told about one object, as text.
+fn said(found: &(Story, Vec<u8>)) -> String {
+    text(|out| told(found, Revision(1)).write_text(None, out).map(drop))
 }
 
 #[tokio::test]
 async fn refusals_and_outages_are_said() {
     let refused = story_of(&fixture::capture("k120-story", Options::default()).await, "deploy/web/tomcat").await;
-    let said = text(|out| write_waiting(&refused.0.waiting(subject(&refused)), out));
-    assert!(said.contains("waits: pod/web/tomcat-") && said.contains("didn't have free ports"), "{said}");
-    let outage = outages(&story_of(&fixture::capture("k136-story", Options::default()).await, "node/node2").await);
+    let waiting = said(&refused);
+    assert!(waiting.contains("waits: pod/web/tomcat-") && waiting.contains("didn't have free ports"), "{waiting}");
+    let outage = said(&story_of(&fixture::capture("k136-story", Options::default()).await, "node/node2").await);
     assert!(outage.contains("outage: no heartbeat since 00:16:19") && outage.contains("replaced by"), "{outage}");
 }
 
@@ -221,7 +216,7 @@ async fn a_silence_that_lasts_begins_with_the_last_heartbeat() {
     // While the node is silent: noticed by the control plane, and not yet.
     for (moment, lost_after, words) in [("00:17:30", 51.0, "noticed after 51"), ("00:17:08", 0.0, "not noticed by the control plane")] {
         let cluster = fixture::capture("k136-story", at(moment)).await;
-        let page = outages(&story_of(&cluster, "node/node2").await);
+        let page = said(&story_of(&cluster, "node/node2").await);
         assert!(page.contains("outage: no heartbeat since 00:16:19") && page.contains("until the end of the history"), "{moment}: {page}");
         assert!(page.contains(words), "{moment}: {page}");
         let timeline = timeline(&cluster, "node/node2").await;
@@ -230,7 +225,8 @@ async fn a_silence_that_lasts_begins_with_the_last_heartbeat() {
         assert_eq!(outage["untilRevision"], Value::Null);
     }
     // A lease that is still good says nothing.
-    assert_eq!(outages(&story_of(&fixture::capture("k136-story", at("00:16:50")).await, "node/node2").await), "");
+    let page = said(&story_of(&fixture::capture("k136-story", at("00:16:50")).await, "node/node2").await);
+    assert!(!page.contains("outage:"), "{page}");
 }
 
 #[tokio::test]
