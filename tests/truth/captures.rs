@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject};
 use ketcd_scheduler::{
-    Agreement, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, PluginScore, Profile, Release, Replay, Rules,
+    Agreement, Attempt, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, OpenAttempts, PluginScore, Profile, Release, Replay, Rules,
     Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
 };
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
@@ -47,6 +47,14 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
     let decoder = Decoder::new();
     let reader = ObjectReader::new(&decoder);
     let mut replay = Replay::new(scheduler, true);
+    let mut open = OpenAttempts::default();
+    let mut explained = |replay: &mut Replay, attempt: Attempt| {
+        if wanted.contains(&attempt.pod.full_name()) {
+            each(replay.explain(attempt));
+        } else {
+            replay.skip(&attempt);
+        }
+    };
     changes(file, |path, event| {
         let (key, value) = (&event.key_value.key, &event.key_value.value);
         let mod_revision = event.revision.0;
@@ -56,14 +64,14 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
             (None, Some(stored)) if path.starts_with("events/") => replay.observe_event(stored, event.revision.0).into_iter().collect(),
             _ => Vec::new(),
         };
-        for attempt in attempts {
-            if wanted.contains(&attempt.pod.full_name()) {
-                each(replay.explain(attempt));
-            } else {
-                replay.skip(&attempt);
-            }
+        open.add(attempts);
+        while let Some(attempt) = open.next(&replay, event.revision.0) {
+            explained(&mut replay, attempt);
         }
     });
+    while let Some(attempt) = open.next_at_end() {
+        explained(&mut replay, attempt);
+    }
     assert_eq!(replay.unreadable(), 0);
 }
 

@@ -32,8 +32,8 @@ pub use devices::{ClaimDevices, NodeDevices, RecordedDevices, chosen as chosen_d
 pub use dra::Allocation;
 pub use evidence::compared;
 pub use explanation::{
-    Agreement, Assumption, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless, Remedy, StateSeen,
-    UnreadObject,
+    Agreement, AssumedPod, Assumption, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless,
+    NeighbourDoubt, Remedy, StateSeen, UnreadObject,
 };
 pub use framework::{
     AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, DriverWait, Fact,
@@ -50,4 +50,4 @@ pub use release::{
     Arguments, Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, PodTopologySpreadDefaults, Rules, ScoringStrategy, UnknownRelease,
     VersionEvidence, VersionFrom, applied_release, detect, gate_refusals, scheduler_patch, scheduler_release,
 };
-pub use replay::Replay;
+pub use replay::{LOOK_AHEAD, OpenAttempts, Replay};

@@ -2,7 +2,7 @@
 
 use ketcd_kube::{Address, Scope};
 use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
-use ketcd_scheduler::{Attempt, AttemptOutcome, Explanation, FilterMode, Replay};
+use ketcd_scheduler::{Attempt, AttemptOutcome, Explanation, FilterMode, LOOK_AHEAD, Replay};
 use ketcd_store::{At, Revision};
 
 use super::decisions::mode;
@@ -58,6 +58,8 @@ impl Explainer<'_> {
             let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
             let revision = last.revision;
             let mut found = None;
+            // Decisions made before this one may have been written after it.
+            let known = Revision(shown.0.saturating_add(LOOK_AHEAD).min(until.0));
             let each = |replay: &mut Replay, attempt: Attempt| {
                 if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
                     found = Some(replay.explain(attempt));
@@ -67,18 +69,18 @@ impl Explainer<'_> {
                 Ok::<(), Error>(())
             };
             if is_entered_midway {
-                feed.walk_between(&mut replay, (begun, shown), each).await?;
+                feed.walk_between(&mut replay, (begun, known), each).await?;
             } else {
                 // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
                 let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
                 feed.seed(&mut replay, oldest, begun).await?;
-                feed.walk(&mut replay, begun.after(), shown, each).await?;
+                feed.walk(&mut replay, begun.after(), known, each).await?;
             }
             let found =
                 found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
             let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
             if is_refused(&found.attempt) && is_walked {
-                feed.walk(&mut replay, shown.after(), until, |replay, attempt| {
+                feed.walk(&mut replay, known.after(), until, |replay, attempt| {
                     replay.skip(&attempt);
                     Ok::<(), Error>(())
                 })

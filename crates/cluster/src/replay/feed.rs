@@ -86,6 +86,10 @@ enum What<'e> {
 }
 
 impl WatchedVersion<'_> {
+    pub(super) fn revision(&self) -> i64 {
+        self.revision
+    }
+
     pub(super) fn put(self, state: &mut ClusterState) {
         if let What::Watched(key, object) = self.what {
             state.apply(&key, object, self.revision);

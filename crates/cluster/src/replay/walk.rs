@@ -1,9 +1,11 @@
 //! Feeds the scheduler's replay: the state at some revision, then every change up to another.
 
+use std::collections::VecDeque;
+
 use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, WatchedKind, prefetch};
-use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
+use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, OpenAttempts, Replay, Rules, Scheduler, VersionEvidence, VersionFrom, detect};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::feed::{CHUNK, Feed, WatchedVersion, take_all};
@@ -35,7 +37,7 @@ impl Feed<'_> {
         self.seed_and_changes(replay, at, at).await.map(drop)
     }
 
-    /// Takes in the state at `begun`, then what changed of it up to `shown`, and hands each attempt to `each` as it comes.
+    /// Takes in the state at `begun`, then what changed of it up to `shown`, and hands each attempt to `each` once it is settled.
     ///
     /// # Errors
     /// The source cannot be read, or those of `each`.
@@ -43,12 +45,12 @@ impl Feed<'_> {
         &mut self,
         replay: &mut Replay,
         (begun, shown): (Revision, Revision),
-        mut each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
+        each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
     ) -> Result<(), E> {
         let changes = self.seed_and_changes(replay, begun, shown).await?;
-        prefetch(&changes, |event| self.read_event(event), &mut |version: WatchedVersion<'_>| {
-            version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt))
-        })
+        let mut walker = Walker::new(replay, VecDeque::new(), each);
+        prefetch(&changes, |event| self.read_event(event), &mut |version: WatchedVersion<'_>| walker.take(version))?;
+        walker.end()
     }
 
     /// Takes in the state at `at`: nodes by their history from `oldest` on, so that what the cache keeps of it is right, then the rest.
@@ -81,7 +83,7 @@ impl Feed<'_> {
         Ok(())
     }
 
-    /// Takes in every change from `from` to `until` and hands each attempt to `each` as it comes.
+    /// Takes in every change from `from` to `until` and hands each attempt to `each` once it is settled.
     ///
     /// # Errors
     /// The source cannot be read, or those of `each`.
@@ -90,14 +92,17 @@ impl Feed<'_> {
         replay: &mut Replay,
         from: Revision,
         until: Revision,
-        mut each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
+        each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
     ) -> Result<(), E> {
         if from > until {
             return Ok(());
         }
         let watched = scheduling(self.prefix.trim_end_matches('/'));
-        self.follow(watched, from, until, &mut |version| version.advance(replay).into_iter().try_for_each(|attempt| each(replay, attempt)))
-            .await
+        let mut restarts = self.restarts(until).await?;
+        restarts.retain(|restart| *restart >= from.0);
+        let mut walker = Walker::new(replay, restarts, each);
+        self.follow(watched, from, until, &mut |version| walker.take(version)).await?;
+        walker.end()
     }
 
     /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
@@ -186,5 +191,47 @@ impl Feed<'_> {
         let read: Vec<Read<Event>> = events(self.cluster, keys, Until::Revision(until)).try_collect().await?;
         let events = read.into_iter().filter_map(|read| if let Read::Item(event) = read { Some(event) } else { None });
         Ok(events.filter(|event| event.revision > oldest).collect())
+    }
+}
+
+/// A walk through the history: the attempts found, and what they are handed to.
+struct Walker<'r, F> {
+    replay: &'r mut Replay,
+    open: OpenAttempts,
+    /// Revisions at which another scheduler process took over.
+    restarts: VecDeque<i64>,
+    each: F,
+}
+
+impl<'r, F> Walker<'r, F> {
+    fn new(replay: &'r mut Replay, restarts: VecDeque<i64>, each: F) -> Self {
+        Self { replay, open: OpenAttempts::default(), restarts, each }
+    }
+
+    /// Takes in a change; hands on the attempts that are settled by it.
+    fn take<E>(&mut self, version: WatchedVersion<'_>) -> Result<(), E>
+    where
+        F: FnMut(&mut Replay, Attempt) -> Result<(), E>,
+    {
+        let revision = version.revision();
+        while self.restarts.front().is_some_and(|restart| *restart <= revision) {
+            self.restarts.pop_front().into_iter().for_each(|restart| self.replay.restart(restart));
+        }
+        self.open.add(version.advance(self.replay));
+        while let Some(attempt) = self.open.next(self.replay, revision) {
+            (self.each)(self.replay, attempt)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on the attempts that are left at the end.
+    fn end<E>(mut self) -> Result<(), E>
+    where
+        F: FnMut(&mut Replay, Attempt) -> Result<(), E>,
+    {
+        while let Some(attempt) = self.open.next_at_end() {
+            (self.each)(self.replay, attempt)?;
+        }
+        Ok(())
     }
 }

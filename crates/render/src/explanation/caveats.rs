@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ketcd_scheduler::{Assumption, Caveat, DecidedBy, Explanation, Sample, StateSeen, UnreadObject, VersionEvidence};
+use ketcd_scheduler::{
+    AssumedPod, Assumption, Caveat, DecidedBy, Explanation, NeighbourDoubt, Sample, StateSeen, UnreadObject, VersionEvidence,
+};
 
 use super::group_caveats::group_caveat;
 use super::unverifiable::unverifiable;
@@ -59,6 +61,8 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         }
         Caveat::EventOnly => "only an Event records this refusal: the pod was deleted or bound before its condition was written".to_owned(),
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
+        Caveat::Assumed(pods) => assumed(pods),
+        Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),
         Caveat::UnknownFilters { nodes, missing } => {
             format!("a filter's verdict is unknown on {} of the nodes that seem to fit: {missing}", nodes.len())
         }
@@ -115,10 +119,38 @@ fn state_seen(state: StateSeen, revision: i64) -> String {
         StateSeen::WithoutOwnWrites => {
             "evaluated without what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination)".to_owned()
         }
+        StateSeen::BeforeLaterPods => {
+            format!("pods that were queued later were decided about from r{} on: the attempt saw no later revision", revision + 1)
+        }
         StateSeen::AtItsTurn => format!("the pod was scheduled at once: the attempt cannot have seen what others wrote after r{revision}"),
         StateSeen::Earlier => {
             format!("the recorded outcome does not follow from the revision before it; it was evaluated on r{revision}")
         }
+    }
+}
+
+/// Pods that the scheduler counted before etcd shows them on their nodes.
+fn assumed(pods: &[AssumedPod]) -> String {
+    let named: Vec<String> = pods.iter().take(NAMED).map(|pod| format!("{} on {}", pod.pod, pod.node)).collect();
+    let more = if pods.len() > NAMED { format!(" and {} more pods", pods.len() - NAMED) } else { String::new() };
+    let verb = if pods.len() == 1 { "its binding was" } else { "their bindings were" };
+    format!("the scheduler counted {}{more} already, as assumed; {verb} not written yet", named.join(", "))
+}
+
+/// A pod that may have been decided about on either side of the attempt.
+fn neighbour(doubt: &NeighbourDoubt) -> String {
+    let NeighbourDoubt { pod, written, .. } = doubt;
+    let what = match (doubt.counted, doubt.needed) {
+        (true, true) => {
+            format!("the outcome follows only if {pod} was assumed by then, though r{written} is the first revision that shows it")
+        }
+        (false, true) => format!("the outcome follows only if {pod}, whose decision r{written} shows, was not decided about yet"),
+        (true, false) => format!("{pod}, whose decision r{written} shows, is counted, but may not have been decided about yet"),
+        (false, false) => format!("{pod}, whose decision r{written} shows, is not counted, but may have been assumed by then"),
+    };
+    match doubt.nodes.is_empty() {
+        true => what,
+        false => format!("{what}; the result on {} depends on it", first(&doubt.nodes, NAMED)),
     }
 }
 

@@ -94,7 +94,8 @@ fn points(explanation: &Explanation, scores: &Scores, at: usize, width: usize, o
     };
     let chosen = if explanation.attempt.node.as_ref() == Some(&scores.nodes[at]) { "; chosen" } else { "" };
     writeln!(out)?;
-    hanging("", &format!("total {}, {behind}{chosen}", scores.totals[at]), 2, width, STRONG, out)?;
+    let range = scores.ranges.get(&at).map(|(lowest, highest)| format!(" (or from {lowest} to {highest})")).unwrap_or_default();
+    hanging("", &format!("total {}{range}, {behind}{chosen}", scores.totals[at]), 2, width, STRONG, out)?;
     let longest = scores.plugins.iter().map(|score| score.plugin.len()).max().unwrap_or(0);
     let widest = |number: &dyn Fn(&ketcd_scheduler::PluginScore) -> String, head: &str| {
         scores.plugins.iter().map(|score| number(score).len()).max().unwrap_or(0).max(head.len())

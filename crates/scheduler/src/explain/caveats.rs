@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-use crate::explanation::{Assumption, Attempt, AttemptOutcome, Caveat, StateSeen, UnreadObject};
+use crate::explanation::{AssumedPod, Assumption, Attempt, AttemptOutcome, Caveat, NeighbourDoubt, StateSeen, UnreadObject};
 use crate::framework::{Judgement, NodeJudgement, WholePod};
 use crate::plugins::volume_restrictions::once_claims;
 use crate::preemption::victims::PreemptionCandidate;
@@ -27,6 +27,10 @@ pub(super) struct Circumstances<'a> {
     pub judgement: &'a Judgement,
     /// Whether our message is the recorded one.
     pub same_message: bool,
+    /// The pods that were assumed.
+    pub assumed: &'a [AssumedPod],
+    /// The pods that may have been decided about on either side of the attempt.
+    pub neighbours: &'a [NeighbourDoubt],
     /// How the state was found, if it is not simply the revision before.
     pub found: Option<StateSeen>,
     /// The revision evaluated.
@@ -51,6 +55,12 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     }
     if of.attempt.event_only {
         found.push(Caveat::EventOnly);
+    }
+    if !of.assumed.is_empty() {
+        found.push(Caveat::Assumed(of.assumed.to_vec()));
+    }
+    if !of.neighbours.is_empty() {
+        found.push(Caveat::Neighbours(of.neighbours.to_vec()));
     }
     found.extend(of.found.map(|state| Caveat::StateSeen { state, revision: of.evaluated_revision }));
     unknown_rules(of, &mut found);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::cluster::{ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::devices::{self, RecordedDevices};
-use crate::explanation::{Agreement, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, StateSeen};
+use crate::explanation::{
+    Agreement, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, NeighbourDoubt, StateSeen,
+};
 use crate::framework::{Cycle, DeviceCheck, Fact};
 use crate::plugins::dynamic_resources::allocated_devices;
 use crate::plugins::named_nodes;
@@ -22,25 +24,21 @@ use caveats::Circumstances;
 impl Replay {
     /// Explains an attempt that the last change showed.
     pub fn explain(&mut self, attempt: Attempt) -> Explanation {
-        let known = if attempt.event_only {
-            Some((attempt.pod.mod_revision, attempt.pod.clone()))
-        } else {
-            self.waiting.get(&attempt.pod.key()).cloned()
-        };
-        let (begun, first) = known.unwrap_or((attempt.revision - 1, attempt.pod.clone()));
+        let begun = attempt.queued;
         let mut undone = UndoLog::new(self);
+        let neighbours = undone.neighbours(&attempt);
         let end = undone.journal.len();
         let back = undone.undo_after(attempt.revision - 1, end);
-        let (evaluation, evaluated, found) = if undone.scheduler.is_as_recorded() {
-            undone.look_back(&attempt, begun, &first, back)
+        let (mut evaluation, evaluated, found) = if undone.scheduler.is_as_recorded() {
+            undone.look_back(&attempt, &neighbours, back)
         } else {
-            (undone.evaluate(&attempt, &attempt.pod.clone(), attempt.revision - 1), attempt.revision - 1, None)
+            let pod = attempt.pod.clone();
+            (undone.evaluate(&attempt, &pod, attempt.revision - 1, &neighbours, &[]), attempt.revision - 1, None)
         };
-        let mut explanation = undone.explained(attempt.clone(), evaluation, evaluated, found);
-        // An attempt evaluated on an earlier state than its last one leaves the counts of the chosen state behind.
-        let Self { state, images, .. } = &mut *undone;
-        images.conclude(state, explanation.evaluated_revision);
+        let doubts = undone.doubt_neighbours(&attempt, &mut evaluation, evaluated, &neighbours);
+        let mut explanation = undone.explained(attempt.clone(), evaluation, &doubts, evaluated, found);
         drop(undone);
+        self.skip(&attempt);
         explanation.preempted = self.preempted(&attempt, begun);
         let since = self.journal.iter().filter(|(revision, _)| *revision > begun && *revision <= attempt.revision);
         let since = since.map(|(revision, change)| (*revision, change));
@@ -49,7 +47,6 @@ impl Replay {
         if let Some(compared) = explanation.evidence.iter_mut().find(there) {
             compared.facts.extend(explanation.recorded_devices.iter().map(recorded));
         }
-        self.conclude(&attempt);
         explanation
     }
 
@@ -57,8 +54,9 @@ impl Replay {
     pub fn explain_waiting(&mut self, pod: &Arc<PodInfo>, revision: i64) -> Explanation {
         let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
         let attempt = attempt::waiting(pod, gated, revision);
-        let evaluation = self.evaluate(&attempt, pod, revision);
-        self.explained(attempt, evaluation, revision, None)
+        let neighbours = self.neighbours(&attempt);
+        let evaluation = self.evaluate(&attempt, pod, revision, &neighbours, &[]);
+        self.explained(attempt, evaluation, &[], revision, None)
     }
 
     /// Explains a bound pod whose binding can no longer be read: on the state as it is, as if the pod were to be scheduled now.
@@ -75,10 +73,13 @@ impl Replay {
             recorded_message: None,
             at_once: false,
             event_only: false,
+            queued: revision,
+            nominated_before: None,
         };
-        let mut evaluation = replay.evaluate(&attempt, &unbound, revision);
+        let neighbours = replay.neighbours(&attempt);
+        let mut evaluation = replay.evaluate(&attempt, &unbound, revision, &neighbours, &[]);
         evaluation.agreement = Agreement::Unverifiable;
-        let mut explanation = replay.explained(attempt, evaluation, revision, None);
+        let mut explanation = replay.explained(attempt, evaluation, &[], revision, None);
         explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
         explanation.caveats.insert(0, Caveat::NoAttempt(explanation.decided_by));
         explanation
@@ -88,6 +89,7 @@ impl Replay {
         &mut self,
         attempt: Attempt,
         evaluation: EvaluatedAttempt,
+        doubts: &[NeighbourDoubt],
         evaluated_revision: i64,
         found: Option<StateSeen>,
     ) -> Explanation {
@@ -102,6 +104,8 @@ impl Replay {
             attempt: &attempt,
             judgement: &evaluation.judgement,
             same_message: evaluation.same_message,
+            assumed: &evaluation.assumed,
+            neighbours: doubts,
             found,
             evaluated_revision,
             complete: replay.complete,

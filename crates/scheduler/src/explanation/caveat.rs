@@ -55,6 +55,10 @@ pub enum Caveat {
         /// Its revision.
         revision: i64,
     },
+    /// These pods were assumed on nodes by then, though their bindings were written later or never.
+    Assumed(Vec<AssumedPod>),
+    /// Whether the attempt came before or after the decisions about these pods is not known, and its numbers depend on it.
+    Neighbours(Vec<NeighbourDoubt>),
     /// A filter's verdict is unknown on nodes that seem to fit.
     UnknownFilters {
         /// The nodes.
@@ -148,6 +152,32 @@ pub enum Caveat {
         /// The nodes.
         nodes: Vec<Arc<str>>,
     },
+}
+
+/// A pod that the scheduler counts on a node before etcd shows it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct AssumedPod {
+    /// `namespace/name`.
+    pub pod: String,
+    /// The node.
+    pub node: Arc<str>,
+}
+
+/// A pod that may have been decided about before an attempt, or after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct NeighbourDoubt {
+    /// `namespace/name`.
+    pub pod: String,
+    /// The first revision that shows the decision about it.
+    pub written: i64,
+    /// Whether the evaluation counts it on its node.
+    pub counted: bool,
+    /// Whether the recorded outcome follows only because of that.
+    pub needed: bool,
+    /// The nodes whose numbers depend on it.
+    pub nodes: Vec<Arc<str>>,
 }
 
 /// An object that could not be read, or not in full.

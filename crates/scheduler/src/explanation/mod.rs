@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-pub use caveat::{Assumption, Caveat, UnreadObject};
+pub use caveat::{AssumedPod, Assumption, Caveat, NeighbourDoubt, UnreadObject};
 
 use super::devices::{NodeDevices, RecordedDevices};
 use super::framework::{Fix, Obstacle};
@@ -43,6 +43,10 @@ pub struct Attempt {
     pub at_once: bool,
     /// Whether only an Event, whose revision is `revision`, records it: it was never written to the pod.
     pub event_only: bool,
+    /// The revision since which the pod waited for it: its creation, or its last refusal.
+    pub queued: i64,
+    /// The node that the pod was nominated to by then.
+    pub(crate) nominated_before: Option<Arc<str>>,
 }
 
 /// Who decides where a pod runs.
@@ -77,6 +81,8 @@ pub enum StateSeen {
     BeforeOwnWrites,
     /// The attempt's own writes were undone.
     WithoutOwnWrites,
+    /// The revision before the decisions about pods that were queued later.
+    BeforeLaterPods,
     /// The state at the pod's turn: what was written while its outcome was on its way was undone.
     AtItsTurn,
     /// An earlier revision from which the outcome follows.

@@ -1,6 +1,7 @@
 //! The scores of the nodes that fit: each plugin's, and their weighted sums.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The scores of one plugin, in the order of the feasible nodes.
@@ -31,6 +32,8 @@ pub struct Scores {
     pub plugins: Vec<PluginScore>,
     /// The weighted sums.
     pub totals: Vec<i64>,
+    /// The lowest and the highest sum of a node, by its position, where the sum depends on which pods were assumed; empty elsewhere.
+    pub ranges: BTreeMap<usize, (i64, i64)>,
     /// Plugins whose score cannot be known, and why; the sums are without them.
     pub unknown: Vec<(&'static str, Cow<'static, str>)>,
 }

@@ -20,6 +20,8 @@ pub(crate) fn attempt(before: Option<&Arc<PodInfo>>, after: &PodInfo, revision: 
             recorded_message,
             at_once,
             event_only: false,
+            queued: revision - 1,
+            nominated_before: before.nominated_node_name.clone(),
         })
     };
     if after.node_name.is_some() {
@@ -41,5 +43,7 @@ pub(crate) fn waiting(pod: &Arc<PodInfo>, gated: bool, revision: i64) -> Attempt
         recorded_message: condition.map(|condition| condition.message.clone()),
         at_once: false,
         event_only: false,
+        queued: revision,
+        nominated_before: pod.nominated_node_name.clone(),
     }
 }

@@ -50,6 +50,8 @@ impl FailedScheduling {
 
     fn attempt(self, pod: Arc<PodInfo>) -> Attempt {
         Attempt {
+            queued: pod.mod_revision,
+            nominated_before: pod.nominated_node_name.clone(),
             pod,
             outcome: AttemptOutcome::Unschedulable,
             node: None,

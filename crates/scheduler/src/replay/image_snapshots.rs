@@ -14,9 +14,14 @@ use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, NodeI
 /// How many revisions before an attempt an image list may still have been on its way to the scheduler.
 const UNDER_WAY: i64 = 3;
 
-/// Nodes that changed since the last snapshot.
+/// How many revisions changes of image lists are remembered: as long as an attempt may be explained after later ones are known.
+const REMEMBERED: i64 = 4096;
+
+/// The counts of the last snapshot, and the nodes that changed since.
 #[derive(Debug, Default)]
 pub(crate) struct ImageSnapshots {
+    /// The counts of each node as of the last snapshot that took them.
+    taken: HashMap<NodeId, Arc<[ImageState]>>,
     changed: HashMap<NodeId, Changed>,
     /// The last changes of image lists, ascending: the revision, and the images added or removed.
     lately: VecDeque<(i64, Vec<Arc<str>>)>,
@@ -24,14 +29,12 @@ pub(crate) struct ImageSnapshots {
     doubts: HashMap<NodeId, Vec<Arc<str>>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Changed {
     /// The revisions of the changes, ascending.
     revisions: Vec<i64>,
-    /// The counts of the last snapshot.
-    known: Arc<[ImageState]>,
-    /// Images added or removed anywhere after the first change while a rejected pod waited.
-    retried: Vec<Arc<str>>,
+    /// Images added or removed anywhere after the first change while a rejected pod waited, each with the revision.
+    retried: Vec<(i64, Arc<str>)>,
 }
 
 impl ImageSnapshots {
@@ -46,15 +49,14 @@ impl ImageSnapshots {
         };
         let (before, after) = (node_of(&change.before), node_of(&change.after));
         for id in before.into_iter().chain(after.filter(|after| Some(*after) != before)) {
-            let known = match &change.before {
-                Some(CachedObject::Node(_, Some(known))) => known.clone(),
-                _ => state.node_by_id(id).image_states.clone(),
-            };
-            self.changed
-                .entry(id)
-                .or_insert_with(|| Changed { revisions: Vec::new(), known, retried: Vec::new() })
-                .revisions
-                .push(revision);
+            self.changed.entry(id).or_default().revisions.push(revision);
+        }
+    }
+
+    /// Records that another scheduler process took over, whose first snapshot takes all nodes.
+    pub(crate) fn restart(&mut self, revision: i64, state: &ClusterState) {
+        for node in state.nodes() {
+            self.changed.entry(node.id).or_default().revisions.push(revision);
         }
     }
 
@@ -75,10 +77,10 @@ impl ImageSnapshots {
         if refused {
             for (id, changed) in &mut self.changed {
                 let node = state.node_by_id(*id);
-                changed.retried.extend(moved.iter().filter(|name| holds(node, name)).cloned());
+                changed.retried.extend(moved.iter().filter(|name| holds(node, name)).map(|name| (revision, name.clone())));
             }
         }
-        while self.lately.front().is_some_and(|(known, _)| *known <= revision - 64) {
+        while self.lately.front().is_some_and(|(known, _)| *known <= revision - REMEMBERED) {
             self.lately.pop_front();
         }
         self.lately.push_back((revision, moved));
@@ -89,8 +91,8 @@ impl ImageSnapshots {
         for (id, changed) in &self.changed {
             if changed.is_due(revision) {
                 state.count_images(*id);
-            } else {
-                state.set_image_states(*id, changed.known.clone());
+            } else if let Some(taken) = self.taken.get(id) {
+                state.set_image_states(*id, taken.clone());
             }
         }
     }
@@ -99,30 +101,37 @@ impl ImageSnapshots {
     pub(crate) fn is_in_doubt(&self, id: NodeId, images: &[String], state: &ClusterState, revision: i64) -> bool {
         let among = |names: &[Arc<str>]| names.iter().any(|name| images.iter().any(|image| **image == **name));
         match self.changed.get(&id).filter(|changed| changed.is_due(revision)) {
-            Some(changed) => among(&changed.retried) || among(&self.under_way(state.node_by_id(id), revision)),
+            Some(changed) => among(&changed.retried_until(revision)) || among(&self.under_way(state.node_by_id(id), revision)),
             None => self.doubts.get(&id).is_some_and(|names| among(names)),
         }
     }
 
-    /// Records an attempt on `state` as of `revision`: its counts stay until the nodes change again.
-    pub(crate) fn conclude(&mut self, state: &ClusterState, revision: i64) {
+    /// Records an attempt on `state` as of `revision`: its counts stay until the nodes change again. `chosen`: the node that it chose, which changes
+    /// as the pod is assumed there.
+    pub(crate) fn conclude(&mut self, state: &mut ClusterState, revision: i64, chosen: Option<NodeId>) {
         let lately: Vec<Arc<str>> = self.moved_before(revision).cloned().collect();
-        let doubts = &mut self.doubts;
-        self.changed.retain(|id, changed| {
+        let Self { taken, changed, doubts, .. } = self;
+        changed.retain(|id, changed| {
             if changed.is_due(revision) {
+                state.count_images(*id);
                 let node = state.node_by_id(*id);
-                let doubtful: Vec<Arc<str>> =
-                    changed.retried.drain(..).chain(lately.iter().filter(|name| holds(node, name)).cloned()).collect();
+                let under_way = lately.iter().filter(|name| holds(node, name)).cloned();
+                let doubtful: Vec<Arc<str>> = changed.retried_until(revision).into_iter().chain(under_way).collect();
                 if doubtful.is_empty() {
                     doubts.remove(id);
                 } else {
                     doubts.insert(*id, doubtful);
                 }
-                changed.known = node.image_states.clone();
+                taken.insert(*id, node.image_states.clone());
                 changed.revisions.retain(|changed| *changed > revision);
+                let first = changed.revisions.first().copied().unwrap_or(i64::MAX);
+                changed.retried.retain(|(retried, _)| *retried > first);
             }
             !changed.revisions.is_empty()
         });
+        if let Some(id) = chosen {
+            self.changed.entry(id).or_default().revisions.insert(0, revision);
+        }
     }
 
     /// Images of a node that were added or removed somewhere just before `revision`.
@@ -140,6 +149,10 @@ impl Changed {
     /// Whether an attempt as of `revision` takes new counts.
     fn is_due(&self, revision: i64) -> bool {
         self.revisions.first().is_some_and(|first| *first <= revision)
+    }
+
+    fn retried_until(&self, revision: i64) -> Vec<Arc<str>> {
+        self.retried.iter().filter(|(retried, _)| *retried <= revision).map(|(_, name)| name.clone()).collect()
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::agreement::agreement;
-use super::own_writes::{before_own_writes, first_own_write};
-use super::{assumed, attempt};
+use super::assumed::{Neighbours, is_written_for};
+use super::own_writes::before_own_writes;
+use super::place::{is_of, matters};
 use crate::cluster::unreadable;
-use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind};
-use crate::explanation::{Agreement, Attempt, AttemptOutcome, StateSeen};
+use crate::cluster::{CachedObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog};
+use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome, StateSeen};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
 use crate::{Profile, Scope, groups};
@@ -26,8 +27,12 @@ pub(crate) struct EvaluatedAttempt {
     pub follows: bool,
     /// The scope imposed by the cycle of the pod's group.
     pub scope: Option<Scope>,
-    /// Pods of its group that were tried before it, as assumed, and their claims.
+    /// Pods that were assumed, those of its group that were tried before it among them, and their claims.
     pub before: Vec<(ObjectKey, CachedObject)>,
+    /// Pods that were assumed, without those of its group.
+    pub assumed: Vec<AssumedPod>,
+    /// The neighbours that were taken as decided about on the other side of the attempt than their writes say.
+    pub turned: Vec<usize>,
 }
 
 /// A judgement, the revision of its state, and how that state was found, where it is not simply the revision before.
@@ -38,66 +43,78 @@ struct SoughtState<'a> {
     attempt: &'a Attempt,
     /// The pod without the node that this attempt nominated.
     pod: Arc<PodInfo>,
-    /// The revision it began after: the pod's creation or its last refusal.
-    begun: i64,
+    /// The decisions near it.
+    neighbours: &'a Neighbours,
     /// The objects it wrote itself, each as it was before.
     own: Vec<(ObjectKey, Option<CachedObject>)>,
 }
 
 impl Replay {
-    /// Evaluates on the revision before the outcome, without the attempt's own writes; where the outcome does not follow, on earlier revisions,
-    /// newest first.
+    /// Evaluates on the newest state that the attempt can have seen, without its own writes; where the outcome does not follow, with neighbours on
+    /// the other side of it, then on earlier revisions, newest first.
     /// `end`: the number of journal entries before the outcome.
-    pub(crate) fn look_back(&mut self, attempt: &Attempt, begun: i64, first: &Arc<PodInfo>, end: usize) -> ChosenState {
-        let since: Vec<(i64, &ObjectChange)> =
-            self.journal.iter().take(end).filter(|(revision, _)| *revision > begun).map(|(revision, change)| (*revision, change)).collect();
+    pub(crate) fn look_back(&mut self, attempt: &Attempt, neighbours: &Neighbours, end: usize) -> ChosenState {
+        let since = self.changes_within(attempt.queued, attempt.revision - 1).map(|(_, change)| change);
         let nominated = self.nominated_by(attempt);
-        let own = before_own_writes(&attempt.pod, nominated.as_deref(), since.iter().map(|(_, change)| *change), &self.state);
-        let began_writing = first_own_write(attempt, nominated.as_deref(), &since, &self.state);
+        let own = before_own_writes(&attempt.pod, nominated.as_deref(), since, &self.state);
         // A node that the scheduler nominated only because it was about to bind the pod there is its own write too.
-        let pod = Arc::new(PodInfo { nominated_node_name: first.nominated_node_name.clone(), ..(*attempt.pod).clone() });
+        let pod = Arc::new(PodInfo { nominated_node_name: attempt.nominated_before.clone(), ..(*attempt.pod).clone() });
         let changed = !own.is_empty() || pod.nominated_node_name != attempt.pod.nominated_node_name;
-        let sought = SoughtState { attempt, pod, begun, own };
-        began_writing
-            .and_then(|revision| self.before_it_wrote(&sought, revision - 1, end))
-            .unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
+        let sought = SoughtState { attempt, pod, neighbours, own };
+        let limited = neighbours.limit < attempt.revision;
+        let early = if limited { self.before_limit(&sought, end) } else { None };
+        early.unwrap_or_else(|| self.newest_it_follows_from(&sought, changed, end))
     }
 
-    /// Evaluates on revision `limit`, after which the attempt began to write: it cannot have seen later changes.
-    fn before_it_wrote(&mut self, sought: &SoughtState, limit: i64, end: usize) -> Option<ChosenState> {
+    /// Evaluates on the revision before the limit: the attempt cannot have seen later changes.
+    fn before_limit(&mut self, sought: &SoughtState, end: usize) -> Option<ChosenState> {
+        let limit = sought.neighbours.limit - 1;
         let mut early = UndoLog::new(self);
         let end = early.undo_after(limit, end);
         let turn = SoughtState { pod: sought.pod.clone(), own: Vec::new(), ..*sought };
-        let found = early.at_its_turn(&turn, limit, end).or_else(|| {
-            let evaluation = early.evaluate(sought.attempt, &sought.pod, limit);
-            evaluation.follows.then_some((evaluation, limit, Some(StateSeen::BeforeOwnWrites)))
+        let seen = if sought.neighbours.wrote { StateSeen::BeforeOwnWrites } else { StateSeen::BeforeLaterPods };
+        let found = early.at_its_turn(&turn, end).or_else(|| {
+            let evaluation = early.evaluate(sought.attempt, &sought.pod, limit, sought.neighbours, &[]);
+            evaluation.follows.then_some((evaluation, limit, Some(seen)))
         });
+        let found = found.or_else(|| early.turned(sought, limit));
         if found.is_some() {
             early.keep();
         }
         found
     }
 
+    /// Evaluates with one neighbour at a time on the other side of the attempt, the nearest first, until the outcome follows.
+    fn turned(&mut self, sought: &SoughtState, revision: i64) -> Option<ChosenState> {
+        let open = sought.neighbours.open();
+        let each = open.iter().map(|at| self.evaluate(sought.attempt, &sought.pod, revision, sought.neighbours, &[*at]));
+        let evaluation = each.into_iter().find(|evaluation| evaluation.follows)?;
+        Some((evaluation, revision, None))
+    }
+
     /// Evaluates on the revision before the outcome with the attempt's own writes undone, then on earlier and earlier ones.
     fn newest_it_follows_from(&mut self, sought: &SoughtState, changed: bool, end: usize) -> ChosenState {
-        let attempt = sought.attempt;
+        let (attempt, neighbours) = (sought.attempt, sought.neighbours);
         let before = attempt.revision - 1;
-        let plain = changed.then(|| self.evaluate(attempt, &attempt.pod.clone(), before));
+        let plain = changed.then(|| self.evaluate(attempt, &attempt.pod.clone(), before, neighbours, &[]));
         for (key, stored) in &sought.own {
             self.state.set(key, stored.clone());
         }
-        if let Some(chosen) = self.at_its_turn(sought, before, end) {
+        if let Some(chosen) = self.at_its_turn(sought, end) {
             return chosen;
         }
-        let less = self.evaluate(attempt, &sought.pod, before);
+        let less = self.evaluate(attempt, &sought.pod, before, neighbours, &[]);
         if less.follows {
             return (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
+        }
+        if let Some(chosen) = self.turned(sought, before) {
+            return chosen;
         }
         let mut fallback = (less, before, changed.then_some(StateSeen::WithoutOwnWrites));
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
         for at in (0..end).rev() {
             let (revision, change) = &self.journal[at];
-            if *revision <= sought.begun || left == 0 {
+            if *revision <= attempt.queued || left == 0 {
                 break;
             }
             if sought.keeps(change) {
@@ -109,7 +126,7 @@ impl Replay {
                 continue;
             }
             left -= 1;
-            let chosen = (self.evaluate(attempt, &sought.pod, evaluated), evaluated, Some(StateSeen::Earlier));
+            let chosen = (self.evaluate(attempt, &sought.pod, evaluated, neighbours, &[]), evaluated, Some(StateSeen::Earlier));
             if chosen.0.follows {
                 return chosen;
             }
@@ -123,44 +140,26 @@ impl Replay {
         }
     }
 
-    /// Undoes every change after revision `limit`; returns the number of journal entries left.
-    pub(crate) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
-        while end > 0 && self.journal[end - 1].0 > limit {
-            end -= 1;
-            self.state.undo(&self.journal[end].1);
-        }
-        end
-    }
-
-    /// Evaluates a new pod that was scheduled at once on the state at its turn: after its creation and after the pods attempted before it. The
-    /// scheduler cannot have seen what others wrote later, while the outcome was on its way to etcd. `None` where there was no such write, or where
-    /// the outcome does not follow; the state is then as it was.
-    fn at_its_turn(&mut self, sought: &SoughtState, newest: i64, end: usize) -> Option<ChosenState> {
-        let new = sought.attempt.pod.scheduled.is_none() && sought.attempt.at_once;
+    /// Evaluates on the state at the pod's turn. `None` where nothing was written since, or where the outcome does not follow; the state is then
+    /// as it was.
+    fn at_its_turn(&mut self, sought: &SoughtState, end: usize) -> Option<ChosenState> {
+        let turn = self.turn(sought.attempt, sought.neighbours)?;
         let mut early = UndoLog::new(self);
         let Self { journal, state, .. } = &mut *early;
-        let mut evaluated = newest;
-        let mut disturbed = false;
-        for (revision, change) in journal.iter().take(end).rev().take_while(|(revision, _)| new && *revision > sought.begun) {
-            if decides(change) {
-                break;
+        for (_, change) in journal.iter().take(end).rev().take_while(|(revision, _)| *revision > turn) {
+            if !sought.keeps(change) {
+                state.undo(change);
             }
-            if sought.keeps(change) {
-                continue;
-            }
-            state.undo(change);
-            disturbed |= matters(change);
-            evaluated = revision - 1;
         }
-        let evaluation =
-            disturbed.then(|| early.evaluate(sought.attempt, &sought.pod, evaluated)).filter(|evaluation| evaluation.follows)?;
+        let evaluation = early.evaluate(sought.attempt, &sought.pod, turn, sought.neighbours, &[]);
+        let evaluation = Some(evaluation).filter(|evaluation| evaluation.follows)?;
         early.keep();
-        Some((evaluation, evaluated, Some(StateSeen::AtItsTurn)))
+        Some((evaluation, turn, Some(StateSeen::AtItsTurn)))
     }
 
     /// Returns the node an attempt nominated with its outcome, or had before.
     pub(crate) fn nominated_by(&self, attempt: &Attempt) -> Option<Arc<str>> {
-        let outcome = self.journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision);
+        let outcome = self.changes_within(attempt.revision - 1, attempt.revision);
         let after = outcome.filter(|(_, change)| is_of(change, &attempt.pod)).find_map(|(_, change)| match &change.after {
             Some(CachedObject::Pod(pod)) => pod.nominated_node_name.clone(),
             _ => None,
@@ -168,24 +167,38 @@ impl Replay {
         after.or_else(|| attempt.pod.nominated_node_name.clone())
     }
 
-    /// Evaluates a pod on the state as it is, which is as of `revision`.
-    pub(crate) fn evaluate(&mut self, attempt: &Attempt, pod: &Arc<PodInfo>, revision: i64) -> EvaluatedAttempt {
+    /// Evaluates a pod on the state as it is, which is as of `revision`, with the pods that were assumed; `turned`: neighbours for which it is the
+    /// other way round.
+    pub(crate) fn evaluate(
+        &mut self,
+        attempt: &Attempt,
+        pod: &Arc<PodInfo>,
+        revision: i64,
+        neighbours: &Neighbours,
+        turned: &[usize],
+    ) -> EvaluatedAttempt {
         if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
             self.images.look(&mut self.state, revision);
         }
         let mut log = UndoLog::new(self);
         let replay = &mut *log;
-        for pod in assumed::pods(replay.waiting.iter().map(|(key, (since, _))| (key, *since)), pod, &replay.state) {
-            let key = ObjectKey { kind: WatchedKind::Pod, namespace: pod.namespace.clone(), name: pod.name.clone() };
-            replay.state.set(&key, Some(CachedObject::Pod(pod)));
-        }
+        let mut before = neighbours.assume(&mut replay.state, revision, turned);
+        let assumed = before.iter().filter_map(|(_, stored)| match stored {
+            CachedObject::Pod(pod) => Some(AssumedPod { pod: pod.full_name(), node: pod.node_name.clone()? }),
+            _ => None,
+        });
+        let assumed = assumed.collect();
+        before.extend(replay.assumed_writes(&before, revision));
         let known = replay.known_nodes(attempt, pod, revision);
         let (profile, _) = replay.scheduler.profile_for(pod);
         let (of_group, unread) =
             unreadable::collect(|| groups::evaluate(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
-        let (mut judgement, scope, before) = match of_group {
-            Some(evaluation) => (evaluation.judgement, Some(evaluation.scope), evaluation.assumed),
-            None => (Cycle::new(pod, &replay.state, profile).evaluate(), None, Vec::new()),
+        let (mut judgement, scope) = match of_group {
+            Some(evaluation) => {
+                before.extend(evaluation.assumed);
+                (evaluation.judgement, Some(evaluation.scope))
+            }
+            None => (Cycle::new(pod, &replay.state, profile).evaluate(), None),
         };
         judgement.unread.extend(unread);
         if profile.rules.image_counts_at_snapshot {
@@ -208,7 +221,21 @@ impl Replay {
             AttemptOutcome::Scheduled => agreement != Agreement::Disagrees,
             _ => agreement == Agreement::Agrees && same_message,
         };
-        EvaluatedAttempt { judgement, agreement, same_message, follows, scope, before }
+        EvaluatedAttempt { judgement, agreement, same_message, follows, scope, before, assumed, turned: turned.to_vec() }
+    }
+
+    /// Makes the state hold the volumes and devices of assumed pods that were written after `revision`; returns them.
+    fn assumed_writes(&mut self, pods: &[(ObjectKey, CachedObject)], revision: i64) -> Vec<(ObjectKey, CachedObject)> {
+        let pods = pods.iter().filter_map(|(_, stored)| if let CachedObject::Pod(pod) = stored { Some(pod) } else { None });
+        let pods: Vec<_> = pods.filter(|pod| pod.is_on_node() && (pod.spec.has_volumes || !pod.spec.resource_claims.is_empty())).collect();
+        let later = if pods.is_empty() { i64::MAX } else { revision };
+        let changes = self.changes_within(later, i64::MAX).map(|(_, change)| change);
+        let own = changes.filter(|change| pods.iter().any(|pod| is_written_for(change, pod, &self.state)));
+        let written: Vec<_> = own.filter_map(|change| Some((change.key.clone(), change.after.clone()?))).collect();
+        for (key, stored) in &written {
+            self.state.set(key, Some(stored.clone()));
+        }
+        written
     }
 
     /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, in the history that was read.
@@ -246,26 +273,4 @@ impl SoughtState<'_> {
 /// Returns the first judgement that at least agrees with the outcome, else the first, where none shows it exactly.
 fn better(known: ChosenState, other: ChosenState) -> ChosenState {
     if known.0.agreement != Agreement::Disagrees || other.0.agreement == Agreement::Disagrees { known } else { other }
-}
-
-fn is_of(change: &ObjectChange, pod: &PodInfo) -> bool {
-    change.key.kind == WatchedKind::Pod && change.key.namespace == pod.namespace && change.key.name == pod.name
-}
-
-/// Whether a change shows that the scheduler had gone on to another pod.
-fn decides(change: &ObjectChange) -> bool {
-    match (&change.before, &change.after) {
-        (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, 0).is_some(),
-        _ => false,
-    }
-}
-
-/// Whether undoing a change can alter a judgement: pods that wait without a nomination cannot.
-fn matters(change: &ObjectChange) -> bool {
-    let counts = |stored: &Option<CachedObject>| match stored {
-        Some(CachedObject::Pod(pod)) => pod.is_on_node() || pod.nominated_node_name.is_some(),
-        Some(_) => true,
-        None => false,
-    };
-    counts(&change.before) || counts(&change.after)
 }

@@ -7,19 +7,27 @@ use crate::cluster::{
     CachedObject, ClusterState, HasState, IncomingObject, ObjectChange, ObjectKey, PodInfo, PodKey, UndoLog, WatchedKind,
 };
 
-use crate::explanation::{Attempt, Depth};
+use crate::explanation::{Attempt, AttemptOutcome, Depth};
 use crate::profile::scheduler::Scheduler;
 
 pub(crate) mod agreement;
-pub(crate) mod assumed;
+mod assumed;
 pub(crate) mod attempt;
+mod doubt;
 mod event_only;
 pub(crate) mod image_snapshots;
 pub(crate) mod look_back;
+mod open_attempts;
 pub(crate) mod own_writes;
+mod place;
 
+#[cfg(test)]
+mod tests;
+
+use assumed::{End, Ledger};
 use event_only::EventOnly;
 use image_snapshots::ImageSnapshots;
+pub use open_attempts::{LOOK_AHEAD, OpenAttempts};
 use own_writes::is_victim;
 
 /// How many changes are kept to look back over.
@@ -33,6 +41,8 @@ pub struct Replay {
     /// The revision since which each pod without a node waits for its next attempt, and the pod as it was then. Upstream's queues (activeQ, backoffQ,
     /// unschedulablePods) are not in etcd.
     pub(crate) waiting: HashMap<PodKey, (i64, Arc<PodInfo>)>,
+    /// The decisions shown so far.
+    ledger: Ledger,
     pub(crate) images: ImageSnapshots,
     event_only: EventOnly,
     unreadable: usize,
@@ -58,6 +68,7 @@ impl Replay {
             scheduler,
             journal: VecDeque::new(),
             waiting: HashMap::new(),
+            ledger: Ledger::default(),
             images: ImageSnapshots::default(),
             event_only: EventOnly::default(),
             unreadable: 0,
@@ -113,19 +124,37 @@ impl Replay {
         let refused = change.key.kind == WatchedKind::Node && refused();
         self.images.note(&change, revision, &self.state, refused);
         self.unreadable += usize::from(matches!(change.after, Some(CachedObject::Unreadable(_))));
-        let found = match (&change.before, &change.after) {
+        let mut found = match (&change.before, &change.after) {
             (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) => attempt::attempt(Some(before), after, revision),
             _ => None,
         };
         if self.journal.len() == JOURNAL {
             self.journal.pop_front();
         }
-        if found.is_none() {
-            self.note(&change, revision);
+        match &mut found {
+            Some(attempt) => self.conclude(attempt),
+            None => self.observe(&change, revision),
         }
         let event_only = if change.key.kind == WatchedKind::Pod { self.event_only.resolve(&change) } else { None };
         self.journal.push_back((revision, change));
         event_only.into_iter().chain(found).collect()
+    }
+
+    /// Records that another scheduler process took over, with a cache and a queue of its own.
+    pub fn restart(&mut self, revision: i64) {
+        self.ledger.restart(revision);
+        self.images.restart(revision, &self.state);
+    }
+
+    /// Records what a change that ends no attempt shows: a pod that waits or is gone, or that another pod was assumed.
+    fn observe(&mut self, change: &ObjectChange, revision: i64) {
+        let pods = self.waiting.keys().filter_map(|(namespace, name)| self.state.pod(namespace, name)).cloned();
+        if let Some((pod, node)) = assumed::shown_by(change, pods, &self.state, self.scheduler.version.release) {
+            if let Some((queued, first)) = self.waiting.get(&pod.key()) {
+                self.ledger.begin(first.clone(), *queued, revision, node);
+            }
+        }
+        self.note(change, revision);
     }
 
     /// Records since when a pod waits.
@@ -140,21 +169,23 @@ impl Replay {
             }
             _ => {
                 self.waiting.remove(&key);
+                self.ledger.finish(&key, revision, End::Gone, None);
             }
         }
     }
 
-    /// Records an attempt that the last change showed, without explaining it.
-    pub fn skip(&mut self, attempt: &Attempt) {
-        let mut undone = UndoLog::new(self);
-        let Self { journal, state, images, .. } = &mut *undone;
-        for (_, change) in journal.iter().rev().take_while(|(revision, _)| *revision >= attempt.revision) {
-            state.undo(change);
+    /// Records an attempt and since when its pod had waited for it. The next attempt of a refused pod begins with the refusal.
+    fn conclude(&mut self, attempt: &mut Attempt) {
+        let key = attempt.pod.key();
+        if let Some((queued, first)) = self.waiting.remove(&key) {
+            (attempt.queued, attempt.nominated_before) = (queued, first.nominated_node_name.clone());
+            self.ledger.begin(first, queued, attempt.revision, attempt.node.clone());
         }
-        images.look(state, attempt.revision - 1);
-        images.conclude(state, attempt.revision - 1);
-        drop(undone);
-        self.conclude(attempt);
+        let end = if attempt.outcome == AttemptOutcome::Scheduled { End::Bound } else { End::Refused };
+        self.ledger.finish(&key, attempt.revision, end, attempt.node.clone());
+        if let Some(pod) = self.state.pod(&key.0, &key.1).filter(|pod| pod.node_name.is_none() && !pod.finished) {
+            self.waiting.insert(key, (attempt.revision, pod.clone()));
+        }
     }
 
     /// Returns the pods that the attempt, or the one before it, preempted from the nominated node.
@@ -170,15 +201,25 @@ impl Replay {
         found
     }
 
-    /// Records that the next attempt of a rejected pod begins with the rejection, if that was written.
-    pub(crate) fn conclude(&mut self, attempt: &Attempt) {
-        if attempt.event_only {
-            return;
+    /// Goes back to the state before a revision; returns the number of journal entries left.
+    pub(crate) fn undo_after(&mut self, limit: i64, mut end: usize) -> usize {
+        while end > 0 && self.journal[end - 1].0 > limit {
+            end -= 1;
+            self.state.undo(&self.journal[end].1);
         }
-        let key = attempt.pod.key();
-        self.waiting.remove(&key);
-        if let Some(pod) = self.state.pod(&key.0, &key.1).filter(|pod| pod.node_name.is_none() && !pod.finished) {
-            self.waiting.insert(key, (attempt.revision, pod.clone()));
+        end
+    }
+
+    /// Records an attempt without explaining it.
+    pub fn skip(&mut self, attempt: &Attempt) {
+        if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
+            let revision = self.snapshot_revision(attempt);
+            let mut undone = UndoLog::new(self);
+            let end = undone.journal.len();
+            undone.undo_after(revision, end);
+            let Self { state, images, .. } = &mut *undone;
+            let chosen = attempt.node.as_deref().and_then(|node| state.id_of(node));
+            images.conclude(state, revision, chosen);
         }
     }
 }

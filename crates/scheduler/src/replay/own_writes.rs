@@ -9,7 +9,7 @@ use crate::cluster::{CachedObject, ClusterState, ObjectChange, ObjectKey, PodInf
 use crate::explanation::{Attempt, AttemptOutcome};
 
 /// The annotation that names a claim's node.
-pub(super) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 /// Returns the objects the attempt changed, each as it was before the first of those changes. `changes` are those since the attempt began, oldest
 /// first.
@@ -77,10 +77,14 @@ pub(crate) fn first_own_write(
 }
 
 /// Whether a claim was given its node or its volume (`AssumePodVolumes` and `BindPodVolumes`, `plugins/volumebinding/binder.go`).
-fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
-    let selected = |claim: &PersistentVolumeClaim| claim.metadata.annotations.as_ref().and_then(|all| all.get(SELECTED_NODE)).cloned();
+pub(super) fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClaim) -> bool {
     let volume = |claim: &PersistentVolumeClaim| claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
-    selected(after).is_some() && selected(after) != selected(before) || volume(after).is_some() && volume(before).is_none()
+    selected_node(after).is_some() && selected_node(after) != selected_node(before) || volume(after).is_some() && volume(before).is_none()
+}
+
+/// The node that a claim is to be provisioned for.
+pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<Arc<str>> {
+    claim.metadata.annotations.as_ref()?.get(SELECTED_NODE).map(|node| node.as_str().into())
 }
 
 /// Whether the scheduler wrote its potential nodes for a driver (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
@@ -103,7 +107,7 @@ fn is_drivers(change: &ObjectChange, pod: &PodInfo) -> bool {
 }
 
 /// Whether a claim for devices is reserved for the pod.
-fn reserves(claim: &ResourceClaim, pod: &PodInfo) -> bool {
+pub(super) fn reserves(claim: &ResourceClaim, pod: &PodInfo) -> bool {
     let consumers = claim.status.iter().flat_map(|status| status.reserved_for.iter().flatten());
     consumers.into_iter().any(|consumer| consumer.uid == *pod.uid)
 }
@@ -124,7 +128,8 @@ pub(super) fn delayed_claims(pod: &PodInfo, state: &ClusterState) -> Vec<Arc<str
     names.filter(delayed).collect()
 }
 
-fn claims_volume(volume: Option<&CachedObject>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
+/// Whether a volume is taken for one of the pod's claims.
+pub(super) fn claims_volume(volume: Option<&CachedObject>, pod: &PodInfo, claims: &[Arc<str>]) -> bool {
     let Some(CachedObject::PersistentVolume(volume)) = volume else { return false };
     let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
     claim.is_some_and(|claim| {

@@ -24,12 +24,24 @@ pub(super) struct Node<'a> {
     pub(super) scores: Vec<Score<'a>>,
     /// The sum of the weighted scores; null where there are none.
     pub(super) total: Option<i64>,
+    /// The lowest and the highest sum, where it depends on which pods the scheduler had assumed; absent elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_range: Option<TotalRange>,
     /// The devices that the pod's claims would be allocated here; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<devices::Device<'a>>,
     /// True where the release takes devices in random order, so that others may be allocated; absent elsewhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     devices_uncertain: bool,
+}
+
+/// Between which sums a node's total lies.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+struct TotalRange {
+    /// The lowest.
+    lowest: i64,
+    /// The highest.
+    highest: i64,
 }
 
 /// The result of a filter on a node.
@@ -137,6 +149,7 @@ pub(super) fn node<'a>(
             uncertain: score.doubtful.contains(&at),
         })
     });
+    let range = scored.and_then(|(scores, at)| scores.ranges.get(&at));
     let given = explanation.devices.iter().filter(|of| of.node == node.name);
     Node {
         name: &node.name,
@@ -144,6 +157,7 @@ pub(super) fn node<'a>(
         filters: filters.collect(),
         scores: scores.collect(),
         total: scored.map(|(scores, at)| scores.totals[at]),
+        total_range: range.map(|(lowest, highest)| TotalRange { lowest: *lowest, highest: *highest }),
         devices: given.clone().flat_map(|of| of.claims.iter().flat_map(devices::of_claim)).collect(),
         devices_uncertain: given.clone().any(|of| !of.certain),
     }

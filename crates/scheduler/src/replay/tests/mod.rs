@@ -1,0 +1,6 @@
+//! What attempts saw of each other, on small histories.
+
+mod history;
+mod images;
+mod order;
+mod waiting;

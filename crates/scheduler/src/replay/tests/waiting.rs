@@ -1,0 +1,106 @@
+//! Pods that wait for their volumes or devices before they are bound.
+
+use serde_json::{Value, json};
+
+use super::history::{History, Pod, assumed, doubted, total};
+
+const WAITS: Pod = Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i" };
+
+/// A pod that waits, after `evidence` was written for it, while another one is bound; then it is bound too.
+fn between(waits: &Pod, evidence: impl FnOnce(&mut History)) -> History {
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    history.volume("v", "n1", None);
+    history.claim("c", &json!({}), None);
+    history.pod(waits);
+    evidence(&mut history);
+    history.pod(&Pod { priority: 5, ..Pod::new("next") });
+    history.bind(&Pod { priority: 5, ..Pod::new("next") }, "n2");
+    (0..20).for_each(|_| {
+        history.node("n2", &[]);
+    });
+    history
+}
+
+fn assert_counted(mut history: History, waits: &Pod) {
+    let open = history.explained("next");
+    assert_eq!((assumed(&open), doubted(&open)), (vec![("a/waits", "n1")], vec![]));
+    assert!(total(&open, "n1") < total(&open, "n2"));
+    history.bind(waits, "n1");
+    assert_eq!(assumed(&history.explained("next")), [("a/waits", "n1")]);
+}
+
+#[test]
+fn a_static_volume_that_was_taken_shows_the_node() {
+    assert_counted(
+        between(&WAITS, |history| {
+            history.volume("v", "n1", Some("c"));
+        }),
+        &WAITS,
+    );
+}
+
+#[test]
+fn a_claim_to_be_provisioned_names_the_node() {
+    assert_counted(
+        between(&WAITS, |history| {
+            history.claim("c", &json!({"volume.kubernetes.io/selected-node": "n1"}), None);
+        }),
+        &WAITS,
+    );
+}
+
+#[test]
+fn a_nomination_before_the_binding_names_the_node() {
+    assert_counted(
+        between(&WAITS, |history| {
+            history.put("pods/a/waits", WAITS.object(None, json!({"phase": "Pending", "nominatedNodeName": "n1"})));
+        }),
+        &WAITS,
+    );
+}
+
+#[test]
+fn devices_reserved_for_a_pod_show_that_it_was_assumed() {
+    let claim = |status: Value| {
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "d", "namespace": "a", "uid": "d"},
+            "spec": {"devices": {"requests": []}}, "status": status})
+    };
+    let waits = Pod { claim: None, devices: Some("d"), ..WAITS };
+    let mut history = between(&waits, |history| {
+        history.put("resourceclaims/a/d", claim(json!({})));
+        let user = json!({"resource": "pods", "name": "waits", "uid": "waits"});
+        history.put("resourceclaims/a/d", claim(json!({"allocation": {"devices": {"results": []}}, "reservedFor": [user]})));
+    });
+    history.bind(&waits, "n1");
+    assert_eq!(assumed(&history.explained("next")), [("a/waits", "n1")], "the node is that of the binding");
+}
+
+#[test]
+fn a_pod_whose_binding_failed_is_forgotten() {
+    let mut history = between(&WAITS, |history| {
+        history.volume("v", "n1", Some("c"));
+    });
+    history.refuse(&WAITS, "running PreBind plugin \"VolumeBinding\": binding volumes: timed out waiting for the condition");
+    history.pod(&Pod::new("after"));
+    history.bind(&Pod::new("after"), "n1");
+    assert_eq!(assumed(&history.explained("next")), [("a/waits", "n1")]);
+    assert!(assumed(&history.explained("after")).is_empty());
+}
+
+#[test]
+fn a_new_process_does_not_know_what_the_one_before_had_assumed() {
+    let history = between(&WAITS, |history| {
+        history.volume("v", "n1", Some("c"));
+        history.restart();
+    });
+    assert!(assumed(&history.explained("next")).is_empty());
+}
+
+#[test]
+fn a_volume_taken_before_the_last_refusal_shows_nothing() {
+    let history = between(&WAITS, |history| {
+        history.volume("v", "n1", Some("c"));
+        history.refuse(&WAITS, "0/2 nodes are available");
+    });
+    assert!(assumed(&history.explained("next")).is_empty());
+}
