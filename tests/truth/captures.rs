@@ -8,8 +8,8 @@ use futures_util::StreamExt;
 use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject};
 use ketcd_scheduler::{
-    Agreement, Attempt, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, OpenAttempts, PluginScore, Profile, Release, Replay, Rules,
-    Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
+    Agreement, Attempt, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, OpenAttempts, PluginScore, Profile, Release,
+    Replay, Rules, Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
 };
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::Value;

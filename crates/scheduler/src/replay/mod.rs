@@ -149,10 +149,10 @@ impl Replay {
     /// Records what a change that ends no attempt shows: a pod that waits or is gone, or that another pod was assumed.
     fn observe(&mut self, change: &ObjectChange, revision: i64) {
         let pods = self.waiting.keys().filter_map(|(namespace, name)| self.state.pod(namespace, name)).cloned();
-        if let Some((pod, node)) = assumed::shown_by(change, pods, &self.state, self.scheduler.version.release) {
-            if let Some((queued, first)) = self.waiting.get(&pod.key()) {
-                self.ledger.begin(first.clone(), *queued, revision, node);
-            }
+        if let Some((pod, node)) = assumed::shown_by(change, pods, &self.state, self.scheduler.version.release)
+            && let Some((queued, first)) = self.waiting.get(&pod.key())
+        {
+            self.ledger.begin(first.clone(), *queued, revision, node);
         }
         self.note(change, revision);
     }

@@ -77,7 +77,9 @@ impl<'a> Place<'a> {
             Order::Before
         } else if other.queued >= self.before || own.is_ahead(others) {
             Order::After
-        } else if self.subject.refused && self.subject.waits_for_refusals && other.written < self.subject.written || others.passes(own, self.after) {
+        } else if self.subject.refused && self.subject.waits_for_refusals && other.written < self.subject.written
+            || others.passes(own, self.after)
+        {
             Order::Before
         } else if own.passes(others, taken_after(others, &self.refusals)) {
             Order::After
