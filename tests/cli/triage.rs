@@ -86,7 +86,7 @@ const NAMESPACE: (&str, &str) = ("/registry/namespaces/default", r#"{"apiVersion
 #[test]
 fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
     for (values, reason, words) in
-        [(&[][..], "Empty", "nothing is stored there"), (&[("\u{1b}[31m/a", "x")], "Foreign", "keys begin with ")]
+        [(&[][..], "Empty", "nothing is stored there"), (&[("\u{1b}[31m/a", "x")][..], "Foreign", "keys begin with ")]
     {
         let file = temporary::file(Written::of(values).finish());
         let output = run(file.path(), &["triage"]);
