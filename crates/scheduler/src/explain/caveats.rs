@@ -56,8 +56,9 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     if of.attempt.event_only {
         found.push(Caveat::EventOnly);
     }
-    if !of.assumed.is_empty() {
-        found.push(Caveat::Assumed(of.assumed.to_vec()));
+    let hidden: Vec<AssumedPod> = of.assumed.iter().filter(|pod| pod.written > of.evaluated_revision).cloned().collect();
+    if !hidden.is_empty() {
+        found.push(Caveat::Assumed(hidden));
     }
     if !of.neighbours.is_empty() {
         found.push(Caveat::Neighbours(of.neighbours.to_vec()));

@@ -144,6 +144,7 @@ impl Replay {
             agreement,
             caveats,
             assumptions: caveats::assumptions(&replay.scheduler, profile),
+            assumed: evaluation.assumed,
             evidence,
             help,
             preemption,

@@ -55,7 +55,7 @@ pub enum Caveat {
         /// Its revision.
         revision: i64,
     },
-    /// These pods were assumed on nodes by then, though their bindings were written later or never.
+    /// These pods were assumed on nodes by then, though nothing in etcd shows it yet.
     Assumed(Vec<AssumedPod>),
     /// Whether the attempt came before or after the decisions about these pods is not known, and its numbers depend on it.
     Neighbours(Vec<NeighbourDoubt>),
@@ -162,6 +162,8 @@ pub struct AssumedPod {
     pub pod: String,
     /// The node.
     pub node: Arc<str>,
+    /// The first revision that shows it: a nomination, a claim's node, a volume or device taken, or the binding.
+    pub written: i64,
 }
 
 /// A pod that may have been decided about before an attempt, or after it.

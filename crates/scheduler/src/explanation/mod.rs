@@ -126,6 +126,8 @@ pub struct Explanation {
     pub caveats: Vec<Caveat>,
     /// What is assumed of the scheduler, the same for every pod of its profile.
     pub assumptions: Vec<Assumption>,
+    /// Pods that were counted on nodes before their bindings were written.
+    pub assumed: Vec<AssumedPod>,
     /// Facts about rejections, at the depth requested.
     pub evidence: Vec<Evidence>,
     /// What would make a pod that fits no node fit.

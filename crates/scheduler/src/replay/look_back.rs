@@ -184,7 +184,9 @@ impl Replay {
         let replay = &mut *log;
         let mut before = neighbours.assume(&mut replay.state, revision, turned);
         let assumed = before.iter().filter_map(|(_, stored)| match stored {
-            CachedObject::Pod(pod) => Some(AssumedPod { pod: pod.full_name(), node: pod.node_name.clone()? }),
+            CachedObject::Pod(pod) => {
+                Some(AssumedPod { pod: pod.full_name(), node: pod.node_name.clone()?, written: neighbours.written(pod) })
+            }
             _ => None,
         });
         let assumed = assumed.collect();

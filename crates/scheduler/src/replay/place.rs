@@ -47,9 +47,10 @@ impl Replay {
     /// cannot have seen what was written later. `None` where nothing that matters was.
     pub(super) fn turn(&self, attempt: &Attempt, neighbours: &Neighbours) -> Option<i64> {
         let new = attempt.pod.scheduled.is_none() && attempt.at_once;
-        let later = self.changes_within(neighbours.turn, neighbours.limit - 1);
-        let disturbed = later.filter(|(_, change)| !is_of(change, &attempt.pod)).any(|(_, change)| matters(change));
-        (new && disturbed).then_some(neighbours.turn)
+        let later = self.changes_within(neighbours.turn, neighbours.limit - 1).filter(|(_, change)| !is_of(change, &attempt.pod));
+        let mut later = later.peekable();
+        let first = later.peek().map(|(revision, _)| *revision)?;
+        (new && later.any(|(_, change)| matters(change))).then_some(first - 1)
     }
 
     /// The revision of the snapshot that an attempt most likely took, whatever it saw in it.

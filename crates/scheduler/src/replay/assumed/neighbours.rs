@@ -95,6 +95,11 @@ impl Neighbours {
         open.into_iter().map(|(_, at)| at).collect()
     }
 
+    /// The first revision that shows the decision about a pod.
+    pub(crate) fn written(&self, pod: &PodInfo) -> i64 {
+        self.others.iter().find(|other| other.pod.uid == pod.uid).map_or(0, |other| other.written)
+    }
+
     /// A neighbour by its number.
     pub(crate) fn get(&self, at: usize) -> &Neighbour {
         &self.others[at]

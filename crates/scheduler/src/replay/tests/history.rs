@@ -180,8 +180,7 @@ pub(super) fn is_marked(explanation: &Explanation, node: &str) -> bool {
 
 /// The pods that an explanation counts as assumed, each with its node.
 pub(super) fn assumed(explanation: &Explanation) -> Vec<(&str, &str)> {
-    let pods = explanation.caveats.iter().filter_map(|caveat| if let Caveat::Assumed(pods) = caveat { Some(pods) } else { None });
-    pods.flatten().map(|pod| (&*pod.pod, &*pod.node)).collect()
+    explanation.assumed.iter().map(|pod| (&*pod.pod, &*pod.node)).collect()
 }
 
 /// The pods whose place before or after the attempt is not known.
