@@ -14,7 +14,7 @@ use crate::read::{Keys, Read, events};
 const LEASE: &str = "leases/kube-system/kube-scheduler";
 
 impl Feed<'_> {
-    /// The revisions up to `until` that gave the lease to another holder. Of a long history the lease is not read, nor where the user may not.
+    /// The revisions up to `until` that gave the lease to another holder. The lease is not read in a long history, nor where the user may not read it.
     ///
     /// # Errors
     /// The source cannot be read.

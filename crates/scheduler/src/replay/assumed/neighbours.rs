@@ -8,7 +8,7 @@ use crate::profile::scheduler::Scheduler;
 use super::ledger::{Decision, End, Ledger};
 use super::order::{Order, Place, Subject};
 
-/// Within so many revisions of each other's writes, two decisions may have been made in either order where nothing else decides. Bindings overtake
+/// If their writes are at most this many revisions apart, two decisions may have been made in either order where nothing else decides. Bindings overtake
 /// each other because they are written side by side, each some milliseconds after its decision.
 pub(crate) const NEAR: i64 = 16;
 

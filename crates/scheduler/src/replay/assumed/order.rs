@@ -1,7 +1,7 @@
 //! The order of decisions: what the queue, the priorities and the writes say of it.
 //!
-//! One loop takes pods from the queue (`ScheduleOne`), by priority, then by the time they were queued (PrioritySort). Bindings are written beside
-//! it, so in any order; a refusal is written before the next pod is taken (`handleSchedulingFailure`), unless the gate SchedulerAsyncAPICalls is on.
+//! One loop takes pods from the queue (`ScheduleOne`), by priority, then by the time they were queued (PrioritySort). Bindings are written in
+//! parallel, so in any order; a refusal is written before the next pod is taken (`handleSchedulingFailure`), unless the gate SchedulerAsyncAPICalls is on.
 
 use std::collections::BTreeMap;
 
