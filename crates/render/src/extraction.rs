@@ -23,7 +23,7 @@ fn reason(left_out: &LeftOut) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns what to report beside the manifests, a sentence a line.
+/// Returns what to report in addition to the manifests, one sentence per line.
 pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     let mut lines = Vec::new();
     if !summary.manifests.is_empty() || !summary.left_out.is_empty() {

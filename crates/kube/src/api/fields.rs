@@ -45,7 +45,7 @@ impl ServerFieldSelector {
         Ok(Self { terms: terms.collect::<Result<_, String>>()? })
     }
 
-    /// Selects the object of one name beside what it selects.
+    /// Selects the object of one name, in addition to what it selects.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> Self {
         self.terms.push(Term { field: Field::Name, wanted: name.to_owned(), is_equal: true });

@@ -17,7 +17,7 @@ const SPAN: f64 = 60.0;
 /// Different details that are still listed, each with its count.
 const DETAILS: usize = 4;
 
-/// Leaves out what another line says: owners named beside, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
+/// Leaves out what another line says: owners that are named there, Endpoints that repeat their EndpointSlices, Events that repeat a refusal.
 pub(super) fn tidy(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let shown: HashSet<String> = entries.iter().map(|entry| entry.object.clone()).collect();
     let slices = entries.iter().filter(|entry| entry.object.starts_with("endpointslice/"));

@@ -63,7 +63,7 @@ pub fn write_document(told: &Told<'_>, managed_fields: ManagedFields, out: &mut 
     Ok(!gathered.is_empty())
 }
 
-/// The timelines that are told, each with what others add to it.
+/// The timelines to tell, each with what others add to it.
 fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
     let Told { story, subjects, around, .. } = told;
     let mut gathered = Vec::new();

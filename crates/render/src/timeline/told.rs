@@ -14,7 +14,7 @@ use super::coalesce::{by_write, coalesce, tidy};
 use super::{EntryKind, TimelineEntry, entries, head, name, within};
 use crate::style::{STRONG, paint};
 
-/// A story, and how much of it is told.
+/// A story, and how much of it to tell.
 pub struct Told<'a> {
     /// The story.
     pub story: &'a Story,

@@ -25,7 +25,7 @@ fn subject((story, key): &(Story, Vec<u8>)) -> &Timeline {
     &story.timelines[&key[..]]
 }
 
-/// All that is told about one object.
+/// The whole story of one object.
 fn told(found: &(Story, Vec<u8>), oldest: Revision) -> Told<'_> {
     Told { story: &found.0, subjects: vec![subject(found)], many: false, all: true, around: None, oldest }
 }
@@ -196,7 +196,7 @@ async fn the_numbers_are_right() {
     assert_eq!((lost["evicted"].as_array().unwrap().len(), lost["stayed"][0]["pod"].as_str()), (11, Some("agent-4rtgr")), "{lost}");
 }
 
-/// All that is told about one object, as text.
+/// The whole story of one object, as text.
 fn said(found: &(Story, Vec<u8>)) -> String {
     text(|out| told(found, Revision(1)).write_text(None, out).map(drop))
 }

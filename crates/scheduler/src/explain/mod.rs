@@ -18,6 +18,8 @@ use crate::replay::{Replay, attempt};
 
 mod caveats;
 mod compared;
+#[cfg(test)]
+mod tests;
 
 use caveats::Circumstances;
 

@@ -21,9 +21,6 @@ mod open_attempts;
 pub(crate) mod own_writes;
 mod place;
 
-#[cfg(test)]
-mod tests;
-
 use assumed::{End, Ledger};
 use event_only::EventOnly;
 use image_snapshots::ImageSnapshots;

@@ -1,4 +1,4 @@
-//! Databases cut short or damaged, and what is no database: what is left is shown, and the damage named.
+//! Databases cut short or damaged, and files of other kinds: what is left is shown, and the damage named.
 
 use std::io::Write;
 use std::path::Path;

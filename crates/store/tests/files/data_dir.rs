@@ -25,7 +25,7 @@ fn sha(value: &[u8]) -> String {
     Sha256::digest(value).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A member killed while its API server compacted every 30 s: what a watcher beside it saw is all there.
+/// A member killed while its API server compacted every 30 s: all that a watcher saw meanwhile is there.
 #[test]
 fn the_log_gives_back_what_was_compacted_and_what_the_database_did_not_have_yet() {
     let directory = data_dir("k136-live/member.tar.zst");
@@ -204,7 +204,7 @@ fn a_log_that_contradicts_its_database_says_so_and_keeps_what_is_proved() {
     let said = source.damage().iter().filter(|problem| problem.contains("contradicts the database at revision ")).count();
     assert_eq!(said, 1, "{:?}", source.damage());
 
-    // A member that was restored from a snapshot begins so too; that is no contradiction.
+    // A member that was restored from a snapshot begins so too, which is not a contradiction.
     let members = records.iter().position(|(kind, _)| *kind == ENTRY).unwrap();
     let (snapshot, of_first_entry) = (5, vec![0x08, 1, 0x10, 1]);
     records.insert(members + 1, (snapshot, of_first_entry));

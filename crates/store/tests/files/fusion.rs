@@ -214,7 +214,7 @@ fn what_a_damaged_file_lacks_comes_from_another() {
             assert_eq!(alive(&*both, revision), alive(&*whole, revision), "{revision}");
         }
     }
-    // What it lost is no contradiction.
+    // What it lost does not contradict the others.
     let mut early = database!(&nights.story, 1100, None, false);
     early[40 * 4096..41 * 4096].fill(0);
     let early = (nights.path("early.db"), early);
@@ -275,7 +275,7 @@ fn data_dirs_of_different_clusters_are_refused_by_their_ids() {
     let (one, two) = (capture("k120-story/member.tar.zst"), capture("k136-story/member.tar.zst"));
     let error = open(&[&one, &two]).err().unwrap().to_string();
     assert!(error.contains("these are not of one etcd cluster") && error.matches(" of cluster ").count() == 2, "{error}");
-    // A member's data dir beside a snapshot of its cluster.
+    // A member's data dir, and a snapshot of its cluster.
     let snapshot = capture("k120-story/compacted.db.zst");
     let both = open(&[&one, &snapshot]).unwrap();
     assert_eq!(events(&*both).len(), story().len());
