@@ -70,8 +70,11 @@ const HISTORIES: Right = Right {
 const CONFIGURATION: Right =
     Right { commands: "`get --with-config`", needs: "the pod, and the `configmaps` and `secrets` of its namespace that it uses", also: "" };
 const EVENTS: Right = Right { commands: "`events`", needs: "`/registry/events/`, of the namespace or the object's name", also: "" };
-const DECISIONS: Right =
-    Right { commands: "`explain`", needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys", also: "" };
+const DECISIONS: Right = Right {
+    commands: "`explain`",
+    needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys",
+    also: "`/registry/leases/kube-system/kube-scheduler`, which shows when the scheduler was restarted",
+};
 const REPORT: Right = Right { commands: "`report` of objects", needs: "their keys, and what `explain` needs", also: "" };
 const TRIAGE: Right = Right {
     commands: "`triage`",
