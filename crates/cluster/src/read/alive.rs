@@ -57,8 +57,11 @@ pub(super) async fn alive(source: &dyn Source, keys: &Keys, at: Revision, want: 
     Ok((at, entries))
 }
 
-/// So often is a listing begun again that a compaction overtook.
+/// How often a listing is begun again that a compaction overtook.
 const MOST_OVERTAKEN: usize = 100;
+/// How often the ranges are listed one after the other before all are listed at once. Reading each of many ranges can take longer than the
+/// time between two compactions; one request over all of them does not.
+const MOST_APART: usize = 3;
 
 /// What `take` makes of the entries alive at a revision; where compactions come between, at the oldest that is left.
 async fn listed<T>(
@@ -68,16 +71,23 @@ async fn listed<T>(
     want: Want,
     take: impl Fn(KeyValue) -> Option<T>,
 ) -> Result<(Revision, Vec<T>)> {
-    let ranges = keys.apart();
-    let mut tries = 0..MOST_OVERTAKEN;
+    let apart = keys.apart();
+    let hull = [KeyRange::hull(&apart)];
+    let take = |entry: KeyValue| keys.contains(&entry.key).then(|| take(entry)).flatten();
+    let (mut tries, mut may_list_all) = (0..MOST_OVERTAKEN, apart.len() > 1);
     'again: loop {
+        let at_once = may_list_all && tries.start >= MOST_APART;
         let mut taken = Vec::new();
-        for range in &ranges {
+        for range in if at_once { &hull[..] } else { &apart } {
             match list(source, range.clone(), at, want, &take, &mut taken).await {
                 Err(StoreError::Compacted { oldest, .. } | StoreError::Between { after: oldest, .. })
                     if oldest > at && tries.next().is_some() =>
                 {
                     at = oldest;
+                    continue 'again;
+                }
+                Err(error) if at_once && error.is_denied() => {
+                    may_list_all = false;
                     continue 'again;
                 }
                 listed => listed?,
@@ -106,4 +116,74 @@ async fn list<T>(
 pub async fn alive_names(cluster: &Cluster, keys: &Keys, at: Revision, is_wanted: impl Fn(&[u8]) -> bool) -> Result<HashSet<Bytes>> {
     let (_, names) = listed(cluster.source.as_ref(), keys, at, Want::Keys, |entry| is_wanted(&entry.key).then_some(entry.key)).await?;
     Ok(names.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
+
+    use futures_util::FutureExt;
+    use futures_util::future::{BoxFuture, ready};
+    use futures_util::stream::BoxStream;
+
+    use ketcd_store::load::Limits;
+    use ketcd_store::{Facts, Listing, NoShortcuts, RevisionSpan, SourceStatus, Until, WatchItem};
+
+    use super::*;
+    use crate::files;
+
+    /// A file that is compacted by one revision after every second request.
+    struct Compacting {
+        file: Box<dyn Source>,
+        oldest: Revision,
+        requests: AtomicI64,
+    }
+
+    impl Source for Compacting {
+        fn facts(&self) -> Facts<'_> {
+            self.file.facts()
+        }
+
+        fn status(&self) -> BoxFuture<'_, ketcd_store::Result<SourceStatus>> {
+            self.file.status()
+        }
+
+        fn span(&self) -> BoxFuture<'_, ketcd_store::Result<RevisionSpan>> {
+            self.file.span()
+        }
+
+        fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, ketcd_store::Result<Listing<'_>>> {
+            let oldest = Revision(self.oldest.0 + self.requests.fetch_add(1, Ordering::Relaxed) / 2);
+            match at {
+                At::Revision(asked) if asked < oldest => ready(Err(StoreError::Compacted { asked, oldest })).boxed(),
+                at => self.file.range(keys, at, want),
+            }
+        }
+
+        fn watch(&self, _: KeyRange, _: Revision, _: Until) -> BoxStream<'_, ketcd_store::Result<WatchItem>> {
+            unreachable!("a listing watches nothing")
+        }
+    }
+
+    impl NoShortcuts for Compacting {}
+
+    #[tokio::test]
+    async fn more_ranges_than_requests_between_two_compactions_are_listed() {
+        let file = ketcd_testing::testdata::path("captures/k136-story/snapshot.db.zst").to_str().unwrap().to_owned();
+        let file = files::open(&[file], &Limits::default()).unwrap().source;
+        let oldest = file.span().await.unwrap().oldest;
+        let kinds = ["configmaps", "deployments", "nodes", "pods", "services"];
+        let keys = Keys::many(kinds.map(|kind| KeyRange::prefix(format!("/registry/{kind}/"))).into());
+        let source = Compacting { file, oldest, requests: AtomicI64::default() };
+        let (at, found) = alive(&source, &keys, oldest, Want::Keys).await.unwrap();
+        let tries = i64::try_from(MOST_APART).unwrap() + 2;
+        assert!(at > oldest && at <= Revision(oldest.0 + tries), "{at}");
+        let mut expected = Vec::new();
+        for keys in keys.apart() {
+            expected.extend(all(source.file.as_ref(), keys, at, Want::Keys).await.unwrap());
+        }
+        expected.sort_by_key(|entry| entry.mod_revision);
+        assert!(!expected.is_empty());
+        assert_eq!(found, expected);
+    }
 }
