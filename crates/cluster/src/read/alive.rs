@@ -171,7 +171,7 @@ mod tests {
     async fn more_ranges_than_requests_between_two_compactions_are_listed() {
         let file = ketcd_testing::testdata::path("captures/k136-story/snapshot.db.zst").to_str().unwrap().to_owned();
         let file = files::open(&[file], &Limits::default()).unwrap().source;
-        let oldest = file.span().await.unwrap().oldest;
+        let oldest = Revision(file.span().await.unwrap().newest.0 / 2);
         let kinds = ["configmaps", "deployments", "nodes", "pods", "services"];
         let keys = Keys::many(kinds.map(|kind| KeyRange::prefix(format!("/registry/{kind}/"))).into());
         let source = Compacting { file, oldest, requests: AtomicI64::default() };
