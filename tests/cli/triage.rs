@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use ketcd_testing::written::Written;
-use ketcd_testing::{temporary, testdata};
+use ketcd_testing::{pty, temporary, testdata};
 use serde_json::Value;
 
 use crate::ketcd::{all, ketcd};
@@ -124,4 +124,70 @@ fn what_could_not_be_decoded_is_said_first() {
         let document: Value = serde_json::from_slice(&json.stdout).unwrap();
         assert_eq!((output.status.code(), json.status.code(), &document["notDecoded"]), (Some(2), Some(2), &count.into()));
     }
+}
+
+/// What a terminal of 80 columns shows first.
+fn first_screen(name: &str) -> String {
+    let folder = capture(name);
+    let mut command = ketcd();
+    command.current_dir(folder.parent().unwrap()).args(["-f", "snapshot.db.zst", "triage"]);
+    let (shown, status) = pty::run(80, &mut command);
+    assert!(status.success(), "{shown}");
+    shown.lines().take(24).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_culprits_are_on_the_first_screen() {
+    for name in [K120, K136] {
+        let screen = first_screen(name);
+        let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+        // Below the pod that waits: whose label, which image, and by whom.
+        let places = [
+            "pod/web/tomcat-",
+            "node/node3",
+            "- labels.nodelabel tomcat",
+            "kubectl-label",
+            "deploy/web/tomcat",
+            "tomcat:8.0 → tomcat:10",
+            "kubectl-set",
+        ];
+        assert!(places.map(at).is_sorted(), "{screen}");
+    }
+    assert!(first_screen(K120).contains("rollout 4 not finished"));
+}
+
+#[test]
+fn json_has_the_causes_too() {
+    let output = run(&capture(K136), &["triage", "-o", "json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |name: &str| document["findings"].as_array().unwrap().iter().find(|one| one["objects"][0]["name"] == name).unwrap();
+    let causes = of("tomcat-647b88d788-vmnc5")["causes"].as_array().unwrap();
+    let told: Vec<_> = causes.iter().map(|cause| (&cause["relation"], &cause["change"]["name"], &cause["change"]["by"])).collect();
+    assert_eq!(
+        told,
+        [(&"Node".into(), &"node3".into(), &"kubectl-label".into()), (&"Owner".into(), &"tomcat".into(), &"kubectl-set".into())]
+    );
+    let seconds = causes[0]["secondsBefore"].as_f64().unwrap();
+    // r693 at 00:14:54.169, the refusal at 00:14:56.
+    assert!((1.5..2.5).contains(&seconds), "{seconds}");
+    assert!(causes.iter().all(|cause| document["changes"].as_array().unwrap().contains(&cause["change"])), "{causes:?}");
+}
+
+#[test]
+fn changes_that_explain_nothing_come_last_by_author() {
+    let page = String::from_utf8(run(&capture(K136), &["triage"]).stdout).unwrap();
+    let (_, others) = page.split_once("other changes from ").unwrap();
+    assert!(others.lines().any(|line| line.ends_with("  kubectl-create: 2 changes in scratch")), "{others}");
+    assert!(!others.contains("nodelabel") && !others.contains("tomcat:10"), "{others}");
+    assert!(page.contains("kube-scheduler  nobody leads: its lease was released 20 s ago"), "{page}");
+}
+
+#[test]
+fn exit_code_says_whether_anything_is_wrong() {
+    let code = |name: &str, arguments: &[&str]| run(&capture(name), arguments).status.code();
+    assert_eq!(code(K136, &["triage"]), Some(0));
+    assert_eq!(code(K136, &["triage", "--exit-code"]), Some(1));
+    assert_eq!(code(K136, &["triage", "--exit-code", "-o", "json"]), Some(1));
+    assert_eq!(code("k136-clock/snapshot.db.zst", &["triage", "--exit-code"]), Some(0));
+    assert_eq!(code("k136-encrypted/snapshot.db.zst", &["triage", "--exit-code"]), Some(2));
 }

@@ -31,7 +31,7 @@ pub fn what(trouble: &Trouble) -> String {
             format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
         }
         TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
-        TroubleKind::LeaseReleased => "nobody leads, its lease was released".to_owned(),
+        TroubleKind::LeaseReleased => "nobody leads: its lease was released".to_owned(),
         TroubleKind::NodeSilent => "silent".to_owned(),
         TroubleKind::NodeNotReady | TroubleKind::NotReady => "not ready".to_owned(),
         TroubleKind::NodePressure => about,
@@ -53,6 +53,10 @@ pub fn what(trouble: &Trouble) -> String {
         TroubleKind::PodFailed | TroubleKind::JobFailed | TroubleKind::VolumeFailed => "failed".to_owned(),
         TroubleKind::Short => format!("{}/{} ready", numbers.0, numbers.1),
         TroubleKind::RolloutStuck => format!("rollout without progress, {}/{} ready", numbers.0, numbers.1),
+        TroubleKind::RolloutUnfinished => match trouble.about.first().filter(|number| !number.is_empty()) {
+            Some(number) => format!("rollout {number} not finished"),
+            None => "rollout not finished".to_owned(),
+        },
         TroubleKind::PodsRefused => format!("its pods are refused, {}/{} ready", numbers.0, numbers.1),
         TroubleKind::ClaimPending => match trouble.about.first().filter(|class| !class.is_empty()) {
             Some(class) => format!("no volume (class {class})"),
@@ -112,6 +116,15 @@ pub fn detail(trouble: &Trouble) -> String {
             [_, provisioner] if !provisioner.is_empty() => format!("waits for {provisioner} to make its volume"),
             _ => "waits for its volume to be made".to_owned(),
         },
+        TroubleKind::RolloutUnfinished => {
+            let (updated, wanted) = trouble.numbers.unwrap_or_default();
+            let old = match trouble.about.get(1).map_or("", String::as_str) {
+                "" | "0" => String::new(),
+                "1" => ", 1 old pod is left".to_owned(),
+                count => format!(", {count} old pods are left"),
+            };
+            format!("{updated} of {wanted} pods updated{old}")
+        }
         TroubleKind::RolloutStuck | TroubleKind::ApiUnavailable => joined(reason, message),
         _ => message.to_owned(),
     }
@@ -164,7 +177,8 @@ fn address(subject: &Subject) -> String {
     }
 }
 
-fn plural(kind: &str) -> String {
+/// A kind in the plural.
+pub(super) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
         Some(rest) => format!("{rest}ies"),
@@ -188,9 +202,13 @@ pub fn names(finding: &Finding) -> String {
     names
 }
 
-/// Since when, and how long that is: `since 22:17:03 (43 s)`; empty if it is not known. The date is added if it is another day.
-pub fn since(since: Option<Timestamp>, now: Option<Timestamp>) -> String {
-    let Some(since) = since else { return String::new() };
+/// Since when, and how long that is: `since 22:17:03 (43 s)`, of a released lease `20 s ago`; empty if it is not known. The date is added if it is
+/// another day.
+pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
+    let Some(since) = finding.since() else { return String::new() };
+    if let Some(now) = now.filter(|_| finding.trouble.kind == TroubleKind::LeaseReleased) {
+        return format!("{} ago", duration::length(now.duration_since(since).as_secs_f64().max(0.0).round()));
+    }
     let is_same_day = now.is_some_and(|now| now.strftime("%F").to_string() == since.strftime("%F").to_string());
     let time = since.strftime(if is_same_day { "%H:%M:%S" } else { "%F %H:%M:%S" });
     let lasted = now.map(|now| now.duration_since(since).as_secs_f64().max(0.0));
@@ -218,6 +236,7 @@ pub fn command(finding: &Finding) -> Option<CommandLine> {
         | TroubleKind::NodePressure
         | TroubleKind::Short
         | TroubleKind::RolloutStuck
+        | TroubleKind::RolloutUnfinished
         | TroubleKind::PodsRefused
         | TroubleKind::JobFailed
         | TroubleKind::Terminating

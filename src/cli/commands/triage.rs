@@ -14,16 +14,20 @@ use ketcd_render::triage::{self as render, TriagePage};
 /// Show what is broken, since when, why, and who changed what before
 ///
 /// Checks nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates, the control plane's leases,
-/// and etcd itself, now or at --at or --rev. What affects the most pods comes first, and effects stand below their cause as far as the data
-/// shows it. Then comes who changed what in the 15 minutes before: deployments, scale, taints, cordons, configuration, permissions,
-/// webhooks, definitions. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
+/// and etcd itself, now or at --at or --rev. What affects the most pods comes first, with who changed what before that explains it; effects
+/// stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author: deployments,
+/// scale, taints, cordons, configuration, permissions, webhooks, definitions. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is broken in a live cluster, read from its etcd\n\
 ketcd triage\n\
 # What was broken at 22:22:55\n\
 ketcd -f snapshot.db triage --at 22:22:55")]
-pub(crate) struct TriageArgs {}
+pub(crate) struct TriageArgs {
+    /// End with exit code 1 if anything is wrong, for alerts and scripts.
+    #[arg(long)]
+    exit_code: bool,
+}
 
 impl Ask for TriageArgs {
     const PRINTS_TEXT: bool = true;
@@ -40,6 +44,7 @@ impl Ask for TriageArgs {
         let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
         let page = TriagePage {
             findings: &answer.findings,
+            causes: &answer.causes,
             counts: answer.counts,
             now: answer.now,
             revision: answer.revision,
@@ -58,9 +63,11 @@ impl Ask for TriageArgs {
         } else {
             render::page(&page, out)?;
         }
+        let is_broken = self.exit_code && !answer.findings.is_empty();
         Ok(match (answer.not_decoded, page.absence) {
             (1.., _) => Outcome::Damaged,
             (0, Some(_)) => Outcome::Nothing,
+            (0, None) if is_broken => Outcome::Nothing,
             (0, None) => Outcome::Found,
         })
     }

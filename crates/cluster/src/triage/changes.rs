@@ -19,6 +19,9 @@ use crate::read::{Keys, Read, changes_from, walk_back};
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
 
+/// How many findings' beginnings are looked before.
+const ONSETS: usize = 6;
+
 /// How many changed objects are read from a live etcd with a long history, and how many versions of each.
 const OBJECTS: usize = 300;
 const VERSIONS: usize = 50;
@@ -44,23 +47,20 @@ pub struct Window {
     revisions: (Revision, Revision),
 }
 
-/// Reads what somebody changed in the quarter of an hour before `onset` and before `now`, the moment of revision `at`.
+/// Reads what somebody changed in the quarter of an hour before each of `onsets` and before `now`, the moment of revision `at`. Of a live etcd with a
+/// long history it is the first onset alone.
 ///
 /// # Errors
 /// The source cannot be read.
-pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, onset: Option<Timestamp>) -> Result<Changed> {
+pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, onsets: &[Timestamp]) -> Result<Changed> {
     let Some(now) = now.filter(|_| !cluster.source.is_one_moment()) else { return Ok(Changed::default()) };
+    let is_costly = cluster.source.is_shared() && cluster.is_long().await?;
+    let onsets = &onsets[..onsets.len().min(if is_costly { 1 } else { ONSETS })];
     let mut found = Changed::default();
-    let mut windows = vec![(onset.map_or(now, |onset| onset.min(now)), now)];
-    if let Some(onset) = onset.filter(|onset| now.duration_since(*onset) > BEFORE) {
-        windows = vec![(onset, onset), (now, now)];
-    }
-    for (begin, to) in windows {
-        let Some(from) = begin.checked_sub(BEFORE).ok() else { continue };
+    for (from, to) in spans(onsets, now) {
         found.windows.extend(window(cluster, from, to, (to == now).then_some(at)).await?);
     }
     let mut changes = Vec::new();
-    let is_costly = cluster.source.is_shared() && cluster.is_long().await?;
     for window in &found.windows {
         let (from, to) = window.revisions;
         let read = if is_costly { None } else { unless_refused(watched(cluster, from, to).await)? };
@@ -74,6 +74,21 @@ pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, on
     let changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
     found.changes = changes.filter(|change| intervention(change).is_some()).collect();
     Ok(found)
+}
+
+/// The quarters of an hour before these moments and before `now`, in order; those that meet are one.
+fn spans(onsets: &[Timestamp], now: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+    let before = |to: Timestamp| Some((to.checked_sub(BEFORE).ok()?, to));
+    let mut single: Vec<_> = onsets.iter().map(|onset| (*onset).min(now)).chain([now]).filter_map(before).collect();
+    single.sort_unstable();
+    let mut spans: Vec<(Timestamp, Timestamp)> = Vec::new();
+    for (from, to) in single {
+        match spans.last_mut().filter(|last| from <= last.1) {
+            Some(last) => last.1 = to,
+            None => spans.push((from, to)),
+        }
+    }
+    spans
 }
 
 /// What was read; `None` where it was refused: a watch of the past takes more rights of releases before 3.6 than the keys themselves.

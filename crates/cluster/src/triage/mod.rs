@@ -1,9 +1,11 @@
 //! What is broken, since when and why: the state of what can be broken, the changes before it broke, and etcd's own facts.
 
 mod absence;
+mod causes;
 mod certificates;
 mod changes;
 pub(crate) mod kinds;
+mod node_needs;
 mod pods;
 mod since;
 mod state;
@@ -22,8 +24,10 @@ use crate::error::Result;
 
 pub use absence::Absence;
 use absence::absence;
+use causes::causes;
+pub use causes::{Cause, Relation};
 pub use changes::{Changed, Window, changed};
-use since::date_loops;
+use since::{date_loops, date_rollouts};
 use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
 
@@ -33,6 +37,8 @@ pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
 pub struct Answer {
     /// What is wrong, the weightiest first.
     pub findings: Vec<Finding>,
+    /// The changes that explain them, in the same order: for each finding those before it began that concern what it depends on, oldest first.
+    pub causes: Vec<Vec<Cause>>,
     /// What was looked at.
     pub counts: Counts,
     /// The moment looked at, where anything shows it.
@@ -72,6 +78,7 @@ impl Cluster {
         let patient_classes = triage.patient_classes().clone();
         let mut findings = triage.findings();
         date_loops(self, &mut findings).await?;
+        date_rollouts(self, &mut findings).await?;
         Ok(StillWrong { findings, patient_classes })
     }
 
@@ -98,12 +105,14 @@ impl Cluster {
         let absence = absence(self, self.at, values_read, counts).await?;
         let mut findings = triage.findings();
         date_loops(self, &mut findings).await?;
-        let onset = findings.first().and_then(|finding| finding.since());
-        let changed = changed(self, revision, now, onset).await?;
+        date_rollouts(self, &mut findings).await?;
+        let onsets: Vec<Timestamp> = findings.iter().filter_map(Finding::since).collect();
+        let changed = changed(self, revision, now, &onsets).await?;
+        let causes = causes(self, &findings, &changed.changes).await?;
         let not_decoded = self.not_decoded();
         let is_partial = !self.source.damage().is_empty() || self.has_missed();
         self.note_missed().await?;
         let is_past = revision < newest;
-        Ok(Answer { findings, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
+        Ok(Answer { findings, causes, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
     }
 }

@@ -1,4 +1,4 @@
-//! Since when a container ends again and again: its pod says only how the last run ended, earlier versions when the first did.
+//! Since when a container ends again and again, and a rollout goes on: the object says only how it is now, earlier versions when that began.
 
 use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_store::{KeyRange, Want};
+use ketcd_store::{KeyRange, KeyValue, Revision, Want};
 
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
@@ -34,6 +34,46 @@ pub(super) async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> R
         }
     }
     Ok(())
+}
+
+/// Dates the unfinished rollouts among the first findings and their effects from the version that set the template, where that can be read.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn date_rollouts(cluster: &Cluster, findings: &mut [Finding]) -> Result<()> {
+    if cluster.source.is_one_moment() {
+        return Ok(());
+    }
+    let mut waiting: Vec<&mut Finding> = findings.iter_mut().take(FINDINGS).collect();
+    while let Some(finding) = waiting.pop() {
+        if let (TroubleKind::RolloutUnfinished, Some(workload)) = (finding.trouble.kind, finding.subjects.first())
+            && let Ok(kind) = built_in().find(&workload.kind.to_lowercase())
+        {
+            let key = kind.key(cluster.prefix().await?, Some(&workload.namespace), &workload.name);
+            if let Some(begun) = template_set(cluster, key).await? {
+                finding.trouble.since = cluster.clock_around(&[begun], &[]).await?.date(begun).map(|dated| dated.time);
+            }
+        }
+        waiting.extend(&mut finding.effects);
+    }
+    Ok(())
+}
+
+/// The revision that gave a workload its pod template; `None` where it can no longer be read.
+async fn template_set(cluster: &Cluster, key: String) -> Result<Option<Revision>> {
+    let Some(newest) = cluster.source.first(KeyRange::key(key), cluster.at, Want::Values, 1).await?.pop() else { return Ok(None) };
+    let mut versions = walk_back(cluster.source.as_ref(), newest).take(VERSIONS);
+    let mut first: Option<(Value, KeyValue)> = None;
+    while let Some(entry) = versions.try_next().await? {
+        let decoded = cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0);
+        let Some(template) = decoded.object().map(|workload| workload["spec"]["template"].clone()) else { return Ok(None) };
+        match &first {
+            Some((newest, oldest)) if *newest != template => return Ok(Some(oldest.mod_revision)),
+            _ => first = Some((template, entry)),
+        }
+    }
+    // A creation sets it, too.
+    Ok(first.filter(|(_, oldest)| oldest.version == 1).map(|(_, oldest)| oldest.mod_revision))
 }
 
 /// The first end of a container that the versions of its pod show, backwards from the one looked at.

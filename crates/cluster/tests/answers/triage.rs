@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use ketcd_cluster::triage::{Absence, Answer};
+use ketcd_cluster::triage::{Absence, Answer, Cause};
 use ketcd_cluster::{Options, ReleaseChoice};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::TroubleKind;
@@ -303,4 +303,95 @@ async fn a_silent_node_says_when_that_was_noticed() {
     let answer = triage_at(K136, "00:17:08").await;
     let node = &find(&answer.findings, TroubleKind::NodeSilent).trouble;
     assert_eq!((node.counts_from.filter(|noticed| Some(*noticed) > node.since), node.message.as_deref().unwrap_or_default()), (None, ""));
+}
+
+/// The causes of a finding as `kind/namespace/name relation author`.
+fn explained(answer: &Answer, place: usize) -> Vec<String> {
+    let cause = |cause: &Cause| {
+        let change = &answer.changed.changes[cause.change];
+        let who = change.actor.as_ref().map_or("", |actor| &*actor.name);
+        format!("{} {} {who}", address(&Subject::of(change.change.object().unwrap())), cause.relation.as_str())
+    };
+    answer.causes[place].iter().map(cause).collect()
+}
+
+#[tokio::test]
+async fn a_finding_has_the_changes_that_explain_it() {
+    let of = |answer: &Answer, name: &str| {
+        let place = answer.findings.iter().position(|finding| names(finding)[0].starts_with(name)).unwrap();
+        explained(answer, place)
+    };
+    for (name, pod) in [(K120, "tomcat-7f6f6db99b-sj7wj"), (K136, "tomcat-647b88d788-vmnc5")] {
+        let answer = capture(name, Options::default()).await.triage().await.unwrap();
+        // story.log: "node3 loses its label, then tomcat:10".
+        assert_eq!(of(&answer, pod), ["node/node3 Node kubectl-label", "deployment/web/tomcat Owner kubectl-set"]);
+        // story.log: "app-config changes under a running pod, crash loop".
+        assert_eq!(of(&answer, "crasher"), ["configmap/web/app-config Configuration kubectl-client-side-apply"]);
+        for (finding, causes) in answer.findings.iter().zip(&answer.causes) {
+            for cause in causes {
+                let dated = answer.changed.changes[cause.change].dated.unwrap();
+                // Conditions carry whole seconds.
+                assert!(
+                    finding.since().is_none_or(|since| dated.time.duration_since(since).as_secs_f64() - dated.error < 1.0),
+                    "{finding:?}"
+                );
+            }
+        }
+    }
+    // A taint that was taken off again before explains nothing; one that is there does.
+    let answer = triage_at(K136, "00:14:24").await;
+    let causes = explained(&answer, 0);
+    assert!(causes.len() == 4 && causes.iter().all(|cause| cause.ends_with("Node kubectl-taint")), "{causes:?}");
+}
+
+#[tokio::test]
+async fn an_unfinished_rollout_is_a_finding_and_begins_when_timeline_says() {
+    for (name, begun) in [(K120, "2026-11-20T22:16:44"), (K136, "2026-11-21T00:14:54")] {
+        let cluster = capture(name, Options::default()).await;
+        let answer = cluster.triage().await.unwrap();
+        let rollout = answer
+            .findings
+            .iter()
+            .find_map(|finding| finding.effects.iter().find(|effect| effect.trouble.kind == TroubleKind::RolloutUnfinished));
+        let rollout = rollout.unwrap();
+        assert_eq!((names(rollout), rollout.trouble.numbers), (vec!["tomcat"], Some((2, 2))));
+        // Number 4; one pod of before is left (truth: replicas 3, updatedReplicas 2).
+        assert_eq!(rollout.trouble.about, ["4", "1"]);
+        let asked = cluster.asked(&["deploy/web/tomcat".to_owned()], false).await.unwrap();
+        let story = cluster.timeline(&asked).await.unwrap();
+        let last = story.find("Deployment", "web", "tomcat").unwrap().rollouts.last().unwrap();
+        assert_eq!((last.end, last.number.as_deref()), (None, Some("4")));
+        assert_eq!(last.dated.map(|dated| dated.time), rollout.since());
+        assert!(rollout.since().unwrap().to_string().starts_with(begun), "{rollout:?}");
+    }
+    // One that goes on is nobody's trouble.
+    let found = triage_at(K136, "00:14:48").await.findings;
+    assert!(!format!("{found:?}").contains("RolloutUnfinished"), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_node_dies_once() {
+    for (name, moment) in [(K120, "22:22:55"), (K136, "00:22:15")] {
+        let answer = triage_at(name, moment).await;
+        let node = find(&answer.findings, TroubleKind::NodeSilent);
+        let cluster = capture(name, Options::default()).await;
+        let asked = cluster.asked(&["node/node2".to_owned()], false).await.unwrap();
+        let story = cluster.timeline(&asked).await.unwrap();
+        let outage = story.outages(story.find("Node", "", "node2").unwrap()).remove(0);
+        assert_eq!(outage.from.dated.map(|dated| dated.time), node.since(), "{name}");
+    }
+}
+
+/// All that somebody changed is in the timeline of the same time.
+#[tokio::test]
+async fn a_timeline_around_a_moment_has_every_intervention() {
+    for name in [K120, K136] {
+        let cluster = capture(name, Options::default()).await;
+        let answer = cluster.triage().await.unwrap();
+        let asked = cluster.asked(&[], true).await.unwrap();
+        let story = cluster.timeline(&asked).await.unwrap();
+        let told: std::collections::BTreeSet<_> = story.timelines.values().flat_map(|of| &of.phases).map(|phase| phase.revision).collect();
+        let missing: Vec<_> = answer.changed.changes.iter().filter(|change| !told.contains(&change.change.revision)).collect();
+        assert!(missing.is_empty() && answer.changed.changes.len() > 100, "{missing:?}");
+    }
 }

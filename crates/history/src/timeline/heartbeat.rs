@@ -14,8 +14,18 @@ const DURATION: i64 = 40;
 /// When a node's lease was renewed.
 #[derive(Debug, Default)]
 pub(super) struct Beats {
-    beats: Vec<(Revision, Dated)>,
+    beats: Vec<Beat>,
     duration: i64,
+}
+
+/// A renewal.
+#[derive(Clone, Copy, Debug)]
+struct Beat {
+    revision: Revision,
+    /// When it was written.
+    dated: Dated,
+    /// When it was made, as the lease says.
+    renewed: Option<Timestamp>,
 }
 
 /// Whether an object is the lease of a node.
@@ -27,30 +37,27 @@ impl Beats {
     /// Takes a renewal into account.
     pub(super) fn observe(&mut self, revision: Revision, dated: Option<Dated>, lease: &Value) {
         self.duration = lease["spec"]["leaseDurationSeconds"].as_i64().unwrap_or(DURATION);
-        self.beats.extend(dated.map(|dated| (revision, dated)));
+        let renewed = lease["spec"]["renewTime"].as_str().and_then(|time| time.parse().ok());
+        self.beats.extend(dated.map(|dated| Beat { revision, dated, renewed }));
     }
 
     /// The silences that outlast the lease: a phase at the last beat before, one at the first after; there is none after one that lasts until `end`.
     pub(super) fn silences(&self, end: Option<Timestamp>) -> Vec<Phase> {
         let mut phases = Vec::new();
         let by = Some(Actor { name: "kubelet".to_owned(), on: None, from: ActorFrom::Recorded });
-        let phase = |(revision, dated): (Revision, Dated), phase, detail| Phase {
-            phase,
-            revision,
-            dated: Some(dated),
-            by: by.clone(),
-            detail,
-            longest: false,
-        };
+        let phase = |revision, dated, phase, detail| Phase { phase, revision, dated: Some(dated), by: by.clone(), detail, longest: false };
         for (place, beat) in self.beats.iter().enumerate() {
             let next = self.beats.get(place + 1);
-            let Some(until) = next.map(|next| next.1.time).or(end) else { continue };
-            let silence = until.duration_since(beat.1.time);
+            let Some(until) = next.map(|next| next.dated.time).or(end) else { continue };
+            let silence = until.duration_since(beat.dated.time);
             if silence.as_secs_f64() <= self.duration as f64 {
                 continue;
             }
-            phases.push(phase(*beat, StepKind::LastHeartbeat, StepDetail::LeaseExpired { seconds: self.duration, silence }));
-            phases.extend(next.map(|next| phase(*next, StepKind::HeartbeatAgain, StepDetail::None)));
+            // Since when it is silent, the lease says.
+            let last = Dated { time: beat.renewed.unwrap_or(beat.dated.time), ..beat.dated };
+            let expired = StepDetail::LeaseExpired { seconds: self.duration, silence };
+            phases.push(phase(beat.revision, last, StepKind::LastHeartbeat, expired));
+            phases.extend(next.map(|next| phase(next.revision, next.dated, StepKind::HeartbeatAgain, StepDetail::None)));
         }
         phases
     }

@@ -41,7 +41,7 @@ pub use deletion::{Deletion, Finalizer};
 pub use note::{Note, Notes};
 pub use one_moment::phases as phases_of_one_moment;
 pub use outage::{Cordon, Fate, Outage, Replacement};
-pub use rollout::{Rollout, RolloutEnd, Undo};
+pub use rollout::{PodsLeft, Rollout, RolloutEnd, Undo};
 pub use step::{Phase, Step};
 pub use step_detail::StepDetail;
 pub use step_detector::StepDetector;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::{Phase, Placement, StepDetail, StepKind, Timeline};
 use crate::clock::Dated;
+use crate::trouble::silent_since;
 use ketcd_store::Revision;
 
 /// A time in which a node's kubelet did not report.
@@ -104,21 +105,26 @@ fn losses(node: &Timeline) -> Vec<(&Phase, Phase)> {
         |before: Option<Revision>| node.phases.iter().rev().filter(beats).find(|phase| before.is_none_or(|end| phase.revision < end));
     let is_quiet = |phase: &&Phase| phase.phase == StepKind::LastHeartbeat;
     let lost = node.phases.iter().filter(|phase| phase.phase == StepKind::HeartbeatLost);
-    let mut found: Vec<(&Phase, Phase)> =
-        lost.map(|lost| (lost, last(Some(lost.revision)).filter(is_quiet).cloned().unwrap_or_else(|| last_status(lost)))).collect();
+    let mut found: Vec<(&Phase, Phase)> = lost.map(|lost| (lost, begin(lost, last(Some(lost.revision)).filter(is_quiet)))).collect();
     let lasting = last(None).filter(is_quiet).filter(|quiet| found.iter().all(|(_, from)| from.revision != quiet.revision));
     found.extend(lasting.map(|quiet| (quiet, quiet.clone())));
     found
 }
 
-/// The last status that a kubelet posted, as its loss quotes it; the loss itself where it does not.
-fn last_status(lost: &Phase) -> Phase {
-    let StepDetail::StatusLost { last: Some(last), .. } = &lost.detail else { return lost.clone() };
-    let posted = last.parse::<Timestamp>().ok().filter(|posted| lost.dated.is_none_or(|lost| *posted <= lost.time));
-    match posted {
+/// The begin of a silence, given how it was noticed and the last renewal of the lease, where that is readable.
+fn begin(lost: &Phase, beat: Option<&Phase>) -> Phase {
+    let time = |phase: &Phase| phase.dated.map(|dated| dated.time);
+    let posted = match &lost.detail {
+        StepDetail::StatusLost { last: Some(last), .. } => last.parse::<Timestamp>().ok(),
+        _ => None,
+    };
+    let (renewed, noticed) = (beat.and_then(time), time(lost));
+    let since = silent_since(renewed, posted, noticed);
+    match (beat, since) {
+        (Some(beat), Some(_)) if since == renewed => beat.clone(),
         // Conditions carry whole seconds.
-        Some(time) => Phase { dated: Some(Dated { time, error: 1.0 }), ..lost.clone() },
-        None => lost.clone(),
+        (_, Some(time)) if since != noticed => Phase { dated: Some(Dated { time, error: 1.0 }), ..lost.clone() },
+        _ => lost.clone(),
     }
 }
 

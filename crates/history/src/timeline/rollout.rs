@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{StatusReason, Step, StepDetail, StepKind, TemplateChange};
+use super::{StatusReason, Step, StepDetail, StepKind, TemplateChange, condition};
 use crate::actor::Actor;
 use crate::attributed_change::AttributedChange;
 use crate::clock::Dated;
@@ -117,6 +117,51 @@ impl Chapters {
     fn end(&mut self, end: RolloutEnd, attributed: &AttributedChange) {
         if let Some(rollout) = self.open() {
             rollout.end = Some((end, attributed.change.revision, attributed.dated));
+        }
+    }
+}
+
+/// How far a rollout is that has not ended, according to the workload's status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct PodsLeft {
+    /// Pods of the newest template.
+    pub updated: i64,
+    /// Pods that are wanted.
+    pub wanted: i64,
+    /// Pods of earlier templates that still exist; 0 where the status does not count them.
+    pub old: i64,
+}
+
+impl PodsLeft {
+    /// Returns how far a workload's rollout is, as `kubectl rollout status` counts (k8s.io/kubectl pkg/polymorphichelpers/rollout_status.go); `None`
+    /// where it has ended or is paused, and for kinds and strategies without rollouts. That pods of a finished rollout are not available is another
+    /// matter: a Deployment's controller notes the end (pkg/controller/deployment/progress.go), a StatefulSet's and a DaemonSet's pods are not asked for.
+    pub fn of(object: &Value) -> Option<Self> {
+        let status = |field: &str| object["status"][field].as_i64().unwrap_or(0);
+        let replicas = object["spec"]["replicas"].as_i64().unwrap_or(1);
+        let has_seen = status("observedGeneration") >= object["metadata"]["generation"].as_i64().unwrap_or(0);
+        let strategy = &object["spec"]["updateStrategy"];
+        match object["kind"].as_str()? {
+            "Deployment" => {
+                let progress = condition(object, "Progressing").map(|progress| &progress["reason"]);
+                let has_ended = has_seen && progress.is_some_and(|reason| *reason == "NewReplicaSetAvailable");
+                let left =
+                    Self { updated: status("updatedReplicas"), wanted: replicas, old: status("replicas") - status("updatedReplicas") };
+                let goes_on = left.updated < replicas || left.old > 0 || progress.is_some() && status("availableReplicas") < left.updated;
+                (goes_on && !has_ended && object["spec"]["paused"] != true).then_some(left)
+            }
+            "StatefulSet" if strategy["type"] != "OnDelete" => {
+                let partition = strategy["rollingUpdate"]["partition"].as_i64().unwrap_or(0);
+                let differs = object["status"]["updateRevision"] != object["status"]["currentRevision"];
+                let left = Self { updated: status("updatedReplicas"), wanted: (replicas - partition).max(0), old: 0 };
+                (differs && left.updated < left.wanted).then_some(left)
+            }
+            "DaemonSet" if strategy["type"] != "OnDelete" => {
+                let left = Self { updated: status("updatedNumberScheduled"), wanted: status("desiredNumberScheduled"), old: 0 };
+                (left.updated < left.wanted).then_some(left)
+            }
+            _ => None,
         }
     }
 }

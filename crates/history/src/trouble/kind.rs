@@ -99,6 +99,8 @@ trouble_kinds! {
     Short: 4, 60;
     /// A rollout makes no progress.
     RolloutStuck: 4, 0;
+    /// A rollout has begun and does not end; the pods of before may still do the work.
+    RolloutUnfinished: 1, 60;
     /// The API server refuses the pods that a controller makes.
     PodsRefused: 6, 0;
     /// A job failed.
@@ -143,6 +145,7 @@ impl TroubleKind {
             | Self::NotStarting
             | Self::Gated
             | Self::Short
+            | Self::RolloutUnfinished
             | Self::ClaimPending
             | Self::RequestPending
             | Self::QuotaExhausted

@@ -21,7 +21,7 @@ use ketcd_kube::condition;
 pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
-pub use node::{LeaseFacts, lease_trouble};
+pub use node::{LeaseFacts, lease_trouble, silent_since};
 pub use of_object::troubles_of;
 pub use storage::{data_troubles, storage_troubles};
 

@@ -16,8 +16,8 @@ pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
     match condition(node, "Ready") {
         Some(ready) if ready["status"] == "Unknown" => {
             let silent = Trouble::new(TroubleKind::NodeSilent).said_by(ready);
-            let last = time(&ready["lastHeartbeatTime"]).filter(|last| silent.since.is_none_or(|noticed| *last <= noticed));
-            troubles.push(Trouble { counts_from: silent.since, since: last.or(silent.since), ..silent });
+            let since = silent_since(None, time(&ready["lastHeartbeatTime"]), silent.since);
+            troubles.push(Trouble { counts_from: silent.since, since, ..silent });
         }
         Some(ready) if ready["status"] == "False" => troubles.push(Trouble::new(TroubleKind::NodeNotReady).said_by(ready)),
         _ => {}
@@ -25,6 +25,23 @@ pub(super) fn troubles(node: &Value) -> Vec<Trouble> {
     let pressed = PRESSURES.iter().filter_map(|pressure| holds(node, pressure, "True"));
     troubles.extend(pressed.map(|pressed| Trouble::new(TroubleKind::NodePressure).said_by(pressed).about(text(&pressed["type"]))));
     troubles
+}
+
+/// Returns since when a node is silent: since its last heartbeat, which is the last renewal of its lease or the last status that its kubelet posted,
+/// whichever came later. A heartbeat after the control plane noticed the silence is none of before it. Where none is known, it is when that was noticed.
+/// Every command says what this says.
+pub fn silent_since(renewed: Option<Timestamp>, posted: Option<Timestamp>, noticed: Option<Timestamp>) -> Option<Timestamp> {
+    let before = |beat: &Timestamp| noticed.is_none_or(|noticed| *beat <= noticed);
+    [renewed, posted].into_iter().flatten().filter(before).max().or(noticed)
+}
+
+impl Trouble {
+    /// Returns since when a node is silent whose status says so, given the last renewal of its lease: see [`silent_since`].
+    pub fn silent_since(&self, renewed: Option<Timestamp>) -> Option<Timestamp> {
+        // Without a heartbeat the status has when the silence was noticed.
+        let posted = self.since.filter(|_| self.since != self.counts_from);
+        silent_since(renewed, posted, self.counts_from.or(self.since))
+    }
 }
 
 /// The parts of a lease that show whether its holder is alive.

@@ -36,7 +36,7 @@ fn owned(mut object: Value, kind: &str, name: &str) -> Value {
 
 fn deployment(name: &str, ready: i64, wanted: i64, conditions: Value) -> Value {
     json!({"kind": "Deployment", "metadata": {"name": name, "namespace": "shop", "creationTimestamp": "2026-11-20T22:00:00Z"},
-        "spec": {"replicas": wanted}, "status": {"readyReplicas": ready, "conditions": conditions}})
+        "spec": {"replicas": wanted}, "status": {"readyReplicas": ready, "updatedReplicas": wanted, "conditions": conditions}})
 }
 
 fn triaged(objects: &[Value]) -> Vec<Finding> {
@@ -281,4 +281,60 @@ fn a_node_is_silent_since_its_last_heartbeat_whatever_shows_it() {
     assert_eq!(triaged(&[node("2026-11-20T22:24:00Z")])[0].trouble.counts_from.unwrap().to_string(), "2026-11-20T22:28:00Z");
     // A heartbeat after the loss cannot be: it is not believed.
     assert_eq!(since(&[node("2026-11-20T22:28:30Z")]), "2026-11-20T22:28:00Z");
+}
+
+#[test]
+fn a_rollout_is_unfinished_until_its_controller_says_so() {
+    let rollout = |reason: &str, [replicas, updated, available]: [i64; 3]| {
+        let mut web = deployment(
+            "web",
+            2,
+            2,
+            json!([{"type": "Progressing", "status": "True", "reason": reason, "lastUpdateTime": "2026-11-20T22:20:00Z"}]),
+        );
+        web["metadata"]["annotations"] = json!({"deployment.kubernetes.io/revision": "4"});
+        web["status"]["replicas"] = json!(replicas);
+        web["status"]["updatedReplicas"] = json!(updated);
+        web["status"]["availableReplicas"] = json!(available);
+        web
+    };
+    let unfinished = [(TroubleKind::RolloutUnfinished, "")];
+    check(&rollout("ReplicaSetUpdated", [3, 2, 2]), &unfinished);
+    check(&rollout("ReplicaSetUpdated", [2, 1, 2]), &unfinished);
+    check(&rollout("ReplicaSetUpdated", [2, 2, 2]), &[]);
+    // Its end was noted; a pod that came after it is another matter.
+    check(&rollout("NewReplicaSetAvailable", [2, 2, 1]), &[]);
+    let mut paused = rollout("DeploymentPaused", [3, 2, 2]);
+    paused["spec"]["paused"] = json!(true);
+    check(&paused, &[]);
+    // Half a minute without progress is none.
+    let mut young = rollout("ReplicaSetUpdated", [3, 2, 2]);
+    young["status"]["conditions"][0]["lastUpdateTime"] = json!("2026-11-20T22:29:30Z");
+    check(&young, &[]);
+    let set = |kind: &str, strategy: Value, status: Value| json!({"kind": kind, "metadata": {"name": "db"}, "spec": {"replicas": 3, "updateStrategy": strategy}, "status": status});
+    let mut status = json!({"readyReplicas": 3, "updatedReplicas": 1, "updateRevision": "db-2", "currentRevision": "db-1"});
+    check(&set("StatefulSet", json!({"type": "RollingUpdate"}), status.clone()), &unfinished);
+    check(&set("StatefulSet", json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}), status.clone()), &[]);
+    check(&set("StatefulSet", json!({"type": "OnDelete"}), status.clone()), &[]);
+    status["updateRevision"] = json!("db-1");
+    check(&set("StatefulSet", json!({"type": "RollingUpdate"}), status), &[]);
+    let status = json!({"numberReady": 3, "desiredNumberScheduled": 3, "updatedNumberScheduled": 1});
+    check(&set("DaemonSet", json!({"type": "RollingUpdate"}), status), &unfinished);
+}
+
+#[test]
+fn the_last_heartbeat_is_the_later_one_before_the_loss_was_noticed() {
+    let time = |seconds: i64| Some(Timestamp::from_second(seconds).unwrap());
+    let cases = [
+        ((time(10), time(5), time(50)), time(10)),
+        ((time(10), time(12), time(50)), time(12)),
+        ((None, time(5), time(50)), time(5)),
+        ((time(60), time(5), time(50)), time(5)),
+        ((time(60), None, time(50)), time(50)),
+        ((time(10), None, None), time(10)),
+        ((None, None, None), None),
+    ];
+    for ((renewed, posted, noticed), since) in cases {
+        assert_eq!(silent_since(renewed, posted, noticed), since);
+    }
 }

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Trouble, TroubleKind, holds, time};
+use ketcd_kube::condition;
+
+use super::{Trouble, TroubleKind, holds, text, time};
 use crate::clock::newest_stamp;
+use crate::timeline::PodsLeft;
 
 /// The troubles of a controller of pods, the gravest first.
 pub(super) fn troubles(object: &Value) -> Vec<Trouble> {
@@ -29,7 +32,21 @@ pub(super) fn troubles(object: &Value) -> Vec<Trouble> {
         let trouble = Trouble { numbers, counts_from: newest_stamp(object), ..Trouble::new(TroubleKind::Short) };
         troubles.push(trouble.since(unavailable));
     }
+    // A rollout whose deadline has passed is said already.
+    if troubles.iter().all(|trouble| trouble.kind != TroubleKind::RolloutStuck) {
+        troubles.extend(unfinished(object));
+    }
     troubles
+}
+
+/// A rollout that has not ended: its number, where it has one, and how many pods of before are left.
+fn unfinished(object: &Value) -> Option<Trouble> {
+    let PodsLeft { updated, wanted, old } = PodsLeft::of(object)?;
+    let number = text(&object["metadata"]["annotations"]["deployment.kubernetes.io/revision"]).unwrap_or_default();
+    // The controller writes down each progress.
+    let progress = condition(object, "Progressing").and_then(|progress| time(&progress["lastUpdateTime"]));
+    let trouble = Trouble::new(TroubleKind::RolloutUnfinished).about([number, old.to_string()]);
+    Some(Trouble { numbers: Some((updated, wanted)), counts_from: progress.or_else(|| newest_stamp(object)), ..trouble })
 }
 
 /// The trouble of a job.

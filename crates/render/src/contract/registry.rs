@@ -41,7 +41,7 @@ pub const CONTRACTS: &[Contract] = &[
     Contract::new::<status::Status<'_>>("status", 1),
     Contract::new::<timeline::Timelines<'_>>("timeline", 1),
     Contract::new::<tree::Trees>("tree", 1),
-    Contract::new::<triage::Triage<'_>>("triage", 1),
+    Contract::new::<triage::Triage<'_>>("triage", 2),
     Contract::new::<usage::Usages<'_>>("usage", 1),
     Contract::new::<watch::Watched<'_>>("watch", 1),
 ];

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
-use crate::triage::{TriagePage, absence_words, command, words};
+use crate::triage::{self as page, TriagePage, absence_words, causes_of, command, words};
 use crate::trouble;
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
@@ -57,6 +57,8 @@ pub struct LookedAt {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding<'a> {
+    /// The changes that explain it, oldest first: of each object that it depends on the nearest one before it began. Effects have none of their own.
+    pub causes: Vec<Cause>,
     /// The command that shows more about the first object.
     pub command: String,
     /// What else is known, in words; empty where nothing is.
@@ -81,6 +83,18 @@ pub struct Finding<'a> {
     pub weight: u64,
     /// What is wrong, in words.
     pub what: String,
+}
+
+/// A change that explains a finding.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// The change; it is among `changes` too.
+    pub change: Change,
+    /// How it concerns the finding: `Object` (one that has the trouble), `Owner`, `Node`, `Configuration`, `Claim` or `Class`. There may be more in time.
+    pub relation: &'static str,
+    /// How many seconds before the finding began it was made; null where that is not known.
+    pub seconds_before: Option<f64>,
 }
 
 /// What somebody changed.
@@ -212,7 +226,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
         Self {
             absence: page.absence.as_ref().map(|absence| Absence { message: absence_words(absence), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
-            findings: page.findings.iter().map(|of| finding(page, of)).collect(),
+            findings: page.findings.iter().enumerate().map(|(place, of)| finding(page, of, causes_of(page, place))).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_decoded: page.not_decoded,
             revision: page.revision.0,
@@ -233,11 +247,16 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
     }
 }
 
-fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding) -> Finding<'a> {
+fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[page::Cause]) -> Finding<'a> {
+    let cause = |cause: &page::Cause| {
+        let change = page.changes.get(cause.change).and_then(change)?;
+        Some(Cause { change, relation: cause.relation.as_str(), seconds_before: cause.before.map(|before| before.as_secs_f64()) })
+    };
     Finding {
+        causes: causes.iter().filter_map(cause).collect(),
         command: command(page, finding).map_or(String::new(), |command| command.to_string()),
         detail: trouble::detail(&finding.trouble),
-        effects: finding.effects.iter().map(|effect| self::finding(page, effect)).collect(),
+        effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
         message: finding.trouble.message.as_deref(),
         objects: finding.subjects.iter().map(Subject::from).collect(),
         owner: finding.owner.as_ref().map(Subject::from),

@@ -126,7 +126,6 @@ impl Report {
         }
         let row = &mut self.rows[index];
         let renewed = if row.kind == "Node" { leases.renewed(&row.name, attributed.change.revision) } else { None };
-        let renewed = renewed.map(Timestamp::as_millisecond);
         self.loose += if one_moment { row.observe_one_moment(attributed, &phases)? } else { row.observe(attributed, renewed)? };
         self.pack_if_much()
     }

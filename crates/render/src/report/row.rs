@@ -137,7 +137,7 @@ impl ObjectRow {
     ///
     /// # Errors
     /// None in practice: it is written to memory.
-    pub(super) fn observe(&mut self, attributed: &AttributedChange, renewed: Option<i64>) -> io::Result<usize> {
+    pub(super) fn observe(&mut self, attributed: &AttributedChange, renewed: Option<jiff::Timestamp>) -> io::Result<usize> {
         let time = attributed.dated.map(|dated| dated.time.as_millisecond());
         let change = &attributed.change;
         let has_room = self.left_out == 0;

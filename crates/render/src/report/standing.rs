@@ -35,7 +35,7 @@ pub(super) struct Troubles {
 impl Troubles {
     /// Takes in what the object says at `time`. What its first readable version shows began when that says it did, and the silence of a node with its
     /// last heartbeat, of its lease (`renewed`) or status. Returns when a node fell silent that was not before.
-    pub(super) fn see(&mut self, object: &Value, time: Option<i64>, renewed: Option<i64>) -> Option<i64> {
+    pub(super) fn see(&mut self, object: &Value, time: Option<i64>, renewed: Option<Timestamp>) -> Option<i64> {
         let is_first = !std::mem::replace(&mut self.is_known, true);
         let gravest = troubles_of(object).into_iter().next();
         // Its message would never be shown.
@@ -50,7 +50,8 @@ impl Troubles {
                 self.close(time);
                 self.open = gravest.and_then(|trouble| {
                     let is_silent = trouble.kind == TroubleKind::NodeSilent;
-                    let said = trouble.since.map(Timestamp::as_millisecond).max(renewed.filter(|_| is_silent));
+                    let said = if is_silent { trouble.silent_since(renewed) } else { trouble.since };
+                    let said = said.map(Timestamp::as_millisecond);
                     let said = said.filter(|_| is_first || is_silent || time.is_none());
                     let begun = [said, time].into_iter().flatten().min()?;
                     Some((trouble, begun))

@@ -1,27 +1,25 @@
 //! `triage` as one screen: what is wrong, the weightiest first, what followed from it, who changed what before, and etcd itself.
 
 mod absence;
+mod changes;
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::change_text::clock_time;
 use super::command_line::CommandLine;
-use super::row::row;
 use super::status::bytes;
 use super::style::{self, paint};
-use super::timeline::name;
 use super::value::{columns, cut};
 use super::visible::visible;
 use super::{duration, trouble};
-use ketcd_history::timeline::Subject;
+use ketcd_history::AttributedChange;
 use ketcd_history::trouble::triage::{Counts, Finding};
-use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
 use ketcd_store::Revision;
 
 pub use absence::absence_words;
-pub use ketcd_cluster::triage::{Absence, StorageFacts, WriteSums, Writes};
+pub use changes::words;
+pub use ketcd_cluster::triage::{Absence, Cause, StorageFacts, WriteSums, Writes};
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -32,6 +30,8 @@ const SHOWN: usize = 6;
 pub struct TriagePage<'a> {
     /// What is wrong, the weightiest first.
     pub findings: &'a [Finding],
+    /// The changes that explain each of them, by their places in `changes`.
+    pub causes: &'a [Vec<Cause>],
     /// What was looked at.
     pub counts: Counts,
     /// The moment looked at, where anything shows it.
@@ -74,8 +74,8 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         return if page.is_wide { below(page, out) } else { Ok(()) };
     }
     let shown = if page.is_wide { page.findings.len() } else { SHOWN };
-    for finding in page.findings.iter().take(shown) {
-        write_finding(page, finding, 0, out)?;
+    for (place, finding) in page.findings.iter().enumerate().take(shown) {
+        write_finding(page, finding, causes_of(page, place), 0, out)?;
     }
     if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
         writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
@@ -107,24 +107,21 @@ fn healthy(page: &TriagePage<'_>) -> String {
 
 /// Changes, storage, and when all of it was.
 fn below(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write_changes(page, out)?;
+    changes::write_others(page, out)?;
     write_storage(page, out)?;
     let at = page.now.map_or("at a time that nothing shows".to_owned(), |now| format!("at {now:.0}"));
     writeln!(out, "{}", paint(style::FAINT, format!("{at}, revision {}", page.revision)))
 }
 
-fn write_finding(page: &TriagePage<'_>, finding: &Finding, depth: usize, out: &mut dyn Write) -> io::Result<()> {
+/// The changes that explain a finding.
+pub fn causes_of<'a>(page: &TriagePage<'a>, place: usize) -> &'a [Cause] {
+    page.causes.get(place).map_or(&[], Vec::as_slice)
+}
+
+/// Writes a finding: who, what and since when, the changes that explain it, a command, and what followed. What followed takes as few lines as it can.
+fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], depth: usize, out: &mut dyn Write) -> io::Result<()> {
     let (lead, indent) = if depth == 0 { (String::new(), 2) } else { (format!("{}→ ", "  ".repeat(depth)), 2 * depth + 2) };
-    let who = trouble::who(finding);
-    let mut says = trouble::what(&finding.trouble);
-    let since = trouble::since(finding.since(), page.now);
-    if !since.is_empty() {
-        says.push_str(&format!(" {since}"));
-    }
-    if finding.trouble.kind.is_of_pods() || finding.pods == 0 {
-    } else if finding.subjects.iter().all(|subject| subject.kind == "Node") {
-        says.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
-    }
+    let (who, says) = (trouble::who(finding), says(page, finding));
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
     let command = command(page, finding).map_or(String::new(), |command| command.to_string());
@@ -137,7 +134,8 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, depth: usize, out: &m
     } else {
         writeln!(out, "{head}")?;
     }
-    let names = trouble::names(finding);
+    let is_full = depth == 0 || page.is_wide;
+    let names = if is_full { trouble::names(finding) } else { String::new() };
     let detail = trouble::detail(&finding.trouble);
     for text in [names, detail].iter().filter(|text| !text.is_empty()) {
         let text = visible(text);
@@ -145,10 +143,25 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, depth: usize, out: &m
         let text = if page.is_wide { text.into_owned() } else { cut(&text, room) };
         writeln!(out, "{:indent$}{text}", "")?;
     }
-    if !fits {
+    changes::write_causes(page, causes, indent, out)?;
+    if !fits && is_full {
         writeln!(out, "{:indent$}{}", "", paint(style::FAINT, &command))?;
     }
-    finding.effects.iter().try_for_each(|effect| write_finding(page, effect, depth + 1, out))
+    finding.effects.iter().try_for_each(|effect| write_finding(page, effect, &[], depth + 1, out))
+}
+
+/// What is wrong, since when, and how many pods are on a node.
+fn says(page: &TriagePage<'_>, finding: &Finding) -> String {
+    let mut says = trouble::what(&finding.trouble);
+    let since = trouble::since(finding, page.now);
+    if !since.is_empty() {
+        says.push_str(&format!(" {since}"));
+    }
+    let is_of_nodes = finding.subjects.iter().all(|subject| subject.kind == "Node");
+    if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
+        says.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
+    }
+    says
 }
 
 fn pods(count: usize) -> String {
@@ -163,111 +176,6 @@ pub fn command(page: &TriagePage<'_>, finding: &Finding) -> Option<CommandLine> 
 /// A command at the moment looked at.
 fn at_moment(page: &TriagePage<'_>, command: CommandLine) -> CommandLine {
     if page.is_past { command.and("--rev").word(&page.revision.to_string()) } else { command }
-}
-
-/// A change in one line, with the number of similar changes that it stands for.
-struct ChangeLine {
-    first: usize,
-    count: usize,
-    names: Vec<String>,
-    kind: String,
-    what: String,
-    by: String,
-}
-
-fn write_changes(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let windows = page.windows.iter().map(|(from, to, is_cut)| {
-        let cut = if *is_cut { " (the readable history begins within it)" } else { "" };
-        format!("from {} to {}{cut}", from.strftime("%H:%M:%S"), to.strftime("%H:%M:%S"))
-    });
-    let windows: Vec<String> = windows.collect();
-    if !windows.is_empty() {
-        writeln!(out, "{}", paint(style::FAINT, format!("changed {}", windows.join(", and "))))?;
-    }
-    let lines = lines(page.changes);
-    let shown = if page.is_wide { lines.len() } else { SHOWN };
-    let hidden = lines.len().saturating_sub(shown);
-    if hidden > 0 {
-        writeln!(out, "  {}", paint(style::FAINT, format!("{hidden} more before (-o wide shows all)")))?;
-    }
-    for line in &lines[hidden..] {
-        write_change(page, line, out)?;
-    }
-    if lines.is_empty() && !page.windows.is_empty() {
-        let of_what = if is_partial(page) { " of what could be read" } else { "" };
-        writeln!(out, "  nothing{of_what}: no workload, node, configuration, right or webhook")?;
-    }
-    Ok(())
-}
-
-fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -> io::Result<()> {
-    let time = clock_time(page.changes[line.first].dated);
-    let who = match &line.names[..] {
-        [only] => only.clone(),
-        _ => format!("{} × {}", line.count, line.kind),
-    };
-    let width = page.width.unwrap_or(WIDTH);
-    let by = if line.by.is_empty() { String::new() } else { format!("  {}", line.by) };
-    let command = match &line.names[..] {
-        [only] => format!("  {}", CommandLine::ketcd("history").word(only).and("--diff")),
-        _ => String::new(),
-    };
-    let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
-    let left = width.saturating_sub(4 + columns(&time) + columns(&who) + columns(&by));
-    let what = if page.is_wide { line.what.clone() } else { cut(&line.what, left.max(20)) };
-    let used = 4 + columns(&time) + columns(&who) + 2 + columns(&what) + columns(&by);
-    let fits = used + columns(&command) <= width;
-    write!(out, "  {}  {who}  {what}{}", paint(style::FAINT, &time), paint(style::ACTOR, &by))?;
-    if fits && !command.is_empty() {
-        write!(out, "{}", paint(style::FAINT, &command))?;
-    }
-    writeln!(out)
-}
-
-/// The changes as lines; similar ones in a row become one line.
-fn lines(changes: &[AttributedChange]) -> Vec<ChangeLine> {
-    let mut lines: Vec<ChangeLine> = Vec::new();
-    for (place, change) in changes.iter().enumerate() {
-        let Some(line) = line(place, change) else { continue };
-        match lines.last_mut() {
-            Some(last) if last.kind == line.kind && last.what == line.what && last.by == line.by => {
-                last.count += 1;
-                last.names.extend(line.names);
-            }
-            _ => lines.push(line),
-        }
-    }
-    lines
-}
-
-fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
-    let subject = Subject::of(attributed.change.object()?);
-    let by = attributed.actor.as_ref().map_or(String::new(), |actor| {
-        let mark = if actor.from == ActorFrom::Inferred { "*" } else { "" };
-        format!("{actor}{mark}")
-    });
-    let what = words(&intervention(attributed)?);
-    Some(ChangeLine { first: place, count: 1, names: vec![name(&subject)], kind: subject.kind.to_lowercase(), what, by })
-}
-
-/// What somebody did, in words.
-pub fn words(intervention: &Intervention<'_>) -> String {
-    match intervention {
-        Intervention::Created => "created".to_owned(),
-        Intervention::Deleted => "deleted".to_owned(),
-        Intervention::Changed(fields) => {
-            let rows = fields.iter().map(|field| {
-                if field.path.starts_with(&["metadata", "deletionTimestamp"]) {
-                    return "deletion asked for".to_owned();
-                }
-                let row = row(field);
-                let path = row.path.strip_prefix("spec.template.spec.").unwrap_or(&row.path);
-                let sign = if row.sign == '~' { String::new() } else { format!("{} ", row.sign) };
-                format!("{sign}{path} {}", row.value)
-            });
-            rows.collect::<Vec<_>>().join("; ")
-        }
-    }
 }
 
 fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -75,8 +75,7 @@ impl Chains {
             let trouble = match (of_status, of_lease) {
                 // The last heartbeat says since when, of lease or status, the condition why.
                 (Some(status), Some(lease)) if status.kind == TroubleKind::NodeSilent => {
-                    let posted = status.since.filter(|posted| status.counts_from.is_some_and(|noticed| *posted < noticed));
-                    Trouble { since: lease.since.max(posted), ..status.clone() }
+                    Trouble { since: status.silent_since(lease.since), ..status.clone() }
                 }
                 (Some(status), _) => status.clone(),
                 (None, lease) => lease?,
