@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use ketcd_history::clock::Bound;
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::{Quantity, QuantityError, Release};
 
@@ -39,11 +40,17 @@ pub(super) struct GlobalArgs {
     /// Show this revision instead of the newest.
     #[arg(long, value_name = "N", global = true, conflicts_with = "at", help_heading = "Source")]
     pub rev: Option<String>,
-    /// Show the state at this time: RFC 3339, `14:03:20`, or `-10m`.
+    /// Show the state at this time: RFC 3339, `14:03:20`, or an age such as `10m`.
     ///
-    /// `-10m` and times of day count back from now or, with files, from the newest revision.
+    /// Ages and times of day count back from now or, with files, from the newest revision.
     #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
     pub at: Option<String>,
+    /// Since when changes count, of commands that have --since.
+    #[arg(skip)]
+    pub since: Option<Bound>,
+    /// Where the history ends, of commands that have --until.
+    #[arg(skip)]
+    pub until: Option<Bound>,
     /// The API server's --etcd-prefix. Default: found in the data.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,

@@ -28,6 +28,8 @@ pub(super) struct Writer<'a> {
     in_list: bool,
     /// Whether more than one pod is addressed.
     many: bool,
+    /// Decisions after this revision count.
+    after: i64,
     written: usize,
     differ: usize,
     summary: text::Summary,
@@ -51,6 +53,7 @@ impl<'a> Writer<'a> {
             clock: session.clock_around(&[], &[]).await?,
             in_list: false,
             many,
+            after: session.counted_after().0,
             written: 0,
             differ: 0,
             summary: text::Summary::default(),
@@ -70,14 +73,14 @@ impl<'a> Writer<'a> {
         self.write(explanation, explained.mode(), refusals, since.as_ref())
     }
 
-    /// Writes every decision about the pods, as they come.
+    /// Writes every decision about the pods since when decisions count, as they come.
     ///
     /// # Errors
     /// The stream's, or the source cannot be read.
     pub(super) async fn write_all(&mut self, decisions: &mut Decisions<'_>, pods: &Pods) -> Result<()> {
         let walked = decisions.each(|decision| {
             let pod = &decision.attempt().pod;
-            if pods.wants(&pod.namespace, &pod.name) {
+            if decision.attempt().revision > self.after && pods.wants(&pod.namespace, &pod.name) {
                 let decided = decision.explain();
                 return self.write(&decided.explanation, decided.mode, &[], None);
             }
@@ -231,7 +234,10 @@ impl<'a> Writer<'a> {
             self.summary.write(shown, self.out)?;
         }
         if self.written == 0 && unreadable == 0 {
-            note("nothing found: no scheduling decision in the readable history");
+            note(&match self.after {
+                0 => "nothing found: no scheduling decision in the readable history".to_owned(),
+                after => format!("nothing found: no scheduling decision after revision {after}"),
+            });
         }
         let outcome = outcome(self.written, unreadable);
         Ok(if self.all && self.differ > 0 && outcome == Outcome::Found { Outcome::Nothing } else { outcome })

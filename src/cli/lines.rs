@@ -1,5 +1,6 @@
 //! Changes as JSON, made on all cores, handed over and reported in their order.
 
+use std::collections::HashSet;
 use std::mem;
 
 use bytes::Bytes;
@@ -43,7 +44,8 @@ pub(super) async fn write(
 ) -> Result<()> {
     let (mut steps, clock) = dated_steps(session, keys, newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
-    let mut lines = Lines::new(session, &clock);
+    let (mut lines, after) = (Lines::new(session, &clock), session.counted_after());
+    let mut before = HashSet::new();
     let mut write = |made: Vec<Read<Line>>| {
         made.into_iter().try_for_each(|read| match read {
             Read::Gap { from, to } => {
@@ -59,6 +61,11 @@ pub(super) async fn write(
     };
     loop {
         let end = match steps.try_next().await {
+            Ok(Some(Read::Gap { to, .. })) if to <= after => continue,
+            Ok(Some(Read::Item(step))) if step.event.revision <= after => {
+                before.insert(step.event.key_value.key);
+                continue;
+            }
             Ok(Some(read)) => match lines.take(read) {
                 true => None,
                 false => continue,
@@ -69,6 +76,7 @@ pub(super) async fn write(
         lines.turn(&mut write)?;
         if let Some(end) = end {
             lines.turn(&mut write)?;
+            before.iter().for_each(|key| missing.saw(key));
             return Ok(end?);
         }
     }

@@ -45,6 +45,7 @@ mod stored_events;
 mod telling;
 mod termination;
 mod well_known;
+mod window;
 mod with_config;
 
 use std::process::ExitCode;

@@ -1,9 +1,12 @@
 //! The rows of a report, gathered from a cluster.
 
+use std::collections::HashMap;
+
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::read::{Keys, Read};
-use ketcd_history::AttributedChange;
+use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
 use ketcd_store::Revision;
 
@@ -20,10 +23,16 @@ pub(super) async fn gather(session: &Session, words: &[String]) -> Result<(Repor
     let reported = session.report_on(words).await?;
     let mut report = Report::new(session.args.managed_fields());
     let alive = reported.alive().await?;
+    let mut before = Before { after: session.counted_after(), held: HashMap::new() };
+    let observe = |report: &mut Report, changes: Vec<Change>| {
+        let mut changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
+        changes.try_for_each(|change| report.observe(&change, clock.leases()))
+    };
     let mut changes = reported.changes();
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) => report.observe(&AttributedChange::new(change, &clock), clock.leases())?,
+            Read::Item(change) => observe(&mut report, before.and(change))?,
+            Read::Gap { to, .. } if to <= before.after => {}
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
                     report.gap(from.time, to.time);
@@ -32,6 +41,8 @@ pub(super) async fn gather(session: &Session, words: &[String]) -> Result<(Repor
         }
     }
     drop(changes);
+    observe(&mut report, before.take())?;
+    session.since.and_then(|since| since.time).into_iter().for_each(|since| report.begin(since));
     // What the oldest whole state does not hold was gone by then.
     report.mark_vanished(&alive, clock.date(oldest).map(|dated| dated.time));
     if report.is_empty() {
@@ -47,6 +58,38 @@ pub(super) async fn gather(session: &Session, words: &[String]) -> Result<(Repor
     Ok((report, notes))
 }
 
+/// What was there when the changes begin that count: the last version of each object.
+struct Before {
+    /// Changes after it count.
+    after: Revision,
+    held: HashMap<Bytes, Change>,
+}
+
+impl Before {
+    /// Keeps a change that does not count; returns one that does, behind what was there before the first.
+    fn and(&mut self, change: Change) -> Vec<Change> {
+        if change.revision > self.after {
+            let mut changes = self.take();
+            changes.push(change);
+            return changes;
+        }
+        match change.after.object() {
+            // An Event tells what happened then.
+            Some(object) if object["kind"] == "Event" => {}
+            None if change.after == ObjectVersion::Absent => drop(self.held.remove(&change.key)),
+            _ => drop(self.held.insert(change.key.clone(), change)),
+        }
+        Vec::new()
+    }
+
+    /// Returns what was there, once.
+    fn take(&mut self) -> Vec<Change> {
+        let mut there: Vec<Change> = self.held.drain().map(|(_, change)| change).collect();
+        there.sort_by_key(|change| (change.revision, change.sub_revision));
+        there
+    }
+}
+
 /// Adds every scheduling decision to its pod's row: evaluated where the cluster is small enough, else as it is recorded. Returns what the reader
 /// must know of them.
 async fn add_decisions(session: &Session, report: &mut Report, keys: &Keys) -> Result<Option<String>> {
@@ -60,10 +103,10 @@ async fn add_decisions(session: &Session, report: &mut Report, keys: &Keys) -> R
     let clock = session.clock().await?;
     let explainer = session.default_explainer().await?;
     let note = decisions_note(&explainer.scheduler().version);
-    let mut found = false;
+    let (mut found, after) = (false, session.counted_after().0);
     let mut decisions = explainer.decisions();
     let walked = decisions.each(|decision| {
-        if !report.shows(&decision.attempt().pod.uid) {
+        if decision.attempt().revision <= after || !report.shows(&decision.attempt().pod.uid) {
             decision.skip();
             return Ok(());
         }

@@ -1,10 +1,12 @@
 //! How a command runs: what it asks of a cluster is announced and read, its answer written, and its end told by an exit code.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
 use super::session::Session;
+use super::window::WindowArgs;
 use super::{Error, Outcome, Result, bucket, progress};
 use ketcd_cluster::rights::Question;
 
@@ -34,6 +36,11 @@ pub(super) trait Ask {
 
     /// What it asks, which says what is read of etcd.
     fn question(&self) -> Question<'_>;
+
+    /// The stretch of the history that it looks at, where it takes one.
+    fn window(&self) -> Option<&WindowArgs> {
+        None
+    }
 
     /// Whether it prints columns or names alone, which look the same in every release.
     fn prints_columns(&self, _format: &Format) -> bool {
@@ -86,6 +93,7 @@ pub(super) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outcome> {
 
 /// Opens the cluster that the flags name, and asks it.
 async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Result<Outcome> {
+    let global = &*command.window().map_or(Cow::Borrowed(global), |window| window.of(global));
     let reads = command.question().reads();
     let mut session = Session::new(global, command.prints_columns(&global.format()?))?.begun(&reads).await?;
     if A::FIXES_REVISION {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use ketcd_cluster::rights::Reads;
 use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, files};
-use ketcd_history::clock::Moment;
+use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::etcd::{EtcdSource, grant_command};
 use ketcd_store::load::{Cache, Limits};
 use ketcd_store::{At, Revision, Source};
@@ -86,7 +86,11 @@ impl Session {
 
     fn attended_by(attendance: Attendance, args: &GlobalArgs, columns_only: bool) -> Result<Self> {
         let format = args.format()?;
-        let (at, moment) = (revision_asked(args)?, moment_asked(args)?);
+        let (at, moment) = match args.until {
+            None => (revision_asked(args)?, moment_asked(args)?),
+            Some(Bound::Revision(revision)) => (At::Revision(revision), None),
+            Some(Bound::Moment(moment)) => (At::Newest, Some(moment)),
+        };
         let encryption = encryption::open(args.encryption_config.as_deref())?;
         if attendance == Attendance::User {
             args.encryption_config.iter().for_each(|config| cautions::of_key("--encryption-config", config));
@@ -104,6 +108,7 @@ impl Session {
         let options = Options {
             at,
             moment,
+            since: args.since,
             prefix: args.prefix.clone(),
             namespace: args.namespace.clone(),
             all_namespaces: args.all_namespaces,

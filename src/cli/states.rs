@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ketcd_cluster::diff::State;
+use ketcd_history::clock::Bound;
 use ketcd_render::command_line::CommandLine;
-use ketcd_store::Revision;
 
 use super::args::GlobalArgs;
 use super::session::Session;
@@ -14,7 +14,7 @@ use super::{Error, Result};
 pub(super) enum Named<'a> {
     /// Two files, of which the newest states are compared.
     Files(&'a str, &'a str),
-    /// Two revisions: `A..B`.
+    /// Two revisions or times: `A..B`.
     Revisions(&'a str),
 }
 
@@ -24,14 +24,14 @@ impl<'a> Named<'a> {
     /// # Errors
     /// They name nothing to compare.
     pub(super) fn of(global: &'a GlobalArgs, words: &'a [String]) -> Result<Self> {
-        match (words, &global.rev) {
+        match (words, span_asked(global)) {
             (words @ [_, ..], None) if !words.iter().any(|word| word == "-" || Path::new(word).exists()) => {
                 Err(needs_revisions(global, words))
             }
             ([first, second], None) => Ok(Self::Files(first, second)),
             (_, Some(span)) => Ok(Self::Revisions(span)),
-            _ => Err(Error::new("diff needs two revisions or two files")
-                .hint("write diff ADDRESS --rev A..B, or diff FILE FILE; diff --members compares the members of a cluster")),
+            _ => Err(Error::new("diff needs two revisions, two times or two files")
+                .hint("write diff ADDRESS --rev A..B or --at A..B, or diff FILE FILE; diff --members compares the members of a cluster")),
         }
     }
 }
@@ -68,11 +68,20 @@ pub(super) async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session
 /// # Errors
 /// The text names no two revisions, or the source cannot be read.
 pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[State<'a>; 2]> {
-    let wrong = || Error::new(format!("invalid --rev {text:?}: expected two revisions, written A..B, A.. or ..B"));
-    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-    let number = |text: &str| match text {
-        "" => Ok(None),
-        digits => digits.parse().map(|number| Some(Revision(number))).map_err(|_| wrong()),
+    let wrong = || {
+        let expected = "expected two revisions or times, written A..B, A.. or ..B";
+        Error::new(format!("invalid span {text:?}: {expected}")).hint("a time is an age such as 10m, 14:03:20, or RFC 3339")
     };
-    Ok(State::between(session, number(from)?, number(to)?).await?)
+    let (from, to) = text.split_once("..").ok_or_else(wrong)?;
+    let revision = async |text: &str| match text {
+        "" => Ok(None),
+        text => Ok(Some(session.revision_of(text.parse::<Bound>().map_err(|_| wrong())?).await?)),
+    };
+    let (from, to): (Result<_>, Result<_>) = (revision(from).await, revision(to).await);
+    Ok(State::between(session, from?, to?).await?)
+}
+
+/// The span that `--rev A..B` or `--at A..B` names.
+fn span_asked(global: &GlobalArgs) -> Option<&str> {
+    global.rev.as_deref().or(global.at.as_deref())
 }

@@ -30,7 +30,7 @@ const GOLDENS: &[(&str, &str, &[&str])] = &[
     ("describe/claim", "k136-story", &["describe", "pvc/web/data"]),
     ("events/warnings", "k120-story", &["events", "-A", "--types", "Warning"]),
     ("tree/web", "k136-story", &["tree", "deploy,sts,cj,job", "-n", "web"]),
-    ("triage/node2", "k120-story", &["triage", "--at", "22:22:55"]),
+    ("triage/node2", "k120-story", &["triage", "--at", "2026-11-20T22:22:55Z"]),
     ("triage/story", "k136-story", &["triage", "-o", "wide"]),
     ("diff/nodes", "k120-story", &["diff", "--rev", "400..440"]),
     // A choice among nodes that fit, by weighted scores.

@@ -31,5 +31,6 @@ mod timeline;
 mod triage;
 mod untrue_server;
 mod usage;
+mod window;
 
 use ketcd_testing::{data_dir as unpack, fake_etcd, pty};

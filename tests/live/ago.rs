@@ -33,7 +33,7 @@ async fn a_time_before_now_is_not_one_before_the_last_write() {
     let (found, ..) = shown(&["ls", "namespaces", "--no-headers", "--at", "-30m"]);
     assert!(found.lines().next().unwrap().trim_end().ends_with(" 30m"), "{found}");
     let (_, message, code) = shown(&["ls", "namespaces", "--at", "-2h"]);
-    assert!(message.contains("--at is before the readable history") && code == Some(2), "{message}");
+    assert!(message.contains("is before the readable history") && code == Some(2), "{message}");
     let (found, message, _) = shown(&["timeline", "--around", "-40m", "--window", "5m"]);
     assert!(found.contains("second") && !found.contains("first") && !found.contains("third"), "{found}{message}");
 

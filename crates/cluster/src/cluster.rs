@@ -14,6 +14,7 @@ use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::problems::Problems;
 use crate::rights::refused::{Refused, unless_denied};
+use crate::since::Since;
 
 /// The `--etcd-prefix` of nearly every API server.
 pub const DEFAULT_PREFIX: &str = "/registry";
@@ -37,6 +38,8 @@ pub struct Cluster {
     pub options: Options,
     /// The revision to look at.
     pub at: At,
+    /// Since when changes count; `None` where all readable ones do.
+    pub since: Option<Since>,
     /// The API server's release as the data shows it; not determined where one is given.
     pub release_evidence: ReleaseEvidence,
     /// Decodes stored values that are not shown themselves.
@@ -62,6 +65,7 @@ impl Cluster {
         Self {
             source,
             at: options.at,
+            since: None,
             release_evidence: ReleaseEvidence::default(),
             decoder: decoder.with_key_ring(options.keys.clone()).showing_secrets(options.show_secrets),
             reporting_decoder: Decoder::new(),

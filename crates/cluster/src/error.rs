@@ -60,8 +60,12 @@ pub enum Error {
     #[error("nothing in this data dates its revisions")]
     Undated,
     /// A time is before the history that can be read.
-    #[error("--at is before the readable history; it reaches from {} to {to}", from.map_or_else(String::new, |from| from.to_string()))]
+    #[error("{}; it reaches from {} to {to}", outside(*asked, *days), from.map_or_else(String::new, |from| from.to_string()))]
     BeforeHistory {
+        /// The time.
+        asked: Timestamp,
+        /// What a time of day alone could mean: the last one, which is before the history, and the next, which is after it.
+        days: Option<(Timestamp, Timestamp)>,
         /// When the first dated revision was written.
         from: Option<Timestamp>,
         /// When the newest was.
@@ -77,6 +81,16 @@ pub enum Error {
         /// What to do instead.
         hint: Option<String>,
     },
+}
+
+/// That a time is before the readable history; of a time of day which days it could be.
+fn outside(asked: Timestamp, days: Option<(Timestamp, Timestamp)>) -> String {
+    match days {
+        Some((before, after)) => {
+            format!("{} is in no part of the readable history: {before} is before it, {after} after it", before.strftime("%H:%M:%S"))
+        }
+        None => format!("{asked} is before the readable history"),
+    }
 }
 
 /// What was asked for and of which nothing is there.

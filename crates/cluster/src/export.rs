@@ -62,7 +62,7 @@ impl Cluster {
         Ok(self.source.status().await?.cluster_id)
     }
 
-    /// Returns every readable change up to the revision looked at, oldest first, dated by `clock`. Those of a revision that `is_present` need not be
+    /// Returns every readable change since [`Cluster::since`] up to the revision looked at, oldest first, dated by `clock`. Those of a revision that `is_present` need not be
     /// read where the source gives a version again when it is asked for.
     pub fn exported<'c>(&'c self, clock: &'c Clock, is_present: impl Fn(Revision) -> bool + Send + 'c) -> BoxStream<'c, Result<Exported>> {
         try_stream! {
@@ -70,10 +70,16 @@ impl Cluster {
             let events_below = format!("{prefix}/events/");
             let is_event = |key: &[u8]| key.starts_with(events_below.as_bytes());
             let mut follower = follower(self);
-            let skips = self.source.reads_before();
+            let (skips, after) = (self.source.reads_before(), self.counted_after());
             let mut read = pin!(events(self, Keys::all(), until));
             while let Some(read) = read.try_next().await? {
                 match read {
+                    // What came before says what a later change replaced.
+                    Read::Item(event) if event.revision <= after => {
+                        if !skips {
+                            drop(follower.change(event));
+                        }
+                    }
                     Read::Item(event) if skips && is_present(event.revision) => {
                         yield Exported::Present { writes_event: event.kind == EventKind::Put && is_event(&event.key_value.key) };
                     }

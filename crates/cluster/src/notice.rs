@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use ketcd_history::clock::Dated;
+use ketcd_history::clock::{Bound, Dated, Moment};
 use ketcd_kube::{Release, UnknownField};
 use ketcd_store::{Revision, Unsearched};
 
@@ -138,7 +138,21 @@ pub enum Notice {
         left_out: Vec<String>,
     },
     /// The beginning asked for is before the history that can be read.
-    SinceBeforeHistory(String),
+    SinceBeforeHistory {
+        /// What was asked for.
+        asked: Bound,
+        /// The oldest revision that can be read.
+        oldest: Revision,
+    },
+    /// The moment that an age or a time of day was resolved to.
+    Resolved {
+        /// What was asked for.
+        moment: Moment,
+        /// When that is.
+        time: Timestamp,
+        /// The newest revision then.
+        revision: Revision,
+    },
     /// The source does not change, so its history is watched.
     DoesNotChange {
         /// The oldest revision that can be read.

@@ -35,7 +35,12 @@ impl Cluster {
         if self.source.is_one_moment() {
             self.check_one_moment(self.options.moment).await?;
         } else if let Some(moment) = self.options.moment {
-            self.at = At::Revision(self.revision_at(moment).await?);
+            let revision = self.revision_at(moment).await?;
+            self.note_resolved(moment, revision).await?;
+            self.at = At::Revision(revision);
+        }
+        if let Some(since) = self.options.since {
+            self.since = Some(self.begins(since).await?);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use ketcd_history::clock::Moment;
+use ketcd_history::clock::{Bound, Moment};
 use ketcd_kube::Release;
 use ketcd_kube::encryption::KeyRing;
 use ketcd_store::At;
@@ -16,6 +16,8 @@ pub struct Options {
     pub at: At,
     /// The moment to look at instead.
     pub moment: Option<Moment>,
+    /// Since when changes count, for questions about changes.
+    pub since: Option<Bound>,
     /// The API server's `--etcd-prefix`; found in the keys where it is not given.
     pub prefix: Option<String>,
     /// The namespace of objects whose address names none, and the only one that questions about many objects look at; `default` for the former.
@@ -55,6 +57,7 @@ impl Default for Options {
         Self {
             at: At::Newest,
             moment: None,
+            since: None,
             prefix: None,
             namespace: None,
             all_namespaces: false,

@@ -27,6 +27,8 @@ pub struct Watching<'c> {
     newest: Revision,
     /// Dates changes that were there when it began.
     past: Option<Arc<Clock>>,
+    /// Where it ends.
+    until: Until,
     /// Dates changes as they arrive.
     live: LiveClock,
     begun: Instant,
@@ -75,11 +77,27 @@ impl Cluster {
             }
         };
         let past = if from <= span.newest { Some(self.clock_of_writers(&[], &[], &[]).await?) } else { None };
-        Ok(Watching { cluster: self, keys, from, oldest: span.oldest, newest: span.newest, past, live: LiveClock::default(), begun })
+        Ok(Watching {
+            cluster: self,
+            keys,
+            from,
+            oldest: span.oldest,
+            newest: span.newest,
+            past,
+            until: Until::Forever,
+            live: LiveClock::default(),
+            begun,
+        })
     }
 }
 
 impl<'c> Watching<'c> {
+    /// Ends it with a revision.
+    #[must_use]
+    pub fn until(self, last: Revision) -> Self {
+        Self { until: Until::Revision(last), ..self }
+    }
+
     /// Returns the revision of the first change.
     pub fn from(&self) -> Revision {
         self.from
@@ -143,7 +161,7 @@ impl<'c> Watching<'c> {
     /// # Errors
     /// The source cannot be read.
     pub async fn changes(&self) -> Result<BoxStream<'c, Result<Read<Change>>>> {
-        changes_from(self.cluster, self.keys.clone(), self.from, Until::Forever).await
+        changes_from(self.cluster, self.keys.clone(), self.from, self.until).await
     }
 
     /// Says when a change was made, and by whom: one that arrives was made just now.

@@ -1,6 +1,7 @@
 //! The sentence for each notice.
 
 use ketcd_cluster::{Incomplete, Notice};
+use ketcd_history::clock::Bound;
 use ketcd_store::{Revision, Unsearched};
 
 use super::duration::{length, seconds_between};
@@ -53,7 +54,14 @@ pub fn words(notice: &Notice) -> String {
         Notice::GateWithoutEffect(name) => format!("feature gate {name} changes no scheduling rule known here"),
         Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; of {read} of them it was read how"),
         Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
-        Notice::SinceBeforeHistory(since) => format!("--since {since} is before the readable history: counting from its beginning"),
+        Notice::SinceBeforeHistory { asked, oldest } => {
+            let asked = match asked {
+                Bound::Revision(revision) => format!("revision {revision}"),
+                Bound::Moment(moment) => moment.to_string(),
+            };
+            format!("{asked} is before the readable history: beginning with revision {oldest}, the oldest")
+        }
+        Notice::Resolved { moment, time, revision } => format!("{moment} is {}, revision {revision}", time.strftime("%Y-%m-%dT%H:%M:%SZ")),
         Notice::DoesNotChange { oldest } => format!("this source does not change: showing its history from revision {oldest}"),
         Notice::OwnersNotCounted(why) => {
             let why = match why {

@@ -16,7 +16,7 @@ use ketcd_render::comparison::{self, Showing};
 
 /// Show what differs between two revisions, two files or the members of a cluster
 ///
-/// With --rev A..B, compares two revisions of the objects addressed. With two files, compares their newest states. Without an address,
+/// With --rev A..B, compares two revisions of the objects addressed; A and B may be times, as in --at 22:16..22:20 or --rev 10m..2m. With two files, compares their newest states. Without an address,
 /// compares everything, or with -n the namespace. With --members, checks whether the members of a cluster hold the same data at the newest
 /// revision they share (or at --rev N): each member is asked alone, or read from a file. If they differ, names the keys and the member that
 /// stands alone. The text is grouped by kind and namespace. Changes to bookkeeping fields, heartbeats and Events are counted; --all-fields
@@ -63,7 +63,7 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         }
         Named::Revisions(span) => {
             let reads = Question::Differences(&args.targets).reads();
-            let session = Session::new(&GlobalArgs { rev: None, ..global.clone() }, false)?.begun(&reads).await?;
+            let session = Session::new(&GlobalArgs { rev: None, at: None, ..global.clone() }, false)?.begun(&reads).await?;
             let outcome = match states::between(&session, span).await {
                 Ok(states) => compare(states, &session, &args.targets, args, out).await,
                 Err(error) => Err(error),

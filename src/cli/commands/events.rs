@@ -7,6 +7,7 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
 use crate::cli::session::Session;
 use crate::cli::stored_events;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::describe::events::EventsAsked;
 use ketcd_cluster::rights::Question;
@@ -15,8 +16,8 @@ use ketcd_store::At;
 
 /// List Kubernetes Events, oldest first
 ///
-/// Prints the Events that etcd held at the revision shown. By default the API server removes Events after an hour; --rev and --at show
-/// earlier ones. For one object, only keys that begin with its name are read, because client-go names Events after their objects. -o wide
+/// Prints the Events that etcd held at the revision shown. By default the API server removes Events after an hour; --rev, --at and --until show
+/// earlier ones; --since leaves out those that were last written before it. For one object, only keys that begin with its name are read, because client-go names Events after their objects. -o wide
 /// shows who reported them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
@@ -28,6 +29,8 @@ pub(crate) struct EventsArgs {
     /// The objects that the Events are about: kind/namespace/name, or a kind. Default: all of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
+    #[command(flatten)]
+    window: WindowArgs,
     /// The same as ADDRESS, as kubectl spells it.
     #[arg(long = "for", value_name = "ADDRESS", conflicts_with = "addresses")]
     about: Option<String>,
@@ -47,6 +50,10 @@ impl Ask for EventsArgs {
         Question::Events(self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref))
     }
 
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
+    }
+
     fn prints_columns(&self, format: &Format) -> bool {
         format.is_columns()
     }
@@ -56,7 +63,8 @@ impl Ask for EventsArgs {
         let asked = EventsAsked::of(session, &words, &self.types).await?;
         let newest = session.source.span().await?.newest;
         let at = if let At::Revision(revision) = session.at { revision } else { newest };
-        let events = asked.read(session, At::Revision(at)).await?;
+        let mut events = asked.read(session, At::Revision(at)).await?;
+        events.retain(|event| event.entry.mod_revision > session.counted_after());
         let outcome = if events.is_empty() { Outcome::Nothing } else { Outcome::Found };
         if !matches!(session.format, Format::Table | Format::Wide) {
             if self.watch {

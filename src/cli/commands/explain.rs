@@ -11,6 +11,7 @@ use crate::cli::output::Output;
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::rights::Question;
@@ -21,7 +22,7 @@ use ketcd_render::command_line::CommandLine;
 /// Finds the pod's last scheduling attempt in the history, restores the state that the scheduler saw, and runs the filters and scores of that
 /// scheduler's release on it. The answer says which plugin refused which node and what made the difference between the others, compares the
 /// result with what was recorded, and names the evidence that etcd does not hold. For a pod that found no node, it also shows the smallest
-/// changes that would make it fit.
+/// changes that would make it fit. Looks at the decisions after --since, up to --until.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Why a pod runs on its node, or on none\n\
@@ -37,6 +38,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
+    window: WindowArgs,
+    #[command(flatten)]
     scheduler: SchedulerArgs,
     /// Show only this node, in depth.
     #[arg(long, value_name = "NAME")]
@@ -51,6 +54,10 @@ impl Ask for ExplainArgs {
 
     fn question(&self) -> Question<'_> {
         Question::Decisions(&self.addresses)
+    }
+
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
@@ -71,8 +78,10 @@ impl Ask for ExplainArgs {
         }
         let mut unreadable = 0;
         for (namespace, name) in pods.named() {
-            let explained = explainer.pod(namespace, name).await.map_err(failed)?;
-            writer.write_one(session, &explained).await?;
+            let mut explained = explainer.pod(namespace, name).await.map_err(failed)?;
+            if explained.keep_after(session.counted_after()) {
+                writer.write_one(session, &explained).await?;
+            }
             unreadable += explained.replay.unreadable();
             // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
             std::thread::spawn(|| drop(explained));

@@ -8,6 +8,7 @@ use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::export::Table;
@@ -18,7 +19,8 @@ use ketcd_render::{export as render, json};
 /// The tables are Hive-partitioned files below DIR (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet). DuckDB, Spark and others
 /// read them as one dataset, which may hold many clusters. A file's name says which revisions it covers. Revisions that the dataset already
 /// has are not written again: the same snapshot twice gives the same files, and the next snapshot adds what is new. Export older snapshots
-/// first, or several at once with -f. With --rev or --at, ends there.
+/// first, or several at once with -f. Writes the objects as they
+/// are at --until, and what happened after --since up to then.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # All that a snapshot holds as tables of a dataset\n\
@@ -38,6 +40,8 @@ pub(crate) struct ExportArgs {
     /// The cluster's name in the dataset. Default: the uid of its namespace kube-system.
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     scheduler: SchedulerArgs,
 }
@@ -60,6 +64,10 @@ impl Ask for ExportArgs {
 
     fn question(&self) -> Question<'_> {
         Question::Export
+    }
+
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {

@@ -9,6 +9,7 @@ use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::telling::{self, TellingArgs};
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use futures_util::TryStreamExt;
 use ketcd_cluster::read::{Keys, Read, dated_changes};
@@ -18,7 +19,8 @@ use ketcd_history::AttributedChange;
 /// Show every readable revision of objects, oldest first
 ///
 /// One line per change: when, which revision, what happened, and who did it. Compacted revisions are shown if the source still holds them;
-/// the others are a gap. With --rev or --at, ends there.
+/// the others are a gap. Shows the
+/// changes after --since, up to --until.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment, field by field\n\
@@ -26,12 +28,15 @@ ketcd -f snapshot.db history deploy/web/tomcat --diff\n\
 # Every change of every pod, one JSON document a line\n\
 ketcd -f snapshot.db history pods -A -o ndjson")]
 pub(crate) struct HistoryArgs {
-    /// The objects: kind/namespace/name, a kind, or a raw key.
-    #[arg(value_name = "ADDRESS", required_unless_present = "all")]
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key. Default: with -n all of the namespace, with -A all
+    /// but leases and Events.
+    #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     /// Show every object of every kind.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
@@ -46,9 +51,13 @@ impl Ask for HistoryArgs {
         Question::History(&self.addresses)
     }
 
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let keys = if self.all { Keys::all() } else { Keys::of(session, &self.addresses).await? };
-        let newest = session.revision().await?;
+        let keys = if self.all { Keys::all() } else { session.asked(&self.addresses, session.args.all_namespaces).await? };
+        let (after, newest) = (session.counted_after(), session.revision().await?);
         let select = self.select.read()?;
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
@@ -60,10 +69,11 @@ impl Ask for HistoryArgs {
             clock.problems().iter().for_each(|problem| note(problem));
             while let Some(read) = changes.try_next().await? {
                 match read {
+                    Read::Gap { to, .. } if to <= after => {}
                     Read::Gap { from, to } => session.note_gap(from, to),
                     Read::Item(change) => {
                         missing.saw(&change.key);
-                        if select.takes(&change) {
+                        if change.revision > after && select.takes(&change) {
                             telling::write(session, &mut told, &AttributedChange::new(change, &clock), out).await?;
                         }
                     }
@@ -73,7 +83,7 @@ impl Ask for HistoryArgs {
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         if !is_told && !is_missing {
-            let oldest = session.source.span().await?.oldest;
+            let oldest = session.source.span().await?.oldest.max(after.after());
             note(&format!("nothing found: it has no readable change between revisions {oldest} and {newest}"));
         }
         Ok(if is_told { Outcome::Found } else { Outcome::Nothing })

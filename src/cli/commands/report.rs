@@ -8,13 +8,14 @@ use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
 use crate::cli::running::Ask;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result, reporting};
 use ketcd_cluster::rights::Question;
 use ketcd_render::triage::absence_words;
 
 /// Write the history of a cluster as one HTML page
 ///
-/// The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
+/// Shows the state at --since and the changes after it, up to --until. The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
 /// scheduling decisions. It holds everything in one file and loads nothing from the network.
 ///
 /// With more than 5,000 objects, a row is shown only for those that were broken, held up, changed or deleted, or that have a Warning, and
@@ -30,6 +31,8 @@ pub(crate) struct ReportArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
+    #[command(flatten)]
+    window: WindowArgs,
     /// The page to write; `-` is standard output. An earlier report is replaced.
     #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
     out: String,
@@ -44,6 +47,10 @@ pub(crate) struct ReportArgs {
 impl Ask for ReportArgs {
     fn question(&self) -> Question<'_> {
         Question::Report(&self.addresses)
+    }
+
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {

@@ -11,13 +11,15 @@ use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::rights::Question;
 
 /// Show what happened to objects, who did it, and how long each step took
 ///
 /// Turns changes and Events into phases: a pod is created, scheduled, initialized, ready, deleted; a Deployment rolls out; a node loses its
-/// heartbeat. Includes the objects that belong to those named. -o wide shows every phase and every Event.
+/// heartbeat. Includes the objects that belong to those named. Shows what happened after --since, up to --until. -o wide shows every phase and
+/// every Event.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What happened to a pod, and how long each step took\n\
@@ -28,7 +30,9 @@ pub(crate) struct TimelineArgs {
     /// The objects: kind/namespace/name, or a kind. Default: all of a namespace, or with --around all of the cluster.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// Show only what happened around this time: RFC 3339, `14:03:20`, or `-10m`.
+    #[command(flatten)]
+    span: WindowArgs,
+    /// Show only what happened around this time: RFC 3339, `14:03:20`, or an age such as `10m`.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     around: Option<String>,
     /// How long before and after --around: `30s`, `5m`.
@@ -57,6 +61,10 @@ impl Ask for TimelineArgs {
         Question::Timeline(&self.addresses)
     }
 
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.span)
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let around = self.around(session).await?;
         session.note_reach().await?;
@@ -79,7 +87,7 @@ impl Ask for TimelineArgs {
             return Ok(Outcome::Nothing);
         }
         let (oldest, all) = (session.source.span().await?.oldest, session.format == Format::Wide);
-        let told = Told { story: &story, subjects, many: asked.many, all, around, oldest };
+        let told = Told { story: &story, subjects, many: asked.many, all, after: session.counted_after(), around, oldest };
         let managed_fields = session.args.managed_fields();
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::triage::Triage;
@@ -14,9 +15,10 @@ use ketcd_render::triage::{self as render, TriagePage};
 /// Show what is broken, since when, why, and who changed what before
 ///
 /// Checks nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates, the control plane's leases,
-/// and etcd itself, now or at --at or --rev. What affects the most pods comes first, with who changed what before that explains it; effects
-/// stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author: deployments,
-/// scale, taints, cordons, configuration, permissions, webhooks, definitions. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
+/// and etcd itself, now or at --until, --at or --rev. What affects the most pods comes first, with who changed what before that explains
+/// it; effects stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author:
+/// deployments, scale, taints, cordons, configuration, permissions, webhooks, definitions. Shows the state at --until, and the changes
+/// after --since. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is broken in a live cluster, read from its etcd\n\
@@ -27,6 +29,8 @@ pub(crate) struct TriageArgs {
     /// End with exit code 1 if anything is wrong, for alerts and scripts.
     #[arg(long)]
     exit_code: bool,
+    #[command(flatten)]
+    window: WindowArgs,
 }
 
 impl Ask for TriageArgs {
@@ -34,6 +38,10 @@ impl Ask for TriageArgs {
 
     fn question(&self) -> Question<'_> {
         Question::Triage
+    }
+
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {

@@ -6,6 +6,7 @@ use crate::cli::args::size;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::session::Session;
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::usage::{Usage, all_rows};
@@ -14,7 +15,7 @@ use ketcd_render::usage::{self as render, UsagePage};
 
 /// Show what fills etcd, and who writes so much
 ///
-/// Counts keys, writes, deletions and bytes by resource, namespace, field manager and key, for all readable history or since --since. Shows
+/// Counts keys, writes, deletions and bytes by resource, namespace, field manager and key, for all readable history, or after --since up to --until. Shows
 /// how many updates changed nothing but timestamps and managedFields; how much of what was written is still live, how fast it grows and
 /// when it reaches the quota; the largest objects, with the field that makes each large; and what controllers left behind. On a live etcd
 /// with a long history only keys and versions are read, unless --full is given: a key's version counts its writes. -n counts one namespace;
@@ -26,9 +27,8 @@ ketcd usage\n\
 # What a snapshot's history is made of, and when the growth fills the quota\n\
 ketcd -f snapshot.db usage --quota 8Gi")]
 pub(crate) struct UsageArgs {
-    /// Count writes since this time or after this revision: RFC 3339, `14:03:20`, `-10m` or `4711`. Default: all readable history.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    since: Option<String>,
+    #[command(flatten)]
+    window: WindowArgs,
     /// The quota for the estimate of days left, if etcd does not report it (before 3.6): `8Gi`.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     quota: Option<u64>,
@@ -44,11 +44,15 @@ impl Ask for UsageArgs {
         Question::Everything
     }
 
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json | Format::Ndjson) {
             return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
         }
-        let gathered = session.usage(self.since.as_deref(), self.full).await?;
+        let gathered = session.usage(self.full).await?;
         let page = UsagePage::new(gathered, self.quota, session.format == Format::Wide);
         match &session.format {
             Format::Json => json::write_document(&Usage::from(&page), out)?,

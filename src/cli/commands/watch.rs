@@ -13,6 +13,7 @@ use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::telling::{self, TellingArgs};
+use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::rights::Question;
@@ -22,7 +23,8 @@ use ketcd_render::watch::{Beginning, gap_words};
 ///
 /// On a live etcd, prints each object as it is, then each change as it comes, until interrupted. A lost connection is reopened and the
 /// missed changes are read; what was compacted meanwhile is shown as a gap. The time of a change is when it arrived. A file does not
-/// change: its history is printed from the oldest readable revision, and the command ends with the newest.
+/// change: its history is printed from the oldest readable revision, and the command ends with the newest. Shows the changes after --since,
+/// up to --until.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Follow all pods of a live etcd, field by field\n\
@@ -34,12 +36,22 @@ pub(crate) struct WatchArgs {
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
     /// Begin with this revision instead of the next change.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..), conflicts_with = "since")]
     from_rev: Option<i64>,
+    #[command(flatten)]
+    window: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
     telling: TellingArgs,
+}
+
+impl WatchArgs {
+    /// The revision to begin with, where one is asked for: what ends somewhere begins with the history.
+    fn first(&self, session: &Session) -> Option<Revision> {
+        let since = session.since.map(|since| since.after.after());
+        self.from_rev.map(Revision).or(since).or_else(|| self.window.has_end().then_some(Revision(1)))
+    }
 }
 
 impl Ask for WatchArgs {
@@ -50,13 +62,20 @@ impl Ask for WatchArgs {
         Question::Objects(&self.addresses)
     }
 
+    fn window(&self) -> Option<&WindowArgs> {
+        Some(&self.window)
+    }
+
     /// Each change is flushed as it comes.
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let keys = Keys::of(session, &self.addresses).await?;
         let mut missing = Missing::of(session, &keys).await?;
         let select = self.select.read()?;
         let mut told = self.telling.changes(session, keys.many, out)?;
-        let mut watching = session.watching(keys, self.from_rev.map(Revision)).await?;
+        let mut watching = session.watching(keys, self.first(session)).await?;
+        if self.window.has_end() {
+            watching = watching.until(session.revision().await?);
+        }
         if let Some((revision, initial)) = watching.initial().await? {
             let beginning = |initial| Beginning { revision, member: session.source.member(), initial, release: session.release() };
             initial.iter().try_for_each(|initial| told.begin(&beginning(initial), out))?;

@@ -27,9 +27,13 @@ pub(super) async fn decisions(
     for &table in tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {
         writers.push((table, TableWriter::new(dataset, table).await?.beginning(first_time(&clock))));
     }
-    let mut decisions = args.explainer(session).await?.decisions();
+    let (mut decisions, after) = (args.explainer(session).await?.decisions(), session.counted_after().0);
     let walked = decisions.each(|decision| {
         let revision = decision.attempt().revision;
+        if revision <= after {
+            decision.skip();
+            return Ok(());
+        }
         if writers.iter().all(|(_, writer)| writer.has(revision)) {
             decision.skip();
             return writers.iter_mut().filter(|(table, _)| *table == Table::Decisions).try_for_each(|(_, writer)| writer.skip());

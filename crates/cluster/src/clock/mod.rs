@@ -7,6 +7,7 @@ mod moment;
 mod samples;
 mod tickers;
 mod whole;
+mod window;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use ketcd_store::{Event, KeyValue, Revision, RevisionSpan};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
+use crate::since::days_beside;
 use dates::Sampled;
 use samples::Samples;
 
@@ -142,10 +144,15 @@ impl Cluster {
             return Err(Error::Undated);
         };
         let is_compacted = self.source.span().await?.compacted.is_some();
-        let before_history =
-            |clock: &Clock| Error::BeforeHistory { from: clock.date(first).map(|dated| dated.time), to: newest.time, is_compacted };
         let reference = self.reference_time().await?.unwrap_or(newest.time);
-        let time = moment.resolve(reference).ok_or_else(|| before_history(&clock))?;
+        let time = moment.resolve(reference).ok_or_else(|| Error::invalid(format!("{moment} is beyond the calendar")))?;
+        let before_history = |clock: &Clock| Error::BeforeHistory {
+            asked: time,
+            days: days_beside(moment, time),
+            from: clock.date(first).map(|dated| dated.time),
+            to: newest.time,
+            is_compacted,
+        };
         let mut revision = clock.revision_at(time).ok_or_else(|| before_history(&clock))?;
         for _ in 0..STEPS {
             clock = self.clock_around(&[revision, revision.after()], &[]).await?;

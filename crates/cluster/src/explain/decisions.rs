@@ -13,6 +13,8 @@ pub struct Decisions<'c> {
     pub(super) replay: Replay,
     oldest: Revision,
     pub(super) until: Revision,
+    /// Decisions after it count.
+    pub(super) after: Revision,
 }
 
 /// A decision that the history shows. It is explained or skipped: what comes after depends on it.
@@ -35,7 +37,7 @@ impl<'c> Explainer<'c> {
     pub fn decisions(self) -> Decisions<'c> {
         let is_complete = self.cluster.is_complete_from(self.oldest);
         let replay = Replay::new(self.scheduler, is_complete).with_depth(self.depth).with_remedies(self.remedies);
-        Decisions { feed: self.feed, replay, oldest: self.oldest, until: self.until }
+        Decisions { feed: self.feed, replay, oldest: self.oldest, until: self.until, after: self.cluster.counted_after() }
     }
 }
 
@@ -45,7 +47,7 @@ impl Decisions<'_> {
     /// # Errors
     /// The source cannot be read, or those of `take`.
     pub async fn each<E: From<Error>>(&mut self, mut take: impl FnMut(Decision<'_>) -> Result<(), E>) -> Result<(), E> {
-        let Self { feed, replay, oldest, until } = self;
+        let Self { feed, replay, oldest, until, .. } = self;
         feed.seed(replay, *oldest, *oldest).await?;
         feed.walk(replay, oldest.after(), *until, |replay, attempt| take(Decision { replay, attempt })).await
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ketcd_scheduler::cluster::PodInfo;
+use ketcd_store::Revision;
 
 use super::decisions::{Decided, Decisions, mode};
 use super::pods::Pods;
@@ -23,7 +24,7 @@ pub struct LastDecision<T> {
 pub type LastDecisions<T> = BTreeMap<(Arc<str>, Arc<str>), LastDecision<T>>;
 
 impl Decisions<'_> {
-    /// Walks through the history and returns the last decision about each of the pods; those that are there at the end without one are
+    /// Walks through the history and returns the last decision about each of the pods, since when decisions count; without a beginning, those that are there at the end without one are
     /// explained as they are. Explanations are large, so only what `make` makes of them is kept.
     ///
     /// # Errors
@@ -39,9 +40,10 @@ impl Decisions<'_> {
             last.insert(pod.key(), LastDecision { uid: pod.uid.clone(), made: make(decided)?, waits: false });
             Ok::<(), E>(())
         };
+        let after = self.after;
         self.each(|decision| {
             let pod = &decision.attempt().pod;
-            if pods.wants(&pod.namespace, &pod.name) {
+            if decision.attempt().revision > after.0 && pods.wants(&pod.namespace, &pod.name) {
                 return keep(&mut last, &decision.explain());
             }
             decision.skip();
@@ -53,6 +55,7 @@ impl Decisions<'_> {
         for pod in there {
             match last.get_mut(&pod.key()).filter(|last| last.uid == pod.uid) {
                 Some(last) => last.waits = pod.node_name.is_none() && !pod.finished,
+                None if after > Revision(0) => {}
                 None => keep(&mut last, &self.as_it_is(&pod))?,
             }
         }

@@ -28,6 +28,13 @@ pub struct Explained {
 }
 
 impl Explained {
+    /// Leaves out refusals up to a revision; returns whether the decision itself came after it, or is still to come.
+    pub fn keep_after(&mut self, after: Revision) -> bool {
+        self.refusals.retain(|attempt| attempt.revision > after.0);
+        let attempt = &self.explanation.attempt;
+        attempt.outcome == AttemptOutcome::Pending || attempt.revision > after.0
+    }
+
     /// Returns how the scheduler's filters are named in the explanation.
     pub fn mode(&self) -> FilterMode {
         mode(&self.replay, &self.explanation)

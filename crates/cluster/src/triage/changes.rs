@@ -12,7 +12,7 @@ use ketcd_store::{At, Event, EventKind, Generations, KeyRange, KeyValue, Origin,
 
 use super::kinds;
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::notice::Notice;
 use crate::read::{Keys, Read, changes_from, walk_back};
 
@@ -57,7 +57,7 @@ pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, on
     let is_costly = cluster.source.is_shared() && cluster.is_long().await?;
     let onsets = &onsets[..onsets.len().min(if is_costly { 1 } else { ONSETS })];
     let mut found = Changed::default();
-    for (from, to) in spans(onsets, now) {
+    for (from, to) in spans(cluster, onsets, now)? {
         found.windows.extend(window(cluster, from, to, (to == now).then_some(at)).await?);
     }
     let mut changes = Vec::new();
@@ -76,8 +76,12 @@ pub async fn changed(cluster: &Cluster, at: Revision, now: Option<Timestamp>, on
     Ok(found)
 }
 
-/// The quarters of an hour before these moments and before `now`, in order; those that meet are one.
-fn spans(onsets: &[Timestamp], now: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+/// The spans of time whose changes are read: what was asked for with a beginning, else the quarters of an hour before these moments and
+/// before `now`, in order; those that meet are one.
+fn spans(cluster: &Cluster, onsets: &[Timestamp], now: Timestamp) -> Result<Vec<(Timestamp, Timestamp)>> {
+    if let Some(since) = cluster.since {
+        return Ok(vec![(since.time.ok_or(Error::Undated)?, now)]);
+    }
     let before = |to: Timestamp| Some((to.checked_sub(BEFORE).ok()?, to));
     let mut single: Vec<_> = onsets.iter().map(|onset| (*onset).min(now)).chain([now]).filter_map(before).collect();
     single.sort_unstable();
@@ -88,7 +92,7 @@ fn spans(onsets: &[Timestamp], now: Timestamp) -> Vec<(Timestamp, Timestamp)> {
             None => spans.push((from, to)),
         }
     }
-    spans
+    Ok(spans)
 }
 
 /// What was read; `None` where it was refused: a watch of the past takes more rights of releases before 3.6 than the keys themselves.

@@ -9,14 +9,12 @@ mod writes;
 
 use futures_util::StreamExt;
 
-use ketcd_history::clock::Moment;
 use ketcd_history::usage::{Sum, Usage};
 use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
 use crate::cluster::Cluster;
-use crate::error::{Error, Result};
-use crate::notice::Notice;
+use crate::error::Result;
 
 /// How many of the busiest keys are named.
 const KEYS: usize = 50;
@@ -24,21 +22,18 @@ const KEYS: usize = 50;
 pub use gathered::{Large, Left, Managers, UsageData};
 
 impl Cluster {
-    /// Reads what fills the source and who wrote since `since`, a revision or a time. `full` reads values whatever that costs.
+    /// Reads what fills the source and who wrote, since [`Cluster::since`] where that is set. `full` reads values whatever that costs.
     ///
     /// # Errors
-    /// The source cannot be read, or `since` is not readable.
-    pub async fn usage(&self, since: Option<&str>, full: bool) -> Result<UsageData> {
+    /// The source cannot be read.
+    pub async fn usage(&self, full: bool) -> Result<UsageData> {
         let source = self.source.status().await?;
         let span = self.source.span().await?;
         let to = match self.at {
             At::Newest => span.newest,
             At::Revision(revision) => revision,
         };
-        let from = match since {
-            Some(since) => begin(self, since, span.oldest, to).await?,
-            None => span.oldest.min(to),
-        };
+        let from = self.counted_after().max(span.oldest).min(to);
         let namespace = match &self.options.namespace {
             Some(namespace) => Some((namespace.clone(), self.prefix().await?.to_owned())),
             None => None,
@@ -62,7 +57,7 @@ impl Cluster {
         };
         if !full && self.source.is_shared() && self.is_long().await? {
             gathered.has_bytes = false;
-            live::versions(self, &mut gathered, since.is_none()).await?;
+            live::versions(self, &mut gathered, self.since.is_none()).await?;
         } else {
             state(self, &mut gathered).await?;
             if self.source.is_one_moment() {
@@ -88,27 +83,6 @@ async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(String,
         named.push((cluster.name_of(&key).await?, sum));
     }
     Ok(named)
-}
-
-/// The revision that `--since` means; the oldest where it is a time before that.
-async fn begin(cluster: &Cluster, since: &str, oldest: Revision, to: Revision) -> Result<Revision> {
-    let from = match since.parse::<i64>() {
-        Ok(number) if number > 0 => Revision(number),
-        _ => {
-            let moment: Moment = since.parse().map_err(|error| Error::invalid(format!("--since: {error}, or a revision")))?;
-            match cluster.revision_at(moment).await {
-                Err(error) if error.refusal().is_none() && cluster.newest_time().await?.is_some() => {
-                    cluster.note(Notice::SinceBeforeHistory(since.to_owned()));
-                    oldest.min(to)
-                }
-                from => from?.max(oldest),
-            }
-        }
-    };
-    if from > to {
-        return Err(Error::invalid(format!("--since is revision {from}, after revision {to}, the end")).hint("give an earlier one"));
-    }
-    Ok(from)
 }
 
 /// What is there at the end of the span.

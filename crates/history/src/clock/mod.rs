@@ -24,7 +24,7 @@ use ketcd_store::Revision;
 
 pub use evidence::StampCollector;
 pub use live::LiveClock;
-pub use moment::{Moment, ParseMomentError, duration};
+pub use moment::{Bound, Moment, ParseBoundError, ParseMomentError, duration};
 pub use newest::newest_stamp;
 pub use writers::Skew;
 

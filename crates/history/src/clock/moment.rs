@@ -1,10 +1,13 @@
-//! Moments as a person writes them: `2026-11-20T22:16:12Z`, `14:03:20`, `-10m`.
+//! Moments as a person writes them: `2026-11-20T22:16:12Z`, `14:03:20`, `10m`; and the ends of a span, which may be revisions too.
 
+use std::fmt;
 use std::str::FromStr;
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+
+use ketcd_store::Revision;
 
 /// A moment in the data's own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub enum Moment {
 
 /// A text that is not a moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid time {text:?}: expected a time such as 2026-11-20T22:16:12Z, 14:03:20 (UTC) or -10m")]
+#[error("invalid time {text:?}: expected a time such as 2026-11-20T22:16:12Z, 14:03:20 (UTC) or 10m")]
 pub struct ParseMomentError {
     /// The text.
     pub text: String,
@@ -49,10 +52,48 @@ impl FromStr for Moment {
         if let Some(span) = text.strip_prefix('-') {
             return duration(span).map(Self::Ago).ok_or_else(error);
         }
+        if let Some(span) = duration(text) {
+            return Ok(Self::Ago(span));
+        }
         if let Ok(time) = text.parse::<Timestamp>() {
             return Ok(Self::Absolute(time));
         }
         text.trim_end_matches('Z').parse::<Time>().map(Self::TimeOfDay).map_err(|_| error())
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Absolute(time) => write!(f, "{time}"),
+            Self::TimeOfDay(time) => write!(f, "{time}"),
+            Self::Ago(span) => write!(f, "{} ago", format!("{span:#}").replace(' ', "")),
+        }
+    }
+}
+
+/// One end of a span of history: a revision, or a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This revision.
+    Revision(Revision),
+    /// The newest revision at this moment.
+    Moment(Moment),
+}
+
+/// A text that is neither a revision nor a moment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected an age such as 10m, a time such as 2026-11-20T22:16:12Z or 14:03:20 (UTC), or a revision")]
+pub struct ParseBoundError;
+
+impl FromStr for Bound {
+    type Err = ParseBoundError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse::<i64>() {
+            Ok(number) if number > 0 => Ok(Self::Revision(Revision(number))),
+            _ => text.parse().map(Self::Moment).map_err(|_| ParseBoundError),
+        }
     }
 }
 
@@ -85,6 +126,26 @@ mod tests {
         assert_eq!(resolved("22:30"), "2026-11-19T22:30:00Z");
         assert_eq!(resolved("-10m"), "2026-11-20T22:06:12Z");
         assert_eq!(resolved("-1h1.5s"), "2026-11-20T21:16:10.5Z");
+        // As kubectl's --since has it.
+        assert_eq!(resolved("10m"), resolved("-10m"));
+    }
+
+    #[test]
+    fn an_end_of_a_span_is_a_revision_or_a_moment() {
+        assert_eq!("600".parse(), Ok(Bound::Revision(Revision(600))));
+        for moment in ["10m", "-10m", "14:03", "2026-11-20T22:00:00Z"] {
+            assert_eq!(moment.parse(), Ok(Bound::Moment(moment.parse().unwrap())), "{moment}");
+        }
+        for text in ["", "0", "-600", "r600", "yesterday"] {
+            assert_eq!(text.parse::<Bound>(), Err(ParseBoundError), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_read_as_they_are_written() {
+        let shown = |text: &str| text.parse::<Moment>().unwrap().to_string();
+        assert_eq!([shown("-90s"), shown("1h30m"), shown("14:03")], ["1m30s ago", "1h30m ago", "14:03:00"]);
+        assert_eq!(shown("2026-11-20T23:00:00+01:00"), "2026-11-20T22:00:00Z");
     }
 
     #[test]

@@ -137,6 +137,17 @@ impl Timeline {
         self.notes.retain(|note| near(note.dated));
     }
 
+    /// Leaves out what came up to a revision; of an object without a history nothing.
+    pub fn keep_after(&mut self, after: Revision) {
+        if self.one_moment {
+            return;
+        }
+        self.phases.retain(|phase| phase.revision > after);
+        self.gaps.retain(|gap| gap.until > after);
+        self.changes.retain(|change| change.change.revision > after);
+        self.notes.retain(|note| note.revision > after);
+    }
+
     /// Whether the object is gone at the end of the readable history.
     pub fn is_gone(&self) -> bool {
         self.vanished || self.phases.last().is_some_and(|last| last.phase == StepKind::Deleted)

@@ -59,6 +59,7 @@ pub struct Report {
     held_events: usize,
     /// How many Events there was no room for.
     events_left_out: usize,
+    begins: Option<Timestamp>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
 }
@@ -78,6 +79,7 @@ impl Report {
             loose: 0,
             held_events: 0,
             events_left_out: 0,
+            begins: None,
             first: None,
             last: None,
         }
@@ -155,6 +157,11 @@ impl Report {
             self.rows[row].leave_out();
             held += self.rows[row].held();
         }
+    }
+
+    /// Says when the page begins: what was there before is shown from then on.
+    pub fn begin(&mut self, at: Timestamp) {
+        self.begins = Some(at);
     }
 
     /// Says that nothing is readable between two moments.
@@ -240,7 +247,8 @@ impl Report {
                 self.rows[row].events = events;
             }
         }
-        let (first, last) = (self.first.unwrap_or(Timestamp::UNIX_EPOCH), self.last.unwrap_or(Timestamp::UNIX_EPOCH));
+        let first = self.first.max(self.begins).unwrap_or(Timestamp::UNIX_EPOCH);
+        let last = self.last.unwrap_or(Timestamp::UNIX_EPOCH).max(first);
         let lines = lines::in_order(&self.rows, &self.unlisted, &self.by_uid);
         let span = (first.as_millisecond(), last.as_millisecond());
         let contents = page::Contents {

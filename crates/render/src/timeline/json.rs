@@ -65,12 +65,17 @@ pub fn write_document(told: &Told<'_>, managed_fields: ManagedFields, out: &mut 
 
 /// The timelines to tell, each with what others add to it.
 fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
-    let Told { story, subjects, around, .. } = told;
+    let Told { story, subjects, after, around, .. } = told;
     let mut gathered = Vec::new();
     for subject in subjects {
         let mut timeline = (*subject).clone();
+        if *after > Revision(0) {
+            timeline.keep_after(*after);
+        }
         if let Some((center, window)) = *around {
             timeline.keep_around(center, window);
+        }
+        if *after > Revision(0) || around.is_some() {
             if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
                 continue;
             }

@@ -24,6 +24,8 @@ pub struct Told<'a> {
     pub many: bool,
     /// All steps and all Events, of those that belong to the subject too.
     pub all: bool,
+    /// Only after this revision; 0 for all.
+    pub after: Revision,
     /// Only within so many seconds of a time.
     pub around: Option<(Timestamp, f64)>,
     /// The oldest revision that can be read.
@@ -96,7 +98,7 @@ impl Told<'_> {
 
 /// The lines of the axis, and whether they are of several objects.
 fn lines(told: &Told<'_>) -> (Vec<TimelineEntry>, bool) {
-    let Told { story, subjects, many, all, around, .. } = told;
+    let Told { story, subjects, many, all, after, around, .. } = told;
     let (many, all) = (*many, *all);
     let mut lines: Vec<TimelineEntry> = Vec::new();
     for subject in subjects {
@@ -117,6 +119,7 @@ fn lines(told: &Told<'_>) -> (Vec<TimelineEntry>, bool) {
         lines.iter_mut().filter(|line| line.kind == EntryKind::Longest).for_each(|line| line.kind = EntryKind::Phase);
     }
     lines.sort_by_key(TimelineEntry::place);
+    lines.retain(|line| line.revision > *after || line.one_moment);
     if let Some((center, window)) = *around {
         lines = within(lines, center, window);
     }

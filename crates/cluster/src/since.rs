@@ -1,0 +1,21 @@
+//! Since when changes count, and what a time of day could mean.
+
+use jiff::{SignedDuration, Timestamp};
+
+use ketcd_history::clock::Moment;
+use ketcd_store::Revision;
+
+/// Since when changes count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Since {
+    /// Changes after this revision count; 0 where all do.
+    pub after: Revision,
+    /// When it was, as far as it is known.
+    pub time: Option<Timestamp>,
+}
+
+/// The moments around a time of day that is in no part of a history, where the day was not given: the one before it, and the one after.
+pub(crate) fn days_beside(moment: Moment, resolved: Timestamp) -> Option<(Timestamp, Timestamp)> {
+    let next = resolved.checked_add(SignedDuration::from_hours(24)).ok()?;
+    matches!(moment, Moment::TimeOfDay(_)).then_some((resolved, next))
+}
