@@ -16,7 +16,7 @@ use super::output::{Color, Format};
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as
-    /// kubectl prints them.
+    /// kubectl prints them [env: KETCD_FILE, several separated by `:`].
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, in any
     /// combination: revisions that all of them lack are reported, and files of different clusters are refused. With many snapshots, each is
@@ -45,6 +45,9 @@ pub(super) struct GlobalArgs {
     /// Ages and times of day count back from now or, with files, from the newest revision.
     #[arg(long, value_name = "TIME", global = true, allow_hyphen_values = true, help_heading = "Source")]
     pub at: Option<String>,
+    /// Whether the files are those of `KETCD_FILE`.
+    #[arg(skip)]
+    pub files_of_environment: bool,
     /// Since when changes count, of commands that have --since.
     #[arg(skip)]
     pub since: Option<Bound>,
@@ -86,6 +89,27 @@ pub(super) struct GlobalArgs {
     pub show_secrets: bool,
 }
 
+/// The variable that names what `-f` names, several separated by colons.
+const FILE_VARIABLE: &str = "KETCD_FILE";
+
+/// Splits the value of [`FILE_VARIABLE`] at its colons; those of a URL belong to it.
+fn names_in(value: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in value.split(':') {
+        let is_port =
+            || part.split([',', '/']).next().is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+        match names.last_mut() {
+            Some(last) if part.starts_with("//") && !last.contains('/') || is_url(last) && is_port() => {
+                last.push(':');
+                last.push_str(part);
+            }
+            _ => names.push(part.to_owned()),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
 /// Whether `-f` names a live etcd.
 pub(super) fn is_url(name: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme))
@@ -98,6 +122,15 @@ pub(super) fn size(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl GlobalArgs {
+    /// Takes what `KETCD_FILE` names where no flag says what is read.
+    pub(super) fn with_environment(mut self) -> Self {
+        if let Some(value) = std::env::var(FILE_VARIABLE).ok().filter(|_| self.files.is_empty() && self.connection.given().is_none()) {
+            self.files = names_in(&value);
+            self.files_of_environment = !self.files.is_empty();
+        }
+        self
+    }
+
     /// What `-f` names: the paths of files, and the endpoints of a live etcd.
     pub(super) fn sources(&self) -> (Vec<String>, Vec<String>) {
         let (urls, paths): (Vec<&String>, Vec<&String>) = self.files.iter().partition(|name| is_url(name));
@@ -136,5 +169,24 @@ impl GlobalArgs {
     /// A format that does not exist.
     pub(super) fn format(&self) -> Result<Format> {
         Format::parse(self.output.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_variable_are_separated_by_colons() {
+        for (value, names) in [
+            ("a.db", &["a.db"][..]),
+            ("a.db:/b/c.db::d", &["a.db", "/b/c.db", "d"]),
+            ("", &[]),
+            ("https://10.0.0.1:2379,https://10.0.0.2:2379:a.db", &["https://10.0.0.1:2379,https://10.0.0.2:2379", "a.db"]),
+            ("a.db:http://etcd:2379", &["a.db", "http://etcd:2379"]),
+            ("s3://bucket/a.db:b.db", &["s3://bucket/a.db", "b.db"]),
+        ] {
+            assert_eq!(names_in(value), names, "{value}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use super::called;
 use super::commands::Command;
 use super::complete;
 use super::output::note;
+use ketcd_cluster::built_in;
 use ketcd_render::command_line::CommandLine;
 
 /// Read Kubernetes out of etcd: objects, their history, and why each pod runs where it runs
@@ -40,14 +41,49 @@ pub fn command() -> clap::Command {
 /// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
 pub(super) fn parse() -> Cli {
     let parsed = with_help().try_get_matches_from(against_file(std::env::args_os())).and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.unwrap_or_else(|error| match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
-        Some(line) => {
-            let _ = error.print();
-            note(&format!("a file is read with -f: {line}"));
-            std::process::exit(error.exit_code())
+    parsed.map_err(led).unwrap_or_else(|error| {
+        match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
+            Some(line) => {
+                let _ = error.print();
+                note(&format!("a file is read with -f: {line}"));
+                std::process::exit(error.exit_code())
+            }
+            None => error.exit(),
         }
-        None => error.exit(),
     })
+}
+
+/// What else people type for a command, with the one that answers.
+const LEADS: &[(&str, &str)] = &[
+    ("log", "`ketcd history` shows what changed, `ketcd timeline` what happened; logs are on the pod's node, not in etcd"),
+    ("why", "`ketcd explain` says why a pod runs where it runs, `ketcd triage` what is broken"),
+    ("show", "`ketcd get` and `ketcd describe` show objects"),
+    ("version", "`ketcd --version` prints the version"),
+];
+
+/// Leads from a word that is no command to the one that is meant; commands that exist only to say why they do not are never suggested.
+fn led(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else { return error };
+    let lead = LEADS.iter().find(|(name, _)| *name == word).map(|(_, lead)| (*lead).to_owned());
+    let is_kind = || built_in().find_all(&word).is_ok();
+    if let Some(lead) = lead.or_else(|| is_kind().then(|| format!("`ketcd get {word}` lists them"))) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![called::spelled(&lead).into_owned().into()]));
+        return error;
+    }
+    let is_shown = |name: &String| Cli::command().find_subcommand(name).is_some_and(|command| !command.is_hide_set());
+    let shown: Vec<String> = match error.remove(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::String(name)) => vec![name],
+        Some(ContextValue::Strings(names)) => names,
+        _ => Vec::new(),
+    }
+    .into_iter()
+    .filter(is_shown)
+    .collect();
+    if !shown.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown));
+    }
+    error
 }
 
 /// The command line with `-f` in front of a word that is out of place and names a file.
@@ -73,11 +109,26 @@ fn against_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item
 
 /// The command line with its help as it is shown: a command's examples come right after the line that says what it does.
 pub(super) fn with_help() -> clap::Command {
-    called::spelled_help(command()).mut_subcommands(examples_first)
+    called::spelled_help(command()).mut_args(briefly).mut_subcommands(|command| with_more(examples_first(command)))
+}
+
+/// Flags of every command that its short help shows too.
+const BRIEF: &[&str] = &["files", "rev", "at", "namespace", "all_namespaces", "output"];
+
+/// Leaves the other flags of every command to `--help`.
+fn briefly(arg: clap::Arg) -> clap::Arg {
+    let is_common = arg.is_global_set() && !BRIEF.contains(&arg.get_id().as_str());
+    if is_common { arg.hide_short_help(true) } else { arg }
+}
+
+/// Says at the end of the short help where the rest is.
+fn with_more(command: clap::Command) -> clap::Command {
+    let more = called::spelled("More flags of every command, such as those of a live etcd: --help").into_owned();
+    command.after_help(more).after_long_help("")
 }
 
 /// What comes before the usage: the first line, then what `examples_first` puts in front of it.
-const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}";
+const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 fn examples_first(command: clap::Command) -> clap::Command {
     let (Some(about), Some(examples)) = (command.get_about().cloned(), command.get_before_help()) else { return command };

@@ -12,8 +12,8 @@ pod runs where it runs. It never writes to etcd.
 It reads the live etcd that ETCDCTL_* variables or flags name, or with -f PATH a
 snapshot, a member's db file or data dir, a recording, or kubectl's objects.
 
-What does this etcd or file hold?
-  ketcd -f snapshot.db status
+What is broken, since when, and who changed what before?
+  ketcd -f snapshot.db triage
 
 What was there at 22:20?
   ketcd -f snapshot.db get pods -A --at 22:20

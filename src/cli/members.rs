@@ -43,7 +43,7 @@ pub(super) async fn compare(global: &GlobalArgs, targets: &[String], out: &mut O
 
 /// Opens the members that were named, or those of the live cluster.
 fn open(global: &GlobalArgs, targets: &[String]) -> Result<Vec<(String, Box<dyn Source>)>> {
-    if !global.files.is_empty() {
+    if !global.files.is_empty() && !global.files_of_environment {
         return Err(Error::new("diff --members takes no -f").hint("name the files, or the endpoints with --endpoints"));
     }
     let (urls, paths): (Vec<&String>, Vec<&String>) = targets.iter().partition(|target| is_url(target));

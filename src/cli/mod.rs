@@ -67,7 +67,8 @@ pub fn main() -> ExitCode {
         output::report_usage(&first_page::page());
         return ExitCode::from(2);
     }
-    let cli = command_line::parse();
+    let mut cli = command_line::parse();
+    cli.global = cli.global.with_environment();
     if let Some(flag) = cli.global.flag_beside_files() {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
         command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();

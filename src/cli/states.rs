@@ -54,7 +54,7 @@ fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
 /// # Errors
 /// It cannot be opened, or `-f` names others.
 pub(super) async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session> {
-    if !global.files.is_empty() {
+    if !global.files.is_empty() && !global.files_of_environment {
         return Err(Error::new("diff FILE FILE takes no -f").hint("give the two files alone, or addresses with --rev A..B"));
     }
     if path != "-" && !Path::new(path).exists() {

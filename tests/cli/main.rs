@@ -17,6 +17,7 @@ mod ketcd;
 mod kine;
 mod kms_plugin;
 mod kubectl;
+mod leads;
 mod leaks;
 mod listing;
 mod misplaced;

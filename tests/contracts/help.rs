@@ -140,3 +140,27 @@ fn as_a_plugin_of_kubectl_it_is_called_kubectl_forensics() {
     let version = called_as(PLUGIN, &["--version"]);
     assert_eq!(text(&version.stdout), concat!("ketcd ", env!("CARGO_PKG_VERSION"), "\n"));
 }
+
+#[test]
+fn the_short_help_of_a_command_fits_a_screen_and_says_where_the_rest_is() {
+    for command in ketcd::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+        let help = ketcd(&[command.get_name(), "-h"]);
+        let help = text(&help.stdout);
+        assert!(help.contains("--help") && !help.contains("--insecure-transport"), "{help}");
+    }
+    let triage = ketcd(&["triage", "-h"]);
+    assert!(text(&triage.stdout).lines().count() <= 40, "{}", text(&triage.stdout));
+}
+
+#[test]
+fn commands_that_show_changes_take_one_grammar_of_time() {
+    for name in ["history", "timeline", "events", "watch", "triage", "usage", "report", "export", "explain"] {
+        let help = ketcd(&[name, "--help"]);
+        let help = text(&help.stdout);
+        for flag in ["--since <TIME>", "--until <TIME>"] {
+            assert!(help.contains(flag), "{name} has no {flag}: {help}");
+        }
+        let about = ketcd::command().find_subcommand(name).unwrap().get_long_about().unwrap().to_string();
+        assert!(about.contains("--since") && about.contains("--until"), "{name} does not say what a stretch means: {about}");
+    }
+}

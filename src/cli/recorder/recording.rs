@@ -34,7 +34,7 @@ impl Recording<'_> {
     /// # Errors
     /// etcd cannot be read, or the directory not be written.
     pub(in crate::cli) async fn run(&self, global: &GlobalArgs) -> Result<Outcome> {
-        if !global.files.is_empty() {
+        if !global.files.is_empty() && !global.files_of_environment {
             return Err(Error::new("record follows a live etcd, but -f names a file").hint("remove -f, or copy the file itself"));
         }
         let config = connection::config(&global.connection, Attendance::User)?;

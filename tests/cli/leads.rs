@@ -1,0 +1,55 @@
+//! Where a wrong word leads: to the command that is meant, and never to one that ketcd does not have. And `KETCD_FILE`, so that `-f` is typed once.
+
+use std::path::{Path, PathBuf};
+
+use crate::ketcd::{all, ketcd};
+
+fn capture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k120-story/snapshot.db.zst")
+}
+
+#[test]
+fn words_that_are_no_commands_lead_to_what_is_meant() {
+    for (word, wanted) in [
+        ("pods", "ketcd get pods"),
+        ("deploy", "ketcd get deploy"),
+        ("log", "ketcd history"),
+        ("why", "ketcd explain"),
+        ("show", "ketcd describe"),
+        ("version", "ketcd --version"),
+        ("histroy", "history"),
+    ] {
+        let output = ketcd().arg(word).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(wanted), "{word}: {}", all(&output));
+    }
+}
+
+#[test]
+fn hidden_commands_are_never_suggested() {
+    let command = ::ketcd::command();
+    let hidden: Vec<&str> = command.get_subcommands().filter(|command| command.is_hide_set()).map(|command| command.get_name()).collect();
+    assert!(hidden.contains(&"expose"));
+    for word in ["endpoint", "expos", "logz", "delet", "labels", "scal"] {
+        let output = ketcd().arg(word).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(hidden.iter().all(|name| !said.contains(&format!("'{name}'"))), "{word}: {said}");
+    }
+}
+
+#[test]
+fn the_variable_names_what_the_flag_names_and_the_flag_wins() {
+    let run = |variable: &Path, flags: &[&str]| ketcd().env("KETCD_FILE", variable).args(flags).output().unwrap();
+    let file = capture();
+    let by_variable = run(&file, &["get", "pods", "-A"]);
+    assert!(by_variable.status.success(), "{}", all(&by_variable));
+    assert_eq!(by_variable.stdout, ketcd().arg("-f").arg(&file).args(["get", "pods", "-A"]).output().unwrap().stdout);
+    // What is suggested runs as it stands, wherever it is pasted.
+    let suggests = run(&file, &["get", "pod/lab/crasher"]);
+    assert!(String::from_utf8_lossy(&suggests.stderr).contains(&format!("-f {}", file.display())), "{}", all(&suggests));
+    let flag = run(Path::new("/nowhere.db"), &["-f", file.to_str().unwrap(), "get", "pods", "-A"]);
+    assert_eq!(flag.stdout, by_variable.stdout);
+    let both = PathBuf::from(format!("{}:{}", file.display(), file.with_file_name("compacted.db.zst").display()));
+    assert!(run(&both, &["get", "pods", "-A"]).status.success());
+    assert_eq!(run(Path::new("/nowhere.db"), &["get", "pods"]).status.code(), Some(2));
+}
