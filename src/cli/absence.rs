@@ -108,6 +108,10 @@ impl Search {
                 let among = if count > NAMED { " among them" } else { "" };
                 format!("{count} objects of other kinds have that name, {named}{among}: {command}")
             }
+            Elsewhere::Similar(places) => {
+                let names: Vec<String> = places.iter().map(|place| place.name.clone()).collect();
+                format!("did you mean {}? {command}", names.join(" or "))
+            }
             Elsewhere::Once(_, revision) if count == 1 => {
                 format!("it existed in namespace {} at revision {revision}: {command}", quoted(first))
             }
@@ -126,7 +130,7 @@ impl Search {
                 (self.command, Some(at.to_string()))
             }
             (_, Looked::Between(first, last)) => (self.command, Some(format!("{first}..{last}"))),
-            (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_), looked) if !not_found.is_newest => {
+            (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_) | Elsewhere::Similar(_), looked) if !not_found.is_newest => {
                 (self.command, Some(looked.last().to_string()))
             }
             _ => (self.command, None),
@@ -178,15 +182,25 @@ impl Missing {
 }
 
 /// Says on standard error that a listing is empty, in kubectl's words.
-pub(super) fn note_nothing(session: &Session, wanted: &Wanted) {
-    let Wanted::Addresses(addresses) = wanted else { return note("No resources found") };
+pub(super) async fn note_nothing(session: &Session, wanted: &Wanted) -> Result<()> {
+    let Wanted::Addresses(addresses) = wanted else {
+        note("No resources found");
+        return Ok(());
+    };
     let lists: Vec<&Address> = addresses.iter().filter(|address| matches!(address, Address::Objects { name: None, .. })).collect();
     let is_namespaced = lists.iter().any(|address| matches!(address, Address::Objects { namespace: Some(_), .. }));
     match (lists.is_empty(), is_namespaced) {
         (true, _) => {}
-        (false, true) => note(&format!("No resources found in {} namespace; -A looks in all", session.namespace())),
+        (false, true) => {
+            let (namespace, near) = (session.namespace(), session.namespaces_like(session.namespace()).await?);
+            note(&match &near[..] {
+                [] => format!("No resources found in {namespace} namespace; -A looks in all"),
+                near => format!("No resources found in {namespace} namespace, which does not exist; did you mean {}?", near.join(" or ")),
+            });
+        }
         (false, false) => note("No resources found"),
     }
+    Ok(())
 }
 
 /// Reads the objects that the words name, and says on standard error which are not there.
@@ -197,7 +211,7 @@ pub(super) async fn read_subjects(session: &Session, command: &'static str, word
     let mut found = session.subjects(words).await?;
     Search::report_all(command, &found.absent);
     if let Some(addresses) = found.nothing_of.take() {
-        note_nothing(session, &Wanted::Addresses(addresses));
+        note_nothing(session, &Wanted::Addresses(addresses)).await?;
     }
     Ok(found)
 }

@@ -104,7 +104,7 @@ fn the_same_name_of_another_kind() {
         "pod \"api\" not found in namespace \"default\" at revision 9; 4 objects of other kinds have that name, \
          configmap/default/api, service/default/api and configmap/lab/api among them: ketcd -f objects.json get configmap/default/api",
     );
-    check(&["get", "node/n2"], "node \"n2\" not found at revision 9; nor at any other readable revision, 9 to 9");
+    check(&["get", "node/n2"], "node \"n2\" not found at revision 9; did you mean n1? ketcd -f objects.json get node/n1");
 }
 
 #[test]

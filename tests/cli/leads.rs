@@ -53,3 +53,25 @@ fn the_variable_names_what_the_flag_names_and_the_flag_wins() {
     assert!(run(&both, &["get", "pods", "-A"]).status.success());
     assert_eq!(run(Path::new("/nowhere.db"), &["get", "pods"]).status.code(), Some(2));
 }
+
+#[test]
+fn names_that_are_nearly_right_lead_to_the_right_ones() {
+    let run = |words: &str| ketcd().arg("-f").arg(capture()).args(words.split(' ')).output().unwrap();
+    for (words, wanted) in [
+        ("get pod crahser -n web", "did you mean crasher? ketcd -f "),
+        ("describe pod/web/crahser", "describe pod/web/crasher"),
+        ("get node node9", "did you mean node1 or node2 or node3?"),
+        ("get pods -n wbe", "No resources found in wbe namespace, which does not exist; did you mean web?"),
+    ] {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", all(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(wanted), "{words}: {}", all(&output));
+    }
+    // A namespace that is there has nothing of the kind.
+    let empty = run("get pods -n kube-public");
+    assert!(
+        String::from_utf8_lossy(&empty.stderr).contains("No resources found in kube-public namespace; -A looks in all"),
+        "{}",
+        all(&empty)
+    );
+}

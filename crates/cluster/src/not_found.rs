@@ -85,6 +85,8 @@ pub enum Elsewhere {
     Namespaces(Vec<ObjectElsewhere>),
     /// Objects of other kinds with the same name, those of the same namespace first.
     Kinds(Vec<ObjectElsewhere>),
+    /// Objects of the same kind whose names are nearest to it, in the same namespace.
+    Similar(Vec<ObjectElsewhere>),
     /// Objects of the same kind and name in other namespaces, all at other revisions; the first was there at this one.
     Once(Vec<ObjectElsewhere>, Revision),
 }
@@ -118,7 +120,7 @@ impl Elsewhere {
     pub fn first(&self) -> &ObjectElsewhere {
         match self {
             Self::Earlier(place, _) | Self::Later(place, _) => place,
-            Self::Namespaces(places) | Self::Kinds(places) | Self::Once(places, _) => &places[0],
+            Self::Namespaces(places) | Self::Kinds(places) | Self::Similar(places) | Self::Once(places, _) => &places[0],
         }
     }
 
@@ -126,7 +128,7 @@ impl Elsewhere {
     pub fn count(&self) -> usize {
         match self {
             Self::Earlier(..) | Self::Later(..) => 1,
-            Self::Namespaces(places) | Self::Kinds(places) | Self::Once(places, _) => places.len(),
+            Self::Namespaces(places) | Self::Kinds(places) | Self::Similar(places) | Self::Once(places, _) => places.len(),
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod go_duration;
 mod kinds;
 mod label_name;
 mod nearest;
+pub use nearest::nearest;
 mod object;
 mod observer;
 pub mod proto;

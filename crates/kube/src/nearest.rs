@@ -3,7 +3,7 @@
 use strsim::osa_distance;
 
 /// Returns what belongs to the names nearest to `word` by edit distance (insertions, deletions, substitutions, swaps of neighbours), at most three, none further than a third of its length.
-pub(super) fn nearest<'a, T: PartialEq + Copy>(word: &str, names: impl Iterator<Item = (&'a str, T)>) -> Vec<T> {
+pub fn nearest<'a, T: PartialEq + Copy>(word: &str, names: impl Iterator<Item = (&'a str, T)>) -> Vec<T> {
     let limit = (word.len() / 3).max(1);
     let mut best = limit;
     let mut found: Vec<T> = Vec::new();

@@ -133,7 +133,7 @@ impl Ask for ExtractArgs {
         })?;
         Search::report_all("extract", &gathered.absent);
         if let Some(addresses) = gathered.nothing_of.take() {
-            note_nothing(session, &Wanted::Addresses(addresses));
+            note_nothing(session, &Wanted::Addresses(addresses)).await?;
         }
         let preferred = (self.api_version == ApiVersion::Preferred).then(|| session.release());
         let extraction = gathered.into_manifests(&switches, preferred);

@@ -104,7 +104,7 @@ async fn once(
         return Ok(Outcome::Damaged);
     }
     if fetch.found() == 0 && !session.interrupt.is_set() {
-        absence::note_nothing(session, wanted);
+        absence::note_nothing(session, wanted).await?;
         return Ok(Outcome::Nothing);
     }
     Ok(Outcome::Found)

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
-use ketcd_kube::{Address, KeyResource, Kind, RegistryKey};
+use crate::rights::refused::unless_denied;
+use ketcd_kube::{Address, KeyResource, Kind, RegistryKey, nearest};
 use ketcd_store::{At, EventKind, Generations, KeyRange, Revision, Until, Want, WatchItem};
 
 impl NotFound {
@@ -73,9 +74,48 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
         found.sort_by_key(|place| place.namespace.as_deref() != object.namespace);
         return Ok(Some(Elsewhere::Kinds(found)));
     }
-    match kind {
-        Some(kind) => once(cluster, kind, object.name, looked).await,
-        None => Ok(None),
+    let before = match kind {
+        Some(kind) => once(cluster, kind, object.name, looked).await?,
+        None => None,
+    };
+    match (before, &object.resource) {
+        (None, KeyResource::Known(kind)) => similar(cluster, kind, object.namespace, object.name, at).await,
+        (found, _) => Ok(found),
+    }
+}
+
+/// Objects of the kind in the namespace whose names are nearest to one.
+async fn similar(cluster: &Cluster, kind: &Kind, namespace: Option<&str>, name: &str, at: At) -> Result<Option<Elsewhere>> {
+    let below = kind.key_prefix(cluster.prefix().await?, namespace);
+    let entries = cluster.source.range(KeyRange::prefix(below.as_str()), at, Want::Keys).await?.entries;
+    let keys: Vec<Bytes> = entries.map_ok(|entry| entry.key).try_collect().await?;
+    let names = keys.iter().filter_map(|key| std::str::from_utf8(key.strip_prefix(below.as_bytes())?).ok());
+    let near = nearest(name, names.map(|name| (name, name)));
+    let near = near.into_iter().map(|name| ObjectElsewhere {
+        kind: kind.singular_resource(),
+        namespace: namespace.map(str::to_owned),
+        name: name.to_owned(),
+    });
+    let near: Vec<ObjectElsewhere> = near.collect();
+    Ok((!near.is_empty()).then_some(Elsewhere::Similar(near)))
+}
+
+impl Cluster {
+    /// Returns the namespaces whose names are nearest to one that does not exist; none where it exists.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn namespaces_like(&self, namespace: &str) -> Result<Vec<String>> {
+        let below = format!("{}/namespaces/", self.prefix().await?);
+        let Some(listing) = unless_denied(self.source.range(KeyRange::prefix(below.as_str()), self.at, Want::Keys).await)? else {
+            return Ok(Vec::new());
+        };
+        let keys: Vec<Bytes> = listing.entries.map_ok(|entry| entry.key).try_collect().await?;
+        let names = || keys.iter().filter_map(|key| std::str::from_utf8(key.strip_prefix(below.as_bytes())?).ok());
+        if names().any(|name| name == namespace) {
+            return Ok(Vec::new());
+        }
+        Ok(nearest(namespace, names().map(|name| (name, name))).into_iter().map(str::to_owned).collect())
     }
 }
 
