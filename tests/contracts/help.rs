@@ -22,7 +22,7 @@ fn unpack(capture: &str, to: &Path) {
 }
 
 /// A folder with the files that examples name.
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     unpack("k120-story/snapshot.db.zst", &file("snapshot.db"));

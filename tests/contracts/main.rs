@@ -5,11 +5,14 @@
 mod compatibility;
 mod deploy;
 mod examples;
+mod guides;
 mod help;
 mod libraries;
 mod pages;
 mod prose;
 mod rights;
+mod stability;
+mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};

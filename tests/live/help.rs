@@ -1,4 +1,4 @@
-//! The examples of the help that read a live etcd run.
+//! The examples of the help, and the commands of the guides, that read a live etcd run.
 
 use std::fs;
 use std::path::Path;
@@ -40,6 +40,15 @@ fn follow(line: &str, etcd: &Etcd, folder: &Path, has_begun: &dyn Fn(&str) -> bo
     text
 }
 
+/// The lines in blocks of `sh` of the guides that read the etcd in the environment. `tests/contracts/guides.rs` runs the others.
+fn lines_of_guides() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to");
+    let pages = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let blocks = pages.flat_map(|page| page.split("```sh\n").skip(1).map(str::to_owned).collect::<Vec<_>>());
+    let lines = blocks.flat_map(|block| block.split("\n```").next().unwrap().lines().map(str::to_owned).collect::<Vec<_>>());
+    lines.filter(|line| line.starts_with("ketcd ") && !line.contains(" -f ")).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn examples_of_a_live_etcd_run() {
     let etcd = Etcd::start(Transport::Plain).await;
@@ -73,6 +82,13 @@ async fn examples_of_a_live_etcd_run() {
             let output = run(&mut on(directory, "get pod/shop/web-0"));
             assert!(output.status.success(), "{}: {}", example.line, stderr(&output));
         }
+    }
+    let lines = lines_of_guides();
+    assert!(lines.len() >= 3, "{lines:?}");
+    for line in lines {
+        let folder = tempfile::tempdir().unwrap();
+        let printed = follow(&line, &etcd, folder.path(), &|_| false);
+        assert!(!printed.is_empty(), "{line}");
     }
     writing.abort();
 }

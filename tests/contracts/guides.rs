@@ -1,0 +1,200 @@
+//! The guides: tutorial, how-tos, explanation and the pages with them. Every command in them runs and prints what the page shows, every page
+//! is linked, and every link leads somewhere.
+//! `KETCD_BLESS=1 cargo test --test contracts guides` writes what ketcd prints now.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::help::folder;
+use super::pages::{hold, with_examples};
+use super::root;
+
+/// What a command of a guide may begin with; what the others of its line are is not looked at.
+const PROGRAMS: [&str; 4] = ["ketcd ", "head -c ", "tar -x", "ls "];
+
+/// Pages in `docs/` that are reference: other tests hold them.
+const REFERENCE: [&str; 2] = ["faults.md", "tables.md"];
+
+/// The Markdown files of a folder in `docs/`, in order.
+fn pages_in(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs").join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
+    pages.sort();
+    pages
+}
+
+/// The guides.
+fn guides() -> Vec<PathBuf> {
+    let is_reference = |path: &PathBuf| REFERENCE.iter().any(|name| path.ends_with(name));
+    let mut guides: Vec<PathBuf> = pages_in("").into_iter().filter(|path| !is_reference(path)).collect();
+    guides.extend(pages_in("how-to"));
+    guides.extend(pages_in("explanation"));
+    guides
+}
+
+/// A folder as a guide finds it: the files of the recorded cluster, plain ones, and a snapshot that somebody changed.
+fn files() -> TempDir {
+    let folder = folder();
+    let capture = root().join("testdata/captures/k120-story");
+    for name in ["snapshot.db.zst", "compacted.db.zst", "story.log"] {
+        fs::copy(capture.join(name), folder.path().join(name)).unwrap();
+    }
+    let member = zstd::decode_all(fs::File::open(capture.join("member.tar.zst")).unwrap()).unwrap();
+    fs::write(folder.path().join("member.tar"), member).unwrap();
+    let mut changed = fs::read(folder.path().join("snapshot.db")).unwrap();
+    let image = b"tomcat:10";
+    let at = changed.windows(image.len()).position(|window| window == image).unwrap();
+    changed[at + image.len() - 1] = b'1';
+    fs::write(folder.path().join("changed.db"), changed).unwrap();
+    folder
+}
+
+/// Runs a line in a folder; both streams are one.
+fn run(line: &str, folder: &Path) -> Output {
+    let binary = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.args(["-o", "pipefail", "-c", &format!("{{ {line}\n}} 2>&1")]).current_dir(folder);
+    command.env("PATH", path).env("LC_ALL", "C").env_remove("NO_COLOR").output().unwrap()
+}
+
+/// The lines of the blocks of a page that begin with a fence of this language, without comments at their end.
+fn lines_of(page: &str, fence: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut is_inside = false;
+    for line in page.lines() {
+        match line.strip_prefix("```") {
+            Some(language) => is_inside = language == fence,
+            None if is_inside => lines.push(line.split("  # ").next().unwrap().trim_end().to_owned()),
+            None => {}
+        }
+    }
+    lines
+}
+
+#[test]
+fn commands_of_the_guides_print_what_they_show() {
+    let (mut problems, mut total) = (Vec::new(), 0);
+    for path in guides() {
+        let folder = files();
+        let page = fs::read_to_string(&path).unwrap();
+        let (printed, examples) = with_examples(&page, &|line| {
+            assert!(PROGRAMS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
+            String::from_utf8(run(line, folder.path()).stdout).unwrap()
+        });
+        let least = if path.ends_with("tutorial.md") {
+            10
+        } else if path.parent().unwrap().ends_with("how-to") {
+            3
+        } else {
+            0
+        };
+        assert!(examples >= least, "{} has only {examples} commands", path.display());
+        total += examples;
+        // A page without commands may be written by another test.
+        problems.extend(hold(&path, &printed).filter(|_| examples > 0));
+    }
+    assert!(total >= 50, "the guides have only {total} commands");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What a line in a block of `sh` reads: files, a live etcd, or nothing of ketcd.
+fn reads_etcd(line: &str) -> bool {
+    line.starts_with("ketcd ") && !line.contains(" -f ")
+}
+
+/// Those that read a live etcd run in `tests/live/help.rs`; where kubectl follows, what comes before it runs.
+#[test]
+fn commands_of_the_guides_without_output_run() {
+    let mut ran = 0;
+    for path in guides() {
+        let page = fs::read_to_string(&path).unwrap();
+        let folder = files();
+        for line in lines_of(&page, "sh") {
+            assert!(line.starts_with("ketcd "), "{}: {line}", path.display());
+            let own = line.split(" | kubectl ").next().unwrap().split(" && kubectl ").next().unwrap();
+            let words = own.split(" -- ").next().unwrap().split_whitespace();
+            if let Err(error) = ketcd::command().try_get_matches_from(words) {
+                panic!("{}: {line}: {error}", path.display());
+            }
+            if reads_etcd(&line) || own.contains(" -- ") {
+                continue;
+            }
+            let output = run(own, folder.path());
+            assert_eq!(output.status.code(), Some(0), "{}: {line}: {}", path.display(), String::from_utf8_lossy(&output.stdout));
+            ran += 1;
+        }
+    }
+    assert!(ran >= 2, "only {ran} of them ran");
+}
+
+/// The links of a page: what stands between `](` and `)` outside of code.
+fn links(page: &str) -> Vec<String> {
+    let link = regex::Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let code = regex::Regex::new("`[^`]*`").unwrap();
+    let mut is_code = false;
+    let text = page.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        !is_code && !is_fence
+    });
+    text.flat_map(|line| link.captures_iter(&code.replace_all(line, "x")).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// The anchors of a page's headings, as forges make them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#'));
+    headings
+        .map(|line| {
+            let text = line.trim_start_matches('#').trim().to_lowercase();
+            text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c)).collect::<String>().replace(' ', "-")
+        })
+        .collect()
+}
+
+/// The pages whose links are followed: those at the top, and all of `docs/`.
+fn linking_pages() -> Vec<PathBuf> {
+    let top = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = top.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect();
+    ["", "how-to", "explanation", "commands", "schema"].iter().for_each(|folder| pages.extend(pages_in(folder)));
+    pages
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut problems = Vec::new();
+    let mut followed = 0;
+    for path in linking_pages() {
+        for link in links(&fs::read_to_string(&path).unwrap()).into_iter().filter(|link| !link.contains("://")) {
+            followed += 1;
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let is_there = target.exists() && (anchor.is_empty() || anchors(&fs::read_to_string(&target).unwrap()).contains(anchor));
+            if !is_there {
+                problems.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(followed > 100, "only {followed} links were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_guide_is_linked_from_the_readme_and_from_the_overview() {
+    let targets = |page: &str| -> BTreeSet<PathBuf> {
+        let path = root().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        let linked = links(&text).into_iter().map(|link| path.parent().unwrap().join(link.split('#').next().unwrap()));
+        linked.filter_map(|path| path.canonicalize().ok()).collect()
+    };
+    for page in ["README.md", "docs/README.md"] {
+        let targets = targets(page);
+        for guide in guides().into_iter().filter(|guide| !guide.ends_with("docs/README.md")) {
+            assert!(targets.contains(&guide.canonicalize().unwrap()), "{page} does not link {}", guide.display());
+        }
+    }
+}

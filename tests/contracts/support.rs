@@ -1,0 +1,199 @@
+//! docs/support.md: its table of releases is made from what the tests compare, its other rows name what exists, and what it says is refused is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use ketcd_kube::Release;
+use ketcd_testing::etcd::RELEASES;
+
+use super::pages::hold;
+use super::root;
+
+const BEGIN: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts support` from proto/VERSIONS and testdata. -->\n";
+const END: &str = "<!-- End of what is written. -->";
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/support.md")).unwrap()
+}
+
+fn names_in(folder: &str) -> BTreeSet<String> {
+    fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The recordings of each release that have a file: `k120-story` and `matrix-1.31` name theirs, and testdata/captures/README.md says that of the last.
+fn recordings(file: &str) -> BTreeMap<Release, Vec<String>> {
+    let mut found: BTreeMap<Release, Vec<String>> = BTreeMap::new();
+    for name in names_in("testdata/captures").into_iter().filter(|name| root().join("testdata/captures").join(name).join(file).exists()) {
+        let release = match name.split_once('-').unwrap() {
+            ("matrix", release) => release.parse().unwrap(),
+            ("custom", "config") => Release(34),
+            (release, _) => Release(release.strip_prefix("k1").unwrap().parse().unwrap()),
+        };
+        found.entry(release).or_default().push(format!("`{name}`"));
+    }
+    found
+}
+
+/// The release of each list of messages: `1.20` was read from `v0.20.15`.
+fn messages() -> BTreeMap<Release, String> {
+    let text = fs::read_to_string(root().join("proto/VERSIONS")).unwrap();
+    let rows = text.lines().filter_map(|line| {
+        let (release, read) = line.trim().split_once("  ")?;
+        let version = read.split([' ', ',']).find(|word| word.starts_with(['v', 'k']))?;
+        Some((release.parse::<Release>().ok()?, version.trim_start_matches("kubernetes-").trim_start_matches("v0.").to_owned()))
+    });
+    rows.map(|(release, version)| (release, if version.starts_with("1.") { version } else { format!("1.{version}") })).collect()
+}
+
+/// The table of releases, newest first.
+fn table() -> String {
+    let (messages, servers, schedulers) = (messages(), recordings("apidump.jsonl.zst"), recordings("truth.jsonl.zst"));
+    let answers = names_in("testdata/releases");
+    let mut text = String::from("| Kubernetes | messages | API server | scheduler | clusters |\n|---|---|---|---|---|\n");
+    for release in (Release::OLDEST.0..=Release::NEWEST.0).rev().map(Release) {
+        let is_of = |name: &&String| name.strip_prefix(&release.to_string()).is_some_and(|rest| rest.starts_with(['.', '-']));
+        let clusters = answers.iter().filter(is_of).count();
+        let list = |of: &BTreeMap<Release, Vec<String>>| of.get(&release).map_or("–".to_owned(), |names| names.join(", "));
+        let clusters = if clusters == 0 { "–".to_owned() } else { clusters.to_string() };
+        let version = messages.get(&release).unwrap_or_else(|| panic!("proto/VERSIONS lacks {release}"));
+        writeln!(text, "| {release} | {version} | {} | {} | {clusters} |", list(&servers), list(&schedulers)).unwrap();
+    }
+    text
+}
+
+#[test]
+fn the_table_of_releases_is_what_the_tests_compare() {
+    let page = page();
+    let (before, rest) = page.split_once(BEGIN).expect("the page has the table");
+    let (_, after) = rest.split_once(END).expect("the table ends");
+    let table = table();
+    assert!(table.matches(", ").count() > 3, "no recordings were found:\n{table}");
+    assert_eq!(hold(&root().join("docs/support.md"), &format!("{before}{BEGIN}\n{table}\n{END}{after}")), None);
+}
+
+/// The rows of a section's table, each as its cells.
+fn rows(section: &str) -> Vec<Vec<String>> {
+    let page = page();
+    let text = page.split("\n## ").find(|text| text.starts_with(section)).unwrap_or_else(|| panic!("there is no section {section}"));
+    let lines = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("|---"));
+    lines.skip(1).map(|line| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+#[test]
+fn releases_of_etcd_that_are_said_to_be_tested_are_those_that_tests_start() {
+    let installer = fs::read_to_string(root().join("tools/etcd")).unwrap();
+    let usage = installer.lines().nth(1).unwrap().split(['[', ']']).nth(1).unwrap();
+    let started: BTreeSet<String> = usage.split('|').map(str::to_owned).chain(["3.4".to_owned()]).collect();
+    assert_eq!(started.len(), RELEASES.len());
+    let rows = rows("etcd");
+    let tested = rows.iter().filter(|row| row[1].starts_with("tested")).map(|row| row[0].clone()).collect::<BTreeSet<_>>();
+    assert_eq!(tested, started);
+    // The patches that are installed or were recorded.
+    let recorded = fs::read_to_string(root().join("testdata/captures/README.md")).unwrap();
+    let patch = regex::Regex::new(r"\b3\.\d+\.\d+\b").unwrap();
+    let patches: BTreeSet<&str> = rows.iter().flatten().flat_map(|cell| patch.find_iter(cell)).map(|found| found.as_str()).collect();
+    assert!(patches.len() >= 3, "{patches:?}");
+    for patch in patches {
+        assert!(installer.contains(patch) || recorded.contains(patch), "{patch}");
+    }
+    for row in rows.iter().filter(|row| row[0] == "kine") {
+        let version = regex::Regex::new(r"\d+\.\d+\.\d+").unwrap();
+        assert!(recorded.contains(version.find(&row[2]).unwrap().as_str()), "{}", row[2]);
+    }
+}
+
+#[test]
+fn what_the_rows_of_distributions_name_is_there() {
+    let code = regex::Regex::new("`([a-z]+/[^` ]+)`").unwrap();
+    let rows = rows("Distributions");
+    let paths: Vec<String> = rows.iter().flatten().flat_map(|cell| code.captures_iter(cell)).map(|found| found[1].to_owned()).collect();
+    assert!(paths.len() >= 6, "{paths:?}");
+    for path in paths {
+        assert!(root().join(&path).exists(), "{path}");
+    }
+    let known = fs::read_to_string(root().join("src/cli/well_known.rs")).unwrap();
+    for row in rows.iter().filter(|row| row[1].contains("certificates are found")) {
+        let names = row[0].split(", also ").next().unwrap().split(", with ").next().unwrap().split(", ");
+        for name in names {
+            assert!(known.contains(&format!("\"{name}\"")), "src/cli/well_known.rs has no place of {name}");
+        }
+    }
+    for row in rows.iter().flatten().filter(|cell| cell.starts_with("tested")) {
+        assert!(code.is_match(row), "{row} names no test");
+    }
+}
+
+#[test]
+fn clients_are_those_that_are_tried() {
+    let page = page();
+    let built = fs::read_to_string(root().join("tools/clients.d/builds.py")).unwrap();
+    let section = page.split("\n## Clients").nth(1).unwrap();
+    let version = regex::Regex::new(r"\d+\.\d+\.\d+").unwrap();
+    let versions: Vec<&str> = version.find_iter(section).map(|found| found.as_str()).collect();
+    assert_eq!(versions.len(), 5, "{section}");
+    for version in versions {
+        let as_module = version.strip_prefix("1.").map_or(version.to_owned(), |rest| format!("0.{rest}"));
+        assert!(built.contains(&format!("\"v{as_module}\"")), "{version}");
+    }
+    let toolchain = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(toolchain.contains("rust-version = \"1.89\"") && page.contains("Rust 1.89"), "the oldest Rust");
+}
+
+/// One file of a tar archive.
+fn tar(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut header = [0u8; 512];
+    header[..name.len()].copy_from_slice(name.as_bytes());
+    header[100..107].copy_from_slice(b"0000644");
+    header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+    header[148..156].copy_from_slice(b"        ");
+    header[156] = b'0';
+    header[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let padding = vec![0; content.len().next_multiple_of(512) - content.len()];
+    [&header[..], content, &padding, &[0; 1024]].concat()
+}
+
+/// A file, or a folder, for each row of the refused ones, by how the row begins.
+fn refused(folder: &Path) -> Vec<(&'static str, std::path::PathBuf)> {
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::File::create(&path).unwrap().write_all(bytes).unwrap();
+        path
+    };
+    let filling: Vec<u8> = (0..4096u32).map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
+    let with = |head: &[u8]| [head, &filling[..]].concat();
+    let event = br#"[{"etcdEvent":{"kv":{"key":"L2E=","create_revision":2,"mod_revision":2,"version":1}},"time":"2026-11-20T22:16:12Z"}]"#;
+    let dqlite = folder.join("backend");
+    fs::create_dir(&dqlite).unwrap();
+    fs::write(dqlite.join("metadata1"), [1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    vec![
+        ("a zip", file("snapshot.zip", &with(b"PK\x03\x04\x14\0\x08\0\x08\0"))),
+        ("`.xz`", file("snapshot.db.xz", &with(b"\xfd7zXZ\0\0\x04"))),
+        ("an age", file("snapshot.age", &with(b"age-encryption.org/v1\n-> X25519 x\n"))),
+        ("an increment", file("Incr-00000002-00000002-1", &[&event[..], &filling[..32]].concat())),
+        ("Velero", file("velero.tar", &tar("metadata/version", b"1.1.0\n"))),
+        ("dqlite", dqlite),
+        ("an SQL dump", file("kine.sql", b"-- PostgreSQL database dump\n\nCREATE TABLE kine ();\n")),
+        ("an empty", file("empty.db", b"")),
+    ]
+}
+
+/// If one of these can be read by now, the row moves to the table of what works, and its file out of here.
+#[test]
+fn what_is_said_to_be_refused_is_refused_with_that_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rows, files) = (rows("Files that are refused"), refused(folder.path()));
+    assert_eq!(rows.len(), files.len());
+    for (row, (begins, path)) in rows.iter().zip(files) {
+        assert!(row[0].starts_with(begins), "{}: {begins}", row[0]);
+        let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(&path).arg("status").output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}: docs/support.md says that it is refused: {message}", row[0]);
+        assert!(message.contains(row[1].trim_matches('`')), "{}: {message}", row[0]);
+    }
+}
