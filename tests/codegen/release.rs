@@ -17,6 +17,8 @@ fn named() -> Vec<(&'static str, String)> {
         ("oracle/releases.txt", format!("\n{newest} ")),
         ("README.md", format!("1.9 to {newest}")),
         ("TESTING.md", format!("1.9 to {newest}")),
+        ("docs/limits.md", format!("1.9 to {newest}")),
+        ("docs/faq.md", format!("newer than {newest}")),
         ("crates/scheduler/README.md", format!("1.9 to {newest}")),
     ]
 }
