@@ -16,7 +16,7 @@ use super::output::{Color, Format};
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as
-    /// kubectl prints them [env: KETCD_FILE, several separated by `:`].
+    /// kubectl prints them [env: KETCD_FILE]; the variable separates several by `:`.
     ///
     /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, in any
     /// combination: revisions that all of them lack are reported, and files of different clusters are refused. With many snapshots, each is
@@ -95,11 +95,13 @@ const FILE_VARIABLE: &str = "KETCD_FILE";
 /// Splits the value of [`FILE_VARIABLE`] at its colons; those of a URL belong to it.
 fn names_in(value: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    // Several URLs are separated by commas.
+    let is_scheme = |name: &str| name.rsplit(',').next().is_some_and(|last| !last.contains('/'));
     for part in value.split(':') {
         let is_port =
             || part.split([',', '/']).next().is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
         match names.last_mut() {
-            Some(last) if part.starts_with("//") && !last.contains('/') || is_url(last) && is_port() => {
+            Some(last) if part.starts_with("//") && is_scheme(last) || is_url(last) && is_port() => {
                 last.push(':');
                 last.push_str(part);
             }

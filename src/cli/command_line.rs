@@ -66,7 +66,7 @@ fn led(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else { return error };
     let lead = LEADS.iter().find(|(name, _)| *name == word).map(|(_, lead)| (*lead).to_owned());
     let is_kind = || built_in().find_all(&word).is_ok();
-    if let Some(lead) = lead.or_else(|| is_kind().then(|| format!("`ketcd get {word}` lists them"))) {
+    if let Some(lead) = lead.or_else(|| is_kind().then(|| format!("list them: {}", CommandLine::ketcd("get").word(&word)))) {
         error.remove(ContextKind::SuggestedSubcommand);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![called::spelled(&lead).into_owned().into()]));
         return error;

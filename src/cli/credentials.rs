@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 /// How their names begin: those of etcdctl, and those by which the clients of S3, GCS and Azure are set up.
 const PREFIXES: &[&str] = &["ETCDCTL_", "AWS_", "GOOGLE_", "AZURE_"];
 
-/// Others that the clients of GCS and Azure read (object_store 0.14, `gcp/builder.rs`, `azure/builder.rs` and `azure/credential.rs`).
-const NAMES: &[&str] = &["SERVICE_ACCOUNT", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
+/// The sources themselves, and others that the clients of GCS and Azure read (object_store 0.14, `gcp/builder.rs`, `azure/builder.rs` and
+/// `azure/credential.rs`).
+const NAMES: &[&str] = &["KETCD_FILE", "SERVICE_ACCOUNT", "IDENTITY_ENDPOINT", "IDENTITY_HEADER"];
 
 /// Whether a variable is one of these.
 pub(super) fn is_variable(name: &OsStr) -> bool {

@@ -75,10 +75,9 @@ fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
         if let Some((center, window)) = *around {
             timeline.keep_around(center, window);
         }
-        if *after > Revision(0) || around.is_some() {
-            if timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty() {
-                continue;
-            }
+        let is_empty = timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty();
+        if is_empty && (*after > Revision(0) || around.is_some()) {
+            continue;
         }
         let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
         gathered.push(Gathered {

@@ -252,7 +252,8 @@ mod tests {
         check(|| StoreError::Denied { keys: KeyRange::all(), problem: problem(), hint: String::new() }, denied, denied);
         check(|| StoreError::Remote { endpoint: String::new(), problem: problem(), hint: None }, unreachable, unreachable);
         check(|| StoreError::Untrue { endpoint: String::new(), problem: problem() }, unreachable, unreachable);
-        let before = |is_compacted| Error::BeforeHistory { from: None, to: "2026-11-21T00:20:00Z".parse().unwrap(), is_compacted };
+        let (asked, to) = ("2026-11-20T00:20:00Z".parse().unwrap(), "2026-11-21T00:20:00Z".parse().unwrap());
+        let before = |is_compacted| Error::BeforeHistory { asked, days: None, from: None, to, is_compacted };
         assert_eq!([true, false].map(|is_compacted| Box::<Status>::from(before(is_compacted)).code().as_u16()), [410, 400]);
     }
 }
