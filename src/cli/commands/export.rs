@@ -19,8 +19,7 @@ use ketcd_render::{export as render, json};
 /// The tables are Hive-partitioned files below DIR (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet). DuckDB, Spark and others
 /// read them as one dataset, which may hold many clusters. A file's name says which revisions it covers. Revisions that the dataset already
 /// has are not written again: the same snapshot twice gives the same files, and the next snapshot adds what is new. Export older snapshots
-/// first, or several at once with -f. Writes the objects as they
-/// are at --until, and what happened after --since up to then.
+/// first, or several at once with -f. Writes the objects as they are at --until, and what happened after --since up to then.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # All that a snapshot holds as tables of a dataset\n\

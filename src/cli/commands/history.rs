@@ -19,8 +19,7 @@ use ketcd_history::AttributedChange;
 /// Show every readable revision of objects, oldest first
 ///
 /// One line per change: when, which revision, what happened, and who did it. Compacted revisions are shown if the source still holds them;
-/// the others are a gap. Shows the
-/// changes after --since, up to --until.
+/// the others are a gap. Shows the changes after --since, up to --until.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment, field by field\n\

@@ -15,8 +15,8 @@ use ketcd_render::triage::absence_words;
 
 /// Write the history of a cluster as one HTML page
 ///
-/// Shows the state at --since and the changes after it, up to --until. The page shows a row per object below its owner, with its states, changes and Events over time; a click opens versions, differences and
-/// scheduling decisions. It holds everything in one file and loads nothing from the network.
+/// Shows the state at --since and the changes after it, up to --until. The page shows a row per object below its owner, with its states,
+/// changes and Events over time; a click opens versions, differences and scheduling decisions. It holds everything in one file and loads nothing from the network.
 ///
 /// With more than 5,000 objects, a row is shown only for those that were broken, held up, changed or deleted, or that have a Warning, and
 /// for their owners. The others are counted by kind, namespace and state. -n NAMESPACE or an address selects fewer objects, and shows all

@@ -87,10 +87,8 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
 /// Objects of the kind in the namespace whose names are nearest to one.
 async fn similar(cluster: &Cluster, kind: &Kind, namespace: Option<&str>, name: &str, at: At) -> Result<Option<Elsewhere>> {
     let below = kind.key_prefix(cluster.prefix().await?, namespace);
-    let entries = cluster.source.range(KeyRange::prefix(below.as_str()), at, Want::Keys).await?.entries;
-    let keys: Vec<Bytes> = entries.map_ok(|entry| entry.key).try_collect().await?;
-    let names = keys.iter().filter_map(|key| std::str::from_utf8(key.strip_prefix(below.as_bytes())?).ok());
-    let near = nearest(name, names.map(|name| (name, name)));
+    let names = names_below(cluster, &below, at).await?;
+    let near = nearest(name, names.iter().map(|name| (name.as_str(), name.as_str())));
     let near = near.into_iter().map(|name| ObjectElsewhere {
         kind: kind.singular_resource(),
         namespace: namespace.map(str::to_owned),
@@ -100,6 +98,16 @@ async fn similar(cluster: &Cluster, kind: &Kind, namespace: Option<&str>, name: 
     Ok((!near.is_empty()).then_some(Elsewhere::Similar(near)))
 }
 
+/// What follows `below` in the keys at a moment; nothing where they may not be read.
+async fn names_below(cluster: &Cluster, below: &str, at: At) -> Result<Vec<String>> {
+    let names = async {
+        let entries = cluster.source.range(KeyRange::prefix(below), at, Want::Keys).await?.entries;
+        let name = |key: Bytes| key.strip_prefix(below.as_bytes()).and_then(|name| String::from_utf8(name.to_vec()).ok());
+        entries.try_filter_map(|entry| std::future::ready(Ok(name(entry.key)))).try_collect().await
+    };
+    Ok(unless_denied(names.await)?.unwrap_or_default())
+}
+
 impl Cluster {
     /// Returns the namespaces whose names are nearest to one that does not exist; none where it exists.
     ///
@@ -107,15 +115,11 @@ impl Cluster {
     /// The source cannot be read.
     pub async fn namespaces_like(&self, namespace: &str) -> Result<Vec<String>> {
         let below = format!("{}/namespaces/", self.prefix().await?);
-        let Some(listing) = unless_denied(self.source.range(KeyRange::prefix(below.as_str()), self.at, Want::Keys).await)? else {
-            return Ok(Vec::new());
-        };
-        let keys: Vec<Bytes> = listing.entries.map_ok(|entry| entry.key).try_collect().await?;
-        let names = || keys.iter().filter_map(|key| std::str::from_utf8(key.strip_prefix(below.as_bytes())?).ok());
-        if names().any(|name| name == namespace) {
+        let names = names_below(self, &below, self.at).await?;
+        if names.iter().any(|name| name == namespace) {
             return Ok(Vec::new());
         }
-        Ok(nearest(namespace, names().map(|name| (name, name))).into_iter().map(str::to_owned).collect())
+        Ok(nearest(namespace, names.iter().map(|name| (name.as_str(), name.as_str()))).into_iter().map(str::to_owned).collect())
     }
 }
 
