@@ -1,10 +1,11 @@
 //! Writes a recording: takes what a listing and a watch of etcd bring, and never asks etcd itself.
 
 mod clock;
+mod lock;
 mod place;
 mod states;
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use super::keep::{self, Keep};
 use super::segment::SegmentWriter;
 use crate::{Error, Event, Result, Revision};
 use clock::{Clock, wall_clock};
+use lock::Lock;
 use place::{difference, failed, foreign_file, make, refuse};
 use states::StateWriter;
 
@@ -65,7 +67,7 @@ pub struct Recorder {
     options: RecorderOptions,
     clock: Clock,
     /// Held as long as the recorder lives.
-    _lock: File,
+    _lock: Lock,
     intake: Intake,
     changes: Option<SegmentWriter>,
     changes_name: String,
@@ -91,13 +93,7 @@ impl Recorder {
                 format!("is not a recording and holds other files ({foreign}); name an empty directory or a new one"),
             ));
         }
-        let lock_path = path.join("lock");
-        let lock = disk::open_lock(&lock_path).map_err(failed(&lock_path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(refuse(path, "another ketcd record writes to it".to_owned())),
-            Err(TryLockError::Error(cause)) => return Err(failed(&lock_path)(cause)),
-        }
+        let lock = Lock::take(path)?;
         let mut directory = Directory::read(path).map_err(|unreadable| of_path(path, unreadable.into()))?;
         if !super::is_recording(path) {
             directory.scope = scope.clone();
