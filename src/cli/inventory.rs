@@ -10,7 +10,7 @@ use super::session::Session;
 use super::{Outcome, Result};
 use ketcd_cluster::census::ResourceCount;
 use ketcd_kube::Address;
-use ketcd_render::contract::listing::KindCount;
+use ketcd_render::contract::listing::{KindCount, KindCounts};
 use ketcd_render::table::write_aligned;
 use ketcd_render::visible::visible;
 use ketcd_render::{json, yaml};
@@ -58,11 +58,8 @@ fn write_documents(session: &Session, rows: &[ResourceCount], out: &mut Output) 
                 out.write_all(b"\n")?;
             }
         }
-        Format::Json => {
-            json::write_pretty(&documents.collect::<Vec<_>>(), out)?;
-            out.write_all(b"\n")?;
-        }
-        Format::Yaml => yaml::write(&serde_json::to_value(documents.collect::<Vec<_>>())?, out)?,
+        Format::Json => json::write_document(&KindCounts { kind: "List", items: documents.collect() }, out)?,
+        Format::Yaml => yaml::write(&serde_json::to_value(KindCounts { kind: "List", items: documents.collect() })?, out)?,
         Format::Name => {
             for document in documents {
                 writeln!(out, "{}", visible(document.resource))?;

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use ketcd_history::clock::Clock;
-use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, EventPair, PrevVersion, TextChange};
 use ketcd_kube::{Body, Opaque, UnknownField};
 use ketcd_store::{KeyValue, Revision};
@@ -17,8 +16,9 @@ use super::absence::Missing;
 use super::output::{Output, note};
 use super::session::Session;
 use ketcd_cluster::cores::in_order_beside;
+use ketcd_cluster::kinds::KeySubject;
 use ketcd_cluster::read::{Keys, Read, dated_steps};
-use ketcd_render::change;
+use ketcd_render::change::{self, JsonOptions};
 use ketcd_render::changes::Changes;
 
 /// Maximum changes per batch.
@@ -44,7 +44,7 @@ pub(super) async fn write(
 ) -> Result<()> {
     let (mut steps, clock) = dated_steps(session, keys, newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
-    let (mut lines, after) = (Lines::new(session, &clock), session.counted_after());
+    let (mut lines, after) = (Lines::new(session, &clock, told.json()), session.counted_after());
     let mut before = HashSet::new();
     let mut write = |made: Vec<Read<Line>>| {
         made.into_iter().try_for_each(|read| match read {
@@ -66,7 +66,7 @@ pub(super) async fn write(
                 before.insert(step.event.key_value.key);
                 continue;
             }
-            Ok(Some(read)) => match lines.take(read) {
+            Ok(Some(read)) => match lines.take(read).await? {
                 true => None,
                 false => continue,
             },
@@ -103,36 +103,43 @@ impl Line {
 struct Lines<'s> {
     session: &'s Session,
     clock: &'s Clock,
-    managed_fields: ManagedFields,
-    waiting: Vec<Read<EventPair>>,
+    options: JsonOptions,
+    waiting: Vec<Read<(EventPair, KeySubject)>>,
     bytes: usize,
     made: Vec<Read<Line>>,
 }
 
 impl<'s> Lines<'s> {
     /// Dates changes by `clock`.
-    fn new(session: &'s Session, clock: &'s Clock) -> Self {
-        Self { session, clock, managed_fields: session.args.managed_fields(), waiting: Vec::new(), bytes: 0, made: Vec::new() }
+    fn new(session: &'s Session, clock: &'s Clock, options: JsonOptions) -> Self {
+        Self { session, clock, options, waiting: Vec::new(), bytes: 0, made: Vec::new() }
     }
 
     /// Takes one more change. Returns whether it is time to [`Self::turn`].
-    fn take(&mut self, read: Read<EventPair>) -> bool {
-        if let Read::Item(step) = &read {
-            let before = if let PrevVersion::Version(last) = &step.prev { last.value.len() } else { 0 };
-            self.bytes += before + step.event.key_value.value.len();
-        }
-        self.waiting.push(read);
-        self.waiting.len() >= MOST || self.bytes >= MOST_BYTES
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    async fn take(&mut self, read: Read<EventPair>) -> Result<bool> {
+        self.waiting.push(match read {
+            Read::Gap { from, to } => Read::Gap { from, to },
+            Read::Item(step) => {
+                let before = if let PrevVersion::Version(last) = &step.prev { last.value.len() } else { 0 };
+                self.bytes += before + step.event.key_value.value.len();
+                let subject = self.session.subject_of(&step.event.key_value.key).await?;
+                Read::Item((step, subject))
+            }
+        });
+        Ok(self.waiting.len() >= MOST || self.bytes >= MOST_BYTES)
     }
 
     /// Makes lines of the changes that wait, while `write` gets those that were made before. Returns what it returns.
     fn turn<R>(&mut self, write: impl FnOnce(Vec<Read<Line>>) -> R) -> R {
         let (waiting, made) = (mem::take(&mut self.waiting), mem::take(&mut self.made));
         self.bytes = 0;
-        let (clock, decoder, managed_fields) = (self.clock, &self.session.decoder, self.managed_fields);
-        let line = |read: &Read<EventPair>| match read {
+        let (clock, decoder, options) = (self.clock, &self.session.decoder, self.options);
+        let line = |read: &Read<(EventPair, KeySubject)>| match read {
             Read::Gap { from, to } => Read::Gap { from: *from, to: *to },
-            Read::Item(step) => Read::Item(line(step, decoder, clock, managed_fields)),
+            Read::Item((step, subject)) => Read::Item(line(step, subject, decoder, clock, options)),
         };
         let (made, written) = in_order_beside(&waiting, LEAST, line, || write(made));
         self.made = made;
@@ -140,10 +147,10 @@ impl<'s> Lines<'s> {
     }
 }
 
-fn line(step: &EventPair, decoder: &ketcd_kube::Decoder, clock: &Clock, managed_fields: ManagedFields) -> Line {
+fn line(step: &EventPair, subject: &KeySubject, decoder: &ketcd_kube::Decoder, clock: &Clock, options: JsonOptions) -> Line {
     let (key, mut json) = (step.event.key_value.key.clone(), Vec::with_capacity(step.event.key_value.value.len() * 2));
-    if let Some(TextChange { change, text }) = step.decode_as_text(decoder, managed_fields) {
-        change::append_json(&AttributedChange::new(change, clock), text.as_deref(), managed_fields, &mut json);
+    if let Some(TextChange { change, text }) = step.decode_as_text(decoder, options.managed_fields) {
+        change::append_json(&AttributedChange::new(change, clock), subject, text.as_deref(), options, &mut json);
         return Line { key, json, found: Vec::new() };
     }
     let mut found = Vec::new();
@@ -158,6 +165,6 @@ fn line(step: &EventPair, decoder: &ketcd_kube::Decoder, clock: &Clock, managed_
         ));
         decoded.body.into()
     });
-    change::write_json(&AttributedChange::new(change, clock), managed_fields, &mut json).expect("writing to memory");
+    change::write_json(&AttributedChange::new(change, clock), subject, options, &mut json).expect("writing to memory");
     Line { key, json, found }
 }

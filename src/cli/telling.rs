@@ -3,6 +3,7 @@
 use clap::Args;
 
 use ketcd_history::AttributedChange;
+use ketcd_render::change::JsonOptions;
 use ketcd_render::change_text::Options;
 use ketcd_render::changes::{Changes, Form};
 
@@ -22,18 +23,18 @@ pub(super) struct TellingArgs {
 }
 
 impl TellingArgs {
-    /// Begins to print changes, of `many` objects or of one.
+    /// Begins to print changes, of `many` objects or of one; as JSON with the whole `objects` or without.
     ///
     /// # Errors
     /// A format that changes cannot be shown in.
-    pub(super) fn changes(&self, session: &Session, many: bool, out: &Output) -> Result<Changes> {
+    pub(super) fn changes(&self, session: &Session, many: bool, objects: bool, out: &Output) -> Result<Changes> {
         let form = match &session.format {
             Format::Table | Format::Wide => Form::Text(Options { diff: self.diff, all_fields: self.all_fields, many, width: out.width() }),
             Format::Ndjson => Form::Lines,
             Format::Json => Form::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
-        Ok(Changes::new(form, session.args.managed_fields()))
+        Ok(Changes::new(form, JsonOptions { managed_fields: session.args.managed_fields(), objects }))
     }
 }
 
@@ -42,6 +43,9 @@ impl TellingArgs {
 /// # Errors
 /// The stream's, or the kinds cannot be read, by which objects are named.
 pub(super) async fn write(session: &Session, changes: &mut Changes, change: &AttributedChange, out: &mut Output) -> Result<()> {
-    let name = if changes.are_text() { session.name_of(&change.change.key).await? } else { String::new() };
-    Ok(changes.write(change, &name, out)?)
+    let key = &change.change.key;
+    Ok(match changes.are_text() {
+        true => changes.write_text(change, &session.name_of(key).await?, out)?,
+        false => changes.write_json(change, &session.subject_of(key).await?, out)?,
+    })
 }

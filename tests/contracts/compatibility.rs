@@ -188,7 +188,7 @@ mod tests {
             (changed("/$defs/Time/format", |of| *of = "date".into()), "format was"),
             (changed_of("history", "/anyOf", |of| drop(of.as_array_mut().unwrap().remove(0))), "/anyOf[0]"),
             (
-                changed_of("history", "/$defs/Change/properties/object/anyOf", |of| {
+                changed_of("history", "/$defs/ChangeWithObject/properties/object/anyOf", |of| {
                     of.as_array_mut().unwrap().push(json!({"type": "string"}))
                 }),
                 "may come too",

@@ -160,7 +160,7 @@ fn listings() {
         check(from, "get pods -A -o json", "List", code(from, 0));
         check(from, "ls -o ndjson", "KindCount", code(from, 0));
         let kinds = &check(from, "ls -o json", "", code(from, 0))[0];
-        assert!(kinds.as_array().unwrap().len() > 2);
+        assert!(kinds["items"].as_array().unwrap().len() > 2);
     }
     check(STORY, "ls pods -n nowhere -o json", "List", 1);
     check(STORY, "get node/node1 -o json", "KubernetesObject", 0);
@@ -222,8 +222,11 @@ fn changes() {
     for from in SOURCES {
         for command in ["history", "watch"] {
             let changes = check(from, &format!("{command} pods -A -o json"), "History", code(from, 0));
-            assert!(!changes[0]["changes"].as_array().unwrap().is_empty());
+            assert!(!changes[0]["items"].as_array().unwrap().is_empty());
         }
+        check(from, "history pods -A --objects -o json", "History", code(from, 0));
+        check(from, "history --all --objects -o ndjson", "ChangeWithObject", code(from, 0));
+        check(from, "watch pods -A -o ndjson", "ChangeWithObject", code(from, 0));
         let kinds: BTreeSet<String> =
             check(from, "history --all -o ndjson", "Change", code(from, 0)).iter().map(|change| change["type"].to_string()).collect();
         assert!(kinds.len() > 1 || matches!(from, From::Hostile), "{kinds:?}");
@@ -239,7 +242,7 @@ fn changes() {
 fn differences() {
     for from in [STORY, From::Damaged, From::Capture("k120-story/snapshot.db.zst")] {
         let found = check(from, "diff --rev 100.. -o json", "Differences", code(from, 1));
-        let kinds: BTreeSet<String> = found[0]["differences"].as_array().unwrap().iter().map(|one| one["type"].to_string()).collect();
+        let kinds: BTreeSet<String> = found[0]["items"].as_array().unwrap().iter().map(|one| one["type"].to_string()).collect();
         assert!(kinds.len() > 1, "{kinds:?}");
         check(from, "diff --rev 100..600 -o ndjson", "Difference", code(from, 1));
     }
@@ -320,7 +323,7 @@ fn encryption() {
 #[test]
 fn plugins() {
     let all = &check(From::Nothing, "plugins -o json", "", 0)[0];
-    assert!(all.as_array().unwrap().len() > 40);
+    assert!(all["items"].as_array().unwrap().len() > 40);
     check(From::Nothing, "plugins NodeResourcesFit -o json", "Plugin", 0);
     assert_eq!(check(From::Nothing, "plugins NodeResourcesFit --scheduler-version 1.9 -o json", "", 1), [Value::Null]);
 }

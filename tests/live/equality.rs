@@ -31,10 +31,10 @@ const COMMANDS: &[&str] = &[
     "get pods -A -o yaml --rev REV",
     "get /registry/ranges/serviceips -o json",
     "get pod/nowhere/nobody",
-    "history --all -o ndjson",
+    "history --all --objects -o ndjson",
     "history pods -A",
     "history nodes --diff",
-    "history leases -A -o ndjson --rev REV",
+    "history leases -A --objects -o ndjson --rev REV",
     "history pod/nowhere/nobody",
     "timeline pods -A",
     "timeline pods -A -o json",
@@ -93,7 +93,7 @@ async fn k136_encrypted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k136_random() {
-    check("k136-random", &[&["history --all -o ndjson", "explain --all -o ndjson"]]).await;
+    check("k136-random", &[&["history --all --objects -o ndjson", "explain --all -o ndjson"]]).await;
 }
 
 /// What kine holds, written into an etcd, is the same cluster.
@@ -112,9 +112,11 @@ async fn the_file_of_a_running_etcd() {
     // etcd commits to its file every 100 ms.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let (file, mut live) = (etcd.db().to_str().unwrap().to_owned(), ketcd());
-    let of_file = answer(ketcd().args(["history", "--all", "-o", "ndjson", "-f", &file]), &file);
-    let of_live =
-        answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &pki.client()).args(["history", "--all", "-o", "ndjson"]), &etcd.endpoint());
+    let of_file = answer(ketcd().args(["history", "--all", "--objects", "-o", "ndjson", "-f", &file]), &file);
+    let of_live = answer(
+        flags(&mut live, &etcd.endpoint(), &pki.ca(), &pki.client()).args(["history", "--all", "--objects", "-o", "ndjson"]),
+        &etcd.endpoint(),
+    );
     assert!(of_file == of_live, "{}", first_difference(&of_file, &of_live));
 }
 

@@ -56,7 +56,7 @@ async fn a_live_etcd_goes_on_from_a_file() {
     write(&etcd, 0..40).await;
     snapshot(&etcd, &file).await;
     write(&etcd, 40..60).await;
-    let output = fused(&file, &etcd, "history --all -o ndjson");
+    let output = fused(&file, &etcd, "history --all --objects -o ndjson");
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
     assert_eq!(revisions(&output), (2..=61).collect::<Vec<_>>());
     let (path, endpoint) = (file.to_str().unwrap(), etcd.endpoint());
@@ -73,7 +73,7 @@ async fn a_live_etcd_goes_on_from_a_file() {
     etcd.writer().await.compact(52, None).await.unwrap();
     let output = fused(&file, &etcd, "get configmap/c3 -n lab -o jsonpath={.data.n} --rev 30");
     assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stdout)), (Some(0), "24"), "{}", stderr(&output));
-    let output = fused(&file, &etcd, "history --all -o ndjson");
+    let output = fused(&file, &etcd, "history --all --objects -o ndjson");
     let gap = format!("revisions 42 to 51 are in none of the sources: {path} ends with 41, {endpoint} begins with 52");
     assert!(output.status.code() == Some(2) && stderr(&output).contains(&gap), "{}", stderr(&output));
     let told = revisions(&output);
@@ -141,7 +141,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
         let names = [(path_one, revision <= 43), (path_two, revision == 2 || (54..=66).contains(&revision)), (&*endpoint, true)];
         names.into_iter().filter(|name| name.1).map(|name| name.0.to_owned()).collect()
     };
-    let output = both("history --all -o ndjson");
+    let output = both("history --all --objects -o ndjson");
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
     assert_eq!(sources(&output), (2..=72).map(|revision| (revision, named(revision))).collect());
     for words in ["history configmap/c3 -n lab -o ndjson", "history configmaps -n lab -o ndjson", "history configmap/once -n lab -o ndjson"]
@@ -160,7 +160,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
 
     // etcd still has the last versions of what it has compacted; the gap is between the first file and that compaction.
     etcd.writer().await.compact(53, None).await.unwrap();
-    let output = both("history --all -o ndjson");
+    let output = both("history --all --objects -o ndjson");
     let gap = format!("revisions 44 to 52 are in none of the sources: {path_one} ends with 43, {endpoint} begins with 53");
     assert!(output.status.code() == Some(2) && stderr(&output).matches(&gap).count() == 1, "{}", stderr(&output));
     let told = sources(&output);
@@ -175,7 +175,7 @@ async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     let changed = history.iter_mut().find(|event| event.revision == Revision(57)).unwrap();
     changed.key_value.value = config_map("c5", 999).into();
     fs::write(&other, database!(&history, 70, None, false)).unwrap();
-    let output = fused(&other, &etcd, "history --all -o ndjson");
+    let output = fused(&other, &etcd, "history --all --objects -o ndjson");
     let said = stderr(&output);
     assert!(output.status.code() == Some(2) && said.contains("they disagree about revision 57: "), "{said}");
     assert!(said.matches("(SHA-256 ").count() == 2 && said.contains(&endpoint) && said.contains("other.db"), "{said}");
@@ -188,7 +188,7 @@ async fn single_keys_of_a_long_history_name_the_live_etcd_too() {
     let (etcd, mut client, _) = long_history::filled().await;
     client.compact(1_600, None).await.unwrap();
     snapshot(&etcd, &file).await;
-    let output = fused(&file, &etcd, "history configmap/phoenix -n lab -o ndjson");
+    let output = fused(&file, &etcd, "history configmap/phoenix -n lab --objects -o ndjson");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let (path, endpoint) = (file.to_str().unwrap().to_owned(), etcd.endpoint());
     let told = sources(&output);

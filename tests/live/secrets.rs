@@ -352,7 +352,8 @@ async fn secrets_are_shown_where_they_are_asked_for_and_their_changes_always() {
     assert_eq!(text("get secret/lab/s -o jsonpath={.data.k0}"), "***");
     let changes = text("history secret/lab/s --diff");
     assert!(changes.contains("data.k0") && changes.contains("*** → ***"), "{changes}");
-    let lines: Vec<Value> = text("history secret/lab/s -o ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        text("history secret/lab/s --objects -o ndjson").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for pair in lines.windows(2) {
         let mut before = pair[0]["object"].clone();
         let patch: json_patch::Patch = serde_json::from_value(pair[1]["patch"].clone()).unwrap();

@@ -11,7 +11,7 @@ use crate::watcher::Watching;
 
 /// The pod changes of a capture as `history` prints them from the file.
 fn recorded(capture: &str) -> Vec<Value> {
-    let output = run(ketcd().args(["history", "pods", "-A", "-o", "ndjson", "-f", &snapshot(capture)]));
+    let output = run(ketcd().args(["history", "pods", "-A", "--objects", "-o", "ndjson", "-f", &snapshot(capture)]));
     String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -86,7 +86,7 @@ class Ketcd:
     def changes(self):
         """The capture, a list of operations of etcd's for each revision."""
         if self.recorded is None:
-            words = ["history", "--all", "-o", "ndjson", "--show-secrets", "--show-managed-fields", "-f", self.capture]
+            words = ["history", "--all", "--objects", "-o", "ndjson", "--show-secrets", "--show-managed-fields", "-f", self.capture]
             found = subprocess.run([self.path, *words], check=True, capture_output=True, text=True)
             self.recorded = [json.loads(line) for line in found.stdout.splitlines()]
         return self.recorded

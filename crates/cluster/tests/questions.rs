@@ -33,7 +33,7 @@ async fn two_states_differ_in_what_changed_between_them() {
     assert!(states[0].name.starts_with("r600 (") && states[1].name.starts_with("r800 ("), "{} {}", states[0].name, states[1].name);
     let found = diff(&states, &words(&["deploy/web/tomcat", "pod/web/nothing"])).await.unwrap();
     let [named] = &found.differences[..] else { panic!("{} differences", found.differences.len()) };
-    assert_eq!((&*named.kind, &*named.namespace, &*named.name), ("Deployment", "web", "tomcat"));
+    assert_eq!((&*named.subject.kind, &*named.subject.namespace, &*named.name()), ("Deployment", "web", "tomcat"));
     assert_eq!(named.difference.kind(), ChangeKind::Modified);
     assert_eq!(found.absent.iter().map(|absent| absent.key.as_str()).collect::<Vec<_>>(), ["/registry/pods/web/nothing"]);
     let same = [states[1].clone(), states[1].clone()];

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::change;
+use super::change::{self, JsonOptions};
 use super::change_text::{ChangeWriter, Options};
 use super::watch::{self, Beginning};
+use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
-use ketcd_history::diff::ManagedFields;
 use ketcd_store::Revision;
 
 /// What changes are written as.
@@ -26,15 +26,20 @@ pub enum Form {
 pub struct Changes {
     form: Form,
     text: Option<ChangeWriter>,
-    managed_fields: ManagedFields,
+    json: JsonOptions,
     written: usize,
 }
 
 impl Changes {
     /// Begins to write changes; nothing is written yet.
-    pub fn new(form: Form, managed_fields: ManagedFields) -> Self {
+    pub fn new(form: Form, json: JsonOptions) -> Self {
         let text = if let Form::Text(options) = form { Some(ChangeWriter::new(options)) } else { None };
-        Self { form, text, managed_fields, written: 0 }
+        Self { form, text, json, written: 0 }
+    }
+
+    /// How they are written as JSON.
+    pub fn json(&self) -> JsonOptions {
+        self.json
     }
 
     /// Whether they are text, which names objects as people do.
@@ -49,7 +54,7 @@ impl Changes {
     pub fn begin(&mut self, beginning: &Beginning<'_>, out: &mut dyn Write) -> io::Result<()> {
         match self.form {
             Form::Text(_) => beginning.write_text(Timestamp::now(), out),
-            Form::Lines => beginning.write_json(self.managed_fields, out),
+            Form::Lines => beginning.write_json(self.json.managed_fields, out),
             Form::Document => Ok(()),
         }
     }
@@ -67,18 +72,25 @@ impl Changes {
         Ok(self.are_text())
     }
 
-    /// Writes one change; `name` is what a person would type for its key, which only text shows.
+    /// Writes one change as text; `name` is what a person would type for its key.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
-        match &mut self.text {
-            Some(text) => text.write(attributed, name, out)?,
-            None => {
-                let managed_fields = self.managed_fields;
-                self.around(out, |out| change::write_json(attributed, managed_fields, out))?;
-            }
+    pub fn write_text(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(text) = &mut self.text {
+            text.write(attributed, name, out)?;
+            self.written += 1;
         }
+        Ok(())
+    }
+
+    /// Writes one change of an object as JSON.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_json(&mut self, attributed: &AttributedChange, subject: &KeySubject, out: &mut dyn Write) -> io::Result<()> {
+        let json = self.json;
+        self.around(out, |out| change::write_json(attributed, subject, json, out))?;
         self.written += 1;
         Ok(())
     }
@@ -96,7 +108,7 @@ impl Changes {
     /// Writes the JSON of one change, with what stands around it.
     fn around(&self, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let lead: &[u8] = match (self.form, self.written) {
-            (Form::Document, 0) => b"{\"kind\":\"History\",\"changes\":[\n",
+            (Form::Document, 0) => b"{\"kind\":\"List\",\"items\":[\n",
             (Form::Document, _) => b",\n",
             _ => b"",
         };
@@ -114,7 +126,7 @@ impl Changes {
             text.finish(out)?;
         }
         if self.form == Form::Document {
-            let lead = if self.written == 0 { "{\"kind\":\"History\",\"changes\":[" } else { "" };
+            let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
             writeln!(out, "{lead}]}}")?;
         }
         Ok(self.written > 0)

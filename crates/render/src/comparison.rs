@@ -40,9 +40,13 @@ pub fn write_text(head: &str, found: &[NamedDifference], showing: Showing, out: 
     writeln!(out, "{}   {counts}", paint(style::STRONG, head))?;
     let mut group = None;
     for named in listed {
-        let now = (&named.kind, &named.namespace);
+        let now = (&named.subject.kind, &named.subject.namespace);
         if group != Some(now) {
-            let place = if named.namespace.is_empty() { named.kind.clone() } else { format!("{} in {}", named.kind, named.namespace) };
+            let place = match now {
+                (kind, _) if kind.is_empty() => "other keys".to_owned(),
+                (kind, namespace) if namespace.is_empty() => kind.clone(),
+                (kind, namespace) => format!("{kind} in {namespace}"),
+            };
             writeln!(out, "{}", paint(style::STRONG, place))?;
             group = Some(now);
         }
@@ -68,7 +72,7 @@ fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn Write) -> 
         ChangeKind::Deleted => '-',
         ChangeKind::Modified => '~',
     };
-    writeln!(out, "  {} {}", paint(sign_style(sign), sign), visible(&named.name))?;
+    writeln!(out, "  {} {}", paint(sign_style(sign), sign), visible(&named.name()))?;
     for version in [&difference.before, &difference.after] {
         if let ObjectVersion::Opaque(opaque) = version {
             writeln!(out, "      {}", paint(style::WARNING, format!("cannot be decoded: {}", opaque.reason)))?;
@@ -102,6 +106,9 @@ fn write_json(named: &NamedDifference, managed_fields: ManagedFields, out: &mut 
     let line = contract::Difference {
         kind: difference.kind().into(),
         key: String::from_utf8_lossy(&difference.key),
+        object_kind: &named.subject.kind,
+        namespace: &named.subject.namespace,
+        name: &named.subject.name,
         revision: difference.revision.0,
         error,
         object: difference.after.object().map(|object| KubernetesObject { object, managed_fields }),
@@ -115,7 +122,7 @@ fn write_json(named: &NamedDifference, managed_fields: ManagedFields, out: &mut 
 /// # Errors
 /// The stream's.
 pub fn write_document(found: &[NamedDifference], managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"kind\":\"Diff\",\"differences\":[")?;
+    out.write_all(b"{\"kind\":\"List\",\"items\":[")?;
     for (place, named) in found.iter().enumerate() {
         out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
         write_json(named, managed_fields, out)?;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::contract::common::Time;
 use super::contract::tree::{TreeList, TreeNode};
+use super::json;
 use super::table::{View, age, readiness, write_aligned};
 use ketcd_cluster::related::Family;
 use ketcd_cluster::related::owners::{Owner, StoredObject};
@@ -62,8 +63,8 @@ pub fn write_lines(trees: &[TreeNode], out: &mut dyn Write) -> io::Result<()> {
 /// The stream's.
 pub fn write_document(trees: Vec<TreeNode>, many: bool, out: &mut dyn Write) -> io::Result<()> {
     match &trees[..] {
-        [only] if !many => serde_json::to_writer_pretty(&mut *out, only)?,
-        _ => serde_json::to_writer_pretty(&mut *out, &TreeList { items: trees, kind: "List" })?,
+        [only] if !many => json::write_pretty(only, out)?,
+        _ => json::write_pretty(&TreeList { items: trees, kind: "List" }, out)?,
     }
     out.write_all(b"\n")
 }

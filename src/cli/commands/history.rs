@@ -34,6 +34,9 @@ pub(crate) struct HistoryArgs {
     /// Show every object of every kind.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
+    /// With -o json and -o ndjson, print the whole object after each change.
+    #[arg(long)]
+    objects: bool,
     #[command(flatten)]
     window: WindowArgs,
     #[command(flatten)]
@@ -60,7 +63,7 @@ impl Ask for HistoryArgs {
         let select = self.select.read()?;
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
-        let mut told = self.telling.changes(session, keys.many, out)?;
+        let mut told = self.telling.changes(session, keys.many, self.objects, out)?;
         if !told.are_text() && select.takes_all() {
             lines::write(session, keys, newest, &mut missing, &mut told, out).await?;
         } else {

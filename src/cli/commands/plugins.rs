@@ -8,7 +8,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Run;
 use crate::cli::{Error, Outcome, Result};
-use ketcd_render::contract::plugins::Plugin;
+use ketcd_render::contract::plugins::{Plugin, PluginList};
 use ketcd_render::{json, plugins as page};
 use ketcd_scheduler::{registry, scheduler_release};
 
@@ -51,10 +51,10 @@ impl Run for PluginsArgs {
             Format::Table | Format::Wide => page::list(&rows, out.width(), out)?,
             Format::Name => rows.iter().try_for_each(|row| writeln!(out, "{}", row.name()))?,
             Format::Json => {
-                let all: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
+                let items: Vec<Plugin<'_>> = rows.iter().map(Plugin::from).collect();
                 match &self.name {
-                    Some(_) => json::write_document(&all.first(), out)?,
-                    None => json::write_document(&all, out)?,
+                    Some(_) => json::write_document(&items.first(), out)?,
+                    None => json::write_document(&PluginList { kind: "List", items }, out)?,
                 }
             }
             other => return Err(other.unsupported("plugins", "table, json, name")),

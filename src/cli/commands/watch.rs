@@ -71,7 +71,7 @@ impl Ask for WatchArgs {
         let keys = Keys::of(session, &self.addresses).await?;
         let mut missing = Missing::of(session, &keys).await?;
         let select = self.select.read()?;
-        let mut told = self.telling.changes(session, keys.many, out)?;
+        let mut told = self.telling.changes(session, keys.many, true, out)?;
         let mut watching = session.watching(keys, self.first(session)).await?;
         if self.window.has_end() {
             watching = watching.until(session.revision().await?);

@@ -74,7 +74,7 @@ fn the_tables_hold_what_the_other_commands_print() {
     let summary = export(file, folder.path(), "--format ndjson --cluster story");
     assert_eq!((&summary["cluster"], &summary["revision"]), (&json!("story"), &json!(3190)));
 
-    let changes = printed(file, "history --all -o ndjson");
+    let changes = printed(file, "history --all --objects -o ndjson");
     let history = rows(folder.path(), "history");
     assert_eq!(history.len(), changes.len());
     for (row, change) in history.iter().zip(&changes) {

@@ -44,7 +44,7 @@ fn descriptions_mask_secrets_and_refuse_what_they_are_not() {
 fn every_object_can_be_described() {
     for capture in ["k120-story", STORY] {
         let kinds: Value = serde_json::from_slice(&run_on(capture, &["ls", "-o", "json"]).stdout).unwrap();
-        let stored = kinds.as_array().unwrap().iter().filter_map(|row| row["resource"].as_str());
+        let stored = kinds["items"].as_array().unwrap().iter().filter_map(|row| row["resource"].as_str());
         let stored: Vec<&str> = stored.filter(|resource| !resource.starts_with('(') && *resource != "events").collect();
         let output = run_on(capture, &["describe", &stored.join(","), "-A"]);
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{capture}");

@@ -69,7 +69,7 @@ fn get_watch_prints_what_is_and_then_each_change() {
     let from = 1200;
     let watch = |more: &[&'static str]| -> Vec<&'static str> { [&["get", "pods", "-n", "lab", "--rev", "1200"], more].concat() };
     let before = text(&["ls", "pods", "-n", "lab", "--rev", "1200"]);
-    let history = lines_of(&["history", "pods", "-n", "lab", "-o", "ndjson"]);
+    let history = lines_of(&["history", "pods", "-n", "lab", "--objects", "-o", "ndjson"]);
     let later: Vec<&Value> = history.iter().filter(|change| change["revision"].as_i64().unwrap() > from).collect();
     assert!(later.len() > 50 && later.iter().any(|change| change["type"] == "DELETED"));
 

@@ -1,13 +1,16 @@
 //! What differs between two states of some objects.
 
+use std::borrow::Cow;
+
 use ketcd_history::ObjectVersion;
 use ketcd_history::compare::{Difference, join};
-use ketcd_kube::{Address, KeyResource, RegistryKey};
+use ketcd_kube::Address;
 use ketcd_store::{At, KeyValue};
 
 use super::state::State;
 use crate::cluster::Cluster;
 use crate::error::{Error, Nothing, Result};
+use crate::kinds::KeySubject;
 use crate::not_found::{Looked, NotFound};
 use crate::read::Keys;
 
@@ -21,14 +24,20 @@ pub struct Diff {
 
 /// A difference with what its key stands for.
 pub struct NamedDifference {
-    /// The kind, such as `Pod`, or the resource where it is not known.
-    pub kind: String,
-    /// Empty where cluster-scoped.
-    pub namespace: String,
-    /// The object's name, or the whole key where it is no object's.
-    pub name: String,
+    /// The object.
+    pub subject: KeySubject,
     /// The difference.
     pub difference: Difference,
+}
+
+impl NamedDifference {
+    /// Returns the object's name, or the whole key where it is no object's.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self.subject.name.as_str() {
+            "" => String::from_utf8_lossy(&self.difference.key),
+            name => Cow::Borrowed(name),
+        }
+    }
 }
 
 /// Compares two states of what the words name; without words, of the namespace looked at, or of all.
@@ -93,16 +102,5 @@ async fn named(states: &[State<'_>; 2], before: Option<KeyValue>, after: Option<
     let cluster = states[usize::from(after.is_some())].cluster;
     let Some(entry) = after.or(before) else { return Ok(None) };
     let difference = Difference { key: entry.key.clone(), before: old, after: new, revision: entry.mod_revision };
-    let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
-    let (kind, namespace, name) = match RegistryKey::parse(prefix, &entry.key, kinds).object() {
-        Some(object) => {
-            let kind = match object.resource {
-                KeyResource::Known(kind) => kind.kind.to_string(),
-                KeyResource::Unlisted { group, plural } => format!("{plural}.{group}"),
-            };
-            (kind, object.namespace.unwrap_or_default().to_owned(), object.name.to_owned())
-        }
-        None => ("other keys".to_owned(), String::new(), String::from_utf8_lossy(&entry.key).into_owned()),
-    };
-    Ok(Some(NamedDifference { kind, namespace, name, difference }))
+    Ok(Some(NamedDifference { subject: cluster.subject_of(&entry.key).await?, difference }))
 }

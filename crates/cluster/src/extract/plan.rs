@@ -14,6 +14,7 @@ use ketcd_store::Revision;
 use serde_json::Value;
 
 use crate::diff::NamedDifference;
+use crate::kinds::KeySubject;
 
 /// A cluster as far as it was read.
 pub struct Target {
@@ -93,12 +94,9 @@ impl Target {
                 after: version(after.into()),
                 revision: Revision(0),
             };
-            plan.changes.push(NamedDifference {
-                kind: id.resource(),
-                namespace: id.namespace.clone().unwrap_or_default(),
-                name: id.name.clone(),
-                difference,
-            });
+            let namespace = id.namespace.clone().unwrap_or_default();
+            let subject = KeySubject { kind: id.resource(), namespace, name: id.name.clone() };
+            plan.changes.push(NamedDifference { subject, difference });
         }
         plan
     }

@@ -8,6 +8,9 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
+use ketcd_cluster::kinds::KeySubject;
+use ketcd_history::diff::ManagedFields;
+use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_store::Origin;
 
 /// What `history` prints.
@@ -18,16 +21,38 @@ pub enum Changes<'a> {
     History(History<'a>),
     /// Each line of `-o ndjson`: a change.
     Change(Change<'a>),
+    /// The same with `--objects`.
+    ChangeWithObject(ChangeWithObject<'a>),
 }
 
 /// Changes, oldest first.
 #[derive(Debug, JsonSchema)]
 pub struct History<'a> {
-    /// `History`.
-    #[schemars(extend("const" = "History"))]
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
     /// The changes.
-    pub changes: Vec<Change<'a>>,
+    pub items: Vec<HistoryItem<'a>>,
+}
+
+/// An item of a history.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum HistoryItem<'a> {
+    /// A change.
+    Change(Change<'a>),
+    /// The same with `--objects`, and of `watch`.
+    ChangeWithObject(ChangeWithObject<'a>),
+}
+
+/// A change with the whole object.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChangeWithObject<'a> {
+    /// The change.
+    #[serde(flatten)]
+    pub change: Change<'a>,
+    /// The object after the change; null for `DELETED`, and where it cannot be decoded.
+    pub object: Option<KubernetesObject<'a>>,
 }
 
 /// A change of one key.
@@ -43,6 +68,14 @@ pub struct Change<'a> {
     pub kind: ChangeType,
     /// etcd's key.
     pub key: Cow<'a, str>,
+    /// The object's kind, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored; empty where the
+    /// key belongs to no object.
+    #[serde(rename = "kind")]
+    pub object_kind: &'a str,
+    /// The object's namespace; empty where the kind has none.
+    pub namespace: &'a str,
+    /// The object's name; empty where the key belongs to no object.
+    pub name: &'a str,
     /// When it was made; null where nothing in the data dates the revision.
     pub time: Option<Time>,
     /// How far `time` may be off, in seconds; null where it is.
@@ -60,8 +93,6 @@ pub struct Change<'a> {
     /// Why the new value cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
-    /// The object after the change; null for `DELETED`, and where it cannot be decoded.
-    pub object: Option<KubernetesObject<'a>>,
     /// A JSON Patch (RFC 6902) from the previous readable version to this one; null for `ADDED`, and where either version is not readable.
     #[schemars(with = "Option<Vec<PatchOperation>>")]
     pub patch: Option<Patch>,
@@ -108,12 +139,59 @@ fn sorted<S: Serializer>(patch: &Option<Patch>, serializer: S) -> Result<S::Ok, 
     serde_json::to_value(patch).map_err(S::Error::custom)?.serialize(serializer)
 }
 
-impl<'a> From<Change<'a>> for ObjectChange<'a> {
-    fn from(change: Change<'a>) -> Self {
-        let Change { revision, sub_revision, kind, key, time, time_error_seconds, source, sources, by, by_from, error, object: _, patch } =
-            change;
-        Self { by, by_from, error, key, patch, revision, source, sources, sub_revision, time, time_error_seconds, kind }
+impl<'a> ObjectChange<'a> {
+    /// One change as a document.
+    pub fn new(change: &'a AttributedChange, managed_fields: ManagedFields) -> Self {
+        let AttributedChange { change, dated, actor } = change;
+        Self {
+            by: actor.as_ref().map(ToString::to_string),
+            by_from: ActorFrom::of(actor.as_ref()),
+            error: undecodable(change),
+            key: String::from_utf8_lossy(&change.key),
+            patch: change.patch(managed_fields),
+            revision: change.revision.0,
+            source: change.origin.into(),
+            sources: sources(change),
+            sub_revision: change.sub_revision,
+            time: Time::of(*dated),
+            time_error_seconds: dated.map(|dated| dated.error),
+            kind: change.kind.into(),
+        }
     }
+}
+
+impl<'a> Change<'a> {
+    /// One change of an object as a document.
+    pub fn new(change: &'a AttributedChange, subject: &'a KeySubject, managed_fields: ManagedFields) -> Self {
+        let AttributedChange { change, dated, actor } = change;
+        Self {
+            revision: change.revision.0,
+            sub_revision: change.sub_revision,
+            kind: change.kind.into(),
+            key: String::from_utf8_lossy(&change.key),
+            object_kind: &subject.kind,
+            namespace: &subject.namespace,
+            name: &subject.name,
+            time: Time::of(*dated),
+            time_error_seconds: dated.map(|dated| dated.error),
+            source: change.origin.into(),
+            sources: sources(change),
+            by: actor.as_ref().map(ToString::to_string),
+            by_from: ActorFrom::of(actor.as_ref()),
+            error: undecodable(change),
+            patch: change.patch(managed_fields),
+        }
+    }
+}
+
+/// The names of the sources that have a change.
+fn sources(change: &ketcd_history::Change) -> Vec<&str> {
+    change.sources.names().iter().map(AsRef::as_ref).collect()
+}
+
+/// Why the new value cannot be decoded.
+fn undecodable(change: &ketcd_history::Change) -> Option<&str> {
+    if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None }
 }
 
 /// What a change did to its key.

@@ -80,11 +80,11 @@ pub struct HeldVersion<'a> {
 /// All differences of two states.
 #[derive(Debug, JsonSchema)]
 pub struct Differences<'a> {
-    /// `Diff`.
-    #[schemars(extend("const" = "Diff"))]
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
     /// The differences, in the order of the keys.
-    pub differences: Vec<Difference<'a>>,
+    pub items: Vec<Difference<'a>>,
 }
 
 /// A key that differs between two states.
@@ -95,6 +95,14 @@ pub struct Difference<'a> {
     pub kind: ChangeType,
     /// etcd's key.
     pub key: Cow<'a, str>,
+    /// The object's kind, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored; empty where the
+    /// key belongs to no object.
+    #[serde(rename = "kind")]
+    pub object_kind: &'a str,
+    /// The object's namespace; empty where the kind has none.
+    pub namespace: &'a str,
+    /// The object's name; empty where the key belongs to no object.
+    pub name: &'a str,
     /// The revision of the key's last change in the second state or, where it is gone, in the first.
     pub revision: i64,
     /// Why a value cannot be decoded; absent where both can. For people: the words are not part of the contract.

@@ -20,7 +20,7 @@ pub enum Ls<'a> {
     /// In place of an object that cannot be decoded, in the same outputs.
     Undecodable(Undecodable<'a>),
     /// `ls -o json`: the kinds that are stored.
-    Kinds(Vec<KindCount<'a>>),
+    Kinds(KindCounts<'a>),
     /// Each line of `ls -o ndjson`: a kind.
     Kind(KindCount<'a>),
 }
@@ -95,6 +95,16 @@ pub struct Reason<'a> {
     pub length: usize,
     /// The reason. For people: the words are not part of the contract.
     pub reason: &'a str,
+}
+
+/// The kinds that are stored.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KindCounts<'a> {
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
+    pub kind: &'static str,
+    /// The kinds, the one with the most bytes first.
+    pub items: Vec<KindCount<'a>>,
 }
 
 /// The objects of one kind.

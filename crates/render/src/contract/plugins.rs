@@ -10,11 +10,21 @@ use crate::plugins::PluginRow;
 #[serde(untagged)]
 pub enum Plugins<'a> {
     /// `plugins`: all of them.
-    All(Vec<Plugin<'a>>),
+    All(PluginList<'a>),
     /// `plugins NAME`: one of them.
     One(Plugin<'a>),
     /// `plugins NAME --scheduler-version VERSION`, where that release's defaults do not run it.
     None(()),
+}
+
+/// Plugins, predicates and priorities.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PluginList<'a> {
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
+    pub kind: &'static str,
+    /// All of them.
+    pub items: Vec<Plugin<'a>>,
 }
 
 /// A scheduler plugin, or one of the predicates and priorities before there were plugins.

@@ -75,6 +75,8 @@ pub struct Finding<'a> {
     pub pods: usize,
     /// Kubernetes' own word for the reason; null where there is none.
     pub reason: Option<&'a str>,
+    /// How long it lasts at the moment looked at, in seconds; null where either time is not known.
+    pub seconds: Option<f64>,
     /// Since when; null where the data do not show it.
     pub since: Option<Time>,
     /// What is wrong, such as `NodeSilent` or `CrashLooping`. There may be more words in time.
@@ -262,6 +264,7 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[pa
         owner: finding.owner.as_ref().map(Subject::from),
         pods: finding.pods,
         reason: finding.trouble.reason.as_deref(),
+        seconds: page.now.zip(finding.since()).map(|(now, since)| now.duration_since(since).as_secs_f64().max(0.0)),
         since: finding.since().map(Time),
         trouble: finding.trouble.kind.as_str(),
         weight: finding.weight(),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::change::{Change, History};
+use super::change::{ChangeWithObject, History};
 use super::common::KubernetesObject;
 
 /// What `watch` prints.
@@ -17,7 +17,7 @@ pub enum Watched<'a> {
     /// The first lines of `-o ndjson` on a live etcd: an address as it is before the changes, one line each.
     Initial(Initial<'a>),
     /// A line of `-o ndjson`: a change.
-    Change(Change<'a>),
+    ChangeWithObject(ChangeWithObject<'a>),
     /// A line of `-o ndjson`: changes that cannot be read any more.
     Gap(Gap),
 }

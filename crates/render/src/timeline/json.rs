@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use ketcd_cluster::related::related;
 
 use super::told::Told;
-use crate::change;
+use crate::contract::change::ObjectChange;
 use crate::contract::common::{ActorFrom, Time};
 use crate::contract::timeline as contract;
 use crate::duration::seconds_between;
+use crate::json;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
@@ -53,10 +54,10 @@ pub fn write_document(told: &Told<'_>, managed_fields: ManagedFields, out: &mut 
     let gathered = gathered(told);
     let mut items: Vec<contract::Timeline<'_>> = gathered.iter().map(|gathered| document(gathered, told.oldest, managed_fields)).collect();
     match items.pop() {
-        Some(only) if items.is_empty() && !told.many => serde_json::to_writer_pretty(&mut *out, &only)?,
+        Some(only) if items.is_empty() && !told.many => json::write_pretty(&only, out)?,
         last => {
             items.extend(last);
-            serde_json::to_writer_pretty(&mut *out, &contract::List { items, kind: "List" })?;
+            json::write_pretty(&contract::List { items, kind: "List" }, out)?;
         }
     }
     writeln!(out)?;
@@ -95,8 +96,9 @@ fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
 /// One timeline as a document.
 fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
     let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
+    let changes = timeline.changes.iter().map(|change| ObjectChange::new(change, managed_fields));
     contract::Timeline {
-        changes: timeline.changes.iter().map(|change| change::document(change, managed_fields).into()).collect(),
+        changes: changes.collect(),
         complete: timeline.complete,
         cordons: cordons.as_ref().map(|cordons| cordons.iter().map(cordon).collect()),
         deletion: deletion.as_ref().map(deleted),

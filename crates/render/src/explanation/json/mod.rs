@@ -92,6 +92,8 @@ pub struct Document<'a> {
 /// A pod.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Pod<'a> {
+    /// `Pod`.
+    kind: &'static str,
     /// Its namespace.
     namespace: &'a str,
     /// Its name.
@@ -205,7 +207,7 @@ pub fn write_json(
     let judgement = &explanation.judgement;
     let nodes = nodes(explanation, mode, only);
     let document = Document {
-        pod: Pod { namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
+        pod: Pod { kind: "Pod", namespace: &attempt.pod.namespace, name: &attempt.pod.name, uid: &attempt.pod.uid },
         attempt: Attempt {
             outcome: attempt.outcome.into(),
             decided_by: explanation.decided_by.into(),
