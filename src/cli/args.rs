@@ -66,7 +66,7 @@ pub(super) struct GlobalArgs {
     /// All namespaces.
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace", help_heading = "Selection")]
     pub all_namespaces: bool,
-    /// The output format: table, wide, json, yaml, name, ndjson, jsonpath=… or custom-columns=…
+    /// The output format: table, wide, json, yaml, name, ndjson, raw, jsonpath=…, go-template=… or custom-columns=…
     #[arg(short = 'o', long, value_name = "FORMAT", global = true, help_heading = "Output")]
     pub output: Option<String>,
     /// When to use colors.

@@ -138,8 +138,12 @@ pub(super) enum Format {
     Ndjson,
     /// kubectl's JSONPath template.
     JsonPath(String),
+    /// kubectl's Go template.
+    GoTemplate(String),
     /// kubectl's `HEADER:path,…`.
     CustomColumns(String),
+    /// The bytes of one value, as they are stored.
+    Raw,
 }
 
 impl Format {
@@ -156,12 +160,17 @@ impl Format {
             ("ndjson" | "jsonl", None) => Ok(Self::Ndjson),
             ("jsonpath", Some(template)) => Ok(Self::JsonPath(template)),
             ("custom-columns", Some(columns)) => Ok(Self::CustomColumns(columns)),
-            ("go-template" | "template", _) => {
-                Err(Error::new("-o go-template is not supported").hint("use -o jsonpath='{…}', -o custom-columns=…, or -o json with jq"))
+            ("go-template" | "template", Some(template)) => Ok(Self::GoTemplate(template)),
+            ("jsonpath-file", Some(path)) => template_file(name, &path).map(Self::JsonPath),
+            ("go-template-file" | "templatefile", Some(path)) => template_file(name, &path).map(Self::GoTemplate),
+            ("raw", None) => Ok(Self::Raw),
+            ("jsonpath" | "jsonpath-file" | "custom-columns" | "go-template" | "go-template-file" | "template" | "templatefile", None) => {
+                Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
             }
-            ("jsonpath" | "custom-columns", None) => Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…"))),
-            _ => Err(Error::new(format!("unknown output format {text:?}"))
-                .hint("use one of table, wide, json, yaml, name, ndjson, jsonpath=…, custom-columns=…")),
+            _ => Err(Error::new(format!("unknown output format {text:?}")).hint(
+                "use one of table, wide, json, yaml, name, ndjson, raw, jsonpath=…, jsonpath-file=…, go-template=…, go-template-file=…, \
+                 custom-columns=…",
+            )),
         }
     }
 
@@ -175,7 +184,7 @@ impl Format {
         match self {
             Self::Table | Self::Wide | Self::Yaml | Self::Name => Content::Text,
             Self::Json | Self::Ndjson => Content::Json,
-            Self::JsonPath(_) | Self::CustomColumns(_) => Content::Raw,
+            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::Raw => Content::Raw,
         }
     }
 
@@ -190,9 +199,17 @@ impl Format {
             Self::Ndjson => "ndjson",
             Self::JsonPath(_) => "jsonpath",
             Self::CustomColumns(_) => "custom-columns",
+            Self::GoTemplate(_) => "go-template",
+            Self::Raw => "raw",
         };
         Error::new(format!("{command} has no output format {name}")).hint(format!("use one of {supported}"))
     }
+}
+
+/// Reads the template of `-o NAME=FILE`.
+fn template_file(name: &str, path: &str) -> Result<String> {
+    let failed = |error: &dyn std::fmt::Display| Error::new(format!("-o {name}={path}: {error}"));
+    std::fs::read_to_string(path).map_err(|error| failed(&error).hint("name a file with the template, in UTF-8"))
 }
 
 /// Writes an error as one line on standard error, and below it the commands that help, each as it is to be copied.

@@ -95,9 +95,10 @@ fn the_formats_offered_are_those_the_command_has() {
     ];
     for command in commands {
         let offered = offered(&[command[0], "-o", ""]);
-        for format in ["table", "wide", "json", "yaml", "name", "ndjson", "jsonpath=", "custom-columns="] {
+        for format in ["table", "wide", "json", "yaml", "name", "ndjson", "jsonpath=", "go-template=", "custom-columns="] {
             let value = match format {
                 "jsonpath=" => "jsonpath={.kind}",
+                "go-template=" => "go-template={{.kind}}",
                 "custom-columns=" => "custom-columns=KIND:.kind",
                 plain => plain,
             };

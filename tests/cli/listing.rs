@@ -1,5 +1,6 @@
 //! `ls` and `get` on a recorded cluster, as a user runs them: formats, selectors, exit codes, what is masked, the message when nothing is found.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -147,11 +148,7 @@ fn created(name: &str) -> String {
 fn what_is_not_found_or_not_understood() {
     check_error(&["ls", "pood"], "error: no kind is called \"pood\"; did you mean pods?", 2);
     check_error(&["ls", "pods", "-n", "nowhere"], "No resources found in nowhere namespace; -A looks in all", 1);
-    check_error(
-        &["ls", "pods", "-o", "go-template={{.}}"],
-        "error: -o go-template is not supported; use -o jsonpath='{…}', -o custom-columns=…, or -o json with jq",
-        2,
-    );
+    check_error(&["ls", "pods", "-o", "go-template"], "error: -o go-template needs a value; write -o go-template=…", 2);
     check_error(
         &["get", "node/a/b"],
         "error: invalid address \"node/a/b\": nodes have no namespace; write kind/namespace/name, kind/name -n NAMESPACE, kind, or a key that begins with /",
@@ -330,4 +327,71 @@ fn keys_that_are_not_kubernetes_own() {
     assert!(listed.contains("by-dev/meta/session/id") && listed.contains("by-dev/meta/ddl") && !listed.contains("player"), "{listed}");
     assert!(run("get by-dev/meta/ddl -o json").contains("\"address\": \"by-dev/meta/ddl\""));
     assert!(run("get /player/info/6ls").contains("/player/info/6ls"));
+}
+
+/// `-o raw` prints the bytes that etcd holds, of one key, and of no Secret unless it is asked for.
+#[test]
+fn raw_values_are_as_stored_and_secrets_are_asked_for() {
+    let pod = story(&["get", "pod/lab/ubuntu", "-o", "raw"]).stdout;
+    assert!(pod.starts_with(b"k8s\0\n"), "{:?}", &pod[..pod.len().min(20)]);
+    let mut decode = Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("decode").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    decode.stdin.take().unwrap().write_all(&pod).unwrap();
+    let mut decoded: Value = serde_json::from_slice(&decode.wait_with_output().unwrap().stdout).unwrap();
+    let mut shown = parsed(&["get", "pod/lab/ubuntu", "-o", "json", "--show-managed-fields"]);
+    // The API server takes it from the revision.
+    [&mut decoded, &mut shown].into_iter().for_each(|object| drop(object["metadata"].as_object_mut().unwrap().remove("resourceVersion")));
+    assert_eq!(decoded, shown);
+    assert_eq!(story(&["get", "/registry/pods/lab/ubuntu", "-o", "raw"]).stdout, pod);
+
+    let name = text(&story(&["get", "secrets", "-n", "web", "-o", "name"]).stdout);
+    let secret = format!("secret/web/{}", name.lines().next().unwrap().strip_prefix("secret/").unwrap());
+    let refused = story(&["get", &secret, "-o", "raw"]);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("holds values of a Secret; --show-secrets prints it"), "{}", text(&refused.stderr));
+    assert!(story(&["get", &secret, "-o", "raw", "--show-secrets"]).stdout.starts_with(b"k8s\0\n"));
+    let several = story(&["get", "pods", "-A", "-o", "raw"]);
+    assert_eq!((several.status.code(), several.stdout.len()), (Some(2), 0));
+    assert!(text(&several.stderr).contains("-o raw prints the bytes of one value"), "{}", text(&several.stderr));
+}
+
+/// Go templates see the object, or the List of several, as kubectl's do; a file holds one too.
+#[test]
+fn go_templates_and_templates_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, template: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, template).unwrap();
+        path.display().to_string()
+    };
+    let names = "{{range .items}}pod/{{.metadata.name}}{{\"\\n\"}}{{end}}";
+    let wanted = text(&story(&["get", "pods", "-A", "-o", "name"]).stdout);
+    let of_file = file("names", names);
+    for format in [
+        format!("go-template={names}"),
+        format!("template={names}"),
+        format!("go-template-file={of_file}"),
+        format!("templatefile={of_file}"),
+    ] {
+        assert_eq!(text(&story(&["get", "pods", "-A", "-o", &format]).stdout), wanted, "{format}");
+    }
+    let path = file("path", "{range .items[*]}pod/{.metadata.name}{\"\\n\"}{end}");
+    assert_eq!(text(&story(&["get", "pods", "-A", "-o", &format!("jsonpath-file={path}")]).stdout), wanted);
+    let one = story(&[
+        "get",
+        "pod/lab/ubuntu",
+        "-o",
+        "go-template={{.kind}} {{.metadata.name}} {{.spec.missing}} {{exists . \"spec\" \"nodeName\"}}",
+    ]);
+    assert_eq!(text(&one.stdout), "Pod ubuntu <no value> true");
+    let masked = text(&story(&["get", "secrets", "-A", "-o", "go-template={{range .items}}{{range .data}}{{.}} {{end}}{{end}}"]).stdout);
+    assert!(masked.split_whitespace().all(|value| value == "***") && masked.len() > 10, "{masked}");
+    for (format, said) in [
+        ("go-template={{.kind", "-o go-template: unclosed action"),
+        ("go-template={{nope}}", "function \"nope\" not defined"),
+        ("go-template={{index .items 0}}", "index of untyped nil"),
+        ("go-template-file=/nowhere/x", "No such file"),
+    ] {
+        let output = story(&["get", "pod/lab/ubuntu", "-o", format]);
+        assert!(output.status.code() == Some(2) && text(&output.stderr).contains(said), "{format}: {}", text(&output.stderr));
+    }
 }

@@ -34,6 +34,20 @@ fn kubectl_prints_what_get_prints() {
         &["get", "flowschemas"],
         &["get", "pods", "-n", "lab", "-l", "app", "-L", "app"],
         &["get", "events", "-n", "web"],
+        &[
+            "get",
+            "deploy",
+            "-A",
+            "-o",
+            "go-template={{range .items}}{{.metadata.name}} {{.spec.replicas}} {{.metadata.labels}}{{\"\\n\"}}{{end}}",
+        ],
+        &["get", "pod/db-0", "-n", "web", "-o", "go-template={{.kind}} {{exists . \"spec\" \"nodeName\"}} {{.spec.tolerations}} {{.nope}}"],
+        &[
+            "get",
+            "nodes",
+            "-o",
+            "template={{range $i, $n := .items}}{{if $i}}, {{end}}{{printf \"%-8s|%v\" $n.metadata.name $n.status.capacity}}{{end}}",
+        ],
     ] {
         let (found, wanted) = (run(&server, arguments), ketcd().arg("-f").arg(capture(STORY)).args(arguments).output().unwrap());
         assert!(found.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&found.stderr));

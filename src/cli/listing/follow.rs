@@ -36,6 +36,11 @@ pub(in crate::cli) async fn follow(
     out: &mut Output,
 ) -> Result<Outcome> {
     let keys = Keys::of(session, words).await?;
+    if session.format == Format::Raw {
+        return Err(session
+            .format
+            .unsupported("get --watch", "table, wide, json, yaml, name, ndjson, jsonpath, go-template, custom-columns"));
+    }
     let select = SelectArgs { selector: args.selector.clone(), field_selector: args.field_selector.clone() }.read()?;
     let newest = session.source.span().await?.newest;
     let at = match session.at {
@@ -159,7 +164,8 @@ impl<'a> Printer<'a> {
             Format::CustomColumns(columns) => {
                 Box::new(templates::Columns::new(columns, self.args.no_headers || !is_first, self.is_terminal)?)
             }
-            Format::Ndjson | Format::Table | Format::Wide => Box::new(documents::ObjectLines),
+            Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, true)?),
+            Format::Ndjson | Format::Table | Format::Wide | Format::Raw => Box::new(documents::ObjectLines),
         };
         sink.add(item, out)?;
         sink.finish(out)

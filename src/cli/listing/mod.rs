@@ -3,6 +3,7 @@
 mod documents;
 mod follow;
 mod names;
+mod raw;
 mod sort;
 mod tables;
 mod templates;
@@ -159,6 +160,9 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::Yaml => Box::new(documents::List::yaml()),
         Format::JsonPath(template) => Box::new(templates::Template::new(template, is_one)?),
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
+        Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, is_one)?),
+        Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.args.show_secrets, is_written: false }),
+        Format::Raw => return Err(raw::several()),
         Format::Table | Format::Wide => {
             let now = session.moment().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.release() };

@@ -1,4 +1,4 @@
-//! `-o jsonpath=` and `-o custom-columns=`.
+//! `-o jsonpath=`, `-o go-template=` and `-o custom-columns=`.
 
 use std::io::Write;
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
+use ketcd_render::go_template::{self, GoTemplate, GoTemplateError};
 use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
 use ketcd_render::table::{CellText, TabbedLines};
 
@@ -58,11 +59,52 @@ impl Sink for Template {
         if let Some(streamed) = self.streamed {
             return Ok(streamed.finish(out)?);
         }
-        let value = match self.is_one {
-            true => self.items.pop(),
-            false => Some(json!({"apiVersion": "v1", "items": self.items, "kind": "List", "metadata": {"resourceVersion": ""}})),
-        };
+        let value = if self.is_one { self.items.pop() } else { Some(list(self.items)) };
         value.map_or(Ok(()), |value| written(self.path.write(&value, out)))
+    }
+}
+
+/// The `v1` `List` of objects, as kubectl gives it to templates.
+fn list(items: Vec<Value>) -> Value {
+    json!({"apiVersion": "v1", "items": items, "kind": "List", "metadata": {"resourceVersion": ""}})
+}
+
+/// A Go template over the one object, or over the List of all.
+pub(super) struct GoTemplates {
+    template: GoTemplate,
+    is_one: bool,
+    items: Vec<Value>,
+}
+
+impl GoTemplates {
+    pub(super) fn new(template: &str, is_one: bool) -> Result<Self> {
+        Ok(Self { template: GoTemplate::parse(template).map_err(|error| go_template_error(&error))?, is_one, items: Vec::new() })
+    }
+}
+
+fn go_template_error(error: &GoTemplateError) -> Error {
+    Error::new(format!("-o go-template: {error}"))
+        .hint("write it as kubectl does, for example '{{range .items}}{{.metadata.name}}{{\"\\n\"}}{{end}}'")
+}
+
+impl Sink for GoTemplates {
+    fn need(&self) -> Extent {
+        Extent::Object
+    }
+
+    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
+        if let ReadBody::Object(object) = item.body {
+            self.items.push(object.into_value());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+        let Some(value) = (if self.is_one { self.items.pop() } else { Some(list(self.items)) }) else { return Ok(()) };
+        self.template.write(&value, out).map_err(|error| match error {
+            go_template::WriteError::Template(error) => go_template_error(&error),
+            go_template::WriteError::Stream(error) => error.into(),
+        })
     }
 }
 
