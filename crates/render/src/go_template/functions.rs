@@ -191,8 +191,12 @@ fn is_less(one: &Value<'_>, other: &Value<'_>) -> Result<bool> {
     Ok(order == Some(Ordering::Less))
 }
 
-/// kubectl's `exists`: whether something that is not null lies at the end of the keys.
+/// kubectl's `exists`: whether something that is not null lies at the end of the keys. Without keys it always does: a template gives nil without a
+/// type, which kubectl does not take for nil.
 fn exists(of: &Value<'_>, keys: &[Value<'_>]) -> bool {
+    if keys.is_empty() {
+        return true;
+    }
     let mut value = of.clone();
     for key in keys {
         value = match (&value, key) {
