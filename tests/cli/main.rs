@@ -26,6 +26,7 @@ mod objects;
 mod pasted;
 mod report_file;
 mod shells;
+mod states;
 mod streams;
 mod terminal;
 mod timeline;

@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 use anstyle::{AnsiColor, Style as Ansi};
 
 use super::visible::Visible;
+use ketcd_history::state::Tone;
 
 /// A meaning that a terminal shows by colour or weight: a place in the table of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +30,22 @@ pub const ACTOR: Style = Style(5);
 pub const WARNING: Style = Style(6);
 /// Nothing in particular.
 pub const PLAIN: Style = Style(7);
+/// A state that is on its way to another, and nobody's fault.
+pub const UNDER_WAY: Style = Style(8);
+
+/// The style of a state: broken is red, held up yellow, on its way blue, being deleted faint; what is as it should be stands out nowhere.
+pub fn of_tone(tone: Tone) -> Style {
+    match tone {
+        Tone::Bad => REMOVED,
+        Tone::Waiting => CHANGED,
+        Tone::Working => UNDER_WAY,
+        Tone::Ending => FAINT,
+        Tone::Good | Tone::Done | Tone::Neutral => PLAIN,
+    }
+}
 
 /// The mark that begins each style, and what a terminal shows.
-const MARKS: [(&str, Ansi); 8] = [
+const MARKS: [(&str, Ansi); 9] = [
     ("\u{fdd0}\u{fde0}", AnsiColor::Green.on_default()),
     ("\u{fdd0}\u{fde1}", AnsiColor::Red.on_default()),
     ("\u{fdd0}\u{fde2}", AnsiColor::Yellow.on_default()),
@@ -40,6 +54,7 @@ const MARKS: [(&str, Ansi); 8] = [
     ("\u{fdd0}\u{fde5}", AnsiColor::Cyan.on_default()),
     ("\u{fdd0}\u{fde6}", AnsiColor::Magenta.on_default()),
     ("\u{fdd0}\u{fde7}", Ansi::new()),
+    ("\u{fdd0}\u{fde8}", AnsiColor::BrightBlue.on_default()),
 ];
 
 /// What every mark begins with.

@@ -6,21 +6,23 @@ use jiff::Timestamp;
 
 use super::contract::common::Time;
 use super::contract::tree::{TreeList, TreeNode};
-use super::json;
-use super::table::{View, age, readiness, write_aligned};
+use super::table::{TabbedLines, View, age, readiness};
+use super::{json, style};
 use ketcd_cluster::related::Family;
 use ketcd_cluster::related::owners::{Owner, StoredObject};
+use ketcd_history::state::{Tone, state_of};
 
 /// Writes trees as one table.
 ///
 /// # Errors
 /// The stream's.
 pub fn write_text(trees: &[TreeNode], now: Option<Timestamp>, out: &mut dyn Write) -> io::Result<()> {
-    let mut rows = vec![["NAME", "READY", "STATUS", "AGE"].map(str::to_owned).to_vec()];
+    let mut lines = TabbedLines::default();
+    lines.push(["NAME", "READY", "STATUS", "AGE"]);
     for tree in trees {
-        push(tree, "", "", asked(tree).and_then(|node| node.namespace.as_deref()), now, &mut rows);
+        push(tree, "", "", asked(tree).and_then(|node| node.namespace.as_deref()), now, &mut lines);
     }
-    write_aligned(&rows, out)
+    lines.write(out)
 }
 
 /// The object of a tree that the command was asked about.
@@ -29,7 +31,7 @@ fn asked(node: &TreeNode) -> Option<&TreeNode> {
 }
 
 /// Adds the rows of a tree; `lead` stands before its own name, `below` before the names under it.
-fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: Option<Timestamp>, rows: &mut Vec<Vec<String>>) {
+fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: Option<Timestamp>, lines: &mut TabbedLines) {
     let place = node.namespace.as_deref().filter(|own| Some(*own) != namespace).map_or(String::new(), |own| format!("{own}/"));
     let age = match (&node.created, node.found) {
         (Some(created), _) => age(now, created.0),
@@ -37,12 +39,18 @@ fn push(node: &TreeNode, lead: &str, below: &str, namespace: Option<&str>, now: 
         (None, false) => String::new(),
     };
     let status = if node.found { node.status.clone() } else { "not found".to_owned() };
-    rows.push(vec![format!("{lead}{}/{place}{}", node.kind, node.name), node.ready.clone(), status, age]);
+    // What has no status says by its count how it is.
+    let state = if status.is_empty() { 1 } else { 2 };
+    let cells = [format!("{lead}{}/{place}{}", node.kind, node.name), node.ready.clone(), status, age];
+    match style::of_tone(node.tone) {
+        style::PLAIN => lines.push(cells),
+        style => lines.push_styled(cells, state, style),
+    }
     for (place, child) in node.owned.iter().enumerate() {
         let is_last = place + 1 == node.owned.len();
         let lead = format!("{below}{}", if is_last { "└─" } else { "├─" });
         let below = format!("{below}{}", if is_last { "  " } else { "│ " });
-        push(child, &lead, &below, namespace, now, rows);
+        push(child, &lead, &below, namespace, now, lines);
     }
 }
 
@@ -104,6 +112,7 @@ fn node_of(object: &StoredObject, view: View) -> TreeNode {
     let text = |path: &str| object.object.pointer(path).and_then(serde_json::Value::as_str);
     let [ready, status] = readiness(object.kind.as_ref(), &object.object, view);
     TreeNode {
+        tone: state_of(&object.object).tone,
         asked: false,
         created: text("/metadata/creationTimestamp").and_then(|time| time.parse::<Timestamp>().ok()).map(Time),
         found: true,
@@ -121,6 +130,7 @@ fn node_of(object: &StoredObject, view: View) -> TreeNode {
 fn named(owner: &Owner) -> TreeNode {
     let text = |field: &str| owner.reference[field].as_str().unwrap_or_default().to_owned();
     TreeNode {
+        tone: Tone::Bad,
         asked: false,
         created: None,
         found: false,

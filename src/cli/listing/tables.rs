@@ -75,7 +75,7 @@ impl Tables {
     pub(super) fn add_below(&mut self, item: Item<'_>, now: Option<Timestamp>, out: &mut dyn Write) -> Result<()> {
         let section = Section::of(&item);
         let place = self.tables.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
-            self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone())));
+            self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone()).showing_states()));
             self.tables.len() - 1
         });
         let table = &mut self.tables[place].1;
@@ -126,7 +126,7 @@ impl Sink for Tables {
             {
                 self.write_section(table, out)?;
             }
-            let table = Table::new(item.kind, self.view, self.labels.clone());
+            let table = Table::new(item.kind, self.view, self.labels.clone()).showing_states();
             self.tables.push((section, table));
         }
         let Some((_, table)) = self.tables.last_mut() else { return Ok(()) };

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::Time;
+use ketcd_history::state::Tone;
 
 /// What `tree` prints.
 #[derive(Debug, JsonSchema)]
@@ -29,6 +30,9 @@ pub struct TreeList {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeNode {
+    /// How its state should strike the reader.
+    #[serde(skip)]
+    pub tone: Tone,
     /// Whether the command was asked about this object.
     pub asked: bool,
     /// When it was created; null where it is not found, or does not say.

@@ -19,9 +19,10 @@ use serde_json::Value;
 use super::change_text::{ChangeWriter, Options};
 use super::command_line::CommandLine;
 use super::event::{EventTable, EventView};
-use super::style::{FAINT, STRONG, paint};
-use super::table::{View, cells, fields};
+use super::style::{self, FAINT, STRONG, paint};
+use super::table::{Cell, STATES, View, cells, fields};
 use super::value::{broken, columns};
+use ketcd_history::state::state_of;
 use ketcd_kube::Release;
 
 pub use json::document;
@@ -62,10 +63,7 @@ impl Look {
 /// # Errors
 /// The stream's.
 pub fn write_text(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let headline = headline(description, look);
-    for line in look.width.map_or_else(|| vec![headline.clone()], |width| broken(&headline, width)) {
-        writeln!(out, "{}", paint(STRONG, line))?;
-    }
+    write_headline(description, look, out)?;
     let mut page = Page::new(look.width);
     metadata::add(description, look, &mut page);
     let object: &Value = &description.object;
@@ -82,9 +80,25 @@ pub fn write_text(description: &Description, look: Look, out: &mut dyn Write) ->
     write_changes(description, look, out)
 }
 
-/// The object and what its row in a table says: `pod/lab/ubuntu  READY 1/1, STATUS Running, …`.
-fn headline(description: &Description, look: Look) -> String {
+/// Writes the object and what its row in a table says: `pod/lab/ubuntu  ready 1/1, status Running, …`.
+fn write_headline(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let cells = cells(description.kind.as_ref(), &description.object, look.view());
+    let headline = headline(description, &cells);
+    let says = |heading: &str| cells.iter().find(|(own, cell)| own == heading && !cell.is_empty()).map(|(_, cell)| cell);
+    let state = STATES.into_iter().find_map(|heading| Some(format!("{} {}", heading.to_lowercase(), says(heading)?)));
+    let style = style::of_tone(state_of(&description.object).tone);
+    for line in look.width.map_or_else(|| vec![headline.clone()], |width| broken(&headline, width)) {
+        match state.as_deref().filter(|_| style != style::PLAIN).and_then(|state| line.split_once(state).map(|around| (state, around))) {
+            Some((state, (before, after))) => {
+                writeln!(out, "{}{}{}", paint(STRONG, before), paint(style, state), paint(STRONG, after))?;
+            }
+            None => writeln!(out, "{}", paint(STRONG, line))?,
+        }
+    }
+    Ok(())
+}
+
+fn headline(description: &Description, cells: &[Cell]) -> String {
     let shown = cells.iter().filter(|(heading, cell)| heading != "NAME" && !cell.is_empty() && cell != "<none>" && cell != "<unset>");
     let facts: Vec<String> = shown.map(|(heading, cell)| format!("{} {cell}", heading.to_lowercase())).collect();
     format!("{}  {}", description.name, facts.join(", ")).trim_end().to_owned()

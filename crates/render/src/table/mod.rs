@@ -29,6 +29,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::style::{self, Style};
+use ketcd_history::state::state_of;
 use ketcd_kube::{Kind, Release};
 
 pub use default_class::DefaultClass;
@@ -89,6 +91,9 @@ struct Printer {
     cells: Cells,
 }
 
+/// Headings of columns that say which state an object is in; of several the first.
+pub(super) const STATES: [&str; 4] = ["STATUS", "READY", "AVAILABLE", "CONDITION"];
+
 /// The rows of one kind: filled object by object, then written.
 pub struct Table {
     kind: Option<Arc<Kind>>,
@@ -104,6 +109,8 @@ pub struct Table {
     default_class: Option<DefaultClass>,
     /// The widths of the rows already written; `None` before the first.
     widths: Option<ColumnWidths>,
+    /// The styles of the states of the rows, where they are shown.
+    states: Option<Vec<Style>>,
 }
 
 /// What a table shows in addition to the columns of its kind.
@@ -134,7 +141,19 @@ impl Table {
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
         let rows = Rows::of(1 + shown + labels.len());
         let default_class = kind.and_then(|kind| DefaultClass::of(kind, view.release));
-        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None }
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None }
+    }
+
+    /// Marks the cell of each row that says which state the object is in.
+    #[must_use]
+    pub fn showing_states(self) -> Self {
+        Self { states: Some(Vec::new()), ..self }
+    }
+
+    /// The heading of the column that says which state an object is in.
+    fn state_heading(&self) -> Option<&'static str> {
+        let has = |heading: &&str| self.headings.iter().any(|(own, _)| own == heading);
+        STATES.into_iter().find(has).filter(|_| self.printer.is_some())
     }
 
     /// Adds the row of an object.
@@ -142,6 +161,7 @@ impl Table {
         let cells = self.cells(object);
         let labels: Vec<String> = self.labels.cells(object).collect();
         self.default_class.iter_mut().for_each(|default| default.see(object));
+        self.states.iter_mut().for_each(|states| states.push(style::of_tone(state_of(object).tone)));
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
@@ -167,6 +187,7 @@ impl Table {
     /// Adds the row of an object of which only the key can be read, and why.
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
         let cells = self.opaque_cells(name, reason);
+        self.states.iter_mut().for_each(|states| states.push(style::WARNING));
         self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
     }
 
@@ -226,6 +247,7 @@ impl Table {
         let without_headings = decoration.without_headings || self.widths.is_some();
         let lines = self.lines(Decoration { without_headings, ..decoration });
         self.rows.clear();
+        self.states.iter_mut().for_each(Vec::clear);
         self.default_class.iter_mut().for_each(|default| *default = DefaultClass::default());
         lines.write_below(self.widths.get_or_insert_default(), out)
     }
@@ -247,17 +269,23 @@ impl Table {
         let name = headings.iter().position(|heading| heading == "NAME");
         let kind = self.kind.as_ref().filter(|_| decoration.with_kind).map_or(String::new(), |kind| prefix(kind));
         let default = self.default_class.as_ref().filter(|_| decoration.of_list);
+        let state = self.state_heading().and_then(|state| headings.iter().position(|heading| heading == state));
         let mut lines = TabbedLines::default();
         if !decoration.without_headings {
             lines.push(&headings[hidden..]);
         }
         for row in order {
             let cells = self.rows.row(row).enumerate().skip(hidden);
-            lines.push(cells.map(|(index, cell)| {
+            let cells = cells.map(|(index, cell)| {
                 let mark = default.filter(|default| Some(index) == name && default.is(cell)).map_or("", |_| DefaultClass::MARK);
                 let is_plain = Some(index) != name || kind.is_empty() && mark.is_empty();
                 if is_plain { Cow::Borrowed(cell) } else { Cow::Owned(format!("{kind}{cell}{mark}")) }
-            }));
+            });
+            let style = self.states.as_ref().and_then(|states| states.get(row)).filter(|style| **style != style::PLAIN);
+            match state.zip(style) {
+                Some((state, style)) => lines.push_styled(cells, state - hidden, *style),
+                None => lines.push(cells),
+            }
         }
         lines
     }

@@ -6,8 +6,8 @@ use ketcd_kube::{FieldSet, Kind};
 
 use super::PodRow;
 
-/// Members that tables select or label rows by.
-const AROUND: [&str; 2] = ["metadata.namespace", "metadata.labels"];
+/// Members that tables select or label rows by, and by which the state is told.
+const AROUND: [&str; 3] = ["kind", "metadata.namespace", "metadata.labels"];
 
 const NODE: [&str; 9] = [
     "metadata.name",
@@ -28,7 +28,7 @@ static NODE_ROW: LazyLock<RowFields> = LazyLock::new(|| RowFields::of(FieldSet::
 pub struct RowFields {
     /// Needed for the columns of its kind.
     pub cells: FieldSet,
-    /// The same, with namespace and labels.
+    /// The same, with kind, namespace and labels.
     pub all: FieldSet,
     /// Whether they are those of [`PodRow`].
     pub are_of_pods: bool,

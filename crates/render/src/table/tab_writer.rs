@@ -1,7 +1,10 @@
 //! Aligning cells as kubectl's tab writer does: each column is as wide as its widest cell and three blanks, at least six.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use crate::style::{Style, paint};
 use crate::value::padded;
 use crate::visible::visible;
 
@@ -53,6 +56,15 @@ pub struct TabbedLines {
     text: String,
     /// Where each line ends in `text`.
     ends: Vec<usize>,
+    /// The styles of cells: by line, the cell's place and its style.
+    styles: BTreeMap<usize, (usize, Style)>,
+}
+
+/// A line on its way to being aligned.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    text: &'a str,
+    style: Option<(usize, Style)>,
 }
 
 impl TabbedLines {
@@ -70,6 +82,12 @@ impl TabbedLines {
             self.push_cell(cell.as_ref());
         }
         self.ends.push(self.text.len());
+    }
+
+    /// Adds a row of which one cell has a style.
+    pub fn push_styled(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>, cell: usize, style: Style) {
+        self.styles.insert(self.ends.len(), (cell, style));
+        self.push(cells);
     }
 
     fn push_cell(&mut self, cell: &str) {
@@ -110,7 +128,7 @@ impl TabbedLines {
         let lines = self.lines();
         for line in &lines {
             // The last cell of a line belongs to no column.
-            let cells: Vec<&str> = line.split('\t').collect();
+            let cells: Vec<&str> = line.text.split('\t').collect();
             for (column, cell) in cells[..cells.len() - 1].iter().enumerate() {
                 let width = (cell.chars().count() + PADDING).max(MINIMUM);
                 match widths.0.get_mut(column) {
@@ -120,24 +138,27 @@ impl TabbedLines {
             }
         }
         lines.iter().try_for_each(|line| {
-            let columns = line.matches('\t').count().min(widths.0.len());
-            write_line(line, &widths.0[..columns], out)
+            let columns = line.text.matches('\t').count().min(widths.0.len());
+            write_line(*line, &widths.0[..columns], out)
         })
     }
 
-    fn lines(&self) -> Vec<&str> {
+    fn lines(&self) -> Vec<Line<'_>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end]).collect()
+        let lines = starts.zip(&self.ends).enumerate();
+        lines.map(|(place, (start, &end))| Line { text: &self.text[start..end], style: self.styles.get(&place).copied() }).collect()
     }
 }
 
 /// Writes lines whose first columns have the widths known so far. Neighbouring lines that go on with another column form a block,
 /// and share that column's width.
-fn write_block(lines: &[&str], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
+fn write_block(lines: &[Line<'_>], widths: &mut Vec<usize>, out: &mut dyn Write) -> io::Result<()> {
     let column = widths.len();
     // The last cell of a line belongs to no column.
-    let cell =
-        |line: &'_ str| line.match_indices('\t').nth(column).map(|(end, _)| line[..end].rsplit('\t').next().unwrap_or("").chars().count());
+    let cell = |line: &Line<'_>| {
+        let (end, _) = line.text.match_indices('\t').nth(column)?;
+        Some(line.text[..end].rsplit('\t').next().unwrap_or("").chars().count())
+    };
     let mut rest = lines;
     while let Some(line) = rest.first() {
         let (mut widest, mut length) = (0, 0);
@@ -146,7 +167,7 @@ fn write_block(lines: &[&str], widths: &mut Vec<usize>, out: &mut dyn Write) -> 
             length += 1;
         }
         if length == 0 {
-            write_line(line, widths, out)?;
+            write_line(*line, widths, out)?;
             rest = &rest[1..];
             continue;
         }
@@ -158,12 +179,15 @@ fn write_block(lines: &[&str], widths: &mut Vec<usize>, out: &mut dyn Write) -> 
     Ok(())
 }
 
-fn write_line(line: &str, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
-    let mut cells = line.split('\t');
-    for (&width, cell) in widths.iter().zip(cells.by_ref()) {
-        out.write_all(padded(cell, width).as_bytes())?;
+fn write_line(line: Line<'_>, widths: &[usize], out: &mut dyn Write) -> io::Result<()> {
+    for (place, cell) in line.text.split('\t').enumerate() {
+        let padded = widths.get(place).map_or(Cow::Borrowed(cell), |&width| Cow::Owned(padded(cell, width)));
+        match line.style.filter(|(styled, _)| *styled == place && !cell.is_empty()) {
+            // Blanks have no style.
+            Some((_, style)) => write!(out, "{}{}", paint(style, cell), &padded[cell.len()..])?,
+            None => out.write_all(padded.as_bytes())?,
+        }
     }
-    cells.try_for_each(|cell| out.write_all(cell.as_bytes()))?;
     out.write_all(b"\n")
 }
 
@@ -183,6 +207,17 @@ mod tests {
         check(&[&["NAME", "AGE"], &["web-0-long", "5s"]], "NAME         AGE\nweb-0-long   5s\n");
         check(&[&["A", "B", "C"], &["x", "", ""]], "A     B     C\nx           \n");
         check(&[&["ä", "b"]], "ä     b\n");
+    }
+
+    #[test]
+    fn a_style_takes_no_columns() {
+        let mut lines = TabbedLines::default();
+        lines.push(["NAME", "STATUS", "AGE"]);
+        lines.push_styled(["a", "Failed", "5s"], 1, crate::style::REMOVED);
+        let mut out = Vec::new();
+        lines.write(&mut out).unwrap();
+        let painted = paint(crate::style::REMOVED, "Failed");
+        assert_eq!(String::from_utf8(out).unwrap(), format!("NAME   STATUS   AGE\na      {painted}   5s\n"));
     }
 
     #[test]

@@ -121,12 +121,14 @@ pub fn causes_of<'a>(page: &TriagePage<'a>, place: usize) -> &'a [Cause] {
 /// Writes a finding: who, what and since when, the changes that explain it, a command, and what followed. What followed takes as few lines as it can.
 fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], depth: usize, out: &mut dyn Write) -> io::Result<()> {
     let (lead, indent) = if depth == 0 { (String::new(), 2) } else { (format!("{}→ ", "  ".repeat(depth)), 2 * depth + 2) };
-    let (who, says) = (trouble::who(finding), says(page, finding));
+    let (who, (what, more)) = (trouble::who(finding), says(page, finding));
+    let says = format!("{what}{more}");
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
     let command = command(page, finding).map_or(String::new(), |command| command.to_string());
     let width = page.width.unwrap_or(WIDTH);
-    let head = format!("{lead}{}  {}", paint(style, &who), visible(&says));
+    let state = style::of_tone(finding.trouble.kind.tone());
+    let head = format!("{lead}{}  {}{}", paint(style, &who), paint(state, &what), visible(&more));
     let fits = columns(&line) + 2 + columns(&command) <= width;
     if fits {
         let gap = width - columns(&line) - columns(&command);
@@ -150,18 +152,15 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], dep
     finding.effects.iter().try_for_each(|effect| write_finding(page, effect, &[], depth + 1, out))
 }
 
-/// What is wrong, since when, and how many pods are on a node.
-fn says(page: &TriagePage<'_>, finding: &Finding) -> String {
-    let mut says = trouble::what(&finding.trouble);
+/// What is wrong; and since when, and how many pods are on a node.
+fn says(page: &TriagePage<'_>, finding: &Finding) -> (String, String) {
     let since = trouble::since(finding, page.now);
-    if !since.is_empty() {
-        says.push_str(&format!(" {since}"));
-    }
+    let mut more = if since.is_empty() { String::new() } else { format!(" {since}") };
     let is_of_nodes = finding.subjects.iter().all(|subject| subject.kind == "Node");
     if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
-        says.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
+        more.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
     }
-    says
+    (trouble::what(&finding.trouble), more)
 }
 
 fn pods(count: usize) -> String {

@@ -1,0 +1,53 @@
+//! States are coloured, in one way wherever they are shown: broken red, held up yellow, on its way blue.
+
+use ketcd_testing::testdata;
+
+use crate::ketcd::ketcd;
+
+const RED: &str = "\u{1b}[31m";
+const YELLOW: &str = "\u{1b}[33m";
+const BLUE: &str = "\u{1b}[94m";
+const END: &str = "\u{1b}[0m";
+
+fn printed(color: &str, words: &str) -> String {
+    let file = testdata::path("captures").join("k136-story/snapshot.db.zst");
+    let output = ketcd().arg("-f").arg(file).args(["--color", color]).args(words.split(' ')).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn states_have_one_colour_in_every_command() {
+    for (words, painted) in [
+        (
+            "triage",
+            &[(RED, "CrashLoopBackOff"), (YELLOW, "unschedulable"), (YELLOW, "no volume (class slow)"), (YELLOW, "rollout 4 not finished")]
+                [..],
+        ),
+        ("get pods -A", &[(RED, "CrashLoopBackOff"), (YELLOW, "Pending")]),
+        ("get deploy -n lab", &[(BLUE, "4/5")]),
+        ("get pvc -n web", &[(YELLOW, "Pending")]),
+        ("get nodes --at 00:18:00", &[(RED, "NotReady")]),
+        ("ls pods -A", &[(RED, "CrashLoopBackOff")]),
+        ("describe pod/web/crasher", &[(RED, "status CrashLoopBackOff")]),
+        ("describe pod/lab/train-3", &[(YELLOW, "status Pending")]),
+        ("tree deploy -n lab", &[(BLUE, "4/5"), (YELLOW, "Pending")]),
+    ] {
+        let text = printed("always", words);
+        for (colour, word) in painted {
+            assert!(text.contains(&format!("{colour}{word}{END}")), "{words}: {word} is not so: {text}");
+        }
+        // Colours take no columns, and nothing is coloured where that is not asked for.
+        let plain = printed("auto", words);
+        assert_eq!(anstream::adapter::strip_str(&text).to_string(), plain, "{words}");
+        assert!(!plain.contains('\u{1b}'), "{words}");
+    }
+}
+
+#[test]
+fn what_is_as_it_should_be_stands_out_nowhere() {
+    let text = printed("always", "get nodes");
+    assert!(!text.contains(RED) && !text.contains(YELLOW), "{text}");
+    let running =
+        printed("always", "get pods -A").lines().filter(|line| line.contains("1/1     Running")).map(str::to_owned).collect::<Vec<_>>();
+    assert!(running.len() > 5 && running.iter().all(|line| !line.contains('\u{1b}')), "{running:?}");
+}
