@@ -146,6 +146,10 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
         Failure::Nothing(Nothing::InNamespace(_) | Nothing::InEither { .. }) => {
             Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")))
         }
+        Failure::Nothing(Nothing::Selected) => Some("-A looks in all namespaces, --rev and --at at another state".to_owned()),
+        Failure::Nothing(Nothing::PodsOfKind { kind, .. }) => {
+            Some(format!("list them in all namespaces: {}", CommandLine::ketcd("get").word(kind).and("-A")))
+        }
         Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
         Failure::Incomparable(Incomparable::Objects { .. }) => Some("name snapshots or data dirs".to_owned()),
         Failure::Incomparable(Incomparable::DifferentClusters { .. }) => Some("name the members of one cluster".to_owned()),

@@ -8,6 +8,7 @@ use super::output::{Format, Output, note, report_error};
 use super::session::Session;
 use super::window::WindowArgs;
 use super::{Error, Outcome, Result, bucket, progress};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
 /// A command.
@@ -40,6 +41,14 @@ pub(super) trait Ask {
     /// The stretch of the history that it looks at, where it takes one.
     fn window(&self) -> Option<&WindowArgs> {
         None
+    }
+
+    /// Which of the objects addressed it is about, where the cluster is to select them.
+    ///
+    /// # Errors
+    /// A selector that cannot be read.
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection::default())
     }
 
     /// Whether it prints columns or names alone, which look the same in every release.
@@ -95,7 +104,9 @@ pub(super) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outcome> {
 async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Result<Outcome> {
     let global = &*command.window().map_or(Cow::Borrowed(global), |window| window.of(global));
     let reads = command.question().reads();
-    let mut session = Session::new(global, command.prints_columns(&global.format()?))?.begun(&reads).await?;
+    let mut session = Session::new(global, command.prints_columns(&global.format()?))?;
+    session.options.selection = command.selection()?;
+    let mut session = session.begun(&reads).await?;
     if A::FIXES_REVISION {
         session.fix_revision().await?;
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use ketcd_cluster::rights::Reads;
-use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, files};
+use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, Selection, files};
 use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::etcd::{EtcdSource, grant_command};
 use ketcd_store::load::{Cache, Limits};
@@ -112,6 +112,7 @@ impl Session {
             prefix: args.prefix.clone(),
             namespace: args.namespace.clone(),
             all_namespaces: args.all_namespaces,
+            selection: Selection::default(),
             release: match args.release {
                 Some(release) => ReleaseChoice::Given(release),
                 None if columns_only => ReleaseChoice::Any,

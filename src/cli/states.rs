@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ketcd_cluster::built_in;
 use ketcd_cluster::diff::State;
 use ketcd_history::clock::Bound;
 use ketcd_render::command_line::CommandLine;
@@ -46,7 +47,10 @@ fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
     };
     let names: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     let problem = format!("there is no file {}, and objects are compared between two revisions", names.join(" or "));
-    Error::new(problem).hint(format!("name them with --rev A..B; from the oldest to the newest: {}", line.and("--rev ..")))
+    // What could be a kind, of Kubernetes' own: others are not known before the source is read.
+    let is_kind = words[0].split(['/', ',']).next().is_some_and(|kinds| built_in().find_all(kinds).is_ok());
+    let line = if is_kind { format!("; from the oldest to the newest: {}", line.and("--rev ..")) } else { String::new() };
+    Error::new(problem).hint(format!("name them with --rev A..B{line}"))
 }
 
 /// Opens one of two files.

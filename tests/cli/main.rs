@@ -1,6 +1,7 @@
 //! The command line on files: what each command prints, where it goes, and the errors on bad input.
 
 mod absence;
+mod addresses;
 mod complete;
 mod credentials;
 mod damage;

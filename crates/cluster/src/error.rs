@@ -111,6 +111,15 @@ pub enum Nothing {
         /// What the states are called.
         states: [String; 2],
     },
+    /// Objects that selectors select.
+    Selected,
+    /// Pods that objects of a kind own.
+    PodsOfKind {
+        /// The kind.
+        kind: String,
+        /// The namespace looked at, if only one was.
+        namespace: Option<String>,
+    },
     /// Pods that an object owns.
     OwnedPods {
         /// The object's address.
@@ -128,6 +137,9 @@ impl fmt::Display for Nothing {
             Self::InEither { namespace, states: [before, after] } => {
                 write!(f, "nothing found in namespace {namespace:?}, neither in {before} nor in {after}")
             }
+            Self::Selected => f.write_str("nothing found: no object of those named fits the selectors"),
+            Self::PodsOfKind { kind, namespace: Some(namespace) } => write!(f, "no {kind} owns pods in namespace {namespace:?}"),
+            Self::PodsOfKind { kind, namespace: None } => write!(f, "no {kind} owns pods"),
             Self::OwnedPods { owner, namespace: Some(namespace) } => write!(f, "{owner} owns no pods in namespace {namespace:?}"),
             Self::OwnedPods { owner, namespace: None } => write!(f, "{owner} owns no pods"),
         }

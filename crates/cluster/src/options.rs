@@ -8,6 +8,7 @@ use ketcd_kube::encryption::KeyRing;
 use ketcd_store::At;
 
 use crate::notice::Notices;
+use crate::selection::Selection;
 
 /// Options for opening a cluster. The default reads the newest revision, finds prefix and release in the data, and masks Secrets.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Options {
     pub namespace: Option<String>,
     /// Whether addresses without a namespace are of all namespaces.
     pub all_namespaces: bool,
+    /// Which of the objects addressed count.
+    pub selection: Selection,
     /// Which release objects are printed as.
     pub release: ReleaseChoice,
     /// The keys that open values sealed at rest.
@@ -61,6 +64,7 @@ impl Default for Options {
             prefix: None,
             namespace: None,
             all_namespaces: false,
+            selection: Selection::default(),
             release: ReleaseChoice::Found,
             keys: KeyRing::default(),
             show_secrets: false,

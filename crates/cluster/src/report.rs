@@ -32,8 +32,8 @@ impl Cluster {
     /// A word that names no kind, or a source that cannot be read.
     pub async fn report_on(&self, words: &[String]) -> Result<Reported<'_>> {
         let prefix = self.prefix().await?;
-        let everything = words.is_empty() && self.options.namespace.is_none();
-        let mut keys = if everything { Keys::all() } else { self.asked(words, false).await? };
+        let everything = words.is_empty() && self.options.namespace.is_none() && self.options.selection.takes_all();
+        let mut keys = if everything { Keys::all() } else { self.asked(words, true).await? };
         if !everything {
             let namespace = self.options.namespace.as_deref().filter(|_| words.is_empty());
             keys.ranges.push(KeyRange::prefix(format!("{prefix}/events/{}", namespace.map_or(String::new(), |name| format!("{name}/")))));

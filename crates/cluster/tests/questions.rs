@@ -8,7 +8,7 @@ use ketcd_cluster::diff::{Incomparable, Members, State, diff};
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::export::Exported;
 use ketcd_cluster::read::Keys;
-use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, files};
+use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, Selection, files};
 use ketcd_history::ChangeKind;
 use ketcd_store::load::{Limits, open_within};
 use ketcd_store::{At, Revision, Source};
@@ -31,20 +31,20 @@ async fn two_states_differ_in_what_changed_between_them() {
     let cluster = open(Options::default()).await;
     let states = State::between(&cluster, Some(Revision(600)), Some(Revision(800))).await.unwrap();
     assert!(states[0].name.starts_with("r600 (") && states[1].name.starts_with("r800 ("), "{} {}", states[0].name, states[1].name);
-    let found = diff(&states, &words(&["deploy/web/tomcat", "pod/web/nothing"])).await.unwrap();
+    let found = diff(&states, &words(&["deploy/web/tomcat", "pod/web/nothing"]), &Selection::default()).await.unwrap();
     let [named] = &found.differences[..] else { panic!("{} differences", found.differences.len()) };
     assert_eq!((&*named.subject.kind, &*named.subject.namespace, &*named.name()), ("Deployment", "web", "tomcat"));
     assert_eq!(named.difference.kind(), ChangeKind::Modified);
     assert_eq!(found.absent.iter().map(|absent| absent.key.as_str()).collect::<Vec<_>>(), ["/registry/pods/web/nothing"]);
     let same = [states[1].clone(), states[1].clone()];
-    assert!(diff(&same, &[]).await.unwrap().differences.is_empty());
+    assert!(diff(&same, &[], &Selection::default()).await.unwrap().differences.is_empty());
 }
 
 #[tokio::test]
 async fn a_namespace_that_neither_state_has_is_an_error() {
     let cluster = open(Options { namespace: Some("nowhere".to_owned()), ..Options::default() }).await;
     let states = [State::newest(&cluster, "yesterday.db"), State::newest(&cluster, "today.db")];
-    let error = diff(&states, &[]).await.map(drop).unwrap_err();
+    let error = diff(&states, &[], &Selection::default()).await.map(drop).unwrap_err();
     assert!(matches!(&error, Error::Nothing(Nothing::InEither { namespace, .. }) if namespace == "nowhere"), "{error:?}");
     assert_eq!(error.to_string(), "nothing found in namespace \"nowhere\", neither in yesterday.db nor in today.db");
 }

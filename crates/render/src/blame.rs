@@ -121,6 +121,27 @@ fn scalar_text(text: &str) -> String {
     if starts_as_word && !reserved && text.chars().all(plain) { text.to_owned() } else { Value::from(text).to_string() }
 }
 
+/// Writes what stands before an object of several: in a list of JSON or between documents of YAML.
+///
+/// # Errors
+/// The stream's.
+pub fn write_between(is_list: bool, is_first: bool, out: &mut dyn Write) -> io::Result<()> {
+    match (is_list, is_first) {
+        (true, true) => write!(out, "{{\"items\":["),
+        (true, false) => write!(out, ","),
+        (false, true) => Ok(()),
+        (false, false) => writeln!(out, "---"),
+    }
+}
+
+/// Ends a list of JSON, which may be empty.
+///
+/// # Errors
+/// The stream's.
+pub fn write_end(is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}],\"kind\":\"List\"}}", if is_empty { "{\"items\":[" } else { "" })
+}
+
 /// Writes one JSON document: the object, and for each leaf its path, revision, time and manager.
 ///
 /// # Errors

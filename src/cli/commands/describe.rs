@@ -8,8 +8,10 @@ use futures_util::TryStreamExt;
 use crate::cli::absence::read_subjects;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::describe::{Form, Look, Pages};
 
@@ -28,6 +30,8 @@ pub(crate) struct DescribeArgs {
     /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
+    #[command(flatten)]
+    select: SelectArgs,
 }
 
 impl Ask for DescribeArgs {
@@ -35,6 +39,10 @@ impl Ask for DescribeArgs {
 
     fn question(&self) -> Question<'_> {
         Question::Objects(&self.addresses)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        self.select.read()
     }
 
     fn prints_columns(&self, format: &Format) -> bool {

@@ -7,6 +7,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::members;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::{Run, block_on, end};
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::states::{self, Named};
 use crate::cli::{Outcome, Result};
@@ -36,8 +37,10 @@ pub(crate) struct DiffArgs {
     #[arg(long)]
     all_fields: bool,
     /// Compare what the members of a cluster hold.
-    #[arg(long, conflicts_with = "all_fields")]
+    #[arg(long, conflicts_with_all = ["all_fields", "selector", "field_selector"])]
     members: bool,
+    #[command(flatten)]
+    select: SelectArgs,
 }
 
 impl Run for DiffArgs {
@@ -75,7 +78,7 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
 
 /// Compares two states, the second of them the session's.
 async fn compare(states: [State<'_>; 2], session: &Session, words: &[String], args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
-    let found = diff(&states, words).await?;
+    let found = diff(&states, words, &args.select.read()?).await?;
     Search::report_all("diff", &found.absent);
     let (differences, managed_fields) = (&found.differences, session.args.managed_fields());
     let is_same = differences.is_empty() && found.absent.is_empty();

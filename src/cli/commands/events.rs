@@ -5,12 +5,15 @@ use clap::Args;
 use crate::cli::listing::{self, ListArgs};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::stored_events;
 use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::describe::events::EventsAsked;
 use ketcd_cluster::rights::Question;
+use ketcd_kube::FieldSelector;
 use ketcd_render::event::{EventTable, EventView};
 use ketcd_store::At;
 
@@ -20,17 +23,21 @@ use ketcd_store::At;
 /// earlier ones; --since leaves out those that were last written before it. For one object, only keys that begin with its name are read, because client-go names Events after their objects. -o wide
 /// shows who reported them.
 #[derive(Args, Debug)]
+#[command(mut_arg("selector", |arg| arg.help("Only Events about objects with these labels: `app=web,!canary`")))]
+#[command(mut_arg("field_selector", |arg| arg.help("Only Events with these fields: `reason=BackOff,involvedObject.kind=Pod`")))]
 #[command(before_help = "\
 # Warnings of a namespace\n\
 ketcd -f snapshot.db events -n lab --types Warning\n\
 # Events about one pod\n\
 ketcd -f snapshot.db events pod/lab/ubuntu")]
 pub(crate) struct EventsArgs {
-    /// The objects that the Events are about: kind/namespace/name, or a kind. Default: all of the namespace.
+    /// The objects that the Events are about: kind/namespace/name, a kind, or a kind followed by names. Default: all of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     #[command(flatten)]
     window: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
     /// The same as ADDRESS, as kubectl spells it.
     #[arg(long = "for", value_name = "ADDRESS", conflicts_with = "addresses")]
     about: Option<String>,
@@ -54,13 +61,18 @@ impl Ask for EventsArgs {
         Some(&self.window)
     }
 
+    /// Labels are of the objects that Events are about, which may be gone; fields are the Events' own.
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { fields: FieldSelector::default(), ever: true, ..self.select.read()? })
+    }
+
     fn prints_columns(&self, format: &Format) -> bool {
         format.is_columns()
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let words: Vec<String> = self.addresses.iter().chain(&self.about).cloned().collect();
-        let asked = EventsAsked::of(session, &words, &self.types).await?;
+        let asked = EventsAsked::of(session, &words, (&self.types, self.select.read()?.fields)).await?;
         let newest = session.source.span().await?.newest;
         let at = if let At::Revision(revision) = session.at { revision } else { newest };
         let mut events = asked.read(session, At::Revision(at)).await?;

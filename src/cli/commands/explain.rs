@@ -7,12 +7,14 @@ use ketcd_store::At;
 
 use crate::cli::absence::Search;
 use crate::cli::explanations::Writer;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, report_error};
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::window::WindowArgs;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::rights::Question;
 use ketcd_render::command_line::CommandLine;
@@ -30,8 +32,8 @@ ketcd -f snapshot.db explain pod/lab/spread-5\n\
 # Why it does not run on this node\n\
 ketcd -f snapshot.db explain pod/lab/weighted --node node4")]
 pub(crate) struct ExplainArgs {
-    /// Pods: pod/shop/web-0, or pod web-0 -n shop. For a table of the last decision about each: pods -n shop, pods -A, or what owns them,
-    /// such as deploy/shop/web.
+    /// Pods, as kind/namespace/name or a kind followed by names; for a table of the last decision about each: pods, or what owns them, such
+    /// as deploy/shop/web, or all of a kind.
     #[arg(value_name = "ADDRESS", required_unless_present = "all")]
     addresses: Vec<String>,
     /// Explain every decision in the readable history, not only the last one of each pod.
@@ -39,6 +41,8 @@ pub(crate) struct ExplainArgs {
     all: bool,
     #[command(flatten)]
     window: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
     #[command(flatten)]
     scheduler: SchedulerArgs,
     /// Show only this node, in depth.
@@ -60,6 +64,10 @@ impl Ask for ExplainArgs {
         Some(&self.window)
     }
 
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { ever: true, ..self.select.read()? })
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let failed = |error| failed(error, session.at != At::Newest);
         let pods = Pods::read(session, &self.addresses).await.map_err(failed)?;
@@ -78,7 +86,14 @@ impl Ask for ExplainArgs {
         }
         let mut unreadable = 0;
         for (namespace, name) in pods.named() {
-            let mut explained = explainer.pod(namespace, name).await.map_err(failed)?;
+            let mut explained = match explainer.pod(namespace, name).await {
+                // The others are explained all the same.
+                Err(error) if error.is_nothing() && pods.are_many() => {
+                    report_error(&failed(error));
+                    continue;
+                }
+                explained => explained.map_err(failed)?,
+            };
             if explained.keep_after(session.counted_after()) {
                 writer.write_one(session, &explained).await?;
             }

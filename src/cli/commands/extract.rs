@@ -10,8 +10,10 @@ use crate::cli::extraction::{self, Folder};
 use crate::cli::listing::Wanted;
 use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::extract::{Targets, With};
 use ketcd_cluster::rights::Question;
 use ketcd_render::extraction::{self as render, Form};
@@ -28,16 +30,21 @@ ketcd -f snapshot.db extract deploy/web/tomcat svc/web/tomcat\n\
 # A namespace, with the ConfigMaps and rights that its pods need\n\
 ketcd -f snapshot.db extract ns/web --with config,rbac")]
 pub(crate) struct ExtractArgs {
-    /// The objects: kind/namespace/name, a kind, ns/NAME for a namespace with everything in it, or a raw key.
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, a raw key, or ns/NAME for a namespace with everything in it.
     #[arg(value_name = "ADDRESS", required_unless_present_any = ["all", "rules"])]
     addresses: Vec<String>,
-    /// Extract the namespace of -n with everything in it; with -A, the whole cluster, with claims and volumes bound to each
-    /// other as before.
+    #[command(flatten)]
+    select: SelectArgs,
+    /// Extract the namespace of -n with everything in it, or with -A the whole cluster.
+    ///
+    /// A whole cluster has its claims and volumes bound to each other as before.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
-    /// Add what belongs to the objects: `owned` (created by their controllers), `config` (ConfigMaps, Secrets, ServiceAccounts and classes
-    /// that their pods need), `rbac` (the permissions of their ServiceAccounts), `storage` (claims and volumes, bound to each other as
-    /// before), `crds` (the definitions of custom resources).
+    /// Add what belongs to the objects: `owned`, `config`, `rbac`, `storage`, `crds`.
+    ///
+    /// `owned` is what their controllers created, `config` the ConfigMaps, Secrets, ServiceAccounts and classes that their pods need, `rbac`
+    /// the permissions of their ServiceAccounts, `storage` claims and volumes, bound to each other as before, `crds` the definitions of custom
+    /// resources.
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_enum, hide_possible_values = true)]
     with: Vec<Added>,
     /// Turn rules off, so that what they strip or leave out is kept; --rules lists them.
@@ -46,8 +53,9 @@ pub(crate) struct ExtractArgs {
     /// List the rules: what each strips or leaves out, and why.
     #[arg(long, conflicts_with_all = ["addresses", "all"])]
     rules: bool,
-    /// The API versions of the manifests: `stored`, as they are in etcd, or `preferred`, those that an API server of the release
-    /// (--release, or the one found in the data) prefers.
+    /// The API versions of the manifests: `stored` or `preferred`.
+    ///
+    /// `stored` is as they are in etcd, `preferred` as an API server of the release (--release, or the one found in the data) prefers.
     #[arg(long, value_name = "VERSION", value_enum, default_value = "stored", hide_possible_values = true)]
     api_version: ApiVersion,
     /// Write a file for each object into this new folder, with a kustomization.yaml.
@@ -105,6 +113,10 @@ impl ExtractArgs {
 impl Ask for ExtractArgs {
     fn question(&self) -> Question<'_> {
         Question::Extract(&self.addresses)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        self.select.read()
     }
 
     fn answer_alone(&self, out: &mut Output) -> Result<Option<Outcome>> {

@@ -21,11 +21,11 @@ ketcd -f snapshot.db get pods -n lab -o wide\n\
 # The manifest of a Deployment as it was at revision 600\n\
 ketcd -f snapshot.db get deploy/web/tomcat -o yaml --rev 600")]
 pub(crate) struct GetArgs {
-    /// The objects: kind/namespace/name, kind/name, a kind, a kind followed by names, or a raw key.
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
     /// Show a pod with the ConfigMaps and Secrets that its containers started with, and what changed in them since.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["selector", "field_selector"])]
     with_config: bool,
     /// After the objects, print each change: on a live etcd until interrupted, with a file those after the revision shown.
     #[arg(short, long, conflicts_with_all = ["with_config", "sort_by"])]

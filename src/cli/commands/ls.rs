@@ -49,7 +49,7 @@ impl Ask for LsArgs {
             return listing::list(session, "ls", &Wanted::Everything, &self.list, out).await;
         }
         if self.kinds.is_empty() {
-            if self.list.selector.is_some() || self.list.field_selector.is_some() {
+            if self.list.select.is_given() {
                 return Err(Error::new("selectors need a kind").hint("name one, or use --all"));
             }
             return repeated(session, out, async |out, _| inventory::kinds(session, self.list.no_headers, out).await).await;

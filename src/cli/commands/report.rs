@@ -7,9 +7,11 @@ use ketcd_render::report::{Heading, is_page, reach_words};
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result, reporting};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::triage::absence_words;
 
@@ -28,11 +30,13 @@ ketcd -f snapshot.db report --out incident.html\n\
 # Of the pods of one namespace, with a title\n\
 ketcd -f snapshot.db report pods -n web --title \"The tomcat rollout\" --out rollout.html")]
 pub(crate) struct ReportArgs {
-    /// The objects: kind/namespace/name, or a kind. Default: all but leases, or with -n those of the namespace.
+    /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: all but leases, or with -n those of the namespace.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     #[command(flatten)]
     window: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
     /// The page to write; `-` is standard output. An earlier report is replaced.
     #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
     out: String,
@@ -51,6 +55,10 @@ impl Ask for ReportArgs {
 
     fn window(&self) -> Option<&WindowArgs> {
         Some(&self.window)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { ever: true, ..self.select.read()? })
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {

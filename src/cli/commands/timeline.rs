@@ -10,9 +10,11 @@ use ketcd_render::timeline::{Told, json};
 use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::window::WindowArgs;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
 /// Show what happened to objects, who did it, and how long each step took
@@ -27,11 +29,13 @@ ketcd -f snapshot.db timeline pod/lab/ubuntu\n\
 # Everything that happened around a moment\n\
 ketcd -f snapshot.db timeline --around 22:16:50")]
 pub(crate) struct TimelineArgs {
-    /// The objects: kind/namespace/name, or a kind. Default: all of a namespace, or with --around all of the cluster.
+    /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: all of a namespace, or with --around all of the cluster.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
     #[command(flatten)]
     span: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
     /// Show only what happened around this time: RFC 3339, `14:03:20`, or an age such as `10m`.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     around: Option<String>,
@@ -63,6 +67,10 @@ impl Ask for TimelineArgs {
 
     fn window(&self) -> Option<&WindowArgs> {
         Some(&self.span)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { ever: true, ..self.select.read()? })
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {

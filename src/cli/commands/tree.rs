@@ -5,8 +5,10 @@ use clap::Args;
 use crate::cli::absence::read_subjects;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::table::View;
 use ketcd_render::tree as render;
@@ -22,14 +24,20 @@ ketcd -f snapshot.db tree deploy/web/tomcat\n\
 # The same as they were at revision 600\n\
 ketcd -f snapshot.db tree deploy/web/tomcat --rev 600")]
 pub(crate) struct TreeArgs {
-    /// The objects: kind/namespace/name, a kind, or a raw key.
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
+    #[command(flatten)]
+    select: SelectArgs,
 }
 
 impl Ask for TreeArgs {
     fn question(&self) -> Question<'_> {
         Question::Objects(&self.addresses)
+    }
+
+    fn selection(&self) -> Result<Selection> {
+        self.select.read()
     }
 
     fn prints_columns(&self, format: &Format) -> bool {

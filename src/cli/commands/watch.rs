@@ -32,7 +32,7 @@ ketcd watch pods -A --diff\n\
 # The changes that a snapshot holds from revision 600 on\n\
 ketcd -f snapshot.db watch deploy/web/tomcat --from-rev 600")]
 pub(crate) struct WatchArgs {
-    /// The objects: kind/namespace/name, a kind, or a raw key.
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key.
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
     /// Begin with this revision instead of the next change.

@@ -9,7 +9,6 @@ use super::tables::Tables;
 use super::{Item, ListArgs, ReadBody, Sink, documents, is_single, names, templates};
 use crate::cli::absence::{Missing, Search};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
@@ -41,7 +40,7 @@ pub(in crate::cli) async fn follow(
             .format
             .unsupported("get --watch", "table, wide, json, yaml, name, ndjson, jsonpath, go-template, custom-columns"));
     }
-    let select = SelectArgs { selector: args.selector.clone(), field_selector: args.field_selector.clone() }.read()?;
+    let select = args.select.read()?;
     let newest = session.source.span().await?.newest;
     let at = match session.at {
         At::Newest => newest,

@@ -15,9 +15,11 @@ use clap::Args;
 use super::absence::{self, Search};
 use super::output::{Format, Output};
 use super::overtaken::{self, Overtaken};
+use super::select::SelectArgs;
 use super::session::Session;
-use super::{Error, Outcome, Result};
-use ketcd_kube::{Address, FieldSelector, KeyResource, Kinds, LabelSelector, RegistryKey, SelectorError};
+use super::{Outcome, Result};
+use ketcd_cluster::Selection;
+use ketcd_kube::{Address, KeyResource, Kinds, RegistryKey};
 use ketcd_render::table::{Labels, View, row_fields};
 use ketcd_store::KeyValue;
 
@@ -28,12 +30,9 @@ use ketcd_cluster::read::{Fetch, decoder};
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct ListArgs {
-    /// Show only objects whose labels match, as in `app=web,tier in (front,back),!canary`.
-    #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
-    pub selector: Option<String>,
-    /// Show only objects whose fields match, as in `status.phase!=Running,spec.nodeName=n1`.
-    #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
-    pub field_selector: Option<String>,
+    /// Which objects count.
+    #[command(flatten)]
+    pub select: SelectArgs,
     /// Show only the first N objects.
     #[arg(long, value_name = "N", help_heading = "Selection", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
@@ -81,9 +80,7 @@ async fn once(
     overtaken: Overtaken,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let selector = |error: SelectorError| Error::new(error.to_string()).hint("write it as kubectl does, for example app=web,tier!=db");
-    let labels = args.selector.as_deref().map(LabelSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
-    let fields = args.field_selector.as_deref().map(FieldSelector::parse).transpose().map_err(selector)?.unwrap_or_default();
+    let Selection { labels, fields, .. } = args.select.read()?;
     let mut sink = sink(session, wanted, args, &session.format, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink, decoder(session))?);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::read::{Keys, decoder};
-use ketcd_kube::{Address, Body, Decoder, Kinds, Object};
+use ketcd_kube::{Address, Body, Decoder, FieldSelector, Kinds, Object};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// Where client-go's recorders put the Events of objects without a namespace.
@@ -32,6 +32,8 @@ pub struct EventFilter {
     pub about: Vec<About>,
     /// The types of Events; empty for all.
     pub types: Vec<String>,
+    /// The fields of Events.
+    pub fields: FieldSelector,
 }
 
 /// An object, or all of a kind.
@@ -77,7 +79,8 @@ impl EventFilter {
     /// Whether an Event is asked for.
     pub fn fits(&self, event: &Object) -> bool {
         let kind = event["type"].as_str().unwrap_or_default();
-        (self.about.is_empty() || self.about.iter().any(|about| about.fits(event)))
+        self.fields.matches(event)
+            && (self.about.is_empty() || self.about.iter().any(|about| about.fits(event)))
             && (self.types.is_empty() || self.types.iter().any(|wanted| wanted.eq_ignore_ascii_case(kind)))
     }
 }
@@ -91,17 +94,18 @@ pub struct EventsAsked {
 }
 
 impl EventsAsked {
-    /// Finds the Events about what the words name; without words, those of the namespace looked at, or of all.
+    /// Finds the Events of these types and fields about what the words name and the cluster's selectors select; without either, those of the
+    /// namespace looked at, or of all.
     ///
     /// # Errors
     /// A word that names no object, or a source that cannot be read.
-    pub async fn of(cluster: &Cluster, words: &[String], types: &[String]) -> Result<Self> {
+    pub async fn of(cluster: &Cluster, words: &[String], (types, fields): (&[String], FieldSelector)) -> Result<Self> {
         let (mut ranges, mut about) = (Vec::new(), Vec::new());
-        if words.is_empty() {
+        if words.is_empty() && cluster.options.selection.takes_all() {
             let namespace = (!cluster.options.all_namespaces).then(|| cluster.namespace());
             ranges.push(keys(cluster, namespace).await?);
         } else {
-            for address in cluster.addresses(words).await? {
+            for address in addressed(cluster, words).await? {
                 ranges.push(keys_about(cluster, &address).await?);
                 about.extend(About::address(&address));
             }
@@ -110,7 +114,7 @@ impl EventsAsked {
             }
             ranges.dedup();
         }
-        Ok(Self { ranges, filter: EventFilter { about, types: types.to_vec() } })
+        Ok(Self { ranges, filter: EventFilter { about, types: types.to_vec(), fields } })
     }
 
     /// Returns those that are there at a revision, oldest first.
@@ -125,6 +129,18 @@ impl EventsAsked {
     pub fn keys(self) -> Keys {
         Keys::many(self.ranges)
     }
+}
+
+/// The objects that the words name, else those of the namespace looked at or of all, as far as they are selected.
+async fn addressed(cluster: &Cluster, words: &[String]) -> Result<Vec<Address>> {
+    if !words.is_empty() {
+        return cluster.selected_addresses(words).await;
+    }
+    let keys = match cluster.options.all_namespaces {
+        true => cluster.asked(words, true).await?,
+        false => cluster.selected(cluster.keys_of_namespace(cluster.namespace(), cluster.at).await?).await?,
+    };
+    Ok(keys.addresses)
 }
 
 /// The keys of the Events about what an address names.

@@ -80,7 +80,7 @@ impl Cluster {
     /// The source cannot be read.
     pub async fn describe(&self, subject: StoredObject, pods: Option<NodePods>, at: At, closely: bool) -> Result<Description> {
         let above = owners::owners(self, &subject.object, at).await?;
-        let filter = EventFilter { about: vec![About::object(&subject.object)], types: Vec::new() };
+        let filter = EventFilter { about: vec![About::object(&subject.object)], ..EventFilter::default() };
         let name = subject.object["metadata"]["name"].as_str().unwrap_or_default();
         let keys = events::keys_of(self, subject.namespace(), name).await?;
         let found = match self.may_read(&keys).await? {

@@ -13,6 +13,7 @@ use crate::error::{Error, Nothing, Result};
 use crate::kinds::KeySubject;
 use crate::not_found::{Looked, NotFound};
 use crate::read::Keys;
+use crate::selection::Selection;
 
 /// What differs between two states.
 pub struct Diff {
@@ -40,11 +41,11 @@ impl NamedDifference {
     }
 }
 
-/// Compares two states of what the words name; without words, of the namespace looked at, or of all.
+/// Compares two states of what the words name and the selection takes in either state; without words, of the namespace looked at, or of all.
 ///
 /// # Errors
 /// A word that names no kind, a source that cannot be read, or a namespace that neither state has.
-pub async fn diff(states: &[State<'_>; 2], words: &[String]) -> Result<Diff> {
+pub async fn diff(states: &[State<'_>; 2], words: &[String], selection: &Selection) -> Result<Diff> {
     let [before, after] = states;
     let keys = keys(states, words).await?;
     let lists = [before.entries(&keys).await?, after.entries(&keys).await?];
@@ -59,7 +60,7 @@ pub async fn diff(states: &[State<'_>; 2], words: &[String]) -> Result<Diff> {
     let mut differences = Vec::new();
     let [old, new] = lists;
     for (old, new) in join(old, new) {
-        differences.extend(named(states, old, new).await?);
+        differences.extend(named(states, old, new, selection).await?);
     }
     Ok(Diff { differences, absent })
 }
@@ -89,14 +90,21 @@ async fn absent(cluster: &Cluster, keys: &Keys, lists: &[Vec<KeyValue>; 2], look
     Ok(absent)
 }
 
-/// The difference of two versions of a key; `None` where both are the same object.
-async fn named(states: &[State<'_>; 2], before: Option<KeyValue>, after: Option<KeyValue>) -> Result<Option<NamedDifference>> {
+/// The difference of two versions of a key; `None` where both are the same object, or neither is selected.
+async fn named(
+    states: &[State<'_>; 2],
+    before: Option<KeyValue>,
+    after: Option<KeyValue>,
+    selection: &Selection,
+) -> Result<Option<NamedDifference>> {
     let decode = |state: &State<'_>, entry: &Option<KeyValue>| match entry {
         Some(entry) => ObjectVersion::from(state.cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
         None => ObjectVersion::Absent,
     };
     let (old, new) = (decode(&states[0], &before), decode(&states[1], &after));
-    if old == new {
+    let is_selected =
+        selection.takes_all() || [&old, &new].into_iter().filter_map(ObjectVersion::object).any(|object| selection.fits(object));
+    if old == new || !is_selected {
         return Ok(None);
     }
     let cluster = states[usize::from(after.is_some())].cluster;

@@ -96,17 +96,20 @@ impl Gathering<'_> {
         if addresses.is_empty() {
             return Err(Error::NoKind);
         }
-        let mut any = false;
+        let (mut any, takes_all) = (false, self.cluster.options.selection.takes_all());
         for address in &addresses {
             let found = match namespace_of(address) {
                 Some(namespace) => self.namespace(namespace).await?,
                 None => self.address(address).await?,
             };
             any |= found > 0;
-            if found == 0 && (namespace_of(address).is_some() || address.key("").1) {
+            if found == 0 && takes_all && (namespace_of(address).is_some() || address.key("").1) {
                 let looked = Looked::At(self.cluster.revision().await?);
                 self.gathered.absent.push(NotFound::of(self.cluster, address, looked).await?);
             }
+        }
+        if !any && !takes_all {
+            return Err(Error::Nothing(Nothing::Selected));
         }
         self.gathered.nothing_of = (!any).then_some(addresses);
         Ok(())
@@ -140,6 +143,9 @@ impl Gathering<'_> {
             self.namespace(cluster.namespace()).await?
         };
         if found == 0 {
+            if !cluster.options.selection.takes_all() {
+                return Err(Error::Nothing(Nothing::Selected));
+            }
             if cluster.options.all_namespaces {
                 return Err(Error::Nothing(Nothing::Objects { prefix: cluster.prefix().await?.to_owned() }));
             }
@@ -148,7 +154,7 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// Reads keys; what belongs to no resource is passed over.
+    /// Reads keys and returns which objects are selected; what belongs to no resource is passed over.
     async fn range(&mut self, range: KeyRange, kind: Option<&Arc<Kind>>) -> Result<Vec<ObjectId>> {
         let mut entries = self.cluster.source.range(range, self.at, Want::Values).await?.entries;
         let mut found = Vec::new();
@@ -156,6 +162,9 @@ impl Gathering<'_> {
             if let Some(stored) = self.decoded(entry, kind).await? {
                 let id = ObjectId::of(&stored.object);
                 self.around.note(&stored.object);
+                if !self.cluster.options.selection.fits(&stored.object) {
+                    continue;
+                }
                 found.push(id.clone());
                 self.read.insert(id, stored);
             }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ketcd_kube::{Body as Decoded, Decoder, KeyResource, Kind, Object, ObjectPath, Opaque};
+use ketcd_kube::{Body as Decoded, Decoder, FieldSet, KeyResource, Kind, Object, ObjectPath, Opaque};
 use ketcd_store::KeyValue;
 
 use crate::cluster::Cluster;
+use crate::selection::Selection;
 
 /// As much of an object as was needed.
 pub enum ReadBody {
@@ -56,4 +57,15 @@ pub fn decoder_of<'d>(decoder: &'d Decoder, kind: Option<&Arc<Kind>>) -> Cow<'d,
         Some(schemas) => Cow::Owned(decoder.clone().with_schemas(Arc::clone(schemas))),
         None => Cow::Borrowed(decoder),
     }
+}
+
+/// Whether a stored object fits selectors, which look at these fields. What cannot be decoded fits none.
+pub(super) fn fits_stored(
+    (selection, looks_at): (&Selection, &FieldSet),
+    decoder: &Decoder,
+    key: Option<ObjectPath<'_>>,
+    entry: &KeyValue,
+) -> bool {
+    let part = decoder_of(decoder, kind_of(key)).decode_only(&entry.key, &entry.value, entry.mod_revision.0, looks_at);
+    part.object().is_some_and(|object| selection.fits(object))
 }

@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use ketcd_kube::Address;
 use ketcd_store::{KeyRange, Revision};
 
-use crate::cluster::Cluster;
-use crate::error::Result;
-
 /// The keys that a command is about.
 #[derive(Clone, Debug)]
 pub struct Keys {
@@ -34,23 +31,12 @@ impl Keys {
         Self::many(vec![KeyRange::all()])
     }
 
-    /// The keys that addresses name.
-    ///
-    /// # Errors
-    /// An address that cannot be read.
-    pub async fn of(cluster: &Cluster, addresses: &[String]) -> Result<Self> {
-        let prefix = cluster.prefix().await?;
-        let mut ranges = Vec::new();
-        let mut many = false;
-        let mut asked = Vec::new();
-        for address in cluster.addresses(addresses).await? {
-            let (key, whole) = address.key(prefix);
-            many |= !whole;
-            ranges.push(if whole { KeyRange::key(key) } else { KeyRange::prefix(key) });
-            asked.push(address);
-        }
-        many |= ranges.len() > 1;
-        Ok(Self { ranges, many, addresses: asked, beside: BTreeMap::new(), to_newest: false })
+    /// The keys of addresses.
+    pub fn at(prefix: &str, addresses: Vec<Address>) -> Self {
+        let keys: Vec<(String, bool)> = addresses.iter().map(|address| address.key(prefix)).collect();
+        let many = keys.len() > 1 || keys.iter().any(|(_, is_whole)| !is_whole);
+        let range = |(key, is_whole)| if is_whole { KeyRange::key(key) } else { KeyRange::prefix(key) };
+        Self { many, addresses, ..Self::many(keys.into_iter().map(range).collect()) }
     }
 
     /// The ranges without those that others hold, ascending.

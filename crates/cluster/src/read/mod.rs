@@ -9,6 +9,7 @@ mod keys;
 mod last_changes;
 mod objects;
 mod one_by_one;
+mod selected;
 mod subjects;
 mod texts;
 mod walk_back;

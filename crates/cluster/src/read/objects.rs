@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use futures_util::{Stream, StreamExt};
 
-use super::body::{ReadBody, decoder, decoder_of, kind_of};
+use super::body::{ReadBody, decoder, decoder_of, fits_stored, kind_of};
 use super::texts::{Picked, Text, texts};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::selection::Selection;
 use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey};
 use ketcd_store::{KeyRange, KeyValue, Want};
 
@@ -73,8 +74,7 @@ impl KeyFilter<'_> {
 pub struct Fetch<'a> {
     cluster: &'a Cluster,
     decoder: Decoder,
-    labels: LabelSelector,
-    fields: FieldSelector,
+    selection: Selection,
     /// What the selectors look at.
     selected_by: FieldSet,
     need: Extent,
@@ -89,8 +89,9 @@ pub struct Fetch<'a> {
 impl<'a> Fetch<'a> {
     /// Reads objects that the selectors select.
     pub fn new(cluster: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Extent) -> Self {
-        let selected_by = fields.paths().fold(FieldSet::of(["metadata.labels"]), |set, path| set.with(&path));
-        Self { cluster, decoder: decoder(cluster), labels, fields, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
+        let selection = Selection { labels, fields, ever: false };
+        let selected_by = selection.looks_at();
+        Self { cluster, decoder: decoder(cluster), selection, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
     }
 
     /// Says what of an object of a kind the row of a table shows; without it, the row needs the object.
@@ -112,7 +113,7 @@ impl<'a> Fetch<'a> {
 
     /// Whether a selector may have left something out.
     pub fn is_filtered(&self) -> bool {
-        !self.labels.is_empty() || !self.fields.is_empty()
+        !self.selection.takes_all()
     }
 
     /// Hands over the objects of an address and returns how many they were.
@@ -197,7 +198,7 @@ impl<'a> Fetch<'a> {
     }
 
     fn filters_objects(&self) -> bool {
-        !self.labels.is_empty() || !self.fields.is_decided_by_key()
+        !self.selection.labels.is_empty() || !self.selection.fields.is_decided_by_key()
     }
 
     fn entry<E>(
@@ -207,11 +208,11 @@ impl<'a> Fetch<'a> {
         text: Option<Text>,
         take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
     ) -> Result<usize, E> {
-        if key.is_some_and(|key| self.fields.rules_out(key.namespace, key.name)) {
+        if key.is_some_and(|key| self.selection.fields.rules_out(key.namespace, key.name)) {
             return Ok(0);
         }
         let kind = kind_of(key);
-        if self.filters_objects() && !self.selects(kind, entry) {
+        if self.filters_objects() && !fits_stored((&self.selection, &self.selected_by), &self.decoder, key, entry) {
             return Ok(0);
         }
         let body = match text {
@@ -222,13 +223,6 @@ impl<'a> Fetch<'a> {
         self.wanted -= 1;
         self.found += 1;
         Ok(1)
-    }
-
-    /// Whether the selectors select an object. What is none is selected by no selector.
-    fn selects(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> bool {
-        let decoder = decoder_of(&self.decoder, kind);
-        let part = decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &self.selected_by);
-        part.object().is_some_and(|object| self.labels.matches(&object["metadata"]["labels"].as_object()) && self.fields.matches(object))
     }
 
     /// Decodes as far as is needed.

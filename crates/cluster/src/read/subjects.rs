@@ -24,12 +24,12 @@ pub struct Subjects {
 }
 
 impl Cluster {
-    /// Reads the objects that the words name.
+    /// Reads the objects that the words name and the selectors select.
     ///
     /// # Errors
     /// A word that names no kind, or a source that cannot be read.
     pub async fn subjects(&self, words: &[String]) -> Result<Subjects> {
-        let addresses = self.addresses(words).await?;
+        let addresses = self.selected_addresses(words).await?;
         if addresses.is_empty() {
             return Err(Error::NoKind);
         }
@@ -38,7 +38,7 @@ impl Cluster {
             At::Newest => At::Revision(self.source.span().await?.newest),
             at @ At::Revision(_) => at,
         };
-        let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1);
+        let (mut objects, mut absent, mut many) = (Vec::new(), Vec::new(), addresses.len() > 1 || !self.options.selection.takes_all());
         let mut any = false;
         for address in &addresses {
             let (key, is_whole) = address.key(prefix);

@@ -21,7 +21,7 @@ use crate::read::{Keys, Read, alive_names, dated_changes, events};
 const RANDOM: usize = 5;
 
 impl Cluster {
-    /// The objects asked for: those addressed, else all of the namespace, else all there are where `everything` is wanted.
+    /// The objects asked for and selected: of those addressed, else of all of the namespace, else of all there are where `everything` is wanted.
     pub async fn asked(&self, addresses: &[String], everything: bool) -> Result<Keys> {
         if !addresses.is_empty() {
             return Keys::of(self, addresses).await;
@@ -44,7 +44,7 @@ impl Cluster {
                 return Err(Error::NoKind);
             }
         };
-        Ok(Keys::many(ranges))
+        self.selected(Keys::many(ranges)).await
     }
 }
 
