@@ -55,7 +55,7 @@ fn as_plugin(text: &str) -> String {
         let (before, after) = (&rest[..at], &rest[at + NAME.len()..]);
         let word = after.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
         let begins = !before.ends_with(|c: char| c.is_alphanumeric() || "/-_.".contains(c));
-        let is_command_line = begins && (word.starts_with('-') || COMMANDS.iter().any(|command| command == word));
+        let is_command_line = begins && (word.starts_with('-') || word == "help" || COMMANDS.iter().any(|command| command == word));
         spelled.push_str(before);
         spelled.push_str(if is_command_line { PLUGIN } else { "ketcd" });
         spelled.push(' ');
@@ -75,6 +75,7 @@ mod tests {
             ("`ketcd -f a.db get pods`; ketcd reads only etcd", "`kubectl forensics -f a.db get pods`; ketcd reads only etcd"),
             ("etcdctl get key | ketcd decode", "etcdctl get key | kubectl forensics decode"),
             ("see ketcd --help", "see kubectl forensics --help"),
+            ("see ketcd help flags", "see kubectl forensics help flags"),
             ("/var/lib/ketcd get; my-ketcd get", "/var/lib/ketcd get; my-ketcd get"),
             ("the recorder of ketcd", "the recorder of ketcd"),
         ] {

@@ -8,11 +8,12 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use super::args::GlobalArgs;
 use super::called;
-use super::commands::Command;
+use super::commands::{Command, GROUPS};
 use super::complete;
 use super::output::note;
 use ketcd_cluster::built_in;
 use ketcd_render::command_line::CommandLine;
+use ketcd_render::value::broken;
 
 /// Read Kubernetes out of etcd: objects, their history, and why each pod runs where it runs
 #[derive(Parser, Debug)]
@@ -40,7 +41,8 @@ pub fn command() -> clap::Command {
 
 /// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
 pub(super) fn parse() -> Cli {
-    let parsed = with_help().try_get_matches_from(against_file(std::env::args_os())).and_then(|matches| Cli::from_arg_matches(&matches));
+    let matches = with_help().try_get_matches_from(against_file(std::env::args_os()));
+    let parsed = matches.inspect(show_flags).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(led).unwrap_or_else(|error| {
         match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
             Some(line) => {
@@ -107,23 +109,56 @@ fn against_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item
     })
 }
 
-/// The command line with its help as it is shown: a command's examples come right after the line that says what it does.
+/// The command whose help shows the flags of every command.
+const FLAGS: &str = "flags";
+
+/// The command line with its help as it is shown: commands in groups, and of each the examples right after the line that says what it does.
 pub(super) fn with_help() -> clap::Command {
-    called::spelled_help(command()).mut_args(briefly).mut_subcommands(|command| with_more(examples_first(command)))
+    let command = called::spelled_help(command()).mut_args(briefly).mut_subcommands(|command| with_more(examples_first(command)));
+    let flags = clap::Command::new(FLAGS).hide(true).about("Flags of every command");
+    let page = grouped(&command);
+    command.help_template(page).subcommand(flags.override_usage(called::spelled("ketcd COMMAND [OPTIONS]").into_owned()))
 }
 
-/// Flags of every command that its short help shows too.
-const BRIEF: &[&str] = &["files", "rev", "at", "namespace", "all_namespaces", "output"];
+/// Shows the flags of every command and ends the process, where that is asked for as if they were a command.
+fn show_flags(matches: &clap::ArgMatches) {
+    if matches.subcommand_name() == Some(FLAGS) {
+        with_help().get_matches_from(["ketcd", "help", FLAGS]);
+    }
+}
 
-/// Leaves the other flags of every command to `--help`.
+/// The help of the whole: clap knows no groups of commands.
+fn grouped(command: &clap::Command) -> String {
+    let (heading, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
+    let about = |name: &str| command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string).unwrap_or_default();
+    let mut page = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for group in GROUPS {
+        page.push_str(&format!("\n{heading}{}:{heading:#}\n", group.heading));
+        for name in group.commands {
+            let about = broken(&about(name), ABOUT);
+            page.push_str(&format!("  {literal}{name:<10}{literal:#}  {}\n", about.join(&format!("\n{:14}", ""))));
+        }
+    }
+    page + "\n" + &called::spelled(MORE)
+}
+
+/// How many columns what a command does may take behind its name, in a terminal of 80.
+const ABOUT: usize = 66;
+
+/// What the help of the whole ends with.
+const MORE: &str = "\
+Help of a command: ketcd help triage
+Flags of every command, such as -f, -n, --at and -o: ketcd help flags
+Version: ketcd --version";
+
+/// Leaves the flags of every command to `--help` and to their own page.
 fn briefly(arg: clap::Arg) -> clap::Arg {
-    let is_common = arg.is_global_set() && !BRIEF.contains(&arg.get_id().as_str());
-    if is_common { arg.hide_short_help(true) } else { arg }
+    if arg.is_global_set() { arg.hide_short_help(true) } else { arg }
 }
 
 /// Says at the end of the short help where the rest is.
 fn with_more(command: clap::Command) -> clap::Command {
-    let more = called::spelled("More flags of every command, such as those of a live etcd: --help").into_owned();
+    let more = called::spelled("Flags of every command, such as -f, -n, --at and -o: ketcd help flags").into_owned();
     command.after_help(more).after_long_help("")
 }
 

@@ -118,7 +118,14 @@ fn every_command_fits_80_columns() {
 
 #[test]
 fn help_and_plugins_fit_80_columns() {
-    let mut commands = vec!["--help".to_owned(), "-h".to_owned(), "plugins".to_owned(), "schema".to_owned(), "plugins nope".to_owned()];
+    let mut commands = vec![
+        "--help".to_owned(),
+        "-h".to_owned(),
+        "help flags".to_owned(),
+        "plugins".to_owned(),
+        "schema".to_owned(),
+        "plugins nope".to_owned(),
+    ];
     for command in ketcd::command().get_subcommands() {
         commands.extend([format!("{} --help", command.get_name()), format!("{} -h", command.get_name())]);
     }
@@ -157,10 +164,17 @@ fn the_first_page_fits_a_small_terminal_and_its_examples_are_commands() {
     // A flag without a command still is clap's error, and the help says all.
     let output = crate::ketcd::ketcd().args(["-n", "lab"]).output().unwrap();
     assert!(output.status.code() == Some(2) && String::from_utf8(output.stderr).unwrap().contains("subcommand"));
-    let output = crate::ketcd::ketcd().arg("--help").output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    for heading in ["Commands:", "Options:", "Source:", "Live etcd:", "Selection:", "Output:"] {
-        assert!(help.lines().any(|line| line == heading), "{heading}");
+    for (arguments, headings) in [
+        (&["--help"][..], &["Look:", "What happened:", "Why:", "Keep:", "Source:"][..]),
+        (&["help", "flags"], &["Options:", "Source:", "Live etcd:", "Selection:", "Output:"]),
+        (&["flags"], &["Options:", "Source:", "Live etcd:", "Selection:", "Output:"]),
+    ] {
+        let output = crate::ketcd::ketcd().args(arguments).output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        for heading in headings {
+            assert!(help.lines().any(|line| line == *heading), "{heading}: {help}");
+        }
     }
 }
 

@@ -146,10 +146,41 @@ fn the_short_help_of_a_command_fits_a_screen_and_says_where_the_rest_is() {
     for command in ketcd::command().get_subcommands().filter(|command| !command.is_hide_set()) {
         let help = ketcd(&[command.get_name(), "-h"]);
         let help = text(&help.stdout);
-        assert!(help.contains("--help") && !help.contains("--insecure-transport"), "{help}");
+        assert!(help.ends_with("Flags of every command, such as -f, -n, --at and -o: ketcd help flags\n"), "{help}");
+        assert!(help.contains("--help") && !help.contains("--insecure-transport") && !help.contains("--namespace"), "{help}");
+        assert!(help.lines().count() <= 40, "{} lines: {help}", help.lines().count());
     }
-    let triage = ketcd(&["triage", "-h"]);
-    assert!(text(&triage.stdout).lines().count() <= 40, "{}", text(&triage.stdout));
+    let flags = ketcd(&["help", "flags"]);
+    let flags = (flags.status.code(), text(&flags.stdout).to_owned());
+    for arg in ketcd::command().get_arguments().filter(|arg| arg.is_global_set()) {
+        let flag = format!("--{}", arg.get_long().unwrap());
+        assert!(flags.0 == Some(0) && flags.1.contains(&flag), "{flag}: {}", flags.1);
+    }
+}
+
+#[test]
+fn the_help_of_the_whole_has_every_command_in_one_of_five_groups() {
+    let help = ketcd(&["--help"]);
+    assert_eq!(text(&ketcd(&["-h"]).stdout), text(&help.stdout));
+    let help = text(&help.stdout);
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in help.lines() {
+        match (line.strip_suffix(':'), line.strip_prefix("  ").and_then(|line| line.split(' ').next())) {
+            (Some(heading), _) => groups.push((heading, Vec::new())),
+            (None, Some(name)) if !name.is_empty() => groups.last_mut().unwrap().1.push(name),
+            _ => {}
+        }
+    }
+    let headings: Vec<&str> = groups.iter().map(|(heading, _)| *heading).collect();
+    assert_eq!(headings, ["Look", "What happened", "Why", "Keep", "Source"], "{help}");
+    let mut listed: Vec<&str> = groups.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    assert_eq!(groups[1].1[0], "triage", "what one asks first comes first");
+    listed.sort_unstable();
+    let command = ketcd::command();
+    let mut shown: Vec<&str> = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+    shown.sort_unstable();
+    assert_eq!(listed, shown);
+    assert!(help.lines().count() <= 45, "{help}");
 }
 
 #[test]

@@ -31,22 +31,35 @@ use clap::Subcommand;
 
 use super::running::Run;
 
-/// Makes the table of commands the type that clap reads, and finds the one that was named.
+/// Commands that answer one kind of question.
+pub(super) struct Group {
+    /// What they answer.
+    pub heading: &'static str,
+    /// Their names, in the order of the help.
+    pub commands: &'static [&'static str],
+}
+
+/// Makes the table of commands, in groups, the type that clap reads and the help's order, and finds the one that was named.
 macro_rules! commands {
-    ($($command:ident($module:ident::$args:ident)),* $(,)?) => {
+    ($($heading:literal { $($command:ident($module:ident::$args:ident)),* $(,)? })*) => {
         /// What to do.
         #[derive(Subcommand, Debug)]
         pub(super) enum Command {
-            $($command($module::$args),)*
+            $($($command($module::$args),)*)*
             #[command(flatten)]
             Refused(refused::Refused),
         }
+
+        /// The groups of the table, with the modules' names, which are the commands'.
+        pub(super) const GROUPS: &[Group] = &[
+            $(Group { heading: $heading, commands: &[$(stringify!($module)),*] },)*
+        ];
 
         impl Command {
             /// Returns what runs.
             pub(super) fn as_run(&self) -> &dyn Run {
                 match self {
-                    $(Self::$command(args) => args,)*
+                    $($(Self::$command(args) => args,)*)*
                     Self::Refused(refused) => refused,
                 }
             }
@@ -55,28 +68,38 @@ macro_rules! commands {
 }
 
 commands! {
-    Blame(blame::BlameArgs),
-    Completion(completion::CompletionArgs),
-    Decode(decode::DecodeArgs),
-    Describe(describe::DescribeArgs),
-    Encryption(encryption::EncryptionArgs),
-    Diff(diff::DiffArgs),
-    Events(events::EventsArgs),
-    Explain(explain::ExplainArgs),
-    Export(export::ExportArgs),
-    Extract(extract::ExtractArgs),
-    Get(get::GetArgs),
-    History(history::HistoryArgs),
-    Ls(ls::LsArgs),
-    Plugins(plugins::PluginsArgs),
-    Record(record::RecordArgs),
-    Report(report::ReportArgs),
-    Schema(schema::SchemaArgs),
-    Serve(serve::ServeArgs),
-    Status(status::StatusArgs),
-    Timeline(timeline::TimelineArgs),
-    Tree(tree::TreeArgs),
-    Triage(triage::TriageArgs),
-    Usage(usage::UsageArgs),
-    Watch(watch::WatchArgs),
+    "Look" {
+        Get(get::GetArgs),
+        Ls(ls::LsArgs),
+        Describe(describe::DescribeArgs),
+        Tree(tree::TreeArgs),
+        Events(events::EventsArgs),
+    }
+    "What happened" {
+        Triage(triage::TriageArgs),
+        Timeline(timeline::TimelineArgs),
+        History(history::HistoryArgs),
+        Watch(watch::WatchArgs),
+        Diff(diff::DiffArgs),
+        Blame(blame::BlameArgs),
+        Report(report::ReportArgs),
+    }
+    "Why" {
+        Explain(explain::ExplainArgs),
+        Plugins(plugins::PluginsArgs),
+    }
+    "Keep" {
+        Record(record::RecordArgs),
+        Extract(extract::ExtractArgs),
+        Export(export::ExportArgs),
+        Serve(serve::ServeArgs),
+    }
+    "Source" {
+        Status(status::StatusArgs),
+        Usage(usage::UsageArgs),
+        Encryption(encryption::EncryptionArgs),
+        Decode(decode::DecodeArgs),
+        Schema(schema::SchemaArgs),
+        Completion(completion::CompletionArgs),
+    }
 }
