@@ -29,6 +29,7 @@ mod report_file;
 mod shells;
 mod states;
 mod streams;
+mod suggested;
 mod terminal;
 mod timeline;
 mod triage;
