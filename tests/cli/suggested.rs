@@ -80,6 +80,7 @@ fn what_is_suggested_works() {
     let path = format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let captures = testdata::path("captures");
     let folder = tempfile::tempdir().unwrap();
+    let mut count = 0;
     for (file, keys) in CLUSTERS {
         let mut suggested = BTreeSet::new();
         for (name, words) in ASKED.iter().flat_map(|(name, asked)| asked.iter().map(move |words| (name, words))) {
@@ -90,7 +91,8 @@ fn what_is_suggested_works() {
             }
             suggested.extend(printed(&all(&command.output().unwrap())).into_iter().map(|line| (line, format!("{name} {words}"))));
         }
-        assert!(suggested.len() > 20, "{file}: {suggested:?}");
+        assert!(suggested.len() > 3, "{file}: {suggested:?}");
+        count += suggested.len();
         let mut failed = Vec::new();
         let mut ran = BTreeSet::new();
         for (line, from) in suggested.iter().filter(|(line, _)| ran.insert(line.clone())) {
@@ -101,4 +103,5 @@ fn what_is_suggested_works() {
         }
         assert!(failed.is_empty(), "{file}: {failed:#?}");
     }
+    assert!(count > 60, "{count}");
 }
