@@ -8,9 +8,10 @@ use std::thread;
 
 use bytes::Bytes;
 
+use super::compression::decoder;
 use super::mapped::{map, map_lazily};
 use super::pump::{GivenUp, Piece, Pump};
-use super::spool::{decoder, no_room};
+use super::spool::no_room;
 use crate::versions::{IndexedPut, Volatile};
 use crate::{Error, Result};
 

@@ -14,13 +14,13 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use super::bolt::looks_like_bolt;
+use super::compression::looks_compressed;
 use super::db_file::DatabaseFacts;
 use super::filling::Filling;
 use super::image::is_owned_by_etcd;
 use super::mapped::map_lazily;
 use super::options::{Cache, Limits};
 use super::own::{NotOpened, OwnDirectory};
-use super::spool::looks_compressed;
 use crate::versions::{KeptVersions, Versions};
 use crate::{Alarm, Member, RevisionSpan};
 

@@ -4,6 +4,7 @@ mod archive;
 mod bolt;
 mod buckets;
 mod checksum;
+mod compression;
 mod data_dir;
 mod db_file;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod key_bucket;
 mod kine;
 mod loaded;
 mod log_replay;
+mod lz4;
 mod mapped;
 mod mvcc;
 #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "nothing is collected without them"))]

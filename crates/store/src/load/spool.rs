@@ -2,20 +2,19 @@
 //! nothing is left behind.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use super::bolt::looks_like_bolt;
+use super::compression::{decoder, looks_compressed};
 use super::mapped::map;
 use super::options::Reading;
-use super::pump::{GivenUp, Piece, Pump, Pumped};
+use super::pump::{GivenUp, PIECE, Piece, Pump, Pumped};
 use crate::{Error, Result};
 
-const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The bytes of a stream that are looked at before it is refused.
 const LOOKED_AT: usize = 4 << 20;
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A stream's bytes.
 pub(super) struct Spooled {
@@ -34,7 +33,7 @@ pub(super) struct Spooled {
 /// It cannot be read, does not end within the limits, or begins with nothing that ketcd reads.
 pub(super) fn stream(path: &str, from: &mut File, reading: &Reading<'_>) -> Result<Bytes> {
     match copy(path, from, reading, |beginning| looks_compressed(beginning) || (reading.may_be_known)(beginning))? {
-        (spooled, Pumped { ended: None, .. }) => map(path, &spooled).map_err(|cause| no_room(path, &cause)),
+        (bytes, Pumped { ended: None, .. }) => Ok(bytes),
         (_, Pumped { ended: Some(cause), .. }) => Err(Error::File { path: path.to_owned(), cause }),
     }
 }
@@ -48,8 +47,16 @@ pub(super) fn decompress(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Res
     let Some((what, mut decoder)) = decoder(bytes.clone()).map_err(|cause| Error::File { path: path.to_owned(), cause })? else {
         return Ok(Spooled { bytes, cut: None, digest: None });
     };
-    let (file, Pumped { ended, digest }) = copy(path, &mut decoder, reading, reading.may_be_known)?;
-    let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
+    unpack(path, what, &mut decoder, reading)
+}
+
+/// Reads what a compression, `what`, was undone of.
+///
+/// # Errors
+///
+/// As of [`decompress`].
+pub(super) fn unpack(path: &str, what: &str, decoder: &mut impl Read, reading: &Reading<'_>) -> Result<Spooled> {
+    let (bytes, Pumped { ended, digest }) = copy(path, decoder, reading, reading.may_be_known)?;
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
         Some(cut) if bytes.is_empty() => Err(Error::Format { path: path.to_owned(), problem: format!("{cut}; copy the file again") }),
@@ -61,29 +68,9 @@ pub(super) fn decompress(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Res
     }
 }
 
-/// Whether bytes that begin so are compressed.
-pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
-    beginning.starts_with(GZIP) || beginning.starts_with(ZSTD)
-}
-
-/// What undoes the compression of bytes, and its name; `None` where they are not compressed.
-///
-/// # Errors
-///
-/// There is no memory for it.
-pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Box<dyn Read + Send>)>> {
-    if bytes.starts_with(GZIP) {
-        return Ok(Some(("gzip", Box::new(flate2::read::MultiGzDecoder::new(bytes.reader())))));
-    }
-    if bytes.starts_with(ZSTD) {
-        return Ok(Some(("zstd", Box::new(zstd::stream::read::Decoder::with_buffer(bytes.reader())?))));
-    }
-    Ok(None)
-}
-
-/// Copies a stream into a file without a name, if it may be anything that ketcd reads, by what `is_known` says of its beginning: nothing else is
+/// Reads a stream, a long one into a file without a name, if it may be anything that ketcd reads, by what `is_known` says of its beginning: nothing else is
 /// waited for or unpacked.
-fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl Fn(&[u8]) -> bool) -> Result<(File, Pumped)> {
+fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl Fn(&[u8]) -> bool) -> Result<(Bytes, Pumped)> {
     let mut first = Piece::read(from);
     // A database may have lost its beginning.
     while first.end.is_none() && !is_known(&first.bytes) {
@@ -95,26 +82,27 @@ fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl 
         first.bytes.extend(bytes);
         first.end = end;
     }
+    // What is short is kept as it is: an archive may hold thousands of such files.
+    let first = match first {
+        Piece { bytes, end: Some(end) } if bytes.len() <= PIECE && bytes.len() as u64 <= reading.limits.unpacked => {
+            return Ok((bytes.into(), Pumped { ended: end.err(), digest: None }));
+        }
+        first => first,
+    };
     let file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
     let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: reading.limits.unpacked, written: &|_| {} };
-    let pumped = match first {
-        // Too short to be worth a thread.
-        Piece { bytes, end: Some(end) } if bytes.len() as u64 <= reading.limits.unpacked => {
-            (&file).write_all(&bytes).map_err(|cause| no_room(path, &cause))?;
-            Pumped { ended: end.err(), digest: None }
-        }
-        first => pump.run(first, from).map_err(|given_up| match given_up {
-            GivenUp::Unwritten(cause) => no_room(path, &cause),
-            GivenUp::TooLong => Error::Format {
-                path: path.to_owned(),
-                problem: format!(
-                    "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
-                    reading.limits.unpacked
-                ),
-            },
-        })?,
-    };
-    Ok((file, pumped))
+    let pumped = pump.run(first, from).map_err(|given_up| match given_up {
+        GivenUp::Unwritten(cause) => no_room(path, &cause),
+        GivenUp::TooLong => Error::Format {
+            path: path.to_owned(),
+            problem: format!(
+                "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
+                reading.limits.unpacked
+            ),
+        },
+    })?;
+    let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
+    Ok((bytes, pumped))
 }
 
 /// The error of a file that has no room for what is unpacked.

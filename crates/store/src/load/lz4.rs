@@ -1,0 +1,277 @@
+//! Frames of LZ4, one after another (lz4_Frame_format.md 1.6.4): a program that compresses on several threads writes many.
+
+use std::io::{self, Read};
+
+use bytes::{Buf, Bytes};
+
+/// What a frame begins with.
+pub(super) const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+
+/// Frames of something else, which are to be passed over: their lowest number.
+const SKIPPABLE: u32 = 0x184d_2a50;
+
+/// As far back as a block that is linked to those before it may look.
+const WINDOW: usize = 64 << 10;
+
+/// Undoes frames.
+pub(super) struct Frames {
+    rest: Bytes,
+    frame: Option<Frame>,
+    /// The window, and after it what was not handed out yet.
+    out: Vec<u8>,
+    given: usize,
+}
+
+/// What the header of a frame says, and the checksum of its content.
+struct Frame {
+    is_linked: bool,
+    has_block_checksums: bool,
+    content: Option<Xxh32>,
+    block: usize,
+}
+
+impl Frames {
+    /// Frames that lie in these bytes.
+    pub(super) fn new(rest: Bytes) -> Self {
+        Self { rest, frame: None, out: Vec::new(), given: 0 }
+    }
+
+    fn take(&mut self, length: usize) -> io::Result<Bytes> {
+        if self.rest.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(self.rest.split_to(length))
+    }
+
+    fn number(&mut self) -> io::Result<u32> {
+        Ok(self.take(4)?.get_u32_le())
+    }
+
+    /// Begins the next frame; `false` at the end.
+    fn begin(&mut self) -> io::Result<bool> {
+        if self.rest.is_empty() {
+            return Ok(false);
+        }
+        let magic = self.number()?;
+        if magic & 0xffff_fff0 == SKIPPABLE {
+            let length = self.number()?;
+            self.take(length as usize)?;
+            return Ok(true);
+        }
+        if magic.to_le_bytes() != MAGIC {
+            return Err(damaged("what follows a frame is none"));
+        }
+        let descriptor = self.rest.clone();
+        let flags = self.take(2)?;
+        let (flags, block) = (flags[0], flags[1] >> 4 & 7);
+        if flags >> 6 != 1 || flags & 1 != 0 || block < 4 {
+            return Err(damaged("its frame is of another version or needs a dictionary"));
+        }
+        let length = if flags & 8 != 0 { 8 } else { 0 };
+        self.take(length)?;
+        let checksum = Xxh32::of(&descriptor[..2 + length]).to_le_bytes()[1];
+        if self.take(1)?[0] != checksum {
+            return Err(damaged("the checksum of its header does not hold"));
+        }
+        self.out.clear();
+        self.given = 0;
+        self.frame = Some(Frame {
+            is_linked: flags & 0x20 == 0,
+            has_block_checksums: flags & 0x10 != 0,
+            content: (flags & 4 != 0).then(Xxh32::default),
+            block: 1 << (8 + 2 * block),
+        });
+        Ok(true)
+    }
+
+    /// Undoes the next block of a frame.
+    fn block(&mut self, mut frame: Frame) -> io::Result<()> {
+        const PLAIN: u32 = 1 << 31;
+        let size = self.number()?;
+        if size == 0 {
+            let found = frame.content.map(|content| content.finish());
+            return match found {
+                Some(sum) if sum != self.number()? => Err(damaged("the checksum of its content does not hold")),
+                _ => Ok(()),
+            };
+        }
+        let packed = self.take((size & !PLAIN) as usize)?;
+        if frame.has_block_checksums && Xxh32::of(&packed) != self.number()? {
+            return Err(damaged("the checksum of a block does not hold"));
+        }
+        let kept = if frame.is_linked { self.out.len().min(WINDOW) } else { 0 };
+        self.out.drain(..self.out.len() - kept);
+        if size & PLAIN != 0 {
+            self.out.extend_from_slice(&packed);
+        } else {
+            self.out.resize(kept + frame.block, 0);
+            let (window, into) = self.out.split_at_mut(kept);
+            let length =
+                lz4_flex::block::decompress_into_with_dict(&packed, into, window).map_err(|_| damaged("a block cannot be undone"))?;
+            self.out.truncate(kept + length);
+        }
+        self.given = kept;
+        if let Some(content) = &mut frame.content {
+            content.update(&self.out[kept..]);
+        }
+        self.frame = Some(frame);
+        Ok(())
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.out.len() {
+            match self.frame.take() {
+                Some(frame) => self.block(frame)?,
+                None if self.begin()? => {}
+                None => return Ok(0),
+            }
+        }
+        let length = into.len().min(self.out.len() - self.given);
+        into[..length].copy_from_slice(&self.out[self.given..self.given + length]);
+        self.given += length;
+        Ok(length)
+    }
+}
+
+fn damaged(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+const PRIMES: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
+
+/// The checksum of LZ4, with seed 0 (xxhash_spec.md 0.2.0).
+struct Xxh32 {
+    lanes: [u32; 4],
+    length: u64,
+    rest: Vec<u8>,
+}
+
+impl Default for Xxh32 {
+    fn default() -> Self {
+        let lanes = [PRIMES[0].wrapping_add(PRIMES[1]), PRIMES[1], 0, 0u32.wrapping_sub(PRIMES[0])];
+        Self { lanes, length: 0, rest: Vec::new() }
+    }
+}
+
+impl Xxh32 {
+    fn of(bytes: &[u8]) -> u32 {
+        let mut sum = Self::default();
+        sum.update(bytes);
+        sum.finish()
+    }
+
+    fn update(&mut self, mut bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        if !self.rest.is_empty() {
+            let missing = (16 - self.rest.len()).min(bytes.len());
+            self.rest.extend_from_slice(&bytes[..missing]);
+            bytes = &bytes[missing..];
+            if self.rest.len() < 16 {
+                return;
+            }
+            let stripe = std::mem::take(&mut self.rest);
+            self.stripe(&stripe);
+        }
+        let mut stripes = bytes.chunks_exact(16);
+        for stripe in &mut stripes {
+            self.stripe(stripe);
+        }
+        self.rest.extend_from_slice(stripes.remainder());
+    }
+
+    fn stripe(&mut self, stripe: &[u8]) {
+        for (lane, mut word) in self.lanes.iter_mut().zip(stripe.chunks_exact(4)) {
+            *lane = lane.wrapping_add(word.get_u32_le().wrapping_mul(PRIMES[1])).rotate_left(13).wrapping_mul(PRIMES[0]);
+        }
+    }
+
+    fn finish(self) -> u32 {
+        let mut sum = if self.length >= 16 {
+            let turned = self.lanes.iter().zip([1, 7, 12, 18]).map(|(lane, by)| lane.rotate_left(by));
+            turned.fold(0, u32::wrapping_add)
+        } else {
+            PRIMES[4]
+        };
+        // The length modulo 2^32.
+        let [a, b, c, d, ..] = self.length.to_le_bytes();
+        sum = sum.wrapping_add(u32::from_le_bytes([a, b, c, d]));
+        let mut words = self.rest.chunks_exact(4);
+        for mut word in &mut words {
+            sum = sum.wrapping_add(word.get_u32_le().wrapping_mul(PRIMES[2])).rotate_left(17).wrapping_mul(PRIMES[3]);
+        }
+        for &byte in words.remainder() {
+            sum = sum.wrapping_add(u32::from(byte).wrapping_mul(PRIMES[4])).rotate_left(11).wrapping_mul(PRIMES[0]);
+        }
+        sum = (sum ^ sum >> 15).wrapping_mul(PRIMES[1]);
+        sum = (sum ^ sum >> 13).wrapping_mul(PRIMES[2]);
+        sum ^ sum >> 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the reference implementation gives (`xxhsum -H32`).
+    #[test]
+    fn checksums_are_those_of_xxhash() {
+        for (text, wanted) in
+            [("", 0x02cc_5d05), ("a", 0x550d_7456), ("abc", 0x32d1_53ff), ("Nobody inspects the spammish repetition", 0xe229_3b2f)]
+        {
+            assert_eq!(Xxh32::of(text.as_bytes()), wanted, "{text:?}");
+            let mut sum = Xxh32::default();
+            text.as_bytes().chunks(3).for_each(|piece| sum.update(piece));
+            assert_eq!(sum.finish(), wanted, "{text:?}");
+        }
+    }
+
+    /// A frame of one plain block, with all checksums.
+    fn frame(text: &[u8]) -> Vec<u8> {
+        let mut frame = MAGIC.to_vec();
+        frame.extend([0x74, 0x40, Xxh32::of(&[0x74, 0x40]).to_le_bytes()[1]]);
+        frame.extend((u32::try_from(text.len()).unwrap() | 1 << 31).to_le_bytes());
+        frame.extend(text);
+        for sum in [Xxh32::of(text), 0, Xxh32::of(text)] {
+            frame.extend(sum.to_le_bytes());
+        }
+        frame
+    }
+
+    fn undone(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut found = Vec::new();
+        Frames::new(bytes.into()).read_to_end(&mut found).map(|_| found)
+    }
+
+    #[test]
+    fn frames_in_a_row_come_out_whole_and_damage_is_told() {
+        let two = [frame(b"hello "), vec![0x51, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9], frame(b"world")].concat();
+        assert_eq!(undone(two.clone()).unwrap(), b"hello world");
+        for end in (1..two.len()).filter(|&end| end != frame(b"hello ").len() && end != two.len() - frame(b"world").len()) {
+            assert!(undone(two[..end].to_vec()).is_err(), "{end}");
+        }
+        for place in 0..frame(b"hello").len() {
+            let mut damaged = frame(b"hello");
+            damaged[place] ^= 1;
+            assert!(undone(damaged).is_err(), "{place}");
+        }
+        assert!(undone([frame(b"hello"), b"rubbish".to_vec()].concat()).is_err());
+    }
+
+    /// What `lz4 -9` makes of a text of 200 KiB in linked blocks is held against the text by the samples in tests/files/packed.rs; here a block that copies
+    /// from the one before it.
+    #[test]
+    fn a_linked_block_copies_from_the_one_before() {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([0x40, 0x40, Xxh32::of(&[0x40, 0x40]).to_le_bytes()[1]]);
+        bytes.extend((16u32 | 1 << 31).to_le_bytes());
+        bytes.extend(b"0123456789abcdef");
+        // No literals, a match of 4 bytes 16 back, then the last literals.
+        let block = [0x00, 16, 0, 0x50, b'v', b'w', b'x', b'y', b'z'];
+        bytes.extend(u32::try_from(block.len()).unwrap().to_le_bytes());
+        bytes.extend(block);
+        bytes.extend([0; 4]);
+        assert_eq!(undone(bytes).unwrap(), b"0123456789abcdef0123vwxyz");
+    }
+}
