@@ -171,12 +171,14 @@ fn refused(folder: &Path) -> Vec<(&'static str, std::path::PathBuf)> {
     fs::create_dir(&dqlite).unwrap();
     fs::write(dqlite.join("metadata1"), [1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     vec![
-        ("a zip", file("snapshot.zip", &with(b"PK\x03\x04\x14\0\x08\0\x08\0"))),
-        ("`.xz`", file("snapshot.db.xz", &with(b"\xfd7zXZ\0\0\x04"))),
-        ("an age", file("snapshot.age", &with(b"age-encryption.org/v1\n-> X25519 x\n"))),
+        ("what is encrypted", file("snapshot.age", &with(b"age-encryption.org/v1\n-> X25519 x\n"))),
+        ("an encrypted entry", file("snapshot.zip", b"PK\x03\x04\x14\0\x01\0\x08\0\0\0\0\0\0\0\0\0\x04\0\0\0\x04\0\0\0\x01\0\0\0a1234")),
+        ("a pointer", file("lfs.db", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n")),
+        ("the error page", file("page.db", b"<!DOCTYPE html><html></html>")),
+        ("a 7z", file("snapshot.7z", &with(b"7z\xbc\xaf\x27\x1c\0\x04"))),
         ("an increment", file("Incr-00000002-00000002-1", &[&event[..], &filling[..32]].concat())),
-        ("Velero", file("velero.tar", &tar("metadata/version", b"1.1.0\n"))),
         ("dqlite", dqlite),
+        ("a folder", file("other.tar", &tar("notes.txt", b"nothing\n"))),
         ("an SQL dump", file("kine.sql", b"-- PostgreSQL database dump\n\nCREATE TABLE kine ();\n")),
         ("an empty", file("empty.db", b"")),
     ]

@@ -91,6 +91,13 @@ impl Fused {
         Ok(Self { parts, live, pool, damage, left_out, gaps, passed, recovered })
     }
 
+    /// The same, with what else is damaged, and what was chosen, where the files lay.
+    pub(crate) fn saying(mut self, damage: Vec<String>, chosen: Vec<String>) -> Self {
+        self.damage.extend(damage);
+        self.left_out.extend(chosen);
+        self
+    }
+
     fn source(&self, number: usize) -> Result<Arc<dyn Source>> {
         self.pool.get(&self.parts, number)
     }

@@ -89,9 +89,8 @@ fn nothing_in(log: &Log) -> String {
 const OF_K3S: [&str; 4] = ["etcd", "db/etcd", "server/db/etcd", "k3s/server/db/etcd"];
 
 /// Whether a member's database or log is in the directory.
-#[cfg(any(feature = "kine", feature = "recording"))]
 pub(super) fn is_there(path: &Path) -> bool {
-    member(path).is_ok()
+    Log::is_in(path) || member(path).is_ok()
 }
 
 /// Reads the database; returns its layer and what else it says.

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::checksum::Check;
+use super::container::{self, Choice, Chosen, Entry};
 use super::format::{Format, Loading, Recognised, may_be_one, recognise};
 use super::image::Image;
 #[cfg(feature = "kine")]
@@ -12,7 +13,7 @@ use super::options::{Limits, Reading};
 use super::problem::LoadProblem;
 #[cfg(feature = "objects")]
 use super::sql_dump;
-use super::{archive, bolt, data_dir, db_file, raft_snapshot, wal};
+use super::{bolt, data_dir, db_file, foreign, keys, raft_snapshot, wal};
 use crate::SourceKind;
 
 /// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
@@ -20,11 +21,12 @@ use crate::SourceKind;
 const FORMATS: &[Format] = &[
     #[cfg(test)]
     Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(super::dry_run::is_one), load: super::dry_run::load },
-    Format { kind: None, recognised: Recognised::Beginning(archive::looks_like_tar), load: load_archive },
+    Format { kind: None, recognised: Recognised::Beginning(container::is_archive), load: load_archive },
     Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(bolt::looks_like_bolt), load: load_database },
     #[cfg(feature = "kine")]
     Format { kind: Some(SourceKind::Kine), recognised: Recognised::Beginning(kine::looks_like_sqlite), load: load_kine },
     Format { kind: Some(SourceKind::DataDir), recognised: Recognised::Beginning(wal::looks_like_log), load: load_log },
+    Format { kind: None, recognised: Recognised::Beginning(container::is_archive_behind_something), load: load_archive },
     #[cfg(feature = "kine")]
     Format {
         kind: Some(SourceKind::Kine),
@@ -65,20 +67,34 @@ pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image
     }
     match format_of(&image.bytes) {
         Some(format) => (format.load)(loading, path, image),
-        None => Err(LoadProblem::Format("is of no format that is read".to_owned())),
+        None => Err(LoadProblem::Format(foreign::recognised(&image.bytes).unwrap_or("is of no format that is read").to_owned())),
     }
 }
 
 fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    let archive = archive::read(&image.bytes)?;
-    let mut loaded = match archive.content {
-        archive::ArchiveContent::Member(parts) => load_parts(loading, path, parts, None)?,
+    let choice = container::of_archive(&image.bytes, "", &loading.reading)?;
+    load_choice(loading, path, Choice { damage: choice.damage.into_iter().chain(image.cut).collect(), ..choice })
+}
+
+/// Loads what was chosen of a folder or an archive.
+pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Choice) -> Result<Loaded, LoadProblem> {
+    let mut loaded = match choice.chosen {
+        Chosen::Member(parts) => load_parts(loading, path, parts, None)?,
+        Chosen::MemberFolder(member) => {
+            let (facts, cluster_id) = data_dir::read(&member, &loading.reading, loading.builder)?;
+            Loaded { cluster_id, ..Loaded::new(SourceKind::DataDir, path.to_owned(), facts) }
+        }
         #[cfg(feature = "kine")]
-        archive::ArchiveContent::Kine(files) => kine(loading, path, files)?,
-        archive::ArchiveContent::Database(image) => load_database(loading, path, image)?,
+        Chosen::Kine(files) => kine(loading, path, files)?,
+        Chosen::Database(image) => load_database(loading, path, image)?,
+        Chosen::Databases(entries) => {
+            return Err(LoadProblem::Format(format!("holds {} databases where one is expected", entries.len())));
+        }
+        Chosen::Objects(entries) => load_entries(loading, path, &entries)?,
+        Chosen::Keys(keys, revision) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(&keys, revision, loading.builder)?),
     };
-    loaded.facts.damage.extend(archive.cut.into_iter().chain(image.cut));
-    loaded.facts.left_out.extend(archive.left_out);
+    loaded.facts.damage.extend(choice.damage);
+    loaded.facts.left_out.extend(choice.said);
     Ok(Loaded { is_archived: true, ..loaded })
 }
 
@@ -148,7 +164,7 @@ fn load_raft_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -
 
 #[cfg(feature = "objects")]
 fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    if let Some(problem) = sql_dump::recognised(path, &image.bytes) {
+    if let Some(problem) = sql_dump::recognised(path, &image.bytes).or_else(|| foreign::recognised(&image.bytes).map(str::to_owned)) {
         return Err(LoadProblem::Format(problem));
     }
     let damage = match &image.cut {
@@ -159,6 +175,47 @@ fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Resu
     let damage = damage.into_iter().chain(image.cut).collect();
     let facts = db_file::DatabaseFacts { file_bytes: length, in_use_bytes: length, damage, ..Default::default() };
     Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
+}
+
+/// Loads the objects of a folder or an archive.
+#[cfg(feature = "objects")]
+fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[Entry]) -> Result<Loaded, LoadProblem> {
+    let mut facts = db_file::DatabaseFacts::default();
+    let (mut left, mut unread, mut is_one_read) = (loading.reading.limits.unpacked, Vec::new(), false);
+    loading.objects.begin(path);
+    for entry in entries {
+        let limits = Limits { unpacked: left, cache: None };
+        let image = match entry.image(&Reading { limits: &limits, ..loading.reading }) {
+            Ok(image) => image,
+            Err(problem) => {
+                facts.damage.push(problem.to_string());
+                continue;
+            }
+        };
+        let length = image.bytes.len() as u64;
+        left = left.saturating_sub(length);
+        facts.file_bytes += length;
+        let named = |problem: String| format!("{}: {problem}", container::shown(&entry.name));
+        match loading.objects.read_entry(&if image.cut.is_some() { whole_objects(&image.bytes) } else { image.bytes.clone() }) {
+            Ok(damage) => {
+                is_one_read = true;
+                facts.damage.extend(damage.into_iter().map(named));
+            }
+            Err(problem) => unread.push(named(problem)),
+        }
+        facts.damage.extend(image.cut.map(named));
+    }
+    if let (false, Some(problem)) = (is_one_read, unread.first()) {
+        return Err(LoadProblem::Format(problem.clone()));
+    }
+    facts.left_out.extend(unread.first().map(|first| format!("{} files in it look like API objects and are none: {first}", unread.len())));
+    facts.in_use_bytes = facts.file_bytes;
+    Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
+}
+
+#[cfg(not(feature = "objects"))]
+fn load_entries(_: &mut Loading<'_, '_>, _: &str, _: &[Entry]) -> Result<Loaded, LoadProblem> {
+    Err(LoadProblem::Format("holds API objects, which are not read without the feature objects".to_owned()))
 }
 
 /// The objects of a text cut short, without the last one: lines of JSON, YAML documents, or the items of a list in YAML.

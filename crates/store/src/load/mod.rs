@@ -1,21 +1,23 @@
 //! Opens files as a [`Source`]; their content decides what they are.
 
-mod archive;
 mod bolt;
 mod buckets;
 mod checksum;
 mod compression;
+mod container;
 mod data_dir;
 mod db_file;
 #[cfg(test)]
 mod dry_run;
 mod filling;
+mod foreign;
 mod format;
 mod formats;
 mod free_pages;
 mod image;
 mod kept;
 mod key_bucket;
+mod keys;
 #[cfg(feature = "kine")]
 mod kine;
 mod loaded;
@@ -42,15 +44,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use format::Loading;
-use formats::{load_image, load_parts, reading};
+use formats::{load_parts, reading};
 use image::Image;
 use loaded::{Loaded, finish};
 use objects::Objects;
-use one::{PathContent, load, open_one};
+use one::{PathContent, load};
 use problem::LoadProblem;
-use several::{found_at, parts};
+use several::{Several, open_image, open_path};
 
-use super::fusion::{Fused, LiveInput, joined_name};
+use super::fusion::{LiveInput, joined_name};
 use super::versions::VersionsBuilder;
 use super::{Error, Result, Source};
 
@@ -63,9 +65,11 @@ pub use options::{Cache, KeyOf, Limits};
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///
-/// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them) as a directory or a tar
-/// archive, a file of the log, a raft snapshot, a recording as [`crate::recording`] writes it, a kine database with its log, kine's table as CSV or lines of JSON, a directory of k3s, or
-/// API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain, gzip or zstd; `-` is standard input.
+/// A file is an etcd snapshot, a member's `db`, an etcd data dir (its database and its write-ahead log, or one of them), a file of the log, a raft
+/// snapshot, a recording as [`crate::recording`] writes it, a kine database with its log, kine's table as CSV or lines of JSON, a directory of k3s, or
+/// API objects as kubectl prints them (a `List`, one object, a YAML stream or lines of JSON); plain or compressed (gzip, zstd, xz, bzip2, LZ4, zlib);
+/// `-` is standard input. A folder or an archive (tar, zip) of such files is what lies in it: one of them, several databases as one history, or all
+/// objects; `ARCHIVE::NAME` is one entry, or what lies below it.
 ///
 /// # Errors
 ///
@@ -81,13 +85,13 @@ pub fn open(paths: &[String], key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
 /// As of [`open`].
 pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     if let [path] = paths {
-        return open_one(path, limits, key_of);
+        return open_path(path, limits, key_of);
     }
-    let found = found_at(paths, limits)?;
-    if found.iter().any(|(_, found)| found.is_objects()) {
-        return open_objects(paths, found, limits, key_of);
+    let several = Several::at(paths, limits)?;
+    if several.found.iter().any(|(_, found)| found.is_objects()) {
+        return open_objects(paths, several.found, limits, key_of);
     }
-    Ok(Box::new(Fused::new(parts(found, limits)?, None)?))
+    Ok(Box::new(several.fused(None, limits)?))
 }
 
 /// Opens files together with a live etcd, `name`, which gives the present and what came after them. `tell` receives one sentence for each thing that
@@ -103,12 +107,12 @@ pub fn open_beside(
     source: Box<dyn Source>,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
 ) -> Result<Box<dyn Source>> {
-    let found = found_at(paths, limits)?;
-    if let Some((path, _)) = found.iter().find(|(_, found)| found.is_objects()) {
+    let several = Several::at(paths, limits)?;
+    if let Some((path, _)) = several.found.iter().find(|(_, found)| found.is_objects()) {
         let problem = "holds API objects, which cannot be read together with a live etcd; name one or the other".to_owned();
         return Err(Error::Format { path: path.clone(), problem });
     }
-    Ok(Box::new(Fused::new(parts(found, limits)?, Some(LiveInput { name, source, tell }))?))
+    Ok(Box::new(several.fused(Some(LiveInput { name, source, tell }), limits)?))
 }
 
 /// Opens files of API objects as the state of one moment.
@@ -128,11 +132,7 @@ fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Li
 /// [`Error::Format`], as of [`open`].
 #[doc(hidden)]
 pub fn open_bytes(name: &str, bytes: Bytes, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
-    let (mut builder, mut objects, reading) = (VersionsBuilder::default(), Objects::new(key_of), reading(limits));
-    let image = Image::of_bytes(name, bytes, &reading)?;
-    let mut loading = Loading { reading, builder: &mut builder, objects: &mut objects, has_path: false };
-    let loaded = load_image(&mut loading, name, image).map_err(|problem| problem.of(name))?;
-    Ok(Box::new(finish(name.to_owned(), builder, objects, vec![loaded])?))
+    open_image(name, Image::of_bytes(name, bytes, &reading(limits))?, limits, key_of)
 }
 
 /// Opens the bytes of a member's data dir: of its database, and of the files of its write-ahead log with their names.

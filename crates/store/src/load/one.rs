@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use super::container::{self, Choice, Chosen, WITHIN};
 use super::data_dir;
 use super::format::Loading;
-use super::formats::{format_of, load_image, reading};
+use super::formats::{format_of, load_choice, load_image, reading};
 use super::image::{self, Image};
 use super::kept::{IndexFile, KeptIndex as Index};
 #[cfg(feature = "kine")]
@@ -16,7 +17,7 @@ use super::problem::LoadProblem;
 #[cfg(feature = "recording")]
 use crate::recording::{self, RecordingSource};
 use crate::versions::VersionsBuilder;
-use crate::{Result, RevisionSpan, Source, SourceKind};
+use crate::{Error, Result, RevisionSpan, Source, SourceKind};
 
 /// What is at a path.
 pub(super) enum PathContent {
@@ -24,6 +25,10 @@ pub(super) enum PathContent {
     Recording,
     Directory,
     File(Image),
+    /// A database in a folder or an archive of several.
+    Entry(Image),
+    /// What was chosen of a folder or an archive.
+    Chosen(Box<Choice>),
     /// A compressed database that was looked into and is not kept unpacked.
     Packed {
         span: RevisionSpan,
@@ -38,18 +43,54 @@ impl PathContent {
         if is_recording(path) {
             return Ok(Self::Recording);
         }
-        if image::is_directory(path) { Ok(Self::Directory) } else { open(path, &reading(limits)).map(Self::File) }
+        let (path, within) = split(path);
+        let reading = reading(limits);
+        if image::is_directory(path) {
+            if within.is_empty() && is_known_folder(Path::new(path)) {
+                return Ok(Self::Directory);
+            }
+            let choice = container::of_folder(Path::new(path), within, &reading).map_err(|problem| problem.of(path))?;
+            return Ok(Self::Chosen(Box::new(choice)));
+        }
+        Self::of_image(path, within, open(path, &reading)?, &reading).map(|found| found.unwrap_or_else(Self::File))
+    }
+
+    /// What is chosen of an image that is an archive; or else the image.
+    pub(super) fn of_image(path: &str, within: &str, image: Image, reading: &Reading<'_>) -> Result<std::result::Result<Self, Image>> {
+        let is_archive = !image.bytes.is_empty() && format_of(&image.bytes).is_some_and(|format| format.kind.is_none());
+        if !is_archive && !within.is_empty() {
+            let problem = format!("is no archive, so {} cannot be read in it", container::shown(within));
+            return Err(Error::Format { path: path.to_owned(), problem });
+        }
+        if !is_archive {
+            return Ok(Err(image));
+        }
+        let mut choice = container::of_archive(&image.bytes, within, reading).map_err(|problem| problem.of(path))?;
+        choice.damage.extend(image.cut);
+        Ok(Ok(Self::Chosen(Box::new(choice))))
     }
 
     /// Whether it is nothing that etcd or kine wrote.
     pub(super) fn is_objects(&self) -> bool {
-        let Self::File(Image { bytes, .. }) = self else { return false };
+        let bytes = match self {
+            Self::File(Image { bytes, .. }) => bytes,
+            Self::Chosen(choice) => return matches!(choice.chosen, Chosen::Objects(_) | Chosen::Keys(..)),
+            _ => return false,
+        };
         !bytes.is_empty() && format_of(bytes).is_some_and(|format| format.kind == Some(SourceKind::Objects))
     }
 }
 
-/// Opens what is at one path; of a large database by the index that was kept of it.
-pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+/// Where the index of a file is kept.
+#[derive(Default)]
+pub(super) struct Kept {
+    place: Option<IndexFile>,
+    /// Why an index that is there does not count.
+    foreign: Option<String>,
+}
+
+/// Opens a large database by the index that was kept of it; where none was, where one may be.
+pub(super) fn open_kept(path: &str, limits: &Limits) -> std::result::Result<Box<dyn Source>, Kept> {
     // A pipe can be opened once.
     let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| IndexFile::of(path, cache));
     let mut foreign = None;
@@ -61,7 +102,20 @@ pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Resul
         Some(Index::Foreign(why)) => foreign = Some(why),
         Some(Index::Nothing) | None => {}
     }
-    let found = PathContent::at(path, limits, image::open)?;
+    Err(Kept { place, foreign })
+}
+
+/// Opens what is at one path; of a large database by the index that was kept of it.
+pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    match open_kept(path, limits) {
+        Ok(source) => Ok(source),
+        Err(kept) => open_found(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept),
+    }
+}
+
+/// Opens what was found at a path, and keeps its index.
+pub(super) fn open_found(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>, kept: Kept) -> Result<Box<dyn Source>> {
+    let Kept { place, foreign } = kept;
     #[cfg(feature = "recording")]
     if matches!(found, PathContent::Recording) {
         return Ok(Box::new(RecordingSource::open(path)?));
@@ -78,6 +132,24 @@ pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Resul
         Some((place, facts)) => source.when_sound(move |versions| drop(place.write(versions, &facts))),
         None => source,
     }))
+}
+
+/// The path of a folder or an archive, and the name of what is meant in it; empty where all of it is.
+fn split(path: &str) -> (&str, &str) {
+    if path == "-" || Path::new(path).exists() {
+        return (path, "");
+    }
+    let places = path.match_indices(WITHIN).map(|(at, _)| (&path[..at], &path[at + WITHIN.len()..]));
+    places.into_iter().find(|(before, _)| Path::new(before).exists()).unwrap_or((path, ""))
+}
+
+/// Whether a folder is a member's data dir or a k3s server's, with other things in it that are no databases of their own.
+fn is_known_folder(path: &Path) -> bool {
+    #[cfg(feature = "kine")]
+    if kine::in_directory(path).is_some() {
+        return true;
+    }
+    data_dir::is_there(path)
 }
 
 /// Whether a path is that of a recording.
@@ -97,6 +169,11 @@ pub(super) fn load(
     let mut loading = Loading { reading: reading(limits), builder, objects, has_path: true };
     match found {
         PathContent::File(image) => load_image(&mut loading, path, image),
+        PathContent::Entry(image) => {
+            loading.has_path = false;
+            load_image(&mut loading, path, image)
+        }
+        PathContent::Chosen(choice) => load_choice(&mut loading, path, *choice),
         PathContent::Packed { .. } => {
             let image = image::open(path, &loading.reading)?;
             load_image(&mut loading, path, image)

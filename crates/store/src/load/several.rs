@@ -2,37 +2,138 @@
 
 use std::path::Path;
 
-use super::formats::format_of;
-use super::image;
+use super::container::{self, Body, Choice, Chosen, Entry, WITHIN};
+use super::formats::{format_of, reading};
+use super::image::{self, Image};
 use super::loaded::finish;
 use super::objects::Objects;
-use super::one::{PathContent, load, open_one};
-use super::options::Limits;
+use super::one::{Kept, PathContent, load, open_found, open_kept, open_one};
+use super::options::{KeyOf, Limits};
 use super::peek::Peek;
-use crate::fusion::{Opener, Part, PartState};
+use crate::fusion::{Fused, LiveInput, Opener, Part, PartState};
 #[cfg(feature = "recording")]
 use crate::recording::RecordingSource;
 use crate::versions::VersionsBuilder;
-use crate::{Result, SourceKind};
+use crate::{Error, Result, Source, SourceKind};
 
 /// Compressed files of together so many bytes, unpacked, are kept so until all are known.
 const UNPACKED_AT_ONCE: u64 = 1 << 30;
 
-/// What is at each of some paths.
-pub(super) fn found_at(paths: &[String], limits: &Limits) -> Result<Vec<(String, PathContent)>> {
-    let mut unpacked = 0;
-    let mut found = Vec::new();
-    for path in paths {
-        let mut at = PathContent::at(path, limits, image::look)?;
-        if let Some(peek) = peek(path, &at).filter(|peek| is_packed(path, peek.bytes())) {
-            unpacked += peek.bytes();
-            if unpacked > UNPACKED_AT_ONCE {
+/// What is at some paths.
+#[derive(Default)]
+pub(super) struct Several {
+    /// Each file with its path; of a folder or an archive of databases each of these.
+    pub found: Vec<(String, PathContent)>,
+    /// What is damaged of the folders and archives, and what was chosen of them, each a sentence.
+    damage: Vec<String>,
+    said: Vec<String>,
+}
+
+impl Several {
+    /// Looks at paths.
+    pub(super) fn at(paths: &[String], limits: &Limits) -> Result<Self> {
+        let mut several = Self::default();
+        let mut unpacked = 0;
+        for path in paths {
+            several.add(path, PathContent::at(path, limits, image::look)?, limits, &mut unpacked)?;
+        }
+        Ok(several)
+    }
+
+    /// Adds what is at a path.
+    fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
+        let at = match at {
+            PathContent::Chosen(choice) if matches!(choice.chosen, Chosen::Databases(_)) => {
+                let Choice { chosen, damage, said } = *choice;
+                let named = |sentence: String| format!("{path}: {sentence}");
+                self.damage.extend(damage.into_iter().map(named));
+                self.said.extend(said.into_iter().map(named));
+                let Chosen::Databases(entries) = chosen else { return Ok(()) };
+                return entries.into_iter().try_for_each(|entry| self.add_entry(path, &entry, limits, unpacked));
+            }
+            at => at,
+        };
+        self.push(path.to_owned(), at, unpacked);
+        Ok(())
+    }
+
+    fn add_entry(&mut self, path: &str, entry: &Entry, limits: &Limits, unpacked: &mut u64) -> Result<()> {
+        if let Body::File(file) = &entry.body {
+            let file = file.to_string_lossy();
+            return self.add(&file, PathContent::at(&file, limits, image::look)?, limits, unpacked);
+        }
+        let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
+        self.push(format!("{path}{separator}{}", entry.name), PathContent::Entry(entry.image(&reading(limits))?), unpacked);
+        Ok(())
+    }
+
+    fn push(&mut self, path: String, mut at: PathContent, unpacked: &mut u64) {
+        let is_entry = matches!(at, PathContent::Entry(_));
+        if let Some(peek) = peek(&path, &at).filter(|peek| is_entry || is_packed(&path, peek.bytes())) {
+            *unpacked += peek.bytes();
+            if *unpacked > UNPACKED_AT_ONCE {
                 at = PathContent::Packed { span: peek.span(), bytes: peek.bytes() };
             }
         }
-        found.push((path.clone(), at));
+        self.found.push((path, at));
     }
-    Ok(found)
+
+    /// Makes one history of them.
+    pub(super) fn fused(self, beside: Option<LiveInput>, limits: &Limits) -> Result<Fused> {
+        Ok(Fused::new(parts(self.found, limits)?, beside)?.saying(self.damage, self.said))
+    }
+}
+
+/// Opens what is at one path: of a folder or an archive of databases these as one history.
+pub(super) fn open_path(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    let kept = match open_kept(path, limits) {
+        Ok(source) => return Ok(source),
+        Err(kept) => kept,
+    };
+    open_content(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept)
+}
+
+/// Opens bytes as if they were a file of that name.
+pub(super) fn open_image(name: &str, image: Image, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
+    let found = PathContent::of_image(name, "", image, &reading(limits))?.unwrap_or_else(PathContent::Entry);
+    open_content(name, found, limits, key_of, Kept::default())
+}
+
+fn open_content(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>, kept: Kept) -> Result<Box<dyn Source>> {
+    match found {
+        PathContent::Chosen(choice) if matches!(choice.chosen, Chosen::Databases(_)) => {
+            let mut several = Several::default();
+            several.add(path, PathContent::Chosen(choice), limits, &mut 0)?;
+            let folders = folders(path, &several.found);
+            Ok(Box::new(several.fused(None, limits).map_err(|error| in_folders(path, &folders, error))?))
+        }
+        found => open_found(path, found, limits, key_of, kept),
+    }
+}
+
+/// The folders below `path`, or the names if they are in one, that tell databases apart.
+fn folders(path: &str, found: &[(String, PathContent)]) -> Vec<String> {
+    let mut names: Vec<Vec<&str>> =
+        found.iter().map(|(name, _)| name.strip_prefix(path).unwrap_or(name).trim_start_matches([':', '/']).split('/').collect()).collect();
+    while let Some(first) = names.first().and_then(|name| name.first()).copied()
+        && names.iter().all(|name| name.len() > 1 && name[0] == first)
+    {
+        names.iter_mut().for_each(|name| *name = name.split_off(1));
+    }
+    let mut folders: Vec<String> = names.iter().filter_map(|name| name.first()).map(|name| container::shown(name)).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// The error of databases that are not of one cluster, with the folders that they lie in.
+fn in_folders(path: &str, folders: &[String], error: Error) -> Error {
+    /// More are counted.
+    const NAMED: usize = 10;
+    let Error::Format { problem, .. } = error else { return error };
+    let more = if folders.len() > NAMED { format!(" and {} more", folders.len() - NAMED) } else { String::new() };
+    let named = folders.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    Error::Format { path: path.to_owned(), problem: format!("holds {named}{more}: {problem}") }
 }
 
 /// Whether a database of so many bytes, with or without the checksum at its end, was compressed.
@@ -50,7 +151,7 @@ const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 const FEW: usize = 4;
 
 /// Makes parts of what was found: database files are opened when they are needed where they are many or large, all else at once.
-pub(super) fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Result<Vec<Part>> {
+fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Result<Vec<Part>> {
     let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
     let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
     let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
@@ -78,9 +179,13 @@ fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
 
 /// What a file says of itself that can be opened again later.
 fn peek(path: &str, found: &PathContent) -> Option<Peek> {
-    let PathContent::File(image) = found else { return None };
+    let (image, can_be_opened) = match found {
+        PathContent::File(image) => (image, path != "-" && Path::new(path).is_file()),
+        PathContent::Entry(image) => (image, !path.starts_with('-')),
+        _ => return None,
+    };
     let is_database = || format_of(&image.bytes).is_some_and(|format| format.kind == Some(SourceKind::Db));
-    (path != "-" && Path::new(path).is_file() && is_database()).then(|| Peek::at(image)).flatten()
+    (can_be_opened && is_database()).then(|| Peek::at(image)).flatten()
 }
 
 fn open_part(path: &str, found: PathContent, limits: &Limits) -> Result<Part> {

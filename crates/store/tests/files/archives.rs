@@ -66,17 +66,20 @@ fn a_database_in_an_archive_is_read_at_any_depth() {
 }
 
 #[test]
-fn an_archive_of_several_databases_names_them() {
+fn an_archive_of_several_databases_is_one_history_or_names_them() {
     let db = decompressed("k120-story/snapshot.db.zst");
     let state = [b"SQLite format 3\0", &[0; 4080][..]].concat();
-    for (first, second) in [(&db, &db), (&db, &state), (&state, &db)] {
-        let entries = [("snapshots/", &b""[..]), ("snapshots/monday.db", &first[..]), ("snapshots/tuesday.db", &second[..])];
-        let error = open(&archive(&entries, false)).err().unwrap();
-        let wanted = "is a tar archive of 2 databases (snapshots/monday.db, snapshots/tuesday.db); unpack it and name each with -f";
-        assert!(error.ends_with(wanted), "{error}");
+    let of = |first: &[u8], second: &[u8]| {
+        archive(&[("snapshots/", &b""[..]), ("snapshots/monday.db", first), ("snapshots/tuesday.db", second)], false)
+    };
+    assert_eq!(changes(&*open(&of(&db, &db)).unwrap()), changes(&*open(&db).unwrap()));
+    for (first, second) in [(&db, &state), (&state, &db)] {
+        let error = open(&of(first, second)).err().unwrap();
+        assert!(error.contains("is an archive of 2 databases that are not of one etcd: snapshots/"), "{error}");
     }
     let error = open(&archive(&[("a/", b""), ("a/b.txt", b"text")], false)).err().unwrap();
-    assert!(error.ends_with("is a tar archive without a database or log of etcd or kine; unpack it and name what is in it"), "{error}");
+    let wanted = "is an archive that holds neither a database or log of etcd or kine nor API objects: it has one file (a/b.txt)";
+    assert!(error.ends_with(wanted), "{error}");
 }
 
 /// It is read as the directory that it was made of.
@@ -123,7 +126,7 @@ fn a_database_is_not_taken_for_an_archive() {
 #[test]
 fn an_archive_is_recognised_whatever_its_first_entry_is_called() {
     let error = open(&archive(&[("SQLite format 3", b"text")], false)).err().unwrap();
-    assert!(error.contains("is a tar archive without a database"), "{error}");
+    assert!(error.contains("is an archive that holds neither a database"), "{error}");
     let mut broken = archive(&[("tt/", b""), ("tt/a.db", &decompressed("k120-story/snapshot.db.zst"))], false);
     broken[150] ^= 1;
     let error = open(&broken).err().unwrap();

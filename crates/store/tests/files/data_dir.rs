@@ -351,7 +351,7 @@ fn a_directory_without_a_member_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let error = open(&[directory.path()]).err().unwrap();
     assert!(
-        error.to_string().ends_with("is a directory without member/snap/db or k3s's state.db; name etcd's --data-dir, a k3s server directory, a database file or a snapshot"),
+        error.to_string().ends_with("is a folder that holds neither a database or log of etcd or kine nor API objects: it has no file"),
         "{error}"
     );
 }

@@ -2,6 +2,7 @@
 
 mod archives;
 mod broken;
+mod containers;
 mod damage;
 mod data_dir;
 mod database;

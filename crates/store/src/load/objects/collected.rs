@@ -20,8 +20,10 @@ pub(in crate::load) struct Objects<'k> {
     pub(super) unknown: Vec<Unknown>,
     pub(super) newest: i64,
     pub(super) files: Vec<String>,
-    /// The file's place among the images.
-    pub(super) file_image: usize,
+    /// The file's place among the images; `None` where its objects are copied, as there may be more files than images.
+    pub(super) file_image: Option<usize>,
+    /// The bytes of a file whose objects are copied.
+    pub(super) text: Bytes,
     /// Whether anything in the file looked like an object or a list of them.
     pub(super) recognised: bool,
 }
@@ -69,7 +71,8 @@ impl<'k> Objects<'k> {
             unknown: Vec::new(),
             newest: 1,
             files: Vec::new(),
-            file_image: 0,
+            file_image: None,
+            text: Bytes::new(),
             recognised: false,
         }
     }
@@ -98,7 +101,13 @@ impl<'k> Objects<'k> {
 
     /// Adds an object that lies in the file as it can be read.
     pub(super) fn add_in_file(&mut self, object: &Value, start: usize, length: usize) {
-        let value = Spot { image: self.file_image, start, length };
+        let value = match self.file_image {
+            Some(image) => Spot { image, start, length },
+            None => {
+                let text = self.text.slice(start..start + length);
+                self.keep(&text)
+            }
+        };
         self.add(object, value);
     }
 

@@ -22,10 +22,32 @@ impl Objects<'_> {
         if bytes[..bytes.len().min(HEAD)].contains(&0) {
             return Err(NEITHER.to_owned());
         }
-        self.recognised = false;
         self.files.push(path.to_owned());
-        self.file_image = self.images.len();
+        self.file_image = Some(self.images.len());
         self.images.push(bytes.clone());
+        self.documents(bytes)
+    }
+
+    /// Begins a folder or an archive of files of objects.
+    pub(in crate::load) fn begin(&mut self, path: &str) {
+        self.files.push(path.to_owned());
+    }
+
+    /// Reads the objects of one of the files in it, as [`Self::read`] does, and copies them.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::read`].
+    pub(in crate::load) fn read_entry(&mut self, bytes: &Bytes) -> Result<Vec<String>, String> {
+        self.file_image = None;
+        self.text = bytes.clone();
+        let read = self.documents(bytes);
+        self.text = Bytes::new();
+        read
+    }
+
+    fn documents(&mut self, bytes: &Bytes) -> Result<Vec<String>, String> {
+        self.recognised = false;
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let first = bytes[start..].iter().find(|byte| !byte.is_ascii_whitespace());
         let is_json = first.is_some_and(|first| matches!(first, b'{' | b'['));

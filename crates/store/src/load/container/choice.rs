@@ -1,0 +1,319 @@
+//! Which of the entries of a folder or an archive are read: a member, databases of one kind, or objects. What is left out is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use bytes::Bytes;
+
+use super::super::data_dir::Parts;
+use super::super::foreign;
+use super::super::image::Image;
+#[cfg(feature = "kine")]
+use super::super::kine;
+use super::super::options::Reading;
+use super::super::problem::LoadProblem;
+use super::super::wal;
+use super::entry::{Body, Entry, WITHIN};
+use super::gather::{Found, Gathered};
+use super::kind::{BESIDE, Kind};
+
+/// How k3s calls its database.
+const K3S: &str = "state.db";
+
+/// What is read of a folder or an archive.
+pub(in super::super) struct Choice {
+    pub chosen: Chosen,
+    /// What is damaged, each a sentence.
+    pub damage: Vec<String>,
+    /// What is read and what is not, each a sentence.
+    pub said: Vec<String>,
+}
+
+/// What was chosen.
+pub(in super::super) enum Chosen {
+    /// A member's data dir, or a part of it.
+    Member(Parts),
+    /// The same, in a folder.
+    MemberFolder(PathBuf),
+    /// A database of kine and its log.
+    #[cfg(feature = "kine")]
+    Kine(kine::Files),
+    /// A database of etcd.
+    Database(Image),
+    /// Several databases of etcd.
+    Databases(Vec<Entry>),
+    /// API objects.
+    Objects(Vec<Entry>),
+    /// The keys of etcd, one entry each, at a revision.
+    Keys(Vec<(String, Bytes)>, i64),
+}
+
+/// Chooses among entries; `what` they lie in is a folder or an archive.
+///
+/// # Errors
+///
+/// Nothing of it can be read, or it is not clear what is meant.
+pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
+    let Gathered { found, damage, unopened } = gathered;
+    let total = found.len();
+    let mut said = Vec::new();
+    if !unopened.is_empty() {
+        said.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
+    }
+    said.extend(unfinished(&found));
+    let (chosen, read) = of_kind(&found, what, &damage, reading)?;
+    said.extend(sentence(&found, &read, total));
+    Ok(Choice { chosen, damage, said })
+}
+
+/// What is read, and the places of the entries that it is made of.
+fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    if let Some(member) = member(found) {
+        return take_member(found, &member, reading);
+    }
+    let etcd = places(found, Kind::Database);
+    let kine = kine_databases(found);
+    match (&etcd[..], &kine[..]) {
+        ([], []) => {}
+        ([only], []) => return Ok((Chosen::Database(found[*only].entry.image(reading)?), etcd)),
+        (_, []) => return Ok((Chosen::Databases(etcd.iter().map(|&place| found[place].entry.clone()).collect()), etcd)),
+        (_, [only]) if etcd.is_empty() || is_of_k3s(&found[*only]) => return take_kine(found, *only, reading),
+        _ => {
+            let names = listed(etcd.iter().chain(&kine).map(|&place| &*found[place].entry.name));
+            let count = etcd.len() + kine.len();
+            return Err(format!("is {what} of {count} databases that are not of one etcd: {names}; name one of them: -f PATH::NAME").into());
+        }
+    }
+    if let Some(keys) = keys(found, reading)? {
+        return Ok(keys);
+    }
+    objects(found, what, damage)
+}
+
+/// The places of the entries of a kind.
+fn places(found: &[Found], kind: Kind) -> Vec<usize> {
+    (0..found.len()).filter(|&place| found[place].kind == kind).collect()
+}
+
+/// Whether an entry is a part of a member's data dir, and not in it by chance.
+fn is_of_member(found: &Found) -> bool {
+    found.kind == Kind::Log || found.entry.name == "snap/db" || found.entry.name.ends_with("/snap/db")
+}
+
+/// The folder above the one that an entry lies in.
+fn member_of(entry: &Entry) -> &str {
+    entry.folder().rsplit_once('/').map_or("", |(member, _)| member)
+}
+
+/// The folder of the first member.
+fn member(found: &[Found]) -> Option<String> {
+    let first = found
+        .iter()
+        .find(|found| is_of_member(found) && found.kind != Kind::Log)
+        .or_else(|| found.iter().find(|found| is_of_member(found)))?;
+    Some(member_of(&first.entry).to_owned())
+}
+
+fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    let mut read: Vec<usize> =
+        (0..found.len()).filter(|&place| is_of_member(&found[place]) && member_of(&found[place].entry) == member).collect();
+    let (mut db, mut log) = (None, Vec::new());
+    for &place in &read {
+        let Found { entry, kind, .. } = &found[place];
+        if let Body::File(path) = &entry.body {
+            let folder = path.parent().and_then(|folder| folder.parent()).unwrap_or(path);
+            read.extend(beside_member(found, member));
+            return Ok((Chosen::MemberFolder(folder.to_owned()), read));
+        }
+        let image = entry.image(reading)?;
+        if *kind == Kind::Log { log.push((entry.file_name().to_owned(), image.bytes)) } else { db = Some(image) }
+    }
+    read.extend(beside_member(found, member));
+    Ok((Chosen::Member(Parts { db, log: wal::Log::of_files(log) }), read))
+}
+
+/// Other files of the member: databases that its leader sent, and the files of its snapshots.
+fn beside_member<'f>(found: &'f [Found], member: &'f str) -> impl Iterator<Item = usize> + 'f {
+    (0..found.len())
+        .filter(move |&place| found[place].entry.name.strip_prefix(member).is_some_and(|rest| member.is_empty() || rest.starts_with('/')))
+}
+
+/// The databases of SQLite, and the logs of those that are lost.
+fn kine_databases(found: &[Found]) -> Vec<usize> {
+    let names: BTreeSet<&str> = found.iter().map(|found| &*found.entry.name).collect();
+    let is_lost = |name: &str| name.strip_suffix(BESIDE[0]).is_some_and(|database| !names.contains(database));
+    let is_one = |found: &Found| match found.kind {
+        Kind::Sqlite => true,
+        Kind::BesideSqlite => is_lost(&found.entry.name),
+        // Of what is damaged the name is enough.
+        Kind::Other => found.entry.file_name() == K3S,
+        _ => false,
+    };
+    let all: Vec<usize> = (0..found.len()).filter(|&place| is_one(&found[place])).collect();
+    let of_k3s: Vec<usize> = all.iter().copied().filter(|&place| is_of_k3s(&found[place])).collect();
+    if of_k3s.len() == 1 { of_k3s } else { all }
+}
+
+fn is_of_k3s(found: &Found) -> bool {
+    found.entry.file_name().starts_with(K3S)
+}
+
+#[cfg(feature = "kine")]
+fn take_kine(found: &[Found], place: usize, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    let entry = &found[place].entry;
+    let beside = BESIDE.map(|suffix| {
+        let name = format!("{}{suffix}", entry.name);
+        found.iter().position(|found| found.entry.name == name)
+    });
+    let read = std::iter::once(place).chain(beside.iter().copied().flatten()).collect();
+    let image = entry.image(reading)?;
+    if let Body::File(path) = &entry.body {
+        return Ok((Chosen::Kine(kine::Files::with_log(&path.to_string_lossy(), image, reading)?), read));
+    }
+    let mut files = [None, None, None];
+    for (file, place) in files.iter_mut().zip(beside) {
+        *file = place.map(|place| found[place].entry.image(reading)).transpose()?.map(|image| image.bytes);
+    }
+    Ok((Chosen::Kine(kine::Files::of_archive(image.bytes, files)), read))
+}
+
+#[cfg(not(feature = "kine"))]
+fn take_kine(_: &[Found], _: usize, _: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    Err("is an archive of a database of kine, which is not read without the feature kine".to_owned().into())
+}
+
+/// Where vcluster's snapshots have the revision of the keys that are their other entries (vcluster 4876675, `pkg/snapshot`).
+const KEYS_REVISION: &str = "vcluster/snapshot/revision";
+
+/// The keys of a snapshot that vcluster made of kine, if these are one.
+fn keys(found: &[Found], reading: &Reading<'_>) -> Result<Option<(Chosen, Vec<usize>)>, LoadProblem> {
+    let revision = found.iter().find(|found| found.entry.name.trim_start_matches('/') == KEYS_REVISION);
+    let Some(revision) = revision else { return Ok(None) };
+    let text = revision.entry.image(reading)?.bytes;
+    let revision = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).filter(|&revision: &i64| revision > 0);
+    let Some(revision) = revision else { return Err(format!("{KEYS_REVISION} in it is no revision").into()) };
+    let is_key = |found: &&Found| found.entry.name.starts_with('/') && !found.entry.name.starts_with("/vcluster/snapshot/");
+    let keys = found.iter().filter(is_key).map(|found| match &found.entry.body {
+        // As it was stored, compressed or not.
+        Body::Bytes(bytes) => Ok((found.entry.name.clone(), bytes.clone())),
+        _ => Ok((found.entry.name.clone(), found.entry.image(reading)?.bytes)),
+    });
+    let keys = keys.collect::<Result<Vec<_>, LoadProblem>>()?;
+    Ok(Some((Chosen::Keys(keys, revision), (0..found.len()).collect())))
+}
+
+/// The API objects among the entries: of several archives of them none is preferred.
+fn objects(found: &[Found], what: &str, damage: &[String]) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    let mut sets: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for place in places(found, Kind::Objects) {
+        sets.entry(found[place].inner).or_default().push(place);
+    }
+    // What lies beside one archive of them describes it.
+    if sets.len() == 2 && sets.contains_key(&None) {
+        let (loose, packed) = (sets[&None].len(), sets.values().map(Vec::len).sum::<usize>());
+        let smaller = sets.keys().copied().find(|set| set.is_none() == (2 * loose <= packed));
+        smaller.iter().for_each(|set| drop(sets.remove(set)));
+    }
+    if sets.len() > 1 {
+        let names: BTreeSet<&str> =
+            sets.values().flatten().map(|&place| found[place].entry.name.split(WITHIN).next().unwrap_or_default()).collect();
+        let names = listed(names.into_iter());
+        return Err(
+            format!("is {what} of several sets of API objects, of which each is a state of its own: {names}; name one of them").into()
+        );
+    }
+    let Some(set) = sets.into_values().next() else { return Err(nothing(found, what, damage).into()) };
+    let read = of_velero(found, set);
+    Ok((Chosen::Objects(read.iter().map(|&place| found[place].entry.clone()).collect()), read))
+}
+
+/// Velero writes each object twice: once below the API version that it prefers (velero d30d389, `pkg/backup/item_backupper.go`). With all versions, the
+/// others are the same objects too.
+fn of_velero(found: &[Found], set: Vec<usize>) -> Vec<usize> {
+    let below = |name: &str| {
+        let name = name.rsplit(WITHIN).next().unwrap_or_default();
+        let rest = name.strip_prefix("resources/").or_else(|| name.split_once("/resources/").map(|(_, rest)| rest))?;
+        Some(rest.split_once('/')?.1.to_owned())
+    };
+    let is_velero = found.iter().any(|found| found.entry.name.ends_with("metadata/version"));
+    let without_version = |place: &usize| {
+        below(&found[*place].entry.name).is_some_and(|rest| rest.starts_with("namespaces/") || rest.starts_with("cluster/"))
+    };
+    if is_velero && set.iter().any(without_version) { set.into_iter().filter(without_version).collect() } else { set }
+}
+
+/// Why there is nothing to read.
+fn nothing(found: &[Found], what: &str, damage: &[String]) -> String {
+    if let Some(said) = foreign::of_folder(found.iter().map(|found| found.entry.file_name())) {
+        return said.to_owned();
+    }
+    let foreign = found.iter().find_map(|found| match (found.kind, &found.entry.body) {
+        (Kind::Foreign(said), _) | (_, &Body::Sealed(said)) => Some(format!("; {} {said}", shown(&found.entry.name))),
+        _ => None,
+    });
+    let foreign = foreign.or_else(|| damage.first().map(|damage| format!("; {damage}"))).unwrap_or_default();
+    let held = match found.len() {
+        0 => "no file".to_owned(),
+        1 => format!("one file ({})", listed(found.iter().map(|found| &*found.entry.name))),
+        count => format!("{count} files ({})", listed(found.iter().map(|found| &*found.entry.name))),
+    };
+    format!("is {what} that holds neither a database or log of etcd or kine nor API objects: it has {held}{foreign}")
+}
+
+/// Says which files were not written to their end.
+fn unfinished(found: &[Found]) -> Option<String> {
+    let names: Vec<&str> = found.iter().filter(|found| found.kind == Kind::Unfinished).map(|found| &*found.entry.name).collect();
+    let said = match names.len() {
+        0 => return None,
+        1 => "is not read: by its name, the program that writes it was stopped or still writes",
+        _ => "are not read: by their names, the programs that write them were stopped or still write",
+    };
+    Some(format!("{} {said}", listed(names.into_iter())))
+}
+
+/// Says what of several files is read, and which databases are not.
+fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<String> {
+    let read: BTreeSet<usize> = read.iter().copied().collect();
+    let mut said = Vec::new();
+    let rest = || (0..found.len()).filter(|place| !read.contains(place));
+    if total > read.len() && !read.is_empty() {
+        let names = listed(read.iter().map(|&place| &*found[place].entry.name));
+        said.push(format!(
+            "of {total} files in it {} read: {names}",
+            if read.len() == 1 { "one is".to_owned() } else { format!("{} are", read.len()) }
+        ));
+    }
+    let others: Vec<&str> = rest()
+        .filter(|&place| matches!(found[place].kind, Kind::Database | Kind::Sqlite) || is_of_member(&found[place]))
+        .map(|place| &*found[place].entry.name)
+        .collect();
+    if !others.is_empty() {
+        said.push(format!(
+            "it holds other databases too, which are not read: {}; name one with -f PATH::NAME to read it",
+            listed(others.into_iter())
+        ));
+    }
+    let foreign = rest().filter_map(|place| match &found[place].entry.body {
+        Body::Sealed(why) => Some(format!("{} {why}", shown(&found[place].entry.name))),
+        _ => None,
+    });
+    said.extend(foreign.take(3));
+    said
+}
+
+/// A name as it may be shown.
+pub(in super::super) fn shown(name: &str) -> String {
+    const LONGEST: usize = 100;
+    name.escape_debug().take(LONGEST).collect()
+}
+
+/// The first names, and how many more there are.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const MOST: usize = 5;
+    let names: Vec<&str> = names.collect();
+    let mut told: Vec<String> = names.iter().take(MOST).map(|name| shown(name)).collect();
+    if names.len() > MOST {
+        told.push(format!("{} more", names.len() - MOST));
+    }
+    told.join(", ")
+}

@@ -1,0 +1,116 @@
+//! What the entries of a folder or an archive are, by their first bytes; by their names where only these tell.
+
+use bytes::Bytes;
+
+use super::super::{bolt, foreign, wal};
+use super::entry::Entry;
+use super::{tape, zip};
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A tar or zip archive.
+    Archive,
+    /// A database of etcd.
+    Database,
+    /// A database of SQLite, or its log.
+    Sqlite,
+    /// A file that SQLite keeps next to a database.
+    BesideSqlite,
+    /// A file of a member's log.
+    Log,
+    /// Text that begins as API objects do.
+    Objects,
+    /// Nothing that can be opened, and what to do: a fragment.
+    Foreign(&'static str),
+    /// What was not written to its end.
+    Unfinished,
+    Other,
+}
+
+/// Suffixes of the files that SQLite keeps next to a database: its log, the log's index, and the journal that it uses instead of a log.
+pub(super) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// How programs call what they have not written to its end: etcdctl, rclone, wget and browsers.
+const UNFINISHED: [&str; 4] = [".part", ".partial", ".tmp", ".crdownload"];
+
+impl Kind {
+    /// What an entry is that begins with `bytes`.
+    pub(super) fn of(entry: &Entry, bytes: &Bytes) -> Self {
+        let name = entry.file_name();
+        if UNFINISHED.iter().any(|suffix| name.ends_with(suffix)) {
+            return Self::Unfinished;
+        }
+        if wal::is_name(name) {
+            return Self::Log;
+        }
+        if BESIDE.iter().any(|suffix| name.ends_with(suffix)) && !bolt::looks_like_bolt(bytes) {
+            return Self::BesideSqlite;
+        }
+        match bytes {
+            _ if tape::looks_like_tar(bytes) || zip::begins_so(bytes) => Self::Archive,
+            _ if bolt::looks_like_bolt(bytes) => Self::Database,
+            _ if looks_like_sqlite(bytes) => Self::Sqlite,
+            _ => {
+                foreign::recognised(bytes).map_or_else(|| if begins_as_objects(bytes) { Self::Objects } else { Self::Other }, Self::Foreign)
+            }
+        }
+    }
+}
+
+#[cfg(feature = "kine")]
+use super::super::kine::looks_like_sqlite;
+
+#[cfg(not(feature = "kine"))]
+fn looks_like_sqlite(bytes: &[u8]) -> bool {
+    tape::is_sqlite_database(bytes)
+}
+
+/// The members that an API object, or a list of them, begins with as text.
+const MEMBERS: [&[u8]; 4] = [b"apiVersion:", b"kind:", b"metadata:", b"items:"];
+
+/// Whether text begins as API objects do, and not as an audit log, which holds copies of them.
+fn begins_as_objects(bytes: &[u8]) -> bool {
+    const HEAD: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    if head.contains(&0) {
+        return head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
+    }
+    let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+    if head.trim_ascii_start().starts_with(b"{") || head.trim_ascii_start().starts_with(b"[") {
+        return has(b"\"apiVersion\"") && has(b"\"kind\"") && !has(b"\"audit.k8s.io/");
+    }
+    let is_content =
+        |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%") && !line.starts_with(b"---");
+    let first = head.split(|&byte| byte == b'\n').find(is_content).unwrap_or_default();
+    let first = first.strip_prefix(b"- ").unwrap_or(first);
+    MEMBERS.iter().any(|member| first.starts_with(member))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::begins_as_objects;
+
+    #[test]
+    fn only_what_begins_as_objects_is_taken_for_them() {
+        for text in [
+            "---\napiVersion: v1\nitems: []\n",
+            "# a comment\n\nkind: Pod\n",
+            "- apiVersion: v1\n",
+            "{\"kind\": \"PodList\", \"apiVersion\": \"v1\"}",
+            "\u{feff}items:\n",
+        ] {
+            assert!(begins_as_objects(text.as_bytes()), "{text:?}");
+        }
+        for text in [
+            "",
+            "2026-01-01 started\napiVersion: v1\nkind: Pod\n",
+            "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"Metadata\"}\n",
+            "{\"members\":[]}",
+            "#!/bin/sh\necho apiVersion:\n",
+        ] {
+            assert!(!begins_as_objects(text.as_bytes()), "{text:?}");
+        }
+    }
+}

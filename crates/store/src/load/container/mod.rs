@@ -1,0 +1,51 @@
+//! The layer before formats: folders and archives, what lies in them, and which of that is read.
+//!
+//! Entries are recognised by their first bytes, as files are, and unpacked when they are wanted. Their names are data: they are compared, shown escaped
+//! and never made into a path.
+
+mod choice;
+mod entry;
+mod folder;
+mod gather;
+mod kind;
+mod tape;
+mod zip;
+
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::options::Reading;
+use super::problem::LoadProblem;
+
+pub(super) use choice::{Choice, Chosen, shown};
+pub(super) use entry::{Body, Entry, WITHIN};
+
+/// Whether bytes begin as an archive does.
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
+    tape::looks_like_tar(bytes) || zip::begins_so(bytes)
+}
+
+/// Whether bytes are a zip archive with something before it, such as a program that unpacks it.
+pub(super) fn is_archive_behind_something(bytes: &[u8]) -> bool {
+    zip::is_behind_something(bytes)
+}
+
+/// Chooses what is read of the archive that bytes are; of `within` it alone, if that is not empty.
+///
+/// # Errors
+///
+/// Nothing in it can be read, or it is not clear what is meant.
+pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
+    let gathered = gather::of_archive(archive, within, reading)?;
+    choice::choose(gathered, "an archive", reading)
+}
+
+/// The same of a folder.
+///
+/// # Errors
+///
+/// As of [`of_archive`].
+pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
+    choice::choose(gather::of_folder(path, within, reading)?, "a folder", reading)
+}

@@ -1,0 +1,125 @@
+//! Tar archives: plain files and sparse ones. Links and devices in them are passed over.
+
+use std::io::{self, Cursor, Read};
+
+use bytes::Bytes;
+
+use super::super::bolt;
+use super::entry::{Body, Entry, LONGEST_NAME, MOST, name_of};
+
+/// The bytes of a header.
+const HEADER: usize = 512;
+
+/// Where a header has its checksum: octal digits.
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+
+/// The longest extension of a header: a name, or what else belongs to one file.
+const EXTENSION: u64 = 1 << 20;
+
+/// An archive that was read.
+pub(super) struct Listed {
+    pub entries: Vec<Entry>,
+    /// Why it ends early, a sentence.
+    pub cut: Option<String>,
+}
+
+/// Whether bytes begin with the header of an archive. Of one that is damaged the magic number is enough, which archives of before 1988 lack.
+pub(in super::super) fn looks_like_tar(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(..HEADER) else { return false };
+    // Every entry has a name; a database begins with page 0.
+    if header[0] == 0 || is_sqlite_database(bytes) {
+        return false;
+    }
+    checksum_holds(header) || (&header[257..262] == b"ustar" && !bolt::begins_with_meta_page(bytes))
+}
+
+/// Whether bytes begin with the header of an SQLite database: its magic number, and the fractions of pages that never change.
+pub(super) fn is_sqlite_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"SQLite format 3\0") && bytes.get(21..24) == Some(&[64, 32, 32])
+}
+
+/// Whether the checksum of a header holds. It is made with spaces in its own place; some programs added signed bytes.
+fn checksum_holds(header: &[u8]) -> bool {
+    let digits = header[CHECKSUM].split(|byte| matches!(byte, 0 | b' ')).find(|digits| !digits.is_empty());
+    let written = digits.and_then(|digits| i64::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+    let byte = |(place, &byte): (usize, &u8)| if CHECKSUM.contains(&place) { b' ' } else { byte };
+    let sum = |of: fn(u8) -> i64| header.iter().enumerate().map(|found| of(byte(found))).sum::<i64>();
+    written.is_some_and(|written| written == sum(i64::from) || written == sum(|byte| i64::from(byte.cast_signed())))
+}
+
+/// The files of an archive. What is sparse is filled with zeros, up to `most` bytes.
+///
+/// # Errors
+///
+/// A fragment: it is damaged at its beginning, or holds too many.
+pub(super) fn entries(archive: &Bytes, most: u64) -> Result<Listed, String> {
+    let damaged = |cause: io::Error| format!("its tar archive is damaged or cut short: {cause}");
+    // An extension is read into memory whole.
+    let is_endless = |_: &Bytes, entry: tar::Entry<'_, Cursor<&[u8]>>| {
+        let kind = entry.header().entry_type();
+        let is_extension =
+            kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions() || kind.is_pax_global_extensions();
+        Ok((is_extension && entry.header().entry_size()? > EXTENSION).then_some(()))
+    };
+    if !read_up_to(archive, is_endless, true).0.is_empty() {
+        return Err("its tar archive has a header of more than 1 MiB: it is damaged".to_owned());
+    }
+    let mut room = most;
+    let (entries, ended) = read_up_to(archive, |archive, entry| read_entry(archive, entry, &mut room), false);
+    if entries.len() > MOST {
+        return Err(format!("is a tar archive of more than {MOST} files"));
+    }
+    match ended {
+        None => Ok(Listed { entries, cut: None }),
+        Some(cause) if entries.is_empty() => Err(damaged(cause)),
+        Some(cause) => Ok(Listed { entries, cut: Some(format!("{}; what follows in it is missing", damaged(cause))) }),
+    }
+}
+
+/// What `take` makes of the entries, and why there are no more of them, if that is damage.
+fn read_up_to<T>(
+    archive: &Bytes,
+    mut take: impl FnMut(&Bytes, tar::Entry<'_, Cursor<&[u8]>>) -> io::Result<Option<T>>,
+    is_raw: bool,
+) -> (Vec<T>, Option<io::Error>) {
+    let mut found = Vec::new();
+    let mut tar = tar::Archive::new(Cursor::new(&archive[..]));
+    let entries = match tar.entries_with_seek() {
+        Ok(entries) => entries.raw(is_raw),
+        Err(cause) => return (found, Some(cause)),
+    };
+    for entry in entries {
+        match entry.and_then(|entry| take(archive, entry)) {
+            Ok(taken) => found.extend(taken),
+            Err(cause) => return (found, Some(cause)),
+        }
+        if found.len() > MOST {
+            break;
+        }
+    }
+    (found, None)
+}
+
+/// A file of an archive; `None` for an entry that is not a file.
+fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, Cursor<&[u8]>>, room: &mut u64) -> io::Result<Option<Entry>> {
+    let kind = entry.header().entry_type();
+    let path = entry.path_bytes();
+    if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) || path.len() > LONGEST_NAME {
+        return Ok(None);
+    }
+    let name = name_of(&path);
+    let place = (usize::try_from(entry.raw_file_position()), usize::try_from(entry.size()));
+    let (Ok(start), Ok(length)) = place else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+    let bytes = match archive.get(start..start.saturating_add(length)) {
+        Some(part) if !kind.is_gnu_sparse() => archive.slice_ref(part),
+        None if !kind.is_gnu_sparse() => return Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => {
+            *room =
+                room.checked_sub(entry.size()).ok_or_else(|| io::Error::other("a sparse file in it is larger than --max-unpacked-size"))?;
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes)?;
+            bytes.into()
+        }
+    };
+    Ok(Some(Entry { name, body: Body::Bytes(bytes) }))
+}

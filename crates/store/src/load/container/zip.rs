@@ -1,0 +1,246 @@
+//! Zip archives (APPNOTE 6.3.10): what their central directory lists or, where its end is lost, what their local headers say.
+//!
+//! Nothing that an archive says of itself is trusted: places are held against the bytes that are there, sizes and checksums against what comes out.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::entry::{Body, Entry, LONGEST_NAME, MOST, Method, Packed, name_of};
+
+const LOCAL: &[u8] = b"PK\x03\x04";
+const CENTRAL: &[u8] = b"PK\x01\x02";
+const END: &[u8] = b"PK\x05\x06";
+const END64: &[u8] = b"PK\x06\x06";
+const LOCATOR64: &[u8] = b"PK\x06\x07";
+
+/// The lengths of headers without what is variable in them.
+const LOCAL_LENGTH: usize = 30;
+const CENTRAL_LENGTH: usize = 46;
+const END_LENGTH: usize = 22;
+const END64_LENGTH: usize = 56;
+const LOCATOR64_LENGTH: usize = 20;
+
+/// The longest comment at an archive's end.
+const COMMENT: usize = 0xffff;
+
+/// Bits of an entry's flags.
+const ENCRYPTED: u16 = 1;
+const DESCRIBED_BEHIND: u16 = 8;
+
+/// Stands for a number that has no room and is in the extra field.
+const ELSEWHERE: u64 = 0xffff_ffff;
+
+/// An archive that was read.
+pub(super) struct Listed {
+    pub entries: Vec<Entry>,
+    /// Why there may be more, a sentence.
+    pub cut: Option<String>,
+}
+
+/// Whether bytes begin as an archive does.
+pub(super) fn begins_so(bytes: &[u8]) -> bool {
+    bytes.starts_with(LOCAL) || bytes.starts_with(END)
+}
+
+/// Whether bytes are an archive with something before it, such as a program that unpacks it.
+pub(super) fn is_behind_something(bytes: &[u8]) -> bool {
+    end_record(bytes).is_some_and(|end| central_directory(bytes, end).is_some())
+}
+
+/// The files of an archive.
+///
+/// # Errors
+///
+/// A fragment: it is damaged, or holds too many.
+pub(super) fn entries(archive: &Bytes) -> Result<Listed, String> {
+    let Some((directory, count, moved)) = end_record(archive).and_then(|end| central_directory(archive, end)) else {
+        let cut = Some("its zip archive is damaged or cut short: the list at its end is lost; what follows in it is missing".to_owned());
+        return Ok(Listed { entries: walk(archive)?, cut });
+    };
+    let (mut entries, mut at) = (Vec::new(), directory.start);
+    for _ in 0..count {
+        let Some((entry, next)) = central(archive, at, moved) else {
+            let cut = Some(format!("its zip archive is damaged: {} of {count} entries of its list can be read", entries.len()));
+            return Ok(Listed { entries, cut });
+        };
+        if entries.len() >= MOST {
+            return Err(format!("is a zip archive of more than {MOST} entries"));
+        }
+        entries.extend(entry);
+        at = next;
+    }
+    Ok(Listed { entries, cut: None })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
+}
+
+/// The place of the record at the end.
+fn end_record(bytes: &[u8]) -> Option<usize> {
+    let first = bytes.len().saturating_sub(END_LENGTH + COMMENT);
+    let last = bytes.len().checked_sub(END_LENGTH)?;
+    let is_end = |&at: &usize| {
+        bytes[at..].starts_with(END) && u16_at(bytes, at + 20).is_some_and(|comment| at + END_LENGTH + usize::from(comment) <= bytes.len())
+    };
+    (first..=last).rev().find(is_end)
+}
+
+/// The place of the central directory, how many entries it has, and how far all is from where the archive says, as something was put before it.
+fn central_directory(bytes: &[u8], end: usize) -> Option<(Range<usize>, u64, usize)> {
+    let wide = end.checked_sub(LOCATOR64_LENGTH).filter(|&locator| bytes[locator..].starts_with(LOCATOR64)).and_then(|locator| {
+        let said = usize::try_from(u64_at(bytes, locator + 8)?).ok();
+        let near = locator.checked_sub(END64_LENGTH);
+        [said, near].into_iter().flatten().find(|&at| bytes.get(at..).is_some_and(|record| record.starts_with(END64)))
+    });
+    let (end, count, size, offset) = match wide {
+        Some(wide) => (wide, u64_at(bytes, wide + 32)?, u64_at(bytes, wide + 40)?, u64_at(bytes, wide + 48)?),
+        None => (end, u16_at(bytes, end + 10)?.into(), u32_at(bytes, end + 12)?.into(), u32_at(bytes, end + 16)?.into()),
+    };
+    let start = end.checked_sub(usize::try_from(size).ok()?)?;
+    let moved = start.checked_sub(usize::try_from(offset).ok()?)?;
+    (count == 0 || bytes[start..].starts_with(CENTRAL)).then_some((start..end, count, moved))
+}
+
+/// What a header says of an entry.
+struct Header {
+    flags: u16,
+    method: u16,
+    crc: u32,
+    packed: u64,
+    size: u64,
+}
+
+impl Header {
+    /// The fields that both headers have, from `at` on.
+    fn read(bytes: &[u8], at: usize) -> Option<Self> {
+        Some(Self {
+            flags: u16_at(bytes, at)?,
+            method: u16_at(bytes, at + 2)?,
+            crc: u32_at(bytes, at + 8)?,
+            packed: u32_at(bytes, at + 12)?.into(),
+            size: u32_at(bytes, at + 16)?.into(),
+        })
+    }
+
+    /// Takes from the extra field what has no room in the header.
+    fn widen(&mut self, extra: &[u8], offset: &mut u64) {
+        const WIDE: u16 = 1;
+        let mut at = 0;
+        while let (Some(id), Some(length)) = (u16_at(extra, at), u16_at(extra, at + 2)) {
+            let field = extra.get(at + 4..(at + 4 + usize::from(length)).min(extra.len())).unwrap_or_default();
+            if id == WIDE {
+                let mut numbers = field.chunks_exact(8).filter_map(|number| u64_at(number, 0));
+                for number in [&mut self.size, &mut self.packed, offset] {
+                    if *number == ELSEWHERE {
+                        *number = numbers.next().unwrap_or(*number);
+                    }
+                }
+                return;
+            }
+            at += 4 + usize::from(length);
+        }
+    }
+
+    fn body(&self, bytes: Bytes, promised: Option<(u64, u32)>) -> Body {
+        let method = match self.method {
+            _ if self.flags & ENCRYPTED != 0 => return Body::Sealed("is encrypted; unpack the archive with its password"),
+            0 => Method::Stored,
+            8 => Method::Deflate,
+            12 | 93 | 95 => Method::Other,
+            9 => return Body::Sealed("is compressed with Deflate64, which is not read; unpack the archive"),
+            _ => return Body::Sealed("is compressed with a method of zip that is not read; unpack the archive"),
+        };
+        Body::Packed(Packed { bytes, method, promised })
+    }
+}
+
+/// An entry of the central directory, if it is a file, and the place of the next.
+fn central(archive: &Bytes, at: usize, moved: usize) -> Option<(Option<Entry>, usize)> {
+    let header = archive.get(at..).filter(|header| header.starts_with(CENTRAL) && header.len() >= CENTRAL_LENGTH)?;
+    let lengths = [28, 30, 32].map(|field| u16_at(header, field).map(usize::from));
+    let [Some(name), Some(extra), Some(comment)] = lengths else { return None };
+    let rest = header.get(CENTRAL_LENGTH..CENTRAL_LENGTH + name + extra)?;
+    let next = at + CENTRAL_LENGTH + name + extra + comment;
+    let (mut said, mut offset) = (Header::read(header, 8)?, u64::from(u32_at(header, 42)?));
+    said.widen(&rest[name..], &mut offset);
+    if !is_file(&rest[..name], u16_at(header, 4)?, u32_at(header, 38)?) {
+        return Some((None, next));
+    }
+    let body = match data(archive, offset, moved, said.packed) {
+        Some(range) => said.body(archive.slice(range), Some((said.size, said.crc))),
+        None => Body::Sealed("lies beyond the archive's end, which is damaged or cut short"),
+    };
+    Some((Some(Entry { name: name_of(&rest[..name]), body }), next))
+}
+
+/// Whether an entry is a file, neither a folder nor, where Unix made it, a link.
+fn is_file(name: &[u8], made_by: u16, attributes: u32) -> bool {
+    const UNIX: [u16; 2] = [3, 19];
+    const KIND: u32 = 0o170_000;
+    const PLAIN: u32 = 0o100_000;
+    let kind = if UNIX.contains(&(made_by >> 8)) { attributes >> 16 & KIND } else { 0 };
+    !name.ends_with(b"/") && !name.is_empty() && name.len() <= LONGEST_NAME && (kind == 0 || kind == PLAIN)
+}
+
+/// Where the bytes of an entry are, behind its local header.
+fn data(archive: &[u8], offset: u64, moved: usize, length: u64) -> Option<Range<usize>> {
+    let at = usize::try_from(offset).ok()?.checked_add(moved)?;
+    let header = archive.get(at..).filter(|header| header.starts_with(LOCAL))?;
+    let start = at + LOCAL_LENGTH + usize::from(u16_at(header, 26)?) + usize::from(u16_at(header, 28)?);
+    let end = start.checked_add(usize::try_from(length).ok()?)?;
+    (end <= archive.len()).then_some(start..end)
+}
+
+/// The entries in the order of their local headers, as far as one follows the other.
+fn walk(archive: &Bytes) -> Result<Vec<Entry>, String> {
+    let (mut entries, mut at) = (Vec::new(), 0);
+    while let Some((entry, next)) = local(archive, at) {
+        if entries.len() >= MOST {
+            return Err(format!("is a zip archive of more than {MOST} entries"));
+        }
+        entries.extend(entry);
+        at = next;
+    }
+    Ok(entries)
+}
+
+/// The entry at a local header, if it is a file, and the place of the next.
+fn local(archive: &Bytes, at: usize) -> Option<(Option<Entry>, usize)> {
+    let header = archive.get(at..).filter(|header| header.starts_with(LOCAL))?;
+    let mut said = Header::read(header, 6)?;
+    let (name, extra) = (usize::from(u16_at(header, 26)?), usize::from(u16_at(header, 28)?));
+    let rest = header.get(LOCAL_LENGTH..LOCAL_LENGTH + name + extra)?;
+    said.widen(&rest[name..], &mut 0);
+    let start = at + LOCAL_LENGTH + name + extra;
+    let is_behind = said.flags & DESCRIBED_BEHIND != 0;
+    let length = if is_behind { described_behind(&archive.slice(start..), &said) } else { usize::try_from(said.packed).ok()? };
+    let end = start.checked_add(length)?.min(archive.len());
+    let next = if is_behind { (end..archive.len().min(end + 25)).find(|&at| archive[at..].starts_with(LOCAL)).unwrap_or(end) } else { end };
+    let promised = (!is_behind).then_some((said.size, said.crc));
+    // Whether it is a link is said at the end, which is lost.
+    let body = said.body(archive.slice(start..end), promised);
+    Some((is_file(&rest[..name], 0, 0).then(|| Entry { name: name_of(&rest[..name]), body }), next))
+}
+
+/// How many bytes an entry takes whose size is behind it: they are unpacked to find out.
+fn described_behind(bytes: &Bytes, said: &Header) -> usize {
+    if said.method != 8 {
+        return bytes.len();
+    }
+    let mut decoder = flate2::bufread::DeflateDecoder::new(&bytes[..]);
+    match io::copy(&mut decoder.by_ref(), &mut io::sink()) {
+        Ok(_) => usize::try_from(decoder.total_in()).unwrap_or(bytes.len()),
+        Err(_) => bytes.len(),
+    }
+}

@@ -1,0 +1,106 @@
+//! What people hold and ketcd cannot open: each is named by its first bytes, with what to do about it.
+
+/// Bytes at the beginning that tell.
+const HEAD: usize = 512;
+
+const AGE: &str = "is encrypted with age; decrypt it first: age -d -i KEY FILE | ketcd -f - …";
+const PGP: &str = "is encrypted with OpenPGP; decrypt it first: gpg -d FILE | ketcd -f - …";
+const OPENSSL: &str = "is encrypted with `openssl enc`; decrypt it first with the cipher and password it was made with";
+const LFS: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
+const HTML: &str = "is a page of HTML, no backup: most likely the error or login page of the server it was loaded from; load it again";
+const XML: &str = "is XML, no backup: most likely the error of the bucket it was loaded from; load it again";
+const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
+const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
+
+/// What a file begins with, and what to say. Letters count whatever their case.
+const BEGINNINGS: [(&[u8], &str); 11] = [
+    (b"age-encryption.org/v1\n", AGE),
+    (b"-----BEGIN AGE ENCRYPTED FILE-----", AGE),
+    (b"-----BEGIN PGP MESSAGE-----", PGP),
+    (b"Salted__", OPENSSL),
+    (b"version https://git-lfs.github.com/spec/v1", LFS),
+    (b"<!DOCTYPE html", HTML),
+    (b"<html", HTML),
+    (b"<?xml", XML),
+    (b"<Error>", XML),
+    (b"7z\xbc\xaf\x27\x1c", SEVEN),
+    (b"Rar!\x1a\x07", RAR),
+];
+
+/// Files that a folder of another database holds, by their names, and what to say.
+const NAMES: [(&[&str], &str); 3] = [
+    (
+        &["metadata1"],
+        "is dqlite's folder (MicroK8s, Canonical Kubernetes), which is not read yet; read what the API server still answers: kubectl get … -o yaml | ketcd -f -",
+    ),
+    (
+        &["meta.inf", "meta.sum"],
+        "is a stream of NATS JetStream, which kine can keep its table in and ketcd does not read; use what kubectl prints",
+    ),
+    (&["CURRENT", "MANIFEST-"], "is a store of Pebble or RocksDB, not of etcd, and is not read"),
+];
+
+/// Says that a folder is of another database, by the names of the files in it.
+pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<&'static str> {
+    // A file of a series counts whatever its number.
+    let is_there = |wanted: &&str| {
+        let series = wanted.trim_end_matches(|byte: char| byte.is_ascii_digit());
+        names.clone().any(|name| name == *wanted || wanted.contains('-') && name.starts_with(series))
+    };
+    NAMES.iter().find(|(wanted, _)| wanted.iter().all(|wanted| is_there(&wanted))).map(|(_, said)| *said)
+}
+
+/// Says that a file is none that can be opened; `None` where nothing shows that.
+pub(super) fn recognised(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let text = head.trim_ascii_start();
+    let begins = |(start, _): &&(&[u8], &str)| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    BEGINNINGS.iter().find(begins).map(|(_, said)| *said).or_else(|| is_openpgp(head).then_some(PGP))
+}
+
+/// Whether bytes begin with a session key encrypted to somebody, or to a password, as messages do (RFC 9580, 5.1 and 5.3).
+fn is_openpgp(head: &[u8]) -> bool {
+    let (tag, content) = match head {
+        // A length of one, two or four bytes.
+        [tag @ (0x84 | 0x8c), _, content @ ..] | [tag @ (0x85 | 0x8d), _, _, content @ ..] => (*tag >> 2 & 15, content),
+        [tag @ (0xc1 | 0xc3), length, content @ ..] if *length < 192 => (*tag & 15, content),
+        [tag @ (0xc1 | 0xc3), _, _, content @ ..] => (*tag & 15, content),
+        _ => return false,
+    };
+    const TO_SOMEBODY: u8 = 1;
+    match (tag, content) {
+        // The version, a key's id, and its algorithm.
+        (TO_SOMEBODY, [3, _, _, _, _, _, _, _, _, algorithm, ..]) => matches!(algorithm, 1..=3 | 16..=18 | 25 | 26),
+        (TO_SOMEBODY, _) => false,
+        // The version, a cipher, and how the password becomes a key.
+        (_, [4, cipher, way, ..]) => (1..=13).contains(cipher) && matches!(way, 0 | 1 | 3 | 4),
+        (_, [version, ..]) => matches!(version, 5 | 6),
+        (_, []) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recognised;
+
+    #[test]
+    fn each_is_named_with_what_to_do() {
+        for (bytes, wanted) in [
+            (&b"age-encryption.org/v1\n-> X25519 abc\n"[..], "age -d"),
+            (b"\xef\xbb\xbf-----BEGIN PGP MESSAGE-----\n\nhF4D", "gpg -d"),
+            (b"\x85\x02\x0c\x03\x01\x02\x03\x04\x05\x06\x07\x08\x01\x10\x00", "gpg -d"),
+            (b"\x8c\x0d\x04\x09\x03\x02\x11\x22\x33\x44\x55\x66\x77\x88\xff", "gpg -d"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "git lfs pull"),
+            (b"\n<!doctype HTML><html>", "HTML"),
+            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "XML"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "7z x"),
+        ] {
+            let said = recognised(bytes).unwrap_or_default();
+            assert!(said.contains(wanted), "{wanted}: {said}");
+        }
+        for bytes in [&b""[..], b"{}", b"apiVersion: v1\n", b"\x85\x02\x0c", b"\0\0\0\0", b"version: 1"] {
+            assert_eq!(recognised(bytes), None);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Folders and archives: what is chosen of them, what is said of it, and archives that are made to do harm.
+
+use std::io::Write;
+
+use ketcd_store::{At, Source, SourceKind, load};
+use ketcd_testing::testdata;
+
+use super::{alive, decompressed, events, open, open_bytes, status, wait};
+
+/// An entry of a zip archive as it is written, and what its headers say.
+struct Zipped<'t> {
+    name: &'t str,
+    bytes: &'t [u8],
+    method: u16,
+    flags: u16,
+    /// Unix' mode.
+    mode: u32,
+    size: Option<u32>,
+}
+
+impl<'t> Zipped<'t> {
+    fn new(name: &'t str, bytes: &'t [u8]) -> Self {
+        Self { name, bytes, method: 8, flags: 0, mode: 0o100_644, size: None }
+    }
+}
+
+fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zip(entries: &[Zipped<'_>]) -> Vec<u8> {
+    let (mut archive, mut list) = (Vec::new(), Vec::new());
+    let number = |value: usize| u32::try_from(value).unwrap().to_le_bytes();
+    for entry in entries {
+        let packed = if entry.method == 8 { deflated(entry.bytes) } else { entry.bytes.to_vec() };
+        let mut crc = flate2::Crc::new();
+        crc.update(entry.bytes);
+        let mut common = [entry.flags.to_le_bytes(), entry.method.to_le_bytes(), [0; 2], [0; 2]].concat();
+        common.extend(crc.sum().to_le_bytes());
+        common.extend(number(packed.len()));
+        common.extend(entry.size.unwrap_or(u32::try_from(entry.bytes.len()).unwrap()).to_le_bytes());
+        common.extend(u16::try_from(entry.name.len()).unwrap().to_le_bytes());
+        common.extend([0; 2]);
+        list.extend(b"PK\x01\x02\x14\x03\x14\x00");
+        list.extend(&common);
+        list.extend([0; 6]);
+        list.extend((entry.mode << 16).to_le_bytes());
+        list.extend(number(archive.len()));
+        list.extend(entry.name.as_bytes());
+        archive.extend(b"PK\x03\x04\x14\x00");
+        archive.extend(&common);
+        archive.extend(entry.name.as_bytes());
+        archive.extend(packed);
+    }
+    let (count, start) = (u16::try_from(entries.len()).unwrap().to_le_bytes(), archive.len());
+    archive.extend(&list);
+    archive.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &number(list.len()), &number(start), &[0; 2]].concat());
+    archive
+}
+
+fn container(name: &str) -> Vec<u8> {
+    std::fs::read(testdata::path(&format!("containers/{name}"))).unwrap()
+}
+
+/// The first revisions, 59 changes.
+fn small() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut bzip2::read::BzDecoder::new(&container("snapshot.db.bz2")[..]), &mut bytes).unwrap();
+    bytes
+}
+
+fn said(source: &dyn Source) -> String {
+    source.left_out().join("\n")
+}
+
+#[track_caller]
+fn refused(bytes: &[u8]) -> String {
+    open_bytes(bytes).err().unwrap()
+}
+
+/// In whatever a database comes, it is the same database.
+#[test]
+fn a_database_is_read_in_every_compression_and_archive() {
+    let bare = open_bytes(&small()).unwrap();
+    let wanted = events(&*bare);
+    assert_eq!((wanted.len(), wait(bare.span()).unwrap().newest.0, alive(&*bare, At::Newest).len()), (59, 60, 53));
+    for name in ["k3s.zip", "prefixed.zip", "snapshot.db.xz", "snapshot.db.lz4", "snapshot.db.bz2"] {
+        let path = testdata::path(&format!("containers/{name}"));
+        for source in [open(&[&path]).unwrap(), open_bytes(&container(name)).unwrap()] {
+            assert_eq!((source.damage(), source.left_out(), source.late_damage()), (&[][..], &[][..], vec![]), "{name}");
+            assert_eq!((status(&*source).kind, events(&*source)), (SourceKind::Db, wanted.clone()), "{name}");
+        }
+    }
+    let wide = open_bytes(&container("zip64.zip")).unwrap();
+    assert_eq!((events(&*wide).len(), alive(&*wide, At::Newest).len()), (520, 354));
+    // Compressed in an archive, and an archive in an archive.
+    let (zstd, db) = (zstd::encode_all(&small()[..], 1).unwrap(), small());
+    let inner = zip(&[Zipped::new("a/night.db", &db)]);
+    for entry in [Zipped::new("night.db.zst", &zstd), Zipped { method: 0, ..Zipped::new("/abs/night", &db) }, Zipped::new("in.zip", &inner)]
+    {
+        assert_eq!(events(&*open_bytes(&zip(&[entry])).unwrap()), wanted);
+    }
+}
+
+#[test]
+fn what_is_chosen_of_several_files_is_said() {
+    let db = small();
+    let archive = zip(&[Zipped::new("/etc/kubernetes/x.rkestate", b"{}"), Zipped::new("/backup/x", &db)]);
+    let source = open_bytes(&archive).unwrap();
+    assert_eq!(said(&*source), "bytes: of 2 files in it one is read: /backup/x");
+    let state = [b"SQLite format 3\0", &[0; 4080][..]].concat();
+    let error = refused(&zip(&[Zipped::new("a/etcd.db", &db), Zipped::new("b/kine.db", &state)]));
+    assert!(
+        error.ends_with("is an archive of 2 databases that are not of one etcd: a/etcd.db, b/kine.db; name one of them: -f PATH::NAME"),
+        "{error}"
+    );
+}
+
+/// A folder of nightly backups is one history, and one of them can be named.
+#[test]
+fn a_folder_of_backups_is_one_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let (small, whole) = (small(), decompressed("k120-story/snapshot.db.zst"));
+    std::fs::create_dir(folder.path().join("old")).unwrap();
+    std::fs::write(folder.path().join("old/1.zip"), container("k3s.zip")).unwrap();
+    std::fs::write(folder.path().join("2.db"), &whole).unwrap();
+    std::fs::write(folder.path().join("3.db.part"), &whole[..5000]).unwrap();
+    std::fs::write(folder.path().join("README"), "backups").unwrap();
+    let source = open(&[folder.path()]).unwrap();
+    assert_eq!(events(&*source).len(), 1786);
+    assert!(said(&*source).contains("3.db.part is not read"), "{}", said(&*source));
+    assert!(said(&*source).contains("of 4 files in it 2 are read: 2.db, old/1.zip::"), "{}", said(&*source));
+    let named = format!("{}::2.db", folder.path().display());
+    assert_eq!(events(&*load::open(&[named], &|_| None).unwrap()).len(), 1786);
+    let archive = folder.path().join("all.zip");
+    std::fs::write(&archive, zip(&[Zipped::new("m/1", &small), Zipped::new("m/2", &whole)])).unwrap();
+    for (within, count) in [("", 1786), ("::m/1", 59), ("::m", 1786)] {
+        let source = load::open(&[format!("{}{within}", archive.display())], &|_| None).unwrap();
+        assert_eq!(events(&*source).len(), count, "{within}");
+    }
+    let error = load::open(&[format!("{}::n", archive.display())], &|_| None).err().unwrap().to_string();
+    assert!(error.contains("neither a database"), "{error}");
+}
+
+#[test]
+fn databases_of_several_clusters_are_refused_with_their_names() {
+    let (one, other) = (small(), decompressed("k136-story/snapshot.db.zst"));
+    let error = refused(&zip(&[Zipped::new("b/main/1", &one), Zipped::new("b/events/1", &other)]));
+    assert!(error.contains("holds events, main: ") && error.contains("not of one etcd cluster"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_opened_is_named_with_what_to_do() {
+    assert!(refused(&container("snapshot.zst.age")).contains("is encrypted with age"), "{}", refused(&container("snapshot.zst.age")));
+    for (entry, wanted) in [
+        (Zipped { flags: 1, ..Zipped::new("night.db", b"secret") }, "is encrypted; unpack the archive with its password"),
+        (Zipped { method: 9, ..Zipped::new("night.db", b"x") }, "Deflate64"),
+        (Zipped::new("night.db", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
+        (Zipped::new("night.db", b"<?xml version=\"1.0\"?><Error/>"), "load it again"),
+    ] {
+        let error = refused(&zip(&[entry]));
+        assert!(error.contains(wanted), "{wanted}: {error}");
+    }
+    let error = refused(&container("empty.tar.xz"));
+    assert!(error.contains("holds neither a database or log of etcd or kine nor API objects"), "{error}");
+}
+
+/// What an archive says of itself is not trusted.
+#[test]
+fn hostile_archives_do_no_harm() {
+    let db = small();
+    // More or less comes out of an entry than it says.
+    for size in [1000, 1 << 30] {
+        let source = open_bytes(&zip(&[Zipped { size: Some(size), ..Zipped::new("night.db", &db) }]));
+        let told = source.map(|source| source.damage().join("\n")).unwrap_or_else(|error| error);
+        assert!(told.contains("comes out of it than the archive says"), "{told}");
+    }
+    // No path is made from a name, and links lead nowhere.
+    for name in ["../../../../tmp/night.db", "/etc/passwd", "..\\..\\night.db", "a\u{1b}[31m.db", "C:night.db"] {
+        let source = open_bytes(&zip(&[Zipped::new(name, &db)])).unwrap();
+        assert_eq!(events(&*source).len(), 59, "{name}");
+    }
+    let link = Zipped { mode: 0o120_777, ..Zipped::new("night.db", b"/etc/passwd") };
+    assert!(refused(&zip(&[link])).contains("neither a database"));
+    // Cut anywhere, it is read as far as it goes or refused, and says so.
+    let archive = zip(&[Zipped::new("a.txt", b"text"), Zipped::new("night.db", &db)]);
+    for end in (1..archive.len()).step_by(97) {
+        if let Ok(source) = open_bytes(&archive[..end]) {
+            assert!(!source.damage().is_empty(), "{end}");
+        }
+    }
+    let most = load::Limits { unpacked: 100_000, ..load::Limits::default() };
+    let mut bomb = b"kind: List\napiVersion: v1\n".to_vec();
+    bomb.extend([b'\n'].repeat(1 << 20));
+    for bytes in
+        [zip(&[Zipped::new("a.yaml", &bomb)]), zip(&[Zipped::new("a.yaml", &bomb[..90_000]), Zipped::new("b.yaml", &bomb[..90_000])])]
+    {
+        let opened = load::open_bytes("bytes", bytes.into(), &most, &|_| None);
+        let told = opened.map(|source| source.damage().join("\n")).unwrap_or_else(|error| error.to_string());
+        assert!(told.contains("--max-unpacked-size"), "{told}");
+    }
+}
+
+/// The state that a folder of objects shows has each object once, and nothing that logs quote.
+#[test]
+fn objects_in_an_archive_are_one_state() {
+    let map = |name: &str, version: u32| {
+        format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: x\n  resourceVersion: \"{version}\"\n")
+    };
+    let list = "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[{\"metadata\":{\"name\":\"b\",\"namespace\":\"x\",\"resourceVersion\":\"5\"}}]}";
+    let log = format!("2026-01-01 apply\n{}", map("never", 3));
+    let audit = "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"RequestResponse\"}\n";
+    let (one, all) = (map("a", 4), map("a", 4) + &map("c", 6));
+    let archive = zip(&[
+        Zipped::new("mg/namespaces/x/core/configmaps.yaml", all.as_bytes()),
+        Zipped::new("mg/namespaces/x/a.yaml", one.as_bytes()),
+        Zipped::new("mg/b.json", list.as_bytes()),
+        Zipped::new("mg/pod.log", log.as_bytes()),
+        Zipped::new("mg/audit.log", audit.as_bytes()),
+    ]);
+    let key_of = |object: &serde_json::Value| Some(format!("/registry/configmaps/{}", object["metadata"]["name"].as_str()?).into_bytes());
+    let source = load::open_bytes("bytes", archive.into(), &load::Limits::default(), &key_of).unwrap();
+    let keys: Vec<String> = alive(&*source, At::Newest).iter().map(|found| String::from_utf8_lossy(&found.key).into_owned()).collect();
+    assert_eq!(keys, ["/registry/configmaps/a", "/registry/configmaps/b", "/registry/configmaps/c"]);
+    assert_eq!((source.damage(), wait(source.span()).unwrap().newest.0), (&[][..], 9));
+}
