@@ -60,6 +60,9 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
             format!("evaluated by the rules of {applied}, while the data shows {recorded}")
         }
         Caveat::EventOnly => "only an Event records this refusal: the pod was deleted or bound before its condition was written".to_owned(),
+        Caveat::RepeatedRefusal => {
+            "only an Event records this refusal: the condition had its message already; further retries with that message may have left no trace".to_owned()
+        }
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
         Caveat::Assumed(pods) => assumed(pods),
         Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),
@@ -120,7 +123,7 @@ fn state_seen(state: StateSeen, revision: i64) -> String {
             "evaluated without what the attempt itself wrote (volumes and claims bound, victims deleted, its nomination)".to_owned()
         }
         StateSeen::BeforeLaterPods => {
-            format!("pods that were queued later were decided about from r{} on: the attempt saw no later revision", revision + 1)
+            format!("decisions made after the attempt are shown from r{} on: it saw no later revision", revision + 1)
         }
         StateSeen::AtItsTurn => format!("the pod was scheduled at once: the attempt cannot have seen what others wrote after r{revision}"),
         StateSeen::Earlier => {

@@ -82,6 +82,15 @@ pub(crate) struct Event {
     pub(crate) involved_object: ObjectReference,
     pub(crate) message: Option<String>,
     pub(crate) reason: Option<String>,
+    pub(crate) count: Option<i64>,
+    pub(crate) series: Option<EventSeries>,
+}
+
+/// How often an Event was repeated.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct EventSeries {
+    pub(crate) count: Option<i64>,
 }
 
 /// A volume on a GCE disk.

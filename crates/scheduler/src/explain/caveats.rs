@@ -54,7 +54,7 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
         found.push(Caveat::OtherReleaseRecorded { applied: release, recorded: of.scheduler.recorded });
     }
     if of.attempt.event_only {
-        found.push(Caveat::EventOnly);
+        found.push(if of.attempt.is_repeated() { Caveat::RepeatedRefusal } else { Caveat::EventOnly });
     }
     let hidden: Vec<AssumedPod> = of.assumed.iter().filter(|pod| pod.written > of.evaluated_revision).cloned().collect();
     if !hidden.is_empty() {

@@ -13,7 +13,7 @@ use crate::plugins::named_nodes;
 use crate::preemption::{kept, victims};
 use crate::remedies::help;
 use crate::replay::agreement::{may_be_next_best, rests_on_doubt};
-use crate::replay::look_back::EvaluatedAttempt;
+use crate::replay::evaluate::EvaluatedAttempt;
 use crate::replay::{Replay, attempt};
 
 mod caveats;
@@ -27,17 +27,9 @@ impl Replay {
     /// Explains an attempt that the last change showed.
     pub fn explain(&mut self, attempt: Attempt) -> Explanation {
         let begun = attempt.queued;
+        let neighbours = self.settled_neighbours(&attempt);
         let mut undone = UndoLog::new(self);
-        let neighbours = undone.neighbours(&attempt);
-        let end = undone.journal.len();
-        let back = undone.undo_after(attempt.revision - 1, end);
-        let (mut evaluation, evaluated, found) = if undone.scheduler.is_as_recorded() {
-            undone.look_back(&attempt, &neighbours, back)
-        } else {
-            let pod = attempt.pod.clone();
-            (undone.evaluate(&attempt, &pod, attempt.revision - 1, &neighbours, &[]), attempt.revision - 1, None)
-        };
-        let doubts = undone.doubt_neighbours(&attempt, &mut evaluation, evaluated, &neighbours);
+        let ((evaluation, evaluated, found), doubts) = undone.evaluated(&attempt, &neighbours);
         let mut explanation = undone.explained(attempt.clone(), evaluation, &doubts, evaluated, found);
         drop(undone);
         self.skip(&attempt);
@@ -57,7 +49,7 @@ impl Replay {
         let gated = self.scheduler.profile_for(pod).0.waits_at_gates(pod);
         let attempt = attempt::waiting(pod, gated, revision);
         let neighbours = self.neighbours(&attempt);
-        let evaluation = self.evaluate(&attempt, pod, revision, &neighbours, &[]);
+        let evaluation = self.evaluate(&attempt, pod, revision, &neighbours);
         self.explained(attempt, evaluation, &[], revision, None)
     }
 
@@ -79,7 +71,7 @@ impl Replay {
             nominated_before: None,
         };
         let neighbours = replay.neighbours(&attempt);
-        let mut evaluation = replay.evaluate(&attempt, &unbound, revision, &neighbours, &[]);
+        let mut evaluation = replay.evaluate(&attempt, &unbound, revision, &neighbours);
         evaluation.agreement = Agreement::Unverifiable;
         let mut explanation = replay.explained(attempt, evaluation, &[], revision, None);
         explanation.decided_by = DecidedBy::without_attempt(pod, replay.complete);
@@ -119,14 +111,15 @@ impl Replay {
         for (key, stored) in &evaluation.before {
             replay.state.set(key, Some(stored.clone()));
         }
-        let evidence = replay.evidence(&attempt.pod, profile, &evaluation.judgement);
-        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), &evaluation.judgement);
+        let certain = evaluation.certain();
+        let evidence = replay.evidence(&attempt.pod, profile, certain);
+        let devices = devices::chosen(&Cycle::new(&attempt.pod, &replay.state, profile), certain);
         let sought = replay.remedies && matches!(attempt.outcome, AttemptOutcome::Unschedulable | AttemptOutcome::Pending);
         let mut preemption = Vec::new();
-        if sought && evaluation.judgement.preemption_helps {
+        if sought && certain.preemption_helps {
             let cycle = Cycle { scope: evaluation.scope.as_ref(), ..Cycle::new(&attempt.pod, &replay.state, profile) };
-            preemption = victims::candidates(&cycle, &evaluation.judgement);
-            caveats.extend(caveats::unseen_candidates(kept(&cycle, &evaluation.judgement), preemption.len()));
+            preemption = victims::candidates(&cycle, certain);
+            caveats.extend(caveats::unseen_candidates(kept(&cycle, certain), preemption.len()));
         }
         caveats.extend(caveats::equal_victims(&preemption));
         caveats.extend(caveats::budgets_in_any_order(&preemption));
@@ -134,7 +127,7 @@ impl Replay {
             Depth::Node(name) => Some(name.as_str()),
             Depth::Verdicts | Depth::Refusals => None,
         };
-        let help = if sought { help(&attempt.pod, &mut replay.state, profile, &evaluation.judgement, only) } else { Help::default() };
+        let help = if sought { help(&attempt.pod, &mut replay.state, profile, certain, only) } else { Help::default() };
         Explanation {
             decided_by: DecidedBy::Scheduler,
             meant_for: meant_for(&attempt.pod),

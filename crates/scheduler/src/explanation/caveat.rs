@@ -48,6 +48,8 @@ pub enum Caveat {
     },
     /// Only an Event records the rejection: the pod was deleted or bound before the condition was written.
     EventOnly,
+    /// Only an Event records the rejection: the condition had the same message already. Further ones with that message may have left no trace.
+    RepeatedRefusal,
     /// The attempt saw another state than that of the revision before it.
     StateSeen {
         /// Which state.

@@ -1,99 +1,78 @@
-//! What would differ if a neighbour had been decided about on the other side of an attempt. Where the recorded outcome follows all the same, nothing
-//! in etcd says which of the two states the attempt saw: scores that differ are uncertain.
+//! Whether an attempt's numbers would differ if a neighbour had been decided about on its other side. Where the recorded outcome follows all the
+//! same, nothing in etcd says which of the two states the attempt saw.
 
 use std::sync::Arc;
 
-use crate::cluster::PodInfo;
+use crate::cluster::UndoLog;
 use crate::explanation::{Attempt, NeighbourDoubt};
-use crate::framework::{Judgement, Scores};
 
 use super::Replay;
-use super::assumed::Neighbours;
-use super::look_back::EvaluatedAttempt;
-
-/// How many neighbours are tried.
-const TRIED: usize = 8;
+use super::assumed::{Neighbours, Order};
+use super::difference::{differing, mark};
+use super::evaluate::EvaluatedAttempt;
+use super::look_back::{ChosenState, SoughtState};
 
 impl Replay {
-    /// Tries each neighbour whose place is open on the other side of the attempt; marks the scores that differ and returns the neighbours they
-    /// depend on. The state is the one evaluated, as of `revision`.
-    pub(crate) fn doubt_neighbours(
+    /// Evaluates an attempt on the state that it saw, and marks what depends on neighbours whose place is open; returns those, too.
+    pub(crate) fn evaluated(&mut self, attempt: &Attempt, neighbours: &Neighbours) -> (ChosenState, Vec<NeighbourDoubt>) {
+        let end = self.journal.len();
+        let back = self.undo_after(attempt.revision - 1, end);
+        let mut sought = self.sought(attempt);
+        let mut chosen = if self.scheduler.is_as_recorded() {
+            self.look_back(&sought, neighbours, back)
+        } else {
+            sought.pod = attempt.pod.clone();
+            (self.evaluate(attempt, &sought.pod, attempt.revision - 1, neighbours), attempt.revision - 1, None)
+        };
+        let doubts = self.doubt_neighbours(&sought, &mut chosen.0, chosen.1, neighbours);
+        (chosen, doubts)
+    }
+
+    /// Tries each neighbour whose place is open on the other side of the attempt; marks what differs and returns the neighbours it depends on. The
+    /// state is the one evaluated, as of `revision`.
+    fn doubt_neighbours(
         &mut self,
-        attempt: &Attempt,
+        sought: &SoughtState,
         evaluation: &mut EvaluatedAttempt,
         revision: i64,
         neighbours: &Neighbours,
     ) -> Vec<NeighbourDoubt> {
-        let pod = Arc::new(PodInfo { nominated_node_name: attempt.nominated_before.clone(), ..(*attempt.pod).clone() });
-        let mut found = Vec::new();
-        for at in neighbours.open().into_iter().take(TRIED) {
-            let turned: Vec<usize> = match evaluation.turned.contains(&at) {
-                true => evaluation.turned.iter().copied().filter(|other| *other != at).collect(),
-                false => evaluation.turned.iter().copied().chain([at]).collect(),
-            };
-            let other = self.evaluate(attempt, &pod, revision, neighbours, &turned);
-            if !other.follows && evaluation.follows && !evaluation.turned.contains(&at) {
+        let mut tried = neighbours.open();
+        if !evaluation.follows {
+            tried.extend(neighbours.far());
+        }
+        let (mut found, mut settled) = (Vec::new(), neighbours.clone());
+        if let Some(turned) = &evaluation.turned {
+            settled.settle(turned.at, if turned.counted { Order::Before } else { Order::After });
+            tried.retain(|at| *at != turned.at);
+            found.push(doubt(neighbours, turned.at, (turned.counted, true), turned.nodes.clone()));
+        }
+        if tried.is_empty() {
+            return found;
+        }
+        let certain = evaluation.judgement.clone();
+        for at in self.first_tried(tried) {
+            let mut log = UndoLog::new(self);
+            let (other, _) = log.evaluate_turned(sought, &settled, at, revision);
+            drop(log);
+            if !other.follows && evaluation.follows {
                 continue;
             }
-            let uncertain = mark(&mut evaluation.judgement, &other.judgement, other.follows);
-            if !uncertain.is_empty() || evaluation.turned.contains(&at) || !evaluation.follows {
-                let neighbour = neighbours.get(at);
-                found.push(NeighbourDoubt {
-                    pod: neighbour.pod.full_name(),
-                    written: neighbour.written(),
-                    counted: neighbour.is_counted(revision) != evaluation.turned.contains(&at),
-                    needed: evaluation.turned.contains(&at),
-                    nodes: uncertain,
-                });
+            let nodes = match other.follows {
+                true => mark(&mut evaluation.judgement, &certain, &other.judgement, &neighbours.get(at).pod.full_name()),
+                false => differing(&certain, &other.judgement),
+            };
+            if !nodes.is_empty() || !evaluation.follows {
+                found.push(doubt(neighbours, at, (settled.get(at).is_counted(revision), false), nodes));
             }
         }
+        evaluation.certain = Some(Box::new(certain));
         found
     }
 }
 
-/// Marks what differs in another judgement; returns the nodes. `may_be`: whether the attempt may have seen that one.
-fn mark(judgement: &mut Judgement, other: &Judgement, may_be: bool) -> Vec<Arc<str>> {
-    let refusal = |judgement: &Judgement, at: usize| judgement.nodes[at].first_refusal().map(|(at, refusal)| (at, refusal.clone()));
-    let same_nodes = judgement.nodes.len() == other.nodes.len();
-    let differing = (0..judgement.nodes.len()).filter(|at| !same_nodes || refusal(judgement, *at) != refusal(other, *at));
-    let mut found: Vec<Arc<str>> = differing.map(|at| judgement.nodes[at].name.clone()).collect();
-    if let (Some(scores), true) = (&mut judgement.scores, may_be) {
-        let uncertain = match &other.scores {
-            Some(others) => mark_scores(scores, others),
-            None => Vec::new(),
-        };
-        found.extend(uncertain);
-    }
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// Marks the scores that differ from others, and widens the ranges of the sums.
-fn mark_scores(scores: &mut Scores, others: &Scores) -> Vec<Arc<str>> {
-    let mut found = Vec::new();
-    for at in 0..scores.nodes.len() {
-        let there = others.nodes.iter().position(|name| *name == scores.nodes[at]);
-        let mut differs = false;
-        for score in &mut scores.plugins {
-            let points = others.plugins.iter().find(|other| other.plugin == score.plugin).zip(there);
-            let points = points.map(|(other, there)| (other.raw[there], other.normalized[there]));
-            if points != Some((score.raw[at], score.normalized[at])) {
-                differs = true;
-                if !score.doubtful.contains(&at) {
-                    score.doubtful.push(at);
-                }
-            }
-        }
-        if differs {
-            found.push(scores.nodes[at].clone());
-            if let Some(there) = there {
-                let total = others.totals[there];
-                let own = scores.totals[at];
-                let (lowest, highest) = scores.ranges.entry(at).or_insert((own, own));
-                (*lowest, *highest) = ((*lowest).min(total), (*highest).max(total));
-            }
-        }
-    }
-    found
+/// A neighbour on which something depends; `counted`: whether the evaluation counts it; `needed`: whether the outcome follows only because of that.
+fn doubt(neighbours: &Neighbours, at: usize, (counted, needed): (bool, bool), nodes: Vec<Arc<str>>) -> NeighbourDoubt {
+    let neighbour = neighbours.get(at);
+    NeighbourDoubt { pod: neighbour.pod.full_name(), written: neighbour.written, counted, needed, nodes }
 }

@@ -1,6 +1,8 @@
 //! Rejections recorded only by an Event. The scheduler writes the Event `FailedScheduling` and the pod's condition separately: a pod that is deleted
 //! or bound in between never gets the condition, and its last rejection is in the Event alone (`handleSchedulingFailure`,
-//! `pkg/scheduler/schedule_one.go`).
+//! `pkg/scheduler/schedule_one.go`). Nor is a condition written that would be the same as before: of a retry with the same message only the Event
+//! tells. The second of equal Events about one version of a pod begins a series, which is written at once; later ones are counted and written half an
+//! hour later (`recordToSink`, `tools/events/event_broadcaster.go`), so that when they were made is not known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +29,10 @@ struct FailedScheduling {
     /// The revision of the Event.
     revision: i64,
     message: Arc<str>,
+    /// How many Events it stands for.
+    count: i64,
+    /// Whether later ones are written only when the series is refreshed.
+    in_series: bool,
 }
 
 impl FailedScheduling {
@@ -45,7 +51,16 @@ impl FailedScheduling {
             seen: pod.resource_version?.parse().ok()?,
             revision,
             message: message.into(),
+            count: event.series.as_ref().map_or(event.count, |series| series.count).unwrap_or(1),
+            in_series: event.series.is_some(),
         })
+    }
+
+    /// Whether it tells of a retry after the condition was written, at `written`, and does so at once: of a pod's version that had the condition, or
+    /// of one before it, again.
+    fn is_repeated_since(&self, written: i64) -> bool {
+        let again = self.seen >= written || self.count > 1;
+        again && !(self.in_series && self.count > 2)
     }
 
     fn attempt(self, pod: Arc<PodInfo>) -> Attempt {
@@ -91,6 +106,13 @@ impl EventOnly {
     }
 }
 
+impl Attempt {
+    /// Whether it refused the pod with the message that its condition had already.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.event_only && self.recorded_message.as_deref().is_some_and(|message| is_written(message, &self.pod))
+    }
+}
+
 impl Replay {
     /// Records an Event; returns the rejection it reports, or an earlier one, that is not and will not be written to its pod.
     pub fn observe_event<'a>(&mut self, event: impl Into<RawObject<'a>>, revision: i64) -> Option<Attempt> {
@@ -105,7 +127,8 @@ impl Replay {
         let evaluated = later().find(|(revision, _)| *revision == failed.seen).map(|(_, pod)| pod);
         let evaluated = evaluated.or_else(|| now.filter(|pod| pod.mod_revision == failed.seen).cloned())?;
         if is_written(&failed.message, &evaluated) || later().any(|(_, pod)| is_written(&failed.message, &pod)) {
-            return None;
+            let waits = now.filter(|pod| pod.node_name.is_none() && is_written(&failed.message, pod)).cloned()?;
+            return failed.is_repeated_since(waits.mod_revision).then(|| failed.attempt(waits));
         }
         if now.is_none_or(|pod| pod.node_name.is_some()) {
             return Some(failed.attempt(evaluated));

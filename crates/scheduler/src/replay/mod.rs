@@ -13,13 +13,17 @@ use crate::profile::scheduler::Scheduler;
 pub(crate) mod agreement;
 mod assumed;
 pub(crate) mod attempt;
+mod difference;
 mod doubt;
+mod doubtful_scores;
+pub(crate) mod evaluate;
 mod event_only;
 pub(crate) mod image_snapshots;
 pub(crate) mod look_back;
 mod open_attempts;
 pub(crate) mod own_writes;
 mod place;
+mod settled;
 
 use assumed::{End, Ledger};
 use event_only::EventOnly;
@@ -209,7 +213,8 @@ impl Replay {
 
     /// Records an attempt without explaining it.
     pub fn skip(&mut self, attempt: &Attempt) {
-        if self.scheduler.profiles[0].rules.image_counts_at_snapshot {
+        // When a repeated refusal was decided is known less exactly than images have to be counted.
+        if self.scheduler.profiles[0].rules.image_counts_at_snapshot && !attempt.is_repeated() {
             let revision = self.snapshot_revision(attempt);
             let mut undone = UndoLog::new(self);
             let end = undone.journal.len();

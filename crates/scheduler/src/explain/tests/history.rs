@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cluster::ObjectKey;
+use crate::cluster::{ObjectKey, RawObject};
 use crate::explanation::{Caveat, Explanation};
 use crate::profile::scheduler::Scheduler;
 use crate::replay::{OpenAttempts, Replay};
@@ -64,6 +64,15 @@ impl History {
         self.put(&format!("pods/a/{}", pod.name), pod.object(None, json!({"phase": "Pending", "conditions": [condition]})))
     }
 
+    /// Writes an Event that reports the refusal of a pod's version; `count`: that of its series.
+    pub(super) fn event(&mut self, pod: &Pod, version: i64, message: &str, count: Option<i64>) -> i64 {
+        let of = json!({"kind": "Pod", "namespace": "a", "name": pod.name, "uid": pod.name, "resourceVersion": version.to_string()});
+        let series = count.map(|count| json!({"count": count}));
+        let event = json!({"kind": "Event", "metadata": {"name": pod.name, "namespace": "a"}, "involvedObject": of,
+            "reason": "FailedScheduling", "message": message, "series": series});
+        self.put(&format!("events/a/{}.{version}", pod.name), event)
+    }
+
     /// Another scheduler process takes over.
     pub(super) fn restart(&mut self) {
         self.restarts.push(self.revision() + 1);
@@ -110,7 +119,10 @@ impl History {
                 replay.restart(revision);
             }
             let object = object.as_ref().map(|object| serde_json::to_vec(object).unwrap());
-            open.add(replay.advance(&ObjectKey::parse(path).unwrap(), object.as_deref(), revision));
+            open.add(match (ObjectKey::parse(path), &object) {
+                (None, Some(event)) => replay.observe_event(RawObject::Json(event), revision).into_iter().collect(),
+                (key, object) => replay.advance(&key.unwrap(), object.as_deref(), revision),
+            });
             while let Some(attempt) = open.next(&replay, revision) {
                 each(&mut replay, attempt);
             }

@@ -3,4 +3,6 @@
 mod history;
 mod images;
 mod order;
+mod repeated;
+mod settled;
 mod waiting;

@@ -125,3 +125,21 @@ fn after_a_restart_the_queue_no_longer_follows_creation() {
     let newer = history.explained("newer");
     assert_eq!((assumed(&newer), doubted(&newer)), (vec![], vec!["a/older"]));
 }
+
+#[test]
+fn a_more_urgent_pod_that_was_there_for_long_was_most_likely_taken_first() {
+    let (low, high) = (Pod::new("low"), Pod { priority: 5, ..Pod::new("high") });
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    history.pod(&low);
+    history.pod(&high);
+    (0..10).for_each(|_| {
+        history.node("n2", &[]);
+    });
+    let bound = history.bind(&low, "n1");
+    history.bind(&high, "n2");
+    let low = history.explained("low");
+    assert_eq!((assumed(&low), doubted(&low)), (vec![("a/high", "n2")], vec!["a/high"]));
+    let high = history.explained("high");
+    assert_eq!((assumed(&high), doubted(&high)), (vec![], vec!["a/low"]));
+    assert!(high.evaluated_revision < bound, "it saw low on no node");
+}

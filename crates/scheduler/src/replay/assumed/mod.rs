@@ -7,11 +7,12 @@
 //! [`Ledger`] keeps the decisions that the history shows; [`Neighbours`] is what they mean for one attempt.
 
 mod evidence;
+mod guess;
 mod ledger;
 mod neighbours;
 mod order;
 
 pub(crate) use evidence::{is_written_for, shown_by};
 pub(crate) use ledger::{End, Ledger};
-pub(crate) use neighbours::{NEAR, Neighbours};
-pub(crate) use order::Subject;
+pub(crate) use neighbours::{NEAR, Neighbour, Neighbours};
+pub(crate) use order::{Order, Subject};

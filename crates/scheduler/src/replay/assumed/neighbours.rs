@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, WatchedKind};
 use crate::profile::scheduler::Scheduler;
 
+use super::guess::{Guess, Taken};
 use super::ledger::{Decision, End, Ledger};
 use super::order::{Order, Place, Subject};
 
@@ -17,18 +18,22 @@ pub(crate) const NEAR: i64 = 16;
 pub(crate) struct Neighbour {
     /// The pod, on its node.
     pub pod: Arc<PodInfo>,
+    /// The revision since which it waited.
+    pub queued: i64,
     /// The first revision that shows the decision.
-    written: i64,
+    pub written: i64,
     /// The revision that ended the assumption; far away while it is open.
-    ended: i64,
-    /// Whether it was decided before the attempt for certain.
-    before: bool,
-    /// How far apart the writes are, where it may have been decided before the attempt as well as after it.
-    near: Option<i64>,
+    pub ended: i64,
+    /// When it was decided about.
+    order: Order,
+    /// Whether that was most likely before the attempt; `None` where only the writes say so.
+    likely: Option<bool>,
+    /// How far from doubt that is: how many revisions lie between its first write and the attempt's.
+    distance: i64,
 }
 
 /// The neighbours of an attempt, and what their decisions say about when it was made.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
     /// The attempt had seen its state before this revision was written.
     pub limit: i64,
@@ -45,30 +50,39 @@ impl Ledger {
         let others: Vec<&Decision> = self.since(subject.queued).filter(|other| other.pod.uid != subject.pod.uid).collect();
         let (own, foreign): (Vec<&Decision>, Vec<&Decision>) =
             others.into_iter().partition(|other| is_same_scheduler(&other.pod, subject.pod, scheduler) == Some(true));
-        let place = Place::of(subject, &own);
-        let turn = self.last_step(subject, place.before).unwrap_or(subject.queued).max(place.after);
-        let near = |other: &Decision| Some((other.written - subject.written).abs()).filter(|distance| *distance <= NEAR);
-        let mut found = Vec::new();
+        let (place, taken) = (Place::of(subject, &own), Taken::of(subject, &own));
+        let (mut limit, mut found) = (place.before, Vec::new());
         for other in &own {
-            let order = place.order(other);
-            if order == Order::After {
-                continue;
+            match place.order(other) {
+                Order::After => limit = limit.min(other.written),
+                order => {
+                    let guess = taken.guess(subject, other).filter(|_| order == Order::Either);
+                    if guess.is_some_and(|guess| !guess.before) {
+                        limit = limit.min(other.written);
+                    }
+                    found.extend(neighbour(other, (order, guess), subject).filter(|_| !is_same_group(&other.pod, subject.pod)));
+                }
             }
-            let (before, near) = (order == Order::Before, near(other).filter(|_| order == Order::Either));
-            found.extend(neighbour(other, before, near).filter(|_| !is_same_group(&other.pod, subject.pod)));
         }
         let unknown = foreign.into_iter().filter(|other| is_same_scheduler(&other.pod, subject.pod, scheduler).is_none());
-        found.extend(unknown.filter_map(|other| neighbour(other, false, near(other))));
-        Neighbours { limit: place.before, wrote: place.before == subject.written, turn, others: found }
+        found.extend(unknown.filter_map(|other| {
+            let order = if other.written <= subject.queued { Order::Before } else { Order::Either };
+            neighbour(other, (order, None), subject)
+        }));
+        let turn = self.last_step(subject, limit).unwrap_or(subject.queued).max(place.after);
+        let seen = found.iter().filter(|other| other.is_counted(i64::MIN)).map(|other| other.queued);
+        Neighbours { limit, wrote: limit == subject.written, turn: seen.fold(turn, i64::max), others: found }
     }
 }
 
 /// A decision that put its pod on a node.
-fn neighbour(other: &Decision, before: bool, near: Option<i64>) -> Option<Neighbour> {
+fn neighbour(other: &Decision, (order, guess): (Order, Option<Guess>), subject: &Subject) -> Option<Neighbour> {
     let refused_at_once = other.is_refusal() || matches!(other.end, Some((revision, End::Gone)) if revision == other.written);
     let node = other.node.clone().filter(|_| !refused_at_once)?;
     let pod = Arc::new(PodInfo { node_name: Some(node), ..(*other.pod).clone() });
-    Some(Neighbour { pod, written: other.written, ended: other.ended(), before, near })
+    let distance = guess.map_or(i64::MAX, |guess| guess.margin).min((other.written - subject.written).abs());
+    let likely = guess.map(|guess| guess.before);
+    Some(Neighbour { pod, queued: other.queued, written: other.written, ended: other.ended(), order, likely, distance })
 }
 
 /// Whether two pods are scheduled by one process; `None` where that is not known, because the configuration was not given.
@@ -90,14 +104,29 @@ fn is_same_group(one: &PodInfo, other: &PodInfo) -> bool {
 impl Neighbours {
     /// Those whose place is open, by their numbers, the nearest first.
     pub(crate) fn open(&self) -> Vec<usize> {
-        let mut open: Vec<(i64, usize)> = self.others.iter().enumerate().filter_map(|(at, other)| Some((other.near?, at))).collect();
-        open.sort_unstable();
-        open.into_iter().map(|(_, at)| at).collect()
+        self.either(|distance| distance <= NEAR)
+    }
+
+    /// Those whose place nothing decides but how far away they were written, by their numbers, the nearest first.
+    pub(crate) fn far(&self) -> Vec<usize> {
+        self.either(|distance| distance > NEAR)
+    }
+
+    fn either(&self, is_meant: impl Fn(i64) -> bool) -> Vec<usize> {
+        let either = self.others.iter().enumerate().filter(|(_, other)| other.order == Order::Either && is_meant(other.distance));
+        let mut found: Vec<(i64, usize)> = either.map(|(at, other)| (other.distance, at)).collect();
+        found.sort_unstable();
+        found.into_iter().map(|(_, at)| at).collect()
     }
 
     /// The first revision that shows the decision about a pod.
     pub(crate) fn written(&self, pod: &PodInfo) -> i64 {
-        self.others.iter().find(|other| other.pod.uid == pod.uid).map_or(0, |other| other.written)
+        self.number_of(pod).map_or(0, |at| self.others[at].written)
+    }
+
+    /// The number of a pod.
+    pub(crate) fn number_of(&self, pod: &PodInfo) -> Option<usize> {
+        self.others.iter().position(|other| other.pod.uid == pod.uid)
     }
 
     /// A neighbour by its number.
@@ -105,15 +134,35 @@ impl Neighbours {
         &self.others[at]
     }
 
-    /// Makes `state`, which is as of `revision`, the scheduler's cache: with the pods that were assumed. For those numbered in `turned` it is the
-    /// other way round. Returns the pods that are not as etcd shows them.
-    pub(crate) fn assume(&self, state: &mut ClusterState, revision: i64, turned: &[usize]) -> Vec<(ObjectKey, CachedObject)> {
+    /// The same with a neighbour on one side of the attempt.
+    pub(crate) fn with(&self, at: usize, order: Order) -> Self {
+        let mut settled = self.clone();
+        settled.settle(at, order);
+        settled
+    }
+
+    /// Puts a neighbour on one side of the attempt. If it was decided about after the attempt, the attempt had seen its state before the first write
+    /// that shows it.
+    pub(crate) fn settle(&mut self, at: usize, order: Order) {
+        let other = &mut self.others[at];
+        other.order = order;
+        if order == Order::Before {
+            self.turn = self.turn.max(other.queued);
+        }
+        if order == Order::After && other.written < self.limit {
+            (self.limit, self.wrote) = (other.written, false);
+        }
+    }
+
+    /// Makes `state`, which is as of `revision`, the scheduler's cache: with the pods that were assumed. Returns the pods that are not as etcd shows
+    /// them.
+    pub(crate) fn assume(&self, state: &mut ClusterState, revision: i64) -> Vec<(ObjectKey, CachedObject)> {
         let mut changed = Vec::new();
-        for (at, neighbour) in self.others.iter().enumerate() {
+        for neighbour in &self.others {
             let Some(current) = state.pod(&neighbour.pod.namespace, &neighbour.pod.name).filter(|pod| pod.uid == neighbour.pod.uid) else {
                 continue;
             };
-            let counted = neighbour.is_counted(revision) != turned.contains(&at);
+            let counted = neighbour.is_counted(revision);
             let there = current.is_on_node();
             if counted == there || neighbour.ended <= revision && !there || current.finished || current.terminating && !there {
                 continue;
@@ -129,13 +178,17 @@ impl Neighbours {
 }
 
 impl Neighbour {
-    /// The first revision that shows the decision.
-    pub(crate) fn written(&self) -> i64 {
-        self.written
+    /// When it was decided about.
+    pub(crate) fn order(&self) -> Order {
+        self.order
     }
 
-    /// Whether the attempt counts it, as far as is known: the attempt came after it, or the write that shows it was there.
+    /// Whether the attempt counts it, as far as is known: the attempt came after it, most likely did, or the write that shows it was there.
     pub(crate) fn is_counted(&self, revision: i64) -> bool {
-        self.before || self.written <= revision
+        match self.order {
+            Order::Before => true,
+            Order::After => false,
+            Order::Either => self.likely.unwrap_or(self.written <= revision),
+        }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Subject<'a> {
 
 /// When another decision was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// Before the attempt.
     Before,
     /// After it.
