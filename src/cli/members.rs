@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ketcd_cluster::diff::{Members, Problem};
+use ketcd_cluster::diff::{MemberProblem, Members};
 use ketcd_render::{json, members as render};
 use ketcd_store::Source;
 use ketcd_store::etcd::{EtcdConfig, EtcdSource, ReadConsistency};
@@ -22,8 +22,8 @@ pub(super) async fn compare(global: &GlobalArgs, targets: &[String], out: &mut O
     let is_damaged = members.are_damaged();
     for problem in members.problems.drain(..) {
         match problem {
-            Problem::Damaged(text) | Problem::LeftOut(text) => note(&text),
-            Problem::Unread { name, error } => note(&format!("error: {name} is not compared: {}", Error::from(error))),
+            MemberProblem::Damaged(text) | MemberProblem::LeftOut(text) => note(&text),
+            MemberProblem::Unread { name, error } => note(&format!("error: {name} is not compared: {}", Error::from(error))),
         }
     }
     let comparison = members.compare(revision_asked(global)?).await?;

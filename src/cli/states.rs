@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ketcd_cluster::built_in;
-use ketcd_cluster::diff::State;
+use ketcd_cluster::diff::ComparedState;
 use ketcd_history::clock::Bound;
 use ketcd_render::command_line::CommandLine;
 
@@ -71,7 +71,7 @@ pub(super) async fn open_file(global: &GlobalArgs, path: &str) -> Result<Session
 ///
 /// # Errors
 /// The text names no two revisions, or the source cannot be read.
-pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[State<'a>; 2]> {
+pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[ComparedState<'a>; 2]> {
     let wrong = || {
         let expected = "expected two revisions or times, written A..B, A.. or ..B";
         Error::new(format!("invalid span {text:?}: {expected}")).hint("a time is an age such as 10m, 14:03:20, or RFC 3339")
@@ -82,7 +82,7 @@ pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[Sta
         text => Ok(Some(session.revision_of(text.parse::<Bound>().map_err(|_| wrong())?).await?)),
     };
     let (from, to): (Result<_>, Result<_>) = (revision(from).await, revision(to).await);
-    Ok(State::between(session, from?, to?).await?)
+    Ok(ComparedState::between(session, from?, to?).await?)
 }
 
 /// The span that `--rev A..B` or `--at A..B` names.

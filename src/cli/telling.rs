@@ -5,7 +5,7 @@ use clap::Args;
 use ketcd_history::AttributedChange;
 use ketcd_render::change::JsonOptions;
 use ketcd_render::change_text::Options;
-use ketcd_render::changes::{Changes, Form};
+use ketcd_render::changes::{ChangeForm, Changes};
 
 use super::Result;
 use super::output::{Format, Output};
@@ -29,9 +29,11 @@ impl TellingArgs {
     /// A format that changes cannot be shown in.
     pub(super) fn changes(&self, session: &Session, many: bool, objects: bool, out: &Output) -> Result<Changes> {
         let form = match &session.format {
-            Format::Table | Format::Wide => Form::Text(Options { diff: self.diff, all_fields: self.all_fields, many, width: out.width() }),
-            Format::Ndjson => Form::Lines,
-            Format::Json => Form::Document,
+            Format::Table | Format::Wide => {
+                ChangeForm::Text(Options { diff: self.diff, all_fields: self.all_fields, many, width: out.width() })
+            }
+            Format::Ndjson => ChangeForm::Lines,
+            Format::Json => ChangeForm::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
         Ok(Changes::new(form, JsonOptions { managed_fields: session.args.managed_fields(), objects }))

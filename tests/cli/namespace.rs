@@ -1,6 +1,5 @@
 //! `-n` where no object is addressed: the same as all namespaces shows, less what is of others.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -16,54 +15,6 @@ fn ketcd(arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-/// Every difference that `diff` prints, as its line.
-fn differences(arguments: &[&str]) -> BTreeSet<String> {
-    let output = ketcd(&[&["diff", "-o", "ndjson", "--show-managed-fields"], arguments].concat());
-    assert!(output.status.code().is_some_and(|code| code < 2), "{}", text(&output.stderr));
-    let stdout = text(&output.stdout);
-    let lines: BTreeSet<String> = stdout.lines().map(str::to_owned).collect();
-    assert_eq!(lines.len(), stdout.lines().count(), "a difference is printed twice");
-    lines
-}
-
-/// Whether a difference is of an object in the namespace, or of the namespace itself.
-fn is_of(line: &str, namespace: &str) -> bool {
-    let key = serde_json::from_str::<Value>(line).unwrap()["key"].as_str().unwrap().to_owned();
-    key.contains(&format!("/{namespace}/")) || key == format!("/registry/namespaces/{namespace}")
-}
-
-#[test]
-fn a_diff_is_of_one_namespace() {
-    let (story, older) = (capture("k136-story/snapshot.db.zst"), capture("k120-story/snapshot.db.zst"));
-    // Revision 2 holds no definition of a custom kind yet, so those objects are known from the other side alone, and the other way round.
-    for sides in [&["-f", &story, "--rev", "2.."][..], &["-f", &story, "--rev", "3000..300"], &[&older, &story]] {
-        let all = differences(sides);
-        for namespace in ["lab", "web", "kube-system", "kube-node-lease"] {
-            let wanted: BTreeSet<String> = all.iter().filter(|line| is_of(line, namespace)).cloned().collect();
-            let found = differences(&[sides, &["-n", namespace]].concat());
-            assert!(!wanted.is_empty(), "{sides:?} -n {namespace}");
-            assert!(found == wanted, "{sides:?} -n {namespace}: {} differences, not {}", found.len(), wanted.len());
-        }
-        assert_eq!(differences(&[sides, &["-A"]].concat()), all);
-    }
-}
-
-#[test]
-fn custom_resources_are_compared_after_their_definition_is_gone() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let definition = r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.lab.example.com"},
-        "spec": {"group": "lab.example.com", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
-        "versions": [{"name": "v1", "served": true, "storage": true}]}}"#;
-    let thing = r#"{"apiVersion": "lab.example.com/v1", "kind": "Thing", "metadata": {"name": "a", "namespace": "shop"}}"#;
-    let namespace = r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}"#;
-    std::fs::write(file.path(), [definition, thing, namespace].map(|object| object.replace('\n', " ")).join("\n")).unwrap();
-    let bare = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(bare.path(), namespace).unwrap();
-    let found = differences(&["-n", "shop", file.path().to_str().unwrap(), bare.path().to_str().unwrap()]);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found.iter().all(|line| line.contains(r#""type":"DELETED""#) && line.contains("things/shop/a")), "{found:?}");
 }
 
 #[test]

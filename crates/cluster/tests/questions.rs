@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::TryStreamExt;
 
-use ketcd_cluster::diff::{Incomparable, Members, State, diff};
+use ketcd_cluster::diff::{ComparedState, Incomparable, Members, diff};
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::export::Exported;
 use ketcd_cluster::read::Keys;
@@ -29,7 +29,7 @@ fn words(words: &[&str]) -> Vec<String> {
 #[tokio::test]
 async fn two_states_differ_in_what_changed_between_them() {
     let cluster = open(Options::default()).await;
-    let states = State::between(&cluster, Some(Revision(600)), Some(Revision(800))).await.unwrap();
+    let states = ComparedState::between(&cluster, Some(Revision(600)), Some(Revision(800))).await.unwrap();
     assert!(states[0].name.starts_with("r600 (") && states[1].name.starts_with("r800 ("), "{} {}", states[0].name, states[1].name);
     let found = diff(&states, &words(&["deploy/web/tomcat", "pod/web/nothing"]), &Selection::default()).await.unwrap();
     let [named] = &found.differences[..] else { panic!("{} differences", found.differences.len()) };
@@ -43,7 +43,7 @@ async fn two_states_differ_in_what_changed_between_them() {
 #[tokio::test]
 async fn a_namespace_that_neither_state_has_is_an_error() {
     let cluster = open(Options { namespace: Some("nowhere".to_owned()), ..Options::default() }).await;
-    let states = [State::newest(&cluster, "yesterday.db"), State::newest(&cluster, "today.db")];
+    let states = [ComparedState::newest(&cluster, "yesterday.db"), ComparedState::newest(&cluster, "today.db")];
     let error = diff(&states, &[], &Selection::default()).await.map(drop).unwrap_err();
     assert!(matches!(&error, Error::Nothing(Nothing::InEither { namespace, .. }) if namespace == "nowhere"), "{error:?}");
     assert_eq!(error.to_string(), "nothing found in namespace \"nowhere\", neither in yesterday.db nor in today.db");

@@ -13,7 +13,7 @@ use ketcd_store::Revision;
 
 /// What changes are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ChangeForm {
     /// Text for people.
     Text(Options),
     /// A JSON document a line.
@@ -24,7 +24,7 @@ pub enum Form {
 
 /// Changes that are being written.
 pub struct Changes {
-    form: Form,
+    form: ChangeForm,
     text: Option<ChangeWriter>,
     json: JsonOptions,
     written: usize,
@@ -32,8 +32,8 @@ pub struct Changes {
 
 impl Changes {
     /// Begins to write changes; nothing is written yet.
-    pub fn new(form: Form, json: JsonOptions) -> Self {
-        let text = if let Form::Text(options) = form { Some(ChangeWriter::new(options)) } else { None };
+    pub fn new(form: ChangeForm, json: JsonOptions) -> Self {
+        let text = if let ChangeForm::Text(options) = form { Some(ChangeWriter::new(options)) } else { None };
         Self { form, text, json, written: 0 }
     }
 
@@ -53,9 +53,9 @@ impl Changes {
     /// The stream's.
     pub fn begin(&mut self, beginning: &Beginning<'_>, out: &mut dyn Write) -> io::Result<()> {
         match self.form {
-            Form::Text(_) => beginning.write_text(Timestamp::now(), out),
-            Form::Lines => beginning.write_json(self.json.managed_fields, out),
-            Form::Document => Ok(()),
+            ChangeForm::Text(_) => beginning.write_text(Timestamp::now(), out),
+            ChangeForm::Lines => beginning.write_json(self.json.managed_fields, out),
+            ChangeForm::Document => Ok(()),
         }
     }
 
@@ -65,9 +65,9 @@ impl Changes {
     /// The stream's.
     pub fn gap(&mut self, from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<bool> {
         match self.form {
-            Form::Text(_) => watch::write_gap_text(from, to, out)?,
-            Form::Lines => watch::write_gap_json(from, to, out)?,
-            Form::Document => {}
+            ChangeForm::Text(_) => watch::write_gap_text(from, to, out)?,
+            ChangeForm::Lines => watch::write_gap_json(from, to, out)?,
+            ChangeForm::Document => {}
         }
         Ok(self.are_text())
     }
@@ -108,13 +108,13 @@ impl Changes {
     /// Writes the JSON of one change, with what stands around it.
     fn around(&self, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let lead: &[u8] = match (self.form, self.written) {
-            (Form::Document, 0) => b"{\"kind\":\"List\",\"items\":[\n",
-            (Form::Document, _) => b",\n",
+            (ChangeForm::Document, 0) => b"{\"kind\":\"List\",\"items\":[\n",
+            (ChangeForm::Document, _) => b",\n",
             _ => b"",
         };
         out.write_all(lead)?;
         write(out)?;
-        out.write_all(if self.form == Form::Lines { b"\n" } else { b"" })
+        out.write_all(if self.form == ChangeForm::Lines { b"\n" } else { b"" })
     }
 
     /// Ends the output and returns whether there was any change.
@@ -125,7 +125,7 @@ impl Changes {
         if let Some(text) = self.text {
             text.finish(out)?;
         }
-        if self.form == Form::Document {
+        if self.form == ChangeForm::Document {
             let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
             writeln!(out, "{lead}]}}")?;
         }

@@ -8,7 +8,7 @@ use super::row::{row, sign_style};
 use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
-use ketcd_cluster::diff::{NamedDifference, State};
+use ketcd_cluster::diff::{ComparedState, NamedDifference};
 use ketcd_history::compare::Weight;
 use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::{ChangeKind, ObjectVersion, noise};
@@ -142,6 +142,6 @@ pub fn write_lines(found: &[NamedDifference], managed_fields: ManagedFields, out
 }
 
 /// The two states of a comparison, for the first line.
-pub fn head(states: &[State<'_>; 2]) -> String {
+pub fn head(states: &[ComparedState<'_>; 2]) -> String {
     format!("{} → {}", states[0].name, states[1].name)
 }

@@ -90,7 +90,7 @@ fn caution(caution: &Caution) -> String {
 
 /// What manifests are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ManifestForm {
     /// The addresses of their objects, one a line.
     Names,
     /// A JSON document a line.
@@ -105,19 +105,19 @@ pub enum Form {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_manifests(manifests: &[Value], form: Form, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_manifests(manifests: &[Value], form: ManifestForm, out: &mut dyn Write) -> io::Result<()> {
     for (place, manifest) in manifests.iter().enumerate() {
         match form {
-            Form::Names => write_name(manifest, out)?,
-            Form::Lines => json::write_line(manifest, out)?,
-            Form::List => ListForm::Json.write_item(manifest, place == 0, out)?,
-            Form::Yaml => {
+            ManifestForm::Names => write_name(manifest, out)?,
+            ManifestForm::Lines => json::write_line(manifest, out)?,
+            ManifestForm::List => ListForm::Json.write_item(manifest, place == 0, out)?,
+            ManifestForm::Yaml => {
                 out.write_all(b"---\n")?;
                 yaml::write(manifest, out)?;
             }
         }
     }
-    if form == Form::List { ListForm::Json.write_end(manifests.is_empty(), out) } else { Ok(()) }
+    if form == ManifestForm::List { ListForm::Json.write_end(manifests.is_empty(), out) } else { Ok(()) }
 }
 
 /// Writes the name of a manifest's object as an address.

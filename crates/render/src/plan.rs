@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use ketcd_cluster::diff::NamedDifference;
 use ketcd_cluster::extract::Plan;
 use ketcd_history::diff::{ManagedFields, object_patch};
-use ketcd_restore::obstacles::{Effect, Problem};
+use ketcd_restore::obstacles::{ApplyObstacle, Effect};
 
 use super::comparison::{self, Showing};
 use super::contract::common::KubernetesObject;
@@ -39,36 +39,40 @@ pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn Write) -> io::Res
 }
 
 /// What a problem is, in a sentence.
-fn message(problem: &Problem) -> String {
+fn message(problem: &ApplyObstacle) -> String {
     match problem {
-        Problem::NotServed { api_version } => format!(
+        ApplyObstacle::NotServed { api_version } => format!(
             "{api_version} is not served with this kind: its CustomResourceDefinition is missing (--with crds adds it), or the version was removed (--api-version preferred --release 1.NN)"
         ),
-        Problem::NamespaceMissing { namespace } => format!("the namespace {namespace} is not there; extract ns/{namespace}, or make it"),
-        Problem::NamespaceTerminating { namespace } => format!("the namespace {namespace} is being deleted; wait until it is gone"),
-        Problem::Immutable { fields } => format!("{} may not be changed; delete the object first", fields.join(", ")),
-        Problem::Needed { needed } => format!("{needed} is not there, and a Pod is not admitted without it (--with config adds it)"),
-        Problem::NodePortTaken { port, by } => format!("node port {port} is that of {by}; leave out --keep node-port"),
-        Problem::ClusterIpTaken { address, by } => format!("the address {address} is that of {by}; leave out --keep cluster-ip"),
-        Problem::QuotaExceeded { quota, resource, hard, used, requested } => {
+        ApplyObstacle::NamespaceMissing { namespace } => {
+            format!("the namespace {namespace} is not there; extract ns/{namespace}, or make it")
+        }
+        ApplyObstacle::NamespaceTerminating { namespace } => format!("the namespace {namespace} is being deleted; wait until it is gone"),
+        ApplyObstacle::Immutable { fields } => format!("{} may not be changed; delete the object first", fields.join(", ")),
+        ApplyObstacle::Needed { needed } => format!("{needed} is not there, and a Pod is not admitted without it (--with config adds it)"),
+        ApplyObstacle::NodePortTaken { port, by } => format!("node port {port} is that of {by}; leave out --keep node-port"),
+        ApplyObstacle::ClusterIpTaken { address, by } => format!("the address {address} is that of {by}; leave out --keep cluster-ip"),
+        ApplyObstacle::QuotaExceeded { quota, resource, hard, used, requested } => {
             format!("{quota} allows {resource} {hard}, of which {used} is used; these take {requested}")
         }
-        Problem::WebhookUnreachable { configuration, webhook, service } => {
+        ApplyObstacle::WebhookUnreachable { configuration, webhook, service } => {
             format!("the webhook {webhook} of {configuration} must answer, and {service} is not there")
         }
-        Problem::Webhook { configuration, webhook, must_answer } => {
+        ApplyObstacle::Webhook { configuration, webhook, must_answer } => {
             let reach = if *must_answer { ", and must answer" } else { "" };
             format!("the webhook {webhook} of {configuration} is asked{reach}")
         }
-        Problem::Policy { policy } => format!("{policy} is evaluated"),
-        Problem::LimitRange { limits } => format!("{limits} is held against it, and sets what it does not say of its resources"),
-        Problem::Terminating => "the object is being deleted, and whatever is applied to it is lost; wait until it is gone".to_owned(),
-        Problem::VolumeReserved { uid } => {
+        ApplyObstacle::Policy { policy } => format!("{policy} is evaluated"),
+        ApplyObstacle::LimitRange { limits } => format!("{limits} is held against it, and sets what it does not say of its resources"),
+        ApplyObstacle::Terminating => {
+            "the object is being deleted, and whatever is applied to it is lost; wait until it is gone".to_owned()
+        }
+        ApplyObstacle::VolumeReserved { uid } => {
             format!(
                 "the volume is Released and reserved for the claim with the uid {uid}; kubectl patch it with {{\"spec\":{{\"claimRef\":{{\"uid\":null}}}}}}"
             )
         }
-        Problem::Missing { missing } => format!("{missing} is referred to and not there; what needs it waits"),
+        ApplyObstacle::Missing { missing } => format!("{missing} is referred to and not there; what needs it waits"),
     }
 }
 

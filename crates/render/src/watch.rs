@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::contract::common::KubernetesObject;
 use super::contract::watch as contract;
 use super::style::{FAINT, STRONG, WARNING, paint};
-use super::table::{Labels, Table, View};
+use super::table::{LabelColumns, Table, View};
 use super::visible::visible;
 use ketcd_cluster::watching::{Initial, InitialState};
 use ketcd_history::diff::ManagedFields;
@@ -39,7 +39,7 @@ impl Beginning<'_> {
             InitialState::Present { body: Body::Opaque(opaque), .. } => format!("cannot be decoded: {}", visible(&opaque.reason)),
             InitialState::Present { body: Body::Object(object), kind } => {
                 let mut table =
-                    Table::new(kind.as_ref(), View { now: Some(now), is_wide: false, release: self.release }, Labels::default());
+                    Table::new(kind.as_ref(), View { now: Some(now), is_wide: false, release: self.release }, LabelColumns::default());
                 table.push(object);
                 visible(&table.summary()).into_owned()
             }

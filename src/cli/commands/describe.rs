@@ -13,7 +13,7 @@ use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
-use ketcd_render::describe::{Form, Look, Pages};
+use ketcd_render::describe::{Look, PageForm, Pages};
 
 /// Show one page about an object
 ///
@@ -56,11 +56,11 @@ impl Ask for DescribeArgs {
         let asked = read_subjects(session, "describe", &self.addresses).await?;
         let outcome = if asked.objects.is_empty() { Outcome::Nothing } else { Outcome::Found };
         let form = match session.format {
-            Format::Ndjson => Form::Lines,
-            Format::Json if asked.many => Form::List,
-            Format::Json => Form::Document,
+            Format::Ndjson => PageForm::Lines,
+            Format::Json if asked.many => PageForm::List,
+            Format::Json => PageForm::Document,
             _ if outcome == Outcome::Nothing => return Ok(outcome),
-            _ => Form::Text(Look {
+            _ => PageForm::Text(Look {
                 now: session.moment().await?,
                 release: session.release(),
                 width: out.width(),

@@ -11,7 +11,7 @@ use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::states::{self, Named};
 use crate::cli::{Outcome, Result};
-use ketcd_cluster::diff::{State, diff};
+use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::{self, Showing};
 
@@ -61,7 +61,8 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
     match Named::of(global, &args.targets)? {
         Named::Files(first, second) => {
             let (before, after) = (states::open_file(global, first).await?, states::open_file(global, second).await?);
-            let outcome = compare([State::newest(&before, first), State::newest(&after, second)], &after, &[], args, out).await;
+            let outcome =
+                compare([ComparedState::newest(&before, first), ComparedState::newest(&after, second)], &after, &[], args, out).await;
             end(&[&before, &after], outcome, out)
         }
         Named::Revisions(span) => {
@@ -77,7 +78,13 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
 }
 
 /// Compares two states, the second of them the session's.
-async fn compare(states: [State<'_>; 2], session: &Session, words: &[String], args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
+async fn compare(
+    states: [ComparedState<'_>; 2],
+    session: &Session,
+    words: &[String],
+    args: &DiffArgs,
+    out: &mut Output,
+) -> Result<Outcome> {
     let found = diff(&states, words, &args.select.read()?).await?;
     Search::report_all("diff", &found.absent);
     let (differences, managed_fields) = (&found.differences, session.args.managed_fields());

@@ -16,7 +16,7 @@ use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::extract::{Targets, With};
 use ketcd_cluster::rights::Question;
-use ketcd_render::extraction::{self as render, Form};
+use ketcd_render::extraction::{self as render, ManifestForm};
 
 /// Print manifests that bring stored objects back
 ///
@@ -129,10 +129,10 @@ impl Ask for ExtractArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let form = match session.format {
-            Format::Table | Format::Yaml => Form::Yaml,
-            Format::Json => Form::List,
-            Format::Ndjson => Form::Lines,
-            Format::Name => Form::Names,
+            Format::Table | Format::Yaml => ManifestForm::Yaml,
+            Format::Json => ManifestForm::List,
+            Format::Ndjson => ManifestForm::Lines,
+            Format::Name => ManifestForm::Names,
             _ => return Err(session.format.unsupported("extract", "yaml, json, ndjson, name")),
         };
         let folder = self.out.as_deref().map(Folder::open).transpose()?;

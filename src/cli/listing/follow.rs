@@ -14,7 +14,7 @@ use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
 use ketcd_history::{Change, ObjectVersion};
 use ketcd_kube::{Body as Decoded, KeyResource, ObjectPath, RegistryKey};
-use ketcd_render::table::{Labels, View};
+use ketcd_render::table::{LabelColumns, View};
 use ketcd_store::{At, KeyValue, Revision, Until, Want};
 
 /// What `-w` prints.
@@ -100,7 +100,7 @@ impl<'a> Printer<'a> {
         let now = session.moment().await?;
         let is_wide = session.format == Format::Wide;
         let tables = matches!(session.format, Format::Table | Format::Wide).then(|| {
-            let labels = Labels { columns: args.label_columns.clone(), all: args.show_labels };
+            let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let first = keys.addresses.first().and_then(|address| address.kind());
             let several = keys.addresses.iter().any(|address| address.kind() != first);
             let of_list = !keys.addresses.iter().all(is_single);

@@ -20,7 +20,7 @@ use super::session::Session;
 use super::{Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_kube::{Address, KeyResource, Kinds, RegistryKey};
-use ketcd_render::table::{Labels, View, row_fields};
+use ketcd_render::table::{LabelColumns, View, row_fields};
 use ketcd_store::KeyValue;
 
 pub(super) use follow::{Watched, follow};
@@ -163,7 +163,7 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::Table | Format::Wide => {
             let now = session.moment().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.release() };
-            let labels = Labels { columns: args.label_columns.clone(), all: args.show_labels };
+            let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, Wanted::Everything);
             let of_list = is_everything || matches!(wanted, Wanted::Addresses(addresses) if !addresses.iter().all(is_single));
             Box::new(tables::Tables::new(session, view, labels, args.no_headers, is_everything).of_list(of_list))

@@ -9,12 +9,12 @@ use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
-use ketcd_render::table::{Decoration, Labels, Table, View};
+use ketcd_render::table::{Decoration, LabelColumns, Table, View};
 use serde_json::json;
 
 pub(super) struct Tables {
     view: View,
-    labels: Labels,
+    labels: LabelColumns,
     decoration: Decoration,
     /// Sections follow one another for sure, so each can be written when the next one begins.
     has_sections: bool,
@@ -65,7 +65,7 @@ fn named(object: Object, path: Option<ObjectPath<'_>>, key: &[u8]) -> Object {
 }
 
 impl Tables {
-    pub(super) fn new(session: &Session, view: View, labels: Labels, without_headings: bool, is_everything: bool) -> Self {
+    pub(super) fn new(session: &Session, view: View, labels: LabelColumns, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings, of_list: false };
         Self { view, labels, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }

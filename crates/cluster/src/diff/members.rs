@@ -15,7 +15,7 @@ use crate::error::Result;
 pub struct Members {
     members: Vec<Member>,
     /// What was found out, in the order of the members.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<MemberProblem>,
 }
 
 /// A member, or a file of one.
@@ -27,7 +27,7 @@ struct Member {
 
 /// What was found out while members were opened.
 #[derive(Debug)]
-pub enum Problem {
+pub enum MemberProblem {
     /// A member's data are damaged.
     Damaged(String),
     /// Something was left out, which does no damage to the data.
@@ -117,18 +117,18 @@ impl Members {
     /// Reads which revisions members have, each named by its endpoint or its file.
     ///
     /// # Errors
-    /// One of them holds no keys of a member. What cannot be read is a [`Problem`].
+    /// One of them holds no keys of a member. What cannot be read is a [`MemberProblem`].
     pub async fn read(sources: Vec<(String, Box<dyn Source>)>) -> Result<Self> {
         if let Some((name, _)) = sources.iter().find(|(_, source)| source.is_one_moment()) {
             return Err(Incomparable::Objects { name: name.clone() }.into());
         }
         let (mut members, mut problems) = (Vec::new(), Vec::new());
         for (name, source) in sources {
-            problems.extend(source.damage().iter().cloned().map(Problem::Damaged));
-            problems.extend(source.left_out().iter().cloned().map(Problem::LeftOut));
+            problems.extend(source.damage().iter().cloned().map(MemberProblem::Damaged));
+            problems.extend(source.left_out().iter().cloned().map(MemberProblem::LeftOut));
             match source.span().await {
                 Ok(span) => members.push(Member { name, source, span }),
-                Err(error) => problems.push(Problem::Unread { name, error }),
+                Err(error) => problems.push(MemberProblem::Unread { name, error }),
             }
         }
         Ok(Self { members, problems })
@@ -136,7 +136,7 @@ impl Members {
 
     /// Whether data are damaged or could not be read.
     pub fn are_damaged(&self) -> bool {
-        self.problems.iter().any(|problem| !matches!(problem, Problem::LeftOut(_)))
+        self.problems.iter().any(|problem| !matches!(problem, MemberProblem::LeftOut(_)))
     }
 
     /// Returns what was found to be damaged while values were read.

@@ -6,6 +6,6 @@ mod objects;
 mod state;
 
 pub use incomparable::Incomparable;
-pub use members::{Comparison, DifferingKey, Holders, KeyVersion, MemberSpan, Members, Problem};
+pub use members::{Comparison, DifferingKey, Holders, KeyVersion, MemberProblem, MemberSpan, Members};
 pub use objects::{Diff, NamedDifference, diff};
-pub use state::State;
+pub use state::ComparedState;

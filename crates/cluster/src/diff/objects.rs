@@ -7,7 +7,7 @@ use ketcd_history::compare::{Difference, join};
 use ketcd_kube::Address;
 use ketcd_store::{At, KeyValue};
 
-use super::state::State;
+use super::state::ComparedState;
 use crate::cluster::Cluster;
 use crate::error::{Error, Nothing, Result};
 use crate::kinds::KeySubject;
@@ -45,7 +45,7 @@ impl NamedDifference {
 ///
 /// # Errors
 /// A word that names no kind, a source that cannot be read, or a namespace that neither state has.
-pub async fn diff(states: &[State<'_>; 2], words: &[String], selection: &Selection) -> Result<Diff> {
+pub async fn diff(states: &[ComparedState<'_>; 2], words: &[String], selection: &Selection) -> Result<Diff> {
     let [before, after] = states;
     let keys = keys(states, words).await?;
     let lists = [before.entries(&keys).await?, after.entries(&keys).await?];
@@ -66,7 +66,7 @@ pub async fn diff(states: &[State<'_>; 2], words: &[String], selection: &Selecti
 }
 
 /// The keys to compare: of what is named, else of the namespace in either state, else all.
-async fn keys([before, after]: &[State<'_>; 2], words: &[String]) -> Result<Keys> {
+async fn keys([before, after]: &[ComparedState<'_>; 2], words: &[String]) -> Result<Keys> {
     if !words.is_empty() {
         return Keys::of(after.cluster, words).await;
     }
@@ -92,12 +92,12 @@ async fn absent(cluster: &Cluster, keys: &Keys, lists: &[Vec<KeyValue>; 2], look
 
 /// The difference of two versions of a key; `None` where both are the same object, or neither is selected.
 async fn named(
-    states: &[State<'_>; 2],
+    states: &[ComparedState<'_>; 2],
     before: Option<KeyValue>,
     after: Option<KeyValue>,
     selection: &Selection,
 ) -> Result<Option<NamedDifference>> {
-    let decode = |state: &State<'_>, entry: &Option<KeyValue>| match entry {
+    let decode = |state: &ComparedState<'_>, entry: &Option<KeyValue>| match entry {
         Some(entry) => ObjectVersion::from(state.cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body),
         None => ObjectVersion::Absent,
     };

@@ -10,7 +10,7 @@ use crate::read::Keys;
 
 /// A cluster at a revision.
 #[derive(Clone)]
-pub struct State<'c> {
+pub struct ComparedState<'c> {
     /// The cluster.
     pub cluster: &'c Cluster,
     /// The revision.
@@ -19,7 +19,7 @@ pub struct State<'c> {
     pub name: String,
 }
 
-impl<'c> State<'c> {
+impl<'c> ComparedState<'c> {
     /// Returns the newest state of a cluster.
     pub fn newest(cluster: &'c Cluster, name: &str) -> Self {
         Self { cluster, at: At::Newest, name: name.to_owned() }

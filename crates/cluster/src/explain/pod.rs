@@ -53,67 +53,98 @@ impl Explainer<'_> {
         let mut attempts = if cluster.at == At::Newest { feed.attempts(&key, &self.scheduler, oldest, until).await? } else { Vec::new() };
         let is_entered_midway = cluster.source.is_shared() && cluster.is_long().await?;
         let complete = cluster.is_complete_from(oldest) && !is_entered_midway;
-        let mut replay = Replay::new(self.scheduler.clone(), complete).with_depth(self.depth.clone()).with_remedies(self.remedies);
-        let is_refused = |attempt: &Attempt| attempt.outcome == AttemptOutcome::Unschedulable;
+        let replay = Replay::new(self.scheduler.clone(), complete).with_depth(self.depth.clone()).with_remedies(self.remedies);
         let since = match attempts.last() {
             Some((_, last, shown)) if is_refused(last) => {
                 since_refusal(cluster, (namespace, name), (Revision(last.revision), *shown, until)).await?
             }
             _ => None,
         };
-        if let Some((begun, last, shown)) = attempts.pop().filter(|_| since.is_none()) {
-            let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
-            let revision = last.revision;
-            let mut found = None;
-            // Decisions made before this one may have been written after it.
-            let known = Revision(shown.0.saturating_add(LOOK_AHEAD).min(until.0));
-            let each = |replay: &mut Replay, attempt: Attempt| {
-                if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
-                    found = Some(replay.explain(attempt));
-                } else {
-                    replay.skip(&attempt);
-                }
-                Ok::<(), Error>(())
-            };
-            if is_entered_midway {
-                feed.walk_between(&mut replay, (begun, known), each).await?;
+        let asked = Asked { namespace, name, is_entered_midway };
+        let Some(last) = attempts.pop().filter(|_| since.is_none()) else { return self.undecided(asked, replay, since).await };
+        let refusals = attempts.into_iter().map(|(_, attempt, _)| attempt).filter(is_refused).collect();
+        self.decided(asked, replay, last, refusals).await
+    }
+
+    /// Explains the last attempt, which was begun and shown at two revisions; or, where it refused a pod that fits now, the one to come.
+    async fn decided(
+        &mut self,
+        asked: Asked<'_>,
+        mut replay: Replay,
+        (begun, last, shown): (Revision, Attempt, Revision),
+        refusals: Vec<Attempt>,
+    ) -> Result<Explained> {
+        let Asked { namespace, name, is_entered_midway } = asked;
+        let Self { feed, cluster, oldest, until, .. } = self;
+        let revision = last.revision;
+        let mut found = None;
+        // Decisions made before this one may have been written after it.
+        let known = Revision(shown.0.saturating_add(LOOK_AHEAD).min(until.0));
+        let each = |replay: &mut Replay, attempt: Attempt| {
+            if attempt.revision == revision && *attempt.pod.namespace == *namespace && *attempt.pod.name == *name {
+                found = Some(replay.explain(attempt));
             } else {
-                // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
-                let begun = if shown.0 - oldest.0 <= LONG { oldest } else { begun };
-                feed.seed(&mut replay, oldest, begun).await?;
-                feed.walk(&mut replay, begun.after(), known, each).await?;
+                replay.skip(&attempt);
             }
-            let found =
-                found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
-            let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
-            if is_refused(&found.attempt) && is_walked {
-                feed.walk(&mut replay, known.after(), until, |replay, attempt| {
-                    replay.skip(&attempt);
-                    Ok::<(), Error>(())
-                })
-                .await?;
-                if let Some(explanation) = fits_now(&mut replay, namespace, name, until) {
-                    let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
-                    return Ok(Explained { explanation, refusals, since: Some(since), replay });
-                }
-            }
-            return Ok(Explained { explanation: found, refusals, since: None, replay });
+            Ok::<(), Error>(())
+        };
+        if is_entered_midway {
+            feed.walk_between(&mut replay, (begun, known), each).await?;
+        } else {
+            // Some of what the scheduler's cache keeps depends on every attempt before; only a history too long to walk is entered midway.
+            let begun = if shown.0 - oldest.0 <= LONG { *oldest } else { begun };
+            feed.seed(&mut replay, *oldest, begun).await?;
+            feed.walk(&mut replay, begun.after(), known, each).await?;
         }
+        let explanation =
+            found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
+        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
+        if is_refused(&explanation.attempt) && is_walked {
+            feed.walk(&mut replay, known.after(), *until, |replay, attempt| {
+                replay.skip(&attempt);
+                Ok::<(), Error>(())
+            })
+            .await?;
+            if let Some(explanation) = fits_now(&mut replay, namespace, name, *until) {
+                let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
+                return Ok(Explained { explanation, refusals, since: Some(since), replay });
+            }
+        }
+        Ok(Explained { explanation, refusals, since: None, replay })
+    }
+
+    /// Explains a pod without an attempt that can be read, or about which something was written since: on the state as it is.
+    async fn undecided(&mut self, asked: Asked<'_>, mut replay: Replay, since: Option<SinceRefusal>) -> Result<Explained> {
+        let Asked { namespace, name, is_entered_midway } = asked;
+        let Self { feed, cluster, oldest, until, .. } = self;
         match is_entered_midway {
-            true => feed.seed_state(&mut replay, until).await?,
-            false => feed.seed(&mut replay, oldest, until).await?,
+            true => feed.seed_state(&mut replay, *until).await?,
+            false => feed.seed(&mut replay, *oldest, *until).await?,
         }
         let Some(pod) = replay.state().pod(namespace, name).cloned() else {
             let object = format!("pods/{namespace}/{name}");
             if let Some(problem) = replay.state().problems().find(|problem| problem.object == object) {
                 let (problem, pod) = (problem.what.to_string(), (namespace.to_owned(), name.to_owned()));
-                return Err(Error::UnreadablePod { pod, problem, revision: until });
+                return Err(Error::UnreadablePod { pod, problem, revision: *until });
             }
             return Err(no_pod(cluster, namespace, name).await?);
         };
         let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
         Ok(Explained { explanation, refusals: Vec::new(), since, replay })
     }
+}
+
+/// The pod that is asked about.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    namespace: &'a str,
+    name: &'a str,
+    /// Whether the history is too long to be walked, so that the replay begins in its midst.
+    is_entered_midway: bool,
+}
+
+fn is_refused(attempt: &Attempt) -> bool {
+    attempt.outcome == AttemptOutcome::Unschedulable
 }
 
 /// The evaluation of a pod that still waits, on the state as it is, where a node fits now.

@@ -9,7 +9,7 @@ use ketcd_kube::api::Versions;
 use ketcd_kube::{Kinds, Object};
 use ketcd_restore::ObjectId;
 use ketcd_restore::apply::applied;
-use ketcd_restore::obstacles::{self, Problem};
+use ketcd_restore::obstacles::{self, ApplyObstacle};
 use ketcd_store::Revision;
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ pub struct Plan {
     /// How many objects it would leave as they are.
     pub unchanged: usize,
     /// What stands in the way, with the objects that it is about; what is refused first.
-    pub obstacles: Vec<(Problem, Vec<ObjectId>)>,
+    pub obstacles: Vec<(ApplyObstacle, Vec<ObjectId>)>,
     /// What could not be read or compared.
     pub notes: Vec<String>,
 }

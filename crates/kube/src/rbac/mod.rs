@@ -12,6 +12,6 @@ mod rule;
 mod user;
 
 pub use action::{Action, ResourceAction};
-pub use policy::{Decision, Policy, PolicyKind, RulesOfUser};
+pub use policy::{AccessDecision, Policy, PolicyKind, RulesOfUser};
 pub use rule::PolicyRule;
 pub use user::User;

@@ -87,7 +87,7 @@ struct Role {
 /// Whether an action is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub struct Decision {
+pub struct AccessDecision {
     /// Whether it is.
     pub is_allowed: bool,
     /// Why, in the words of upstream's authorizer: which binding allows it, or which roles are missing. Often empty.
@@ -144,9 +144,9 @@ impl Policy {
     }
 
     /// Says whether a user may do something.
-    pub fn decide(&self, user: &User, action: &Action) -> Decision {
+    pub fn decide(&self, user: &User, action: &Action) -> AccessDecision {
         if user.is_master() {
-            return Decision { is_allowed: true, ..Decision::default() };
+            return AccessDecision { is_allowed: true, ..AccessDecision::default() };
         }
         let namespace = match action {
             Action::Resource(action) => action.namespace.as_str(),
@@ -157,14 +157,14 @@ impl Policy {
             match visited {
                 Visited::Rule { rule, place } if rule.allows(action) => {
                     let reason = format!("RBAC: allowed by {}", place.describe());
-                    return Decision { is_allowed: true, reason, doubts: Vec::new() };
+                    return AccessDecision { is_allowed: true, reason, doubts: Vec::new() };
                 }
                 Visited::Rule { .. } => {}
                 Visited::Missing(error) => missing.push(error),
             }
         }
         let reason = if missing.is_empty() { String::new() } else { format!("RBAC: {}", aggregated(&missing)) };
-        Decision { is_allowed: false, reason, doubts: self.doubts(user, namespace) }
+        AccessDecision { is_allowed: false, reason, doubts: self.doubts(user, namespace) }
     }
 
     /// Returns the rules that apply to a user in a namespace.

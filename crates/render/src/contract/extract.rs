@@ -124,9 +124,9 @@ impl From<obstacles::Effect> for Effect {
     }
 }
 
-impl From<&obstacles::Problem> for Problem {
-    fn from(problem: &obstacles::Problem) -> Self {
-        use obstacles::Problem as Of;
+impl From<&obstacles::ApplyObstacle> for Problem {
+    fn from(problem: &obstacles::ApplyObstacle) -> Self {
+        use obstacles::ApplyObstacle as Of;
         match problem {
             Of::NotServed { .. } => Self::NotServed,
             Of::NamespaceMissing { .. } => Self::NamespaceMissing,

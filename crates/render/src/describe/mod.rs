@@ -27,7 +27,7 @@ use ketcd_kube::Release;
 
 pub use json::document;
 use page::Page;
-pub use pages::{Form, Pages};
+pub use pages::{PageForm, Pages};
 
 pub use ketcd_cluster::describe::{DescribedOwner, Description};
 

@@ -8,7 +8,7 @@ use ketcd_history::diff::ManagedFields;
 
 /// What pages are written as.
 #[derive(Clone, Copy, Debug)]
-pub enum Form {
+pub enum PageForm {
     /// Text for people.
     Text(Look),
     /// A JSON document a line.
@@ -21,14 +21,14 @@ pub enum Form {
 
 /// Pages that are being written.
 pub struct Pages {
-    form: Form,
+    form: PageForm,
     managed_fields: ManagedFields,
     written: usize,
 }
 
 impl Pages {
     /// Begins to write pages; nothing is written yet.
-    pub fn new(form: Form, managed_fields: ManagedFields) -> Self {
+    pub fn new(form: PageForm, managed_fields: ManagedFields) -> Self {
         Self { form, managed_fields, written: 0 }
     }
 
@@ -39,13 +39,13 @@ impl Pages {
     pub fn write(&mut self, description: &Description, out: &mut dyn Write) -> io::Result<()> {
         let page = || document(description, self.managed_fields);
         match self.form {
-            Form::Lines => json::write_line(&page(), out)?,
-            Form::Document => json::write_document(&page(), out)?,
-            Form::List => {
+            PageForm::Lines => json::write_line(&page(), out)?,
+            PageForm::Document => json::write_document(&page(), out)?,
+            PageForm::List => {
                 out.write_all(if self.written == 0 { b"{\"items\":[" } else { b"," })?;
                 json::write_compact(&page(), out)?;
             }
-            Form::Text(look) => {
+            PageForm::Text(look) => {
                 out.write_all(if self.written == 0 { b"" } else { b"\n\n" })?;
                 write_text(description, look, out)?;
             }
@@ -59,7 +59,7 @@ impl Pages {
     /// # Errors
     /// The stream's.
     pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
-        if let Form::List = self.form {
+        if let PageForm::List = self.form {
             let lead = if self.written == 0 { "{\"items\":[" } else { "" };
             writeln!(out, "{lead}],\"kind\":\"List\"}}")?;
         }

@@ -55,14 +55,14 @@ pub struct View {
 
 /// Columns for labels, after all others.
 #[derive(Clone, Debug, Default)]
-pub struct Labels {
+pub struct LabelColumns {
     /// Each has a column of its own.
     pub columns: Vec<String>,
     /// Whether a last column shows them all.
     pub all: bool,
 }
 
-impl Labels {
+impl LabelColumns {
     /// As kubectl heads them: `app.kubernetes.io/name` is `NAME`.
     fn headings(&self) -> impl Iterator<Item = String> {
         let own = self.columns.iter().map(|label| label.rsplit('/').next().unwrap_or_default().to_uppercase());
@@ -102,7 +102,7 @@ pub struct Table {
     custom: Option<custom::PrinterColumns>,
     /// Each with whether only `-o wide` shows it.
     headings: Vec<(String, bool)>,
-    labels: Labels,
+    labels: LabelColumns,
     /// Namespace, the columns shown, labels.
     rows: Rows,
     /// Where one of its rows may be marked as that of the default StorageClass.
@@ -128,7 +128,7 @@ pub struct Decoration {
 
 impl Table {
     /// Returns an empty table for objects of `kind`; `None` shows NAME and AGE.
-    pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: Labels) -> Self {
+    pub fn new(kind: Option<&Arc<Kind>>, view: View, labels: LabelColumns) -> Self {
         let printer = kind.filter(|kind| !kind.is_custom()).map(|kind| printer(&kind.group, &kind.kind, view.release));
         let custom = kind.and_then(|kind| kind.columns.as_deref()).map(custom::PrinterColumns::new);
         let headings: Vec<(String, bool)> = match (&printer, &custom) {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ketcd_kube::{Kinds, Release};
-use ketcd_render::table::{Decoration, Labels, Table, View};
+use ketcd_render::table::{Decoration, LabelColumns, Table, View};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn tables(objects: &[Value], view: View) -> String {
         let heading = format!("# {kind}{group}\n");
         let index = sections.iter().position(|(own, _)| *own == heading).unwrap_or_else(|| {
             let kind = kinds.of_object(api_version, kind).unwrap_or_else(|| panic!("{heading} is no kind"));
-            sections.push((heading, Table::new(Some(kind), view, Labels::default())));
+            sections.push((heading, Table::new(Some(kind), view, LabelColumns::default())));
             sections.len() - 1
         });
         sections[index].1.push(object);
@@ -60,7 +60,7 @@ fn cells(release: u16, object: &Value) -> Vec<String> {
     let view = View { now: "2026-11-24T20:00:00Z".parse().ok(), is_wide: true, release: Release(release) };
     let (kinds, field) = (Kinds::builtin(), |name: &str| object[name].as_str().unwrap());
     let kind = kinds.of_object(field("apiVersion"), field("kind")).unwrap();
-    Table::new(Some(kind), view, Labels::default()).cells(object)
+    Table::new(Some(kind), view, LabelColumns::default()).cells(object)
 }
 
 /// What 1.37 prints otherwise than 1.36 (`pkg/printers/internalversion/printers.go`, apiextensions-apiserver `tableconvertor`).
@@ -143,7 +143,7 @@ fn the_default_class_is_that_of_the_list() {
     };
     let (kinds, view) = (Kinds::builtin(), View { now: None, is_wide: false, release: Release(37) });
     let marked = |of_list: bool| -> Vec<String> {
-        let mut table = Table::new(kinds.find("storageclasses").ok(), view, Labels::default());
+        let mut table = Table::new(kinds.find("storageclasses").ok(), view, LabelColumns::default());
         [class("a", "2026-11-24T10:00:00Z"), class("b", "2026-11-24T11:00:00Z"), class("c", "2026-11-24T11:00:00Z")]
             .iter()
             .for_each(|class| table.push(class));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ketcd_kube::LabelSelector;
 use serde_json::{Map, Value};
 
-use super::{Problem, TargetCluster};
+use super::{ApplyObstacle, TargetCluster};
 use crate::identity::ObjectId;
 use crate::order::Stage;
 use crate::{order, pod_template};
@@ -13,7 +13,12 @@ use crate::{order, pod_template};
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// Returns who in the cluster is asked about an object.
-pub(super) fn of_object(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
+pub(super) fn of_object(
+    id: &ObjectId,
+    manifest: &Value,
+    with: &BTreeMap<ObjectId, &Value>,
+    cluster: &dyn TargetCluster,
+) -> Vec<ApplyObstacle> {
     // Admission is not asked about what configures it.
     if order::stage(&id.group, &id.kind).0 == Stage::Admission {
         return Vec::new();
@@ -48,26 +53,26 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn webhooks(&self, by: &ObjectId, configuration: &Value) -> Vec<Problem> {
+    fn webhooks(&self, by: &ObjectId, configuration: &Value) -> Vec<ApplyObstacle> {
         let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
         let asked = webhooks.filter(|webhook| self.is_matched(&webhook["rules"]) && self.is_selected(webhook));
         asked.map(|webhook| self.webhook(by, webhook)).collect()
     }
 
-    fn webhook(&self, by: &ObjectId, webhook: &Value) -> Problem {
+    fn webhook(&self, by: &ObjectId, webhook: &Value) -> ApplyObstacle {
         let (configuration, name) = (by.clone(), webhook["name"].as_str().unwrap_or_default().to_owned());
         let must_answer = webhook["failurePolicy"] != "Ignore";
         let service = &webhook["clientConfig"]["service"];
         if let (true, Some(namespace), Some(service)) = (must_answer, service["namespace"].as_str(), service["name"].as_str()) {
             let service = ObjectId::new("", "Service", Some(namespace), service);
             if self.cluster.object(&service).is_none() {
-                return Problem::WebhookUnreachable { configuration, webhook: name, service };
+                return ApplyObstacle::WebhookUnreachable { configuration, webhook: name, service };
             }
         }
-        Problem::Webhook { configuration, webhook: name, must_answer }
+        ApplyObstacle::Webhook { configuration, webhook: name, must_answer }
     }
 
-    fn policy(&self, by: &ObjectId, policy: &Value) -> Option<Problem> {
+    fn policy(&self, by: &ObjectId, policy: &Value) -> Option<ApplyObstacle> {
         let constraints = &policy["spec"]["matchConstraints"];
         let is_out = constraints["excludeResourceRules"].is_array() && self.is_matched(&constraints["excludeResourceRules"]);
         let is_asked = self.is_matched(&constraints["resourceRules"]) && !is_out && self.is_selected(constraints);
@@ -77,18 +82,18 @@ impl Asked<'_> {
                 binding["spec"]["policyName"] == by.name.as_str() && self.is_selected(&binding["spec"]["matchResources"])
             })
         };
-        (is_asked && is_bound()).then(|| Problem::Policy { policy: by.clone() })
+        (is_asked && is_bound()).then(|| ApplyObstacle::Policy { policy: by.clone() })
     }
 
     /// A LimitRange is about Pods, and those of its limits about claims that say so.
-    fn limits(&self, by: &ObjectId, limits: &Value) -> Option<Problem> {
+    fn limits(&self, by: &ObjectId, limits: &Value) -> Option<ApplyObstacle> {
         let mut of = limits["spec"]["limits"].as_array().into_iter().flatten().map(|limit| limit["type"].as_str().unwrap_or_default());
         let is_held = match self.id.kind.as_str() {
             "Pod" => pod_template::pointer(self.manifest).is_some() && of.any(|of| ["Pod", "Container"].contains(&of)),
             "PersistentVolumeClaim" => of.any(|of| of == "PersistentVolumeClaim"),
             _ => false,
         };
-        (is_held && self.operation == "CREATE").then(|| Problem::LimitRange { limits: by.clone() })
+        (is_held && self.operation == "CREATE").then(|| ApplyObstacle::LimitRange { limits: by.clone() })
     }
 
     /// Whether one of some rules is about the object, in any of the kind's versions (`matchPolicy` Equivalent, the default).

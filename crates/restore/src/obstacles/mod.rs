@@ -42,7 +42,7 @@ pub enum Effect {
 /// One obstacle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Problem {
+pub enum ApplyObstacle {
     /// No such kind is served in this version.
     NotServed {
         /// The `apiVersion` of the manifest.
@@ -137,7 +137,7 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl ApplyObstacle {
     /// What it does.
     pub fn effect(&self) -> Effect {
         match self {
@@ -156,9 +156,9 @@ pub fn merge_of(group: &str) -> Merge {
 }
 
 /// Returns the obstacles of manifests, each with the objects that it is about; refusals come first.
-pub fn obstacles(manifests: &[Value], cluster: &dyn TargetCluster) -> Vec<(Problem, Vec<ObjectId>)> {
+pub fn obstacles(manifests: &[Value], cluster: &dyn TargetCluster) -> Vec<(ApplyObstacle, Vec<ObjectId>)> {
     let with: BTreeMap<ObjectId, &Value> = manifests.iter().map(|manifest| (ObjectId::of(manifest), manifest)).collect();
-    let mut found: BTreeMap<Problem, BTreeSet<ObjectId>> = BTreeMap::new();
+    let mut found: BTreeMap<ApplyObstacle, BTreeSet<ObjectId>> = BTreeMap::new();
     for (id, manifest) in &with {
         let mut problems = of_place(id, manifest, &with, cluster);
         match cluster.object(id) {
@@ -174,13 +174,14 @@ pub fn obstacles(manifests: &[Value], cluster: &dyn TargetCluster) -> Vec<(Probl
     for (problem, ids) in quota::exceeded(&with, cluster) {
         found.entry(problem).or_default().extend(ids);
     }
-    let mut found: Vec<(Problem, Vec<ObjectId>)> = found.into_iter().map(|(problem, ids)| (problem, ids.into_iter().collect())).collect();
+    let mut found: Vec<(ApplyObstacle, Vec<ObjectId>)> =
+        found.into_iter().map(|(problem, ids)| (problem, ids.into_iter().collect())).collect();
     found.sort_by_key(|(problem, _)| problem.effect());
     found
 }
 
 /// The kind and the namespace.
-fn of_place(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
+fn of_place(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<ApplyObstacle> {
     let mut problems = Vec::new();
     let api_version = manifest["apiVersion"].as_str().unwrap_or_default();
     let is_defined_with = with.values().any(|other| {
@@ -188,13 +189,13 @@ fn of_place(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, 
             && (other["spec"]["group"] == id.group.as_str() && other["spec"]["names"]["kind"] == id.kind.as_str())
     });
     if !is_defined_with && !cluster.serves(api_version, &id.kind) {
-        problems.push(Problem::NotServed { api_version: api_version.to_owned() });
+        problems.push(ApplyObstacle::NotServed { api_version: api_version.to_owned() });
     }
     if let Some(namespace) = &id.namespace {
         let its_id = ObjectId::new("", "Namespace", None, namespace);
         match cluster.object(&its_id) {
-            Some(live) if is_terminating(live) => problems.push(Problem::NamespaceTerminating { namespace: namespace.clone() }),
-            None if !with.contains_key(&its_id) => problems.push(Problem::NamespaceMissing { namespace: namespace.clone() }),
+            Some(live) if is_terminating(live) => problems.push(ApplyObstacle::NamespaceTerminating { namespace: namespace.clone() }),
+            None if !with.contains_key(&its_id) => problems.push(ApplyObstacle::NamespaceMissing { namespace: namespace.clone() }),
             _ => {}
         }
     }
@@ -206,14 +207,14 @@ fn is_terminating(object: &Value) -> bool {
 }
 
 /// Changes that an existing object does not allow.
-fn of_live(id: &ObjectId, live: &Value, manifest: &Value) -> Vec<Problem> {
+fn of_live(id: &ObjectId, live: &Value, manifest: &Value) -> Vec<ApplyObstacle> {
     let mut problems = Vec::new();
     if is_terminating(live) {
-        problems.push(Problem::Terminating);
+        problems.push(ApplyObstacle::Terminating);
     }
     let fields = immutable::changed(live, &applied(live, manifest, merge_of(&id.group)));
     if !fields.is_empty() {
-        problems.push(Problem::Immutable { fields });
+        problems.push(ApplyObstacle::Immutable { fields });
     }
     let (held, wanted) = (&live["spec"]["claimRef"], &manifest["spec"]["claimRef"]);
     let is_same_claim = ["namespace", "name"].iter().all(|field| held[*field] == wanted[*field]);
@@ -223,13 +224,13 @@ fn of_live(id: &ObjectId, live: &Value, manifest: &Value) -> Vec<Problem> {
         && is_same_claim
         && let Some(uid) = held["uid"].as_str()
     {
-        problems.push(Problem::VolumeReserved { uid: uid.to_owned() });
+        problems.push(ApplyObstacle::VolumeReserved { uid: uid.to_owned() });
     }
     problems
 }
 
 /// Addresses and ports that another Service has.
-fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> Vec<Problem> {
+fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> Vec<ApplyObstacle> {
     if !id.is("", "Service") {
         return Vec::new();
     }
@@ -240,16 +241,16 @@ fn of_service(id: &ObjectId, manifest: &Value, cluster: &dyn TargetCluster) -> V
     let (wanted, address) = (ports(manifest), manifest["spec"]["clusterIP"].as_str().filter(|address| *address != "None"));
     let mut problems = Vec::new();
     for (by, other) in cluster.objects().filter(|(other, _)| other.is("", "Service") && *other != id) {
-        problems.extend(wanted.intersection(&ports(other)).map(|port| Problem::NodePortTaken { port: *port, by: by.clone() }));
+        problems.extend(wanted.intersection(&ports(other)).map(|port| ApplyObstacle::NodePortTaken { port: *port, by: by.clone() }));
         if let Some(address) = address.filter(|address| other["spec"]["clusterIP"] == **address) {
-            problems.push(Problem::ClusterIpTaken { address: address.to_owned(), by: by.clone() });
+            problems.push(ApplyObstacle::ClusterIpTaken { address: address.to_owned(), by: by.clone() });
         }
     }
     problems
 }
 
 /// What pods and claims need that neither the cluster nor the manifests have.
-fn of_needs(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<Problem> {
+fn of_needs(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<ApplyObstacle> {
     let is_claim = id.is("", "PersistentVolumeClaim");
     if pod_template::pointer(manifest).is_none() && !is_claim {
         return Vec::new();
@@ -269,7 +270,11 @@ fn of_needs(id: &ObjectId, manifest: &Value, with: &BTreeMap<ObjectId, &Value>, 
     };
     let absent = needed.into_iter().filter(|needed| !is_made(needed) && !with.contains_key(needed) && cluster.object(needed).is_none());
     absent
-        .map(|needed| if is_refused_without(&needed) { Problem::Needed { needed } } else { Problem::Missing { missing: needed } })
+        .map(
+            |needed| {
+                if is_refused_without(&needed) { ApplyObstacle::Needed { needed } } else { ApplyObstacle::Missing { missing: needed } }
+            },
+        )
         .collect()
 }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ketcd_kube::{Format, Quantity};
 use serde_json::Value;
 
-use super::{Problem, TargetCluster};
+use super::{ApplyObstacle, TargetCluster};
 use crate::identity::ObjectId;
 use crate::pod_template::containers;
 
 /// Returns the quotas that manifests of new objects would exceed, with those objects. Quotas with scopes are not evaluated: whether they count an object
 /// is decided when it is admitted.
-pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<(Problem, Vec<ObjectId>)> {
+pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCluster) -> Vec<(ApplyObstacle, Vec<ObjectId>)> {
     let quotas = cluster.objects().filter(|(id, _)| id.is("", "ResourceQuota"));
     let evaluated = quotas.filter(|(_, quota)| quota["spec"]["scopes"].is_null() && quota["spec"]["scopeSelector"].is_null());
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn exceeded(with: &BTreeMap<ObjectId, &Value>, cluster: &dyn TargetCl
             if let (Some(total), Some(limit)) = (used.checked_add(&requested), limit)
                 && total > limit
             {
-                let problem = Problem::QuotaExceeded {
+                let problem = ApplyObstacle::QuotaExceeded {
                     quota: id.clone(),
                     resource: resource.clone(),
                     hard: limit.to_string(),

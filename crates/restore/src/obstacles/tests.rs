@@ -43,11 +43,11 @@ fn namespace(members: Value) -> Value {
 }
 
 #[track_caller]
-fn check(cluster: &[Value], manifests: &[Value], wanted: &[(Problem, &[&str])]) {
+fn check(cluster: &[Value], manifests: &[Value], wanted: &[(ApplyObstacle, &[&str])]) {
     let found = obstacles(manifests, &Made::of(cluster));
-    let found: Vec<(Problem, Vec<String>)> =
+    let found: Vec<(ApplyObstacle, Vec<String>)> =
         found.into_iter().map(|(problem, ids)| (problem, ids.iter().map(ToString::to_string).collect())).collect();
-    let wanted: Vec<(Problem, Vec<String>)> =
+    let wanted: Vec<(ApplyObstacle, Vec<String>)> =
         wanted.iter().map(|(problem, ids)| (problem.clone(), ids.iter().map(ToString::to_string).collect())).collect();
     assert_eq!(found, wanted);
 }
@@ -55,8 +55,8 @@ fn check(cluster: &[Value], manifests: &[Value], wanted: &[(Problem, &[&str])]) 
 #[test]
 fn kinds_and_namespaces_must_be_there() {
     let widget = object("example.com/v1", "Widget", "web", "w", json!({}));
-    let missing = Problem::NamespaceMissing { namespace: "web".to_owned() };
-    let not_served = Problem::NotServed { api_version: "example.com/v1".to_owned() };
+    let missing = ApplyObstacle::NamespaceMissing { namespace: "web".to_owned() };
+    let not_served = ApplyObstacle::NotServed { api_version: "example.com/v1".to_owned() };
     check(
         &[],
         std::slice::from_ref(&widget),
@@ -72,7 +72,7 @@ fn kinds_and_namespaces_must_be_there() {
     );
     let mut terminating = namespace(json!({}));
     terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-    let problem = Problem::NamespaceTerminating { namespace: "web".to_owned() };
+    let problem = ApplyObstacle::NamespaceTerminating { namespace: "web".to_owned() };
     check(&[terminating], &[widget, definition], &[(problem, &["widget.example.com/web/w"])]);
 }
 
@@ -80,12 +80,16 @@ fn kinds_and_namespaces_must_be_there() {
 fn what_a_live_object_does_not_let_happen() {
     let claim = |class: &str| object("v1", "PersistentVolumeClaim", "web", "data", json!({"spec": {"accessModes": [class]}}));
     let fields = vec!["spec.accessModes".to_owned()];
-    check(&[namespace(json!({})), claim("a")], &[claim("b")], &[(Problem::Immutable { fields }, &["persistentvolumeclaim/web/data"])]);
+    check(
+        &[namespace(json!({})), claim("a")],
+        &[claim("b")],
+        &[(ApplyObstacle::Immutable { fields }, &["persistentvolumeclaim/web/data"])],
+    );
     check(&[namespace(json!({})), claim("a")], &[claim("a")], &[]);
     let reference = json!({"namespace": "web", "name": "data", "uid": "u"});
     let live = object("v1", "PersistentVolume", "", "pv", json!({"spec": {"claimRef": reference}, "status": {"phase": "Released"}}));
     let wanted = object("v1", "PersistentVolume", "", "pv", json!({"spec": {"claimRef": {"namespace": "web", "name": "data"}}}));
-    check(&[live], &[wanted], &[(Problem::VolumeReserved { uid: "u".to_owned() }, &["persistentvolume/pv"])]);
+    check(&[live], &[wanted], &[(ApplyObstacle::VolumeReserved { uid: "u".to_owned() }, &["persistentvolume/pv"])]);
 }
 
 #[test]
@@ -100,7 +104,11 @@ fn pods_need_their_accounts_and_classes() {
     check(
         &[namespace(json!({}))],
         std::slice::from_ref(&pod),
-        &[(Problem::Needed { needed: account }, ids), (Problem::Needed { needed: class }, ids), (Problem::Missing { missing: conf }, ids)],
+        &[
+            (ApplyObstacle::Needed { needed: account }, ids),
+            (ApplyObstacle::Needed { needed: class }, ids),
+            (ApplyObstacle::Missing { missing: conf }, ids),
+        ],
     );
     let there = [
         namespace(json!({})),
@@ -116,8 +124,8 @@ fn services_need_free_ports() {
         |name: &str| object("v1", "Service", "web", name, json!({"spec": {"clusterIP": "10.0.0.1", "ports": [{"nodePort": 30080}]}}));
     let by = ObjectId::new("", "Service", Some("web"), "a");
     let ids: &[&str] = &["service/web/b"];
-    let taken = Problem::NodePortTaken { port: 30080, by: by.clone() };
-    let address = Problem::ClusterIpTaken { address: "10.0.0.1".to_owned(), by };
+    let taken = ApplyObstacle::NodePortTaken { port: 30080, by: by.clone() };
+    let address = ApplyObstacle::ClusterIpTaken { address: "10.0.0.1".to_owned(), by };
     check(&[namespace(json!({})), service("a")], &[service("b")], &[(taken, ids), (address, ids)]);
 }
 
@@ -132,7 +140,7 @@ fn quotas_count_what_is_new() {
     );
     let pod =
         |name: &str| object("v1", "Pod", "web", name, json!({"spec": {"containers": [{"resources": {"requests": {"cpu": "200m"}}}]}}));
-    let exceeded = Problem::QuotaExceeded {
+    let exceeded = ApplyObstacle::QuotaExceeded {
         quota: ObjectId::new("", "ResourceQuota", Some("web"), "q"),
         resource: "pods".to_owned(),
         hard: "2".to_owned(),
@@ -158,9 +166,9 @@ fn webhooks_that_are_asked_are_named() {
     guarded["metadata"]["labels"] = json!({"guarded": "yes"});
     check(&[configuration.clone(), namespace(json!({}))], std::slice::from_ref(&pod), &[]);
     let (by, service) = (ObjectId::of(&configuration), ObjectId::new("", "Service", Some("guard"), "hook"));
-    let unreachable = Problem::WebhookUnreachable { configuration: by.clone(), webhook: "a.guard".to_owned(), service };
+    let unreachable = ApplyObstacle::WebhookUnreachable { configuration: by.clone(), webhook: "a.guard".to_owned(), service };
     check(&[configuration.clone(), guarded.clone()], std::slice::from_ref(&pod), &[(unreachable, &["pod/web/a"])]);
     let hook = object("v1", "Service", "guard", "hook", json!({}));
-    let asked = Problem::Webhook { configuration: by, webhook: "a.guard".to_owned(), must_answer: true };
+    let asked = ApplyObstacle::Webhook { configuration: by, webhook: "a.guard".to_owned(), must_answer: true };
     check(&[configuration, guarded, hook], &[pod], &[(asked, &["pod/web/a"])]);
 }

@@ -61,7 +61,7 @@ pub(crate) use selector::{NodeSelectorTerm, Selector, equalities, label_selector
 pub use state::ClusterState;
 pub(crate) use state::ObjectChange;
 pub(crate) use undo::{HasState, UndoLog};
-pub use unreadable::{Problem, Unreadable};
+pub use unreadable::{ObjectProblem, Unreadable};
 pub(crate) use volume::pod_volume::PodVolume;
 pub use volume::pod_volume::VolumeSource;
 pub use watched_kind::WatchedKind;

@@ -11,7 +11,7 @@ use super::node::images::Images;
 use super::pod::index::{self, PodIndex};
 use super::pod::template::Templates;
 use super::undo::RecordedChanges;
-use super::unreadable::{Problem, Unreadables};
+use super::unreadable::{ObjectProblem, Unreadables};
 use super::{
     CachedObject, ImageState, IncomingObject, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo,
     PodInterner, PodKey, RequestRules, Unreadable, WatchedKind, WeightedTerm,
@@ -42,7 +42,7 @@ pub struct ClusterState {
     images: Images,
     index: PodIndex,
     listers: Listers,
-    problems: HashMap<ObjectKey, Vec<Problem>>,
+    problems: HashMap<ObjectKey, Vec<ObjectProblem>>,
     unreadable_pods: Unreadables,
     unreadable_nodes: Unreadables,
     /// How many objects of all kinds cannot be read.
@@ -178,7 +178,7 @@ impl ClusterState {
     }
 
     /// What could not be read of the current objects.
-    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+    pub fn problems(&self) -> impl Iterator<Item = &ObjectProblem> {
         self.problems.values().flatten()
     }
 
@@ -208,7 +208,7 @@ impl ClusterState {
         });
         let problems = compiler.problems;
         if !problems.is_empty() {
-            let problems = problems.into_iter().map(|what| Problem { object: key.path(), what });
+            let problems = problems.into_iter().map(|what| ObjectProblem { object: key.path(), what });
             self.problems.insert(key.clone(), problems.collect());
         }
         let before = self.set(key, after.clone());

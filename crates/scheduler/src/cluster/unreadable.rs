@@ -10,7 +10,7 @@ use super::namespaced_name::{Namespaced, NamespacedName};
 
 /// An object, or a part of one, that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ObjectProblem {
     /// Which object: `pods/shop/web-0`.
     pub object: String,
     /// What is wrong, a sentence without its full stop.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::Release;
-use crate::cluster::{Problem, Unreadable};
+use crate::cluster::{ObjectProblem, Unreadable};
 use crate::framework::{GroupCaveat, Sample, Unverifiable};
 
 use super::{DecidedBy, StateSeen};
@@ -189,7 +189,7 @@ pub struct NeighbourDoubt {
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum UnreadObject {
     /// An object that could be read only in part.
-    Problem(Problem),
+    Problem(ObjectProblem),
     /// An object that was looked up and could not be read at all.
     Unreadable(Arc<Unreadable>),
 }

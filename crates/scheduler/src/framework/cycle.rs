@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::cluster::{ClusterState, NodeCounts, NodeInfo, PodInfo};
 
-use super::group::{Listed, Scope};
+use super::group::{GroupScope, Listed};
 use super::plugin::PreFilterExtensions;
 use super::profile::Profile;
 
@@ -23,7 +23,7 @@ pub struct Cycle<'a> {
     /// The profile that schedules it.
     pub profile: &'a Profile,
     /// What the cycle of the pod's group restricts, if it is tried in one.
-    pub scope: Option<&'a Scope>,
+    pub scope: Option<&'a GroupScope>,
 }
 
 impl<'a> Cycle<'a> {

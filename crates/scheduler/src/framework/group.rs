@@ -7,7 +7,7 @@ use crate::cluster::NodeId;
 
 /// What the cycle of a group changes about the attempt of one of its pods.
 #[derive(Clone, Debug, Default)]
-pub struct Scope {
+pub struct GroupScope {
     /// The nodes evaluated; `None`: all.
     pub within: Option<BTreeSet<Arc<str>>>,
     /// How PostFilter is run.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::cluster::{CachedObject, ClusterState, ObjectKey, PodInfo, UndoLog};
 use crate::cycle::Moved;
 use crate::dra::claim_name;
-use crate::framework::{Cycle, PreFilterExtensions, Scope, Verdict};
+use crate::framework::{Cycle, GroupScope, PreFilterExtensions, Verdict};
 use crate::preemption::evict::Unit;
 
 use super::Group;
@@ -32,7 +32,7 @@ struct Assignment {
     node: Arc<str>,
     /// The pod on its node, with what it reserved there.
     brings: Vec<(ObjectKey, CachedObject)>,
-    scope: Scope,
+    scope: GroupScope,
     /// The filters that were skipped for it (PreFilter returned Skip).
     idle: Vec<bool>,
     /// A filter's counts over many nodes, with its position among the filters.
@@ -56,7 +56,7 @@ impl<'g> Assignments<'g> {
             self.collect(&mut state, group);
         }
         let start = self.all.len();
-        let mut scope = Scope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
+        let mut scope = GroupScope { within: None, pending: BTreeSet::new(), ..tried.scope.clone() };
         for member in &tried.members {
             let Some(node) = member.tried.node.clone() else { continue };
             let cycle = Cycle { scope: Some(&scope), ..Cycle::new(&member.pod, &state, self.group.profile) };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::{CachedObject, Claim, ClusterState, NodeAllocatableClaim, NodeInfo, ObjectKey, PodInfo, UndoLog, WatchedKind};
 use crate::dra::claim_name;
-use crate::framework::{Cycle, Judgement, MemberResult, NodeJudgement, PlacementDoubt, PostFilters, Scope, WholePod};
+use crate::framework::{Cycle, GroupScope, Judgement, MemberResult, NodeJudgement, PlacementDoubt, PostFilters, WholePod};
 use crate::plugins::dynamic_resources::Wanted;
 use crate::plugins::volume_binding::reserved as volumes_reserved;
 use crate::preemption::victims;
@@ -24,7 +24,7 @@ pub(crate) struct GroupAttempt {
     /// Whether the group fits once victims are evicted.
     pub waits: bool,
     /// The scope its pods were evaluated in.
-    pub scope: Scope,
+    pub scope: GroupScope,
 }
 
 /// One pod of an attempt.
@@ -52,7 +52,7 @@ impl PodAttempt {
 impl GroupAttempt {
     /// An attempt that ended before a pod was tried.
     pub(crate) fn without_pods(status: Status) -> Self {
-        Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: Scope::default() }
+        Self { members: Vec::new(), groups: Vec::new(), status, waits: false, scope: GroupScope::default() }
     }
 
     /// Returns the pods that get nodes from it, including those of child groups that fit.
@@ -72,7 +72,7 @@ impl Group<'_> {
     pub(crate) fn try_on(&self, state: &mut ClusterState, around: &ParentScope, mode: Mode) -> GroupAttempt {
         let (Mode { post_filter, on_copies }, ParentScope { within, elsewhere }) = (mode, around.clone());
         let (listed, scheduled) = (self.listed.clone(), self.scheduled);
-        let scope = Scope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..Scope::default() };
+        let scope = GroupScope { within, post_filter, listed, elsewhere, scheduled, on_copies, ..GroupScope::default() };
         let mut state = UndoLog::new(state);
         let mut tried = GroupAttempt { scope, ..GroupAttempt::without_pods(Status::marked(&[])) };
         if self.id.composite {
@@ -176,7 +176,7 @@ impl Group<'_> {
     }
 
     /// Assumes a pod on its node: adds what its devices take there, writes the devices found into its claims, and sets its volumes aside.
-    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut PodAttempt, state: &mut ClusterState, scope: &mut Scope) {
+    fn assume(&self, mut pod: Arc<PodInfo>, member: &mut PodAttempt, state: &mut ClusterState, scope: &mut GroupScope) {
         let pending = PodInfo { node_name: None, ..(*pod).clone() };
         let cycle = Cycle { pod: &pending, state, profile: self.profile, scope: Some(scope) };
         let Some(node) = pod.node_name.as_deref().and_then(|node| state.node(node)) else { return };
@@ -217,7 +217,7 @@ impl Group<'_> {
     }
 
     /// Evaluates one pod.
-    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &Scope) -> PodAttempt {
+    fn attempt(&self, pod: &Arc<PodInfo>, state: &ClusterState, scope: &GroupScope) -> PodAttempt {
         let cycle = Cycle { pod, state, profile: self.profile, scope: Some(scope) };
         let judgement = cycle.evaluate();
         let mut tried = MemberResult {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cluster::{CachedObject, ObjectKey, PodInfo, PodKey};
-use crate::framework::{Judgement, Listed, PostFilters, Profile, Scope};
+use crate::framework::{GroupScope, Judgement, Listed, PostFilters, Profile};
 use crate::pod_groups::GroupId;
 
 mod assignments;
@@ -27,7 +27,7 @@ pub(crate) use verdict::evaluate;
 pub(crate) struct ParentScope {
     /// The nodes of the parent's placement; `None`: all.
     pub within: Option<BTreeSet<Arc<str>>>,
-    /// As in `Scope`.
+    /// As in `GroupScope`.
     pub elsewhere: BTreeSet<String>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct GroupEvaluation {
     /// The judgement.
     pub judgement: Judgement,
     /// The scope the pod was evaluated in: the nodes of its placement.
-    pub scope: Scope,
+    pub scope: GroupScope,
     /// Pods of the group before it, as assumed, and their claims.
     pub assumed: Vec<(ObjectKey, CachedObject)>,
 }

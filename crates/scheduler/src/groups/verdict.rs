@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::Profile;
 use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
-use crate::framework::{Cycle, GroupCaveat, GroupCycle, GroupOutcome, Judgement, PostFilters, Refusal, Scope, WholePod};
+use crate::framework::{Cycle, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement, PostFilters, Refusal, WholePod};
 
 use super::final_status::FinalStatus;
 use super::placement::PodGroupAlgorithmResult;
@@ -119,7 +119,7 @@ impl Turn<'_, '_> {
         let claims = own.iter().filter(|(key, _)| key.kind == WatchedKind::ResourceClaim);
         let pending = claims.map(|(key, _)| format!("{}/{}", key.namespace, key.name)).collect();
         let assumed = before.into_iter().flat_map(|member| member.brings.clone()).chain(own.iter().cloned()).collect();
-        GroupEvaluation { judgement, scope: Scope { pending, ..tried.scope.clone() }, assumed }
+        GroupEvaluation { judgement, scope: GroupScope { pending, ..tried.scope.clone() }, assumed }
     }
 
     /// The caveat where another placement may be reported with another message for the pod.
@@ -147,7 +147,7 @@ impl Turn<'_, '_> {
 
     /// The judgement of a pod that was not tried.
     fn unreached(&self, state: &ClusterState, status: &Status, cycle: GroupCycle) -> GroupEvaluation {
-        let scope = Scope { post_filter: PostFilters::Skip, ..Scope::default() };
+        let scope = GroupScope { post_filter: PostFilters::Skip, ..GroupScope::default() };
         let plain = Cycle { scope: Some(&scope), ..Cycle::new(self.pod, state, self.root.profile) };
         let whole = match status {
             Status::Error(error) => WholePod::Error(error.clone()),
@@ -156,7 +156,7 @@ impl Turn<'_, '_> {
         let mut judgement: Judgement = plain.refused(whole);
         judgement.message = Some(status.message());
         judgement.group = Some(Box::new(cycle));
-        GroupEvaluation { judgement, scope: Scope::default(), assumed: Vec::new() }
+        GroupEvaluation { judgement, scope: GroupScope::default(), assumed: Vec::new() }
     }
 
     /// The judgement of a pod that is not tried until the groups above its own exist, where no other plugin keeps it out of the queue.
@@ -166,6 +166,6 @@ impl Turn<'_, '_> {
         cycle.unknown.push(GroupCaveat::KeptAside { error: error.to_owned() });
         let mut judgement = Cycle::new(self.pod, state, self.root.profile).evaluate();
         judgement.group = Some(Box::new(cycle));
-        GroupEvaluation { judgement, scope: Scope::default(), assumed: Vec::new() }
+        GroupEvaluation { judgement, scope: GroupScope::default(), assumed: Vec::new() }
     }
 }

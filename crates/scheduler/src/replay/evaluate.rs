@@ -8,7 +8,7 @@ use crate::cluster::{CachedObject, ObjectKey, PodInfo, PodKey, UndoLog};
 use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome};
 use crate::framework::{Cycle, Judgement};
 use crate::plugins::image_locality;
-use crate::{Profile, Scope, groups};
+use crate::{GroupScope, Profile, groups};
 
 use super::Replay;
 use super::agreement::agreement;
@@ -24,7 +24,7 @@ pub(crate) struct EvaluatedAttempt {
     /// Whether the recorded outcome follows exactly.
     pub follows: bool,
     /// The scope imposed by the cycle of the pod's group.
-    pub scope: Option<Scope>,
+    pub scope: Option<GroupScope>,
     /// Pods that were assumed, those of its group that were tried before it among them, and their claims.
     pub before: Vec<(ObjectKey, CachedObject)>,
     /// Pods that were assumed, without those of its group.
