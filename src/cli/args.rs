@@ -72,6 +72,12 @@ pub(super) struct GlobalArgs {
     /// When to use colors.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true, help_heading = "Output")]
     pub color: Color,
+    /// Do not use a pager.
+    ///
+    /// On a terminal, output that is longer than it goes through the pager that `KETCD_PAGER` or `PAGER` names, else through `less`. An empty
+    /// name, or `cat`, means none.
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_pager: bool,
     /// Print objects as an API server of this release does. Default: the release found in the data.
     ///
     /// If the data does not show the release, and in `decode`, the default is the newest release whose JSON was compared with an API

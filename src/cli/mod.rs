@@ -28,6 +28,7 @@ mod listing;
 mod members;
 mod output;
 mod overtaken;
+mod pager;
 mod panics;
 mod password;
 mod progress;

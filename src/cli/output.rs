@@ -5,7 +5,9 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use terminal_size::{Height, Width, terminal_size, terminal_size_of};
 
+use super::pager::{self, Paged, Size};
 use super::screen::{Content, Screen};
 use super::{Error, Result, called, progress};
 use ketcd_render::fit;
@@ -27,7 +29,7 @@ pub(super) enum Color {
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub(super) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
-    stream: BufWriter<Screen<BufWriter<io::Stdout>>>,
+    stream: BufWriter<Screen<Paged<BufWriter<io::Stdout>>>>,
     is_terminal: bool,
     /// Whether anything was written.
     has_begun: bool,
@@ -36,6 +38,8 @@ pub(super) struct Output {
     folds: bool,
     /// The beginning of a line that may have to be broken.
     line: Vec<u8>,
+    /// Whether it may go through a pager.
+    is_paged: bool,
 }
 
 /// Bytes that are gathered.
@@ -51,9 +55,36 @@ impl Output {
             Color::Never => ColorChoice::Never,
         };
         let is_terminal = stdout.is_terminal();
-        let width = is_terminal.then(terminal_size::terminal_size).flatten().map(|(width, _)| usize::from(width.0));
-        let stream = Screen::new(BufWriter::with_capacity(BUFFER, stdout), is_terminal, choice != ColorChoice::Never);
-        Self { stream: BufWriter::with_capacity(BUFFER, stream), is_terminal, has_begun: false, width, folds: false, line: Vec::new() }
+        let width = columns_asked().or_else(|| terminal(&stdout, terminal_size()).map(|size| size.columns));
+        let stdout = Paged::new(BufWriter::with_capacity(BUFFER, stdout));
+        let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
+        Self {
+            stream: BufWriter::with_capacity(BUFFER, stream),
+            is_terminal,
+            has_begun: false,
+            width,
+            folds: false,
+            line: Vec::new(),
+            is_paged: false,
+        }
+    }
+
+    /// Shows what is longer than the terminal through a pager. Asked before anything is written.
+    pub(super) fn page(&mut self) {
+        if let Some(size) = terminal(&io::stdout(), terminal_size()) {
+            self.stream.get_mut().get_mut().page(size);
+            self.is_paged = true;
+        }
+    }
+
+    /// Ends the output: what is left is written, and a pager is waited for.
+    ///
+    /// # Errors
+    /// The stream's, or a pager that cannot be run.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        let flushed = self.flush();
+        // That a pager could not be run says more than its closed pipe.
+        self.stream.get_mut().get_mut().end().and(flushed)
     }
 
     /// Says what is written from now on; text until then. Asked before anything is written.
@@ -86,7 +117,7 @@ impl Output {
         self.is_terminal
     }
 
-    /// Columns of the terminal; `None` where standard output is no terminal and lines may be of any length.
+    /// Columns of the lines: those that `COLUMNS` asks for, else the terminal's; `None` where lines may be of any length.
     pub(super) fn width(&self) -> Option<usize> {
         self.width
     }
@@ -97,6 +128,10 @@ impl Write for Output {
         // What is written may go out at any moment.
         if !std::mem::replace(&mut self.has_begun, true) && self.is_terminal {
             progress::end();
+            if self.is_paged {
+                // What comes after text is said after it.
+                pager::hold_messages();
+            }
         }
         if !self.folds {
             return self.stream.write(bytes);
@@ -119,6 +154,17 @@ impl Write for Output {
         self.end_line()?;
         self.stream.flush()
     }
+}
+
+/// The columns that the variable `COLUMNS` asks for.
+fn columns_asked() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns: &usize| columns > 0)
+}
+
+/// The size that was found of a stream, if that is a terminal.
+fn terminal(stream: &impl IsTerminal, found: Option<(Width, Height)>) -> Option<Size> {
+    let (width, height) = found.filter(|_| stream.is_terminal())?;
+    Some(Size { columns: width.0.into(), rows: height.0.into() })
 }
 
 /// What `-o` asks for.
@@ -217,7 +263,7 @@ pub(super) fn report_error(error: &Error) {
     progress::end();
     note(&format!("error: {error}"));
     for command in error.commands_to_copy() {
-        let _ = writeln!(io::stderr(), "    {}", bounded(&visible(command)));
+        emit(&format!("    {}", bounded(&visible(command))));
     }
 }
 
@@ -236,11 +282,18 @@ pub(super) fn report_panic(place: &str) {
 /// too wide is broken between words, but not the command that a hint ends with: it is there to be copied.
 pub(super) fn note(line: &str) {
     let line = format!("ketcd: {}", bounded(&visible(&called::spelled(line))));
-    let width = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
-    let line = width.map_or_else(|| line.clone(), |(width, _)| folded(&line, usize::from(width.0)));
-    progress::beside(|| {
-        let _ = writeln!(io::stderr(), "{line}");
-    });
+    let width = terminal(&io::stderr(), terminal_size_of(io::stderr())).map(|size| columns_asked().unwrap_or(size.columns));
+    let line = width.map_or_else(|| line.clone(), |width| folded(&line, width));
+    emit(&line);
+}
+
+/// Writes a line of a message as it is; behind text that may be paged, when that has ended.
+pub(super) fn emit(line: &str) {
+    if !pager::holds(line) {
+        progress::beside(|| {
+            let _ = writeln!(io::stderr(), "{line}");
+        });
+    }
 }
 
 /// A message of no more characters than anyone reads; of a longer one the middle is left out, as its end says what to do.

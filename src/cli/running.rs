@@ -1,7 +1,7 @@
 //! How a command runs: what it asks of a cluster is announced and read, its answer written, and its end told by an exit code.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::ErrorKind;
 
 use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
@@ -19,6 +19,11 @@ pub(super) trait Run {
         false
     }
 
+    /// Whether what it prints may go through a pager. What goes on until it is told to stop, or uses the terminal itself, may not.
+    fn may_be_paged(&self) -> bool {
+        true
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -34,6 +39,11 @@ pub(super) trait Ask {
     const SHOWS_PART: bool = false;
     /// Whether all is read of one revision while a live etcd goes on.
     const FIXES_REVISION: bool = false;
+
+    /// Whether what it prints may go through a pager.
+    fn may_be_paged(&self) -> bool {
+        true
+    }
 
     /// What it asks, which says what is read of etcd.
     fn question(&self) -> Question<'_>;
@@ -76,6 +86,10 @@ impl<A: Ask> Run for A {
         A::PRINTS_TEXT
     }
 
+    fn may_be_paged(&self) -> bool {
+        Ask::may_be_paged(self)
+    }
+
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
         match self.answer_alone(out)? {
             Some(outcome) => Ok(outcome),
@@ -95,9 +109,19 @@ pub(super) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outcome> {
             out.fold_lines();
         }
     }
-    let outcome = command.run(global, &mut out)?;
-    out.flush()?;
-    Ok(outcome)
+    if command.may_be_paged() && !global.no_pager {
+        out.page();
+    }
+    let outcome = command.run(global, &mut out);
+    match out.end() {
+        // Nobody takes what is left: that is said by the command, or no error.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        ended => {
+            let outcome = outcome?;
+            ended?;
+            Ok(outcome)
+        }
+    }
 }
 
 /// Opens the cluster that the flags name, and asks it.
@@ -124,7 +148,7 @@ async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Resu
 pub(super) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Result<Outcome> {
     progress::end();
     if sessions.iter().any(|session| session.interrupt.is_set()) {
-        out.flush()?;
+        out.end()?;
         note("interrupted: what was found by then is shown");
         return Ok(Outcome::Interrupted);
     }
@@ -136,7 +160,7 @@ pub(super) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Out
         other => other,
     };
     let shown = outcome.and_then(|outcome| {
-        out.flush()?;
+        out.end()?;
         Ok(outcome)
     });
     let end = |outcome: Outcome| sessions.iter().fold(outcome, |outcome, session| session.end(outcome));

@@ -35,6 +35,11 @@ impl<W: Write> Screen<W> {
         Self { inner, content: Content::Text, is_terminal, colors, pending: Vec::new(), marked: false }
     }
 
+    /// Where it is written.
+    pub(super) fn get_mut(&mut self) -> &mut W {
+        &mut self.inner
+    }
+
     /// Says what is written from now on.
     pub(super) fn set_content(&mut self, content: Content) {
         self.content = content;

@@ -24,6 +24,7 @@ mod listing;
 mod misplaced;
 mod namespace;
 mod objects;
+mod pager;
 mod pasted;
 mod report_file;
 mod shells;

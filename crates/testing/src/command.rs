@@ -7,11 +7,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// A binary without the environment's ideas of where etcd is. A test of the package that builds it names it by `env!("CARGO_BIN_EXE_ketcd")`.
+/// A binary without the environment's ideas of where etcd is and how wide lines are. A test of the package that builds it names it by `env!("CARGO_BIN_EXE_ketcd")`.
 pub fn built(binary: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("ETCDCTL_") {
+        if name.to_string_lossy().starts_with("ETCDCTL_") || name == "COLUMNS" {
             command.env_remove(name);
         }
     }

@@ -25,6 +25,10 @@ pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let name = ptsname(&controller, Vec::new()).unwrap();
     let terminal: OwnedFd = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
     let errors = terminal.try_clone().unwrap();
+    // Nobody is there to leave a pager.
+    if command.get_envs().all(|(name, _)| name != "KETCD_PAGER") {
+        command.env("KETCD_PAGER", "");
+    }
     command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null()).stdout(terminal).stderr(errors);
     let mut child = command.spawn().unwrap();
     // The command holds the other end: reading fails when the last of them is closed.

@@ -53,6 +53,10 @@ pub(crate) struct EventsArgs {
 }
 
 impl Ask for EventsArgs {
+    fn may_be_paged(&self) -> bool {
+        !self.watch
+    }
+
     fn question(&self) -> Question<'_> {
         Question::Events(self.about.as_ref().map_or(&self.addresses[..], std::slice::from_ref))
     }

@@ -40,6 +40,10 @@ pub(crate) struct GetArgs {
 impl Ask for GetArgs {
     const SHOWS_PART: bool = true;
 
+    fn may_be_paged(&self) -> bool {
+        !(self.watch || self.watch_only)
+    }
+
     fn question(&self) -> Question<'_> {
         if self.with_config { Question::WithConfiguration(&self.addresses) } else { Question::Objects(&self.addresses) }
     }

@@ -47,6 +47,10 @@ pub(crate) struct RecordArgs {
 }
 
 impl Run for RecordArgs {
+    fn may_be_paged(&self) -> bool {
+        false
+    }
+
     fn run(&self, global: &GlobalArgs, _out: &mut Output) -> Result<Outcome> {
         let options = RecorderOptions { file_bytes: self.file_size, file_age: self.file_age, keep: self.keep };
         let recording = Recording { directory: &self.directory, prefixes: &self.prefixes, options, metrics: self.metrics };

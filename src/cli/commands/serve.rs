@@ -64,6 +64,10 @@ impl ServeArgs {
 }
 
 impl Run for ServeArgs {
+    fn may_be_paged(&self) -> bool {
+        false
+    }
+
     fn run(&self, global: &GlobalArgs, _out: &mut Output) -> Result<Outcome> {
         block_on_threads(ketcd_serve::threads(), async {
             let options = self.options(global)?;

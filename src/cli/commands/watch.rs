@@ -58,6 +58,10 @@ impl Ask for WatchArgs {
     const PRINTS_TEXT: bool = true;
     const SHOWS_PART: bool = true;
 
+    fn may_be_paged(&self) -> bool {
+        false
+    }
+
     fn question(&self) -> Question<'_> {
         Question::Objects(&self.addresses)
     }
