@@ -200,6 +200,15 @@ pub(super) async fn note_nothing(session: &Session, wanted: &Wanted) -> Result<(
         }
         (false, false) => note("No resources found"),
     }
+    note_not_recorded(session).await
+}
+
+/// Says what a recording was not to hold, where nothing was found in it.
+async fn note_not_recorded(session: &Session) -> Result<()> {
+    if !session.source.is_shared() {
+        let phrases = session.source.status().await?.not_recorded;
+        phrases.iter().for_each(|phrase| note(&format!("not recorded: {phrase}")));
+    }
     Ok(())
 }
 

@@ -83,6 +83,9 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     if report.is_sampled {
         line(out, "", "counted: the keys; kubelets and encryption are of some values only (--full reads all)")?;
     }
+    for (place, phrase) in source.not_recorded.iter().enumerate() {
+        line(out, if place == 0 { "not recorded" } else { "" }, &visible(phrase))?;
+    }
     for problem in source.problems.iter().chain(&report.problems) {
         line(out, "problem", &paint(REMOVED, problem).to_string())?;
     }

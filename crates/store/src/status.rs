@@ -150,6 +150,8 @@ pub struct SourceStatus {
     pub gaps: Vec<PartGap>,
     /// The alarms that are raised.
     pub alarms: Vec<Alarm>,
+    /// What a recording does not hold because its recorder was not to record it, each a phrase: `Secrets`.
+    pub not_recorded: Vec<String>,
     /// Each a sentence: damage met, members that do not answer.
     pub problems: Vec<String>,
 }
@@ -172,6 +174,7 @@ impl SourceStatus {
             parts: Vec::new(),
             gaps: Vec::new(),
             alarms: Vec::new(),
+            not_recorded: Vec::new(),
             problems: Vec::new(),
         }
     }

@@ -24,6 +24,9 @@ pub struct Status<'a> {
     pub keys: u64,
     /// Versions of Kubernetes found in the data.
     pub kubernetes: Kubernetes<'a>,
+    /// What a recording does not hold because its recorder was not to record it, such as Secrets; one phrase per item. For people: the words are not
+    /// part of the contract.
+    pub not_recorded: &'a [String],
     /// What is wrong or odd about the source, alarms of etcd among it. One message per item.
     pub problems: Vec<Cow<'a, str>>,
     /// Changes that the database's current pages no longer hold, but that can be recovered.
@@ -229,6 +232,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
                 kubelets: &census.kubelets,
                 schedulers: &census.schedulers,
             },
+            not_recorded: &source.not_recorded,
             problems: problems(report),
             recoverable: Recoverable {
                 freepage: source.recoverable_freepage,

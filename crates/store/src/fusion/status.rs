@@ -92,6 +92,11 @@ fn add(status: &mut SourceStatus, source: SourceStatus) {
             status.alarms.push(alarm);
         }
     }
+    for phrase in source.not_recorded {
+        if !status.not_recorded.contains(&phrase) {
+            status.not_recorded.push(phrase);
+        }
+    }
     let named = |problem: String| if problem.starts_with(&source.name) { problem } else { format!("{}: {problem}", source.name) };
     status.problems.extend(source.problems.into_iter().map(named));
 }

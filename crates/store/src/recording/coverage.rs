@@ -51,16 +51,22 @@ pub(super) fn holes(covered: &[(i64, i64)], changes: &[&FileFacts], states: &[&F
     sentences
 }
 
-/// What the recording does not hold because it was not to, or could not be recorded; each a sentence.
-pub(super) fn left_out(scope: &RecordingScope, changes: &[&FileFacts]) -> Vec<String> {
-    let mut sentences = Vec::new();
+/// What the recording does not hold because it was not to; each a phrase.
+pub(super) fn not_asked(scope: &RecordingScope) -> Vec<String> {
+    let mut phrases = Vec::new();
     if !scope.prefixes.is_empty() {
-        sentences.push(format!("only keys under {} were recorded", scope.prefixes.join(", ")));
+        phrases.push(format!("keys that are not under {}", scope.prefixes.join(", ")));
     }
     if !scope.left_out.is_empty() {
-        sentences.push(format!("{} were not recorded; record them with --show-secrets", scope.left_out.join(", ")));
+        phrases.push(format!("{} (record --show-secrets records them)", scope.left_out.join(", ")));
     }
+    phrases
+}
+
+/// What the recording does not hold because it could not be recorded; each a sentence.
+pub(super) fn left_out(changes: &[&FileFacts]) -> Vec<String> {
     let missing = changes.iter().flat_map(|file| &file.missing);
-    sentences.extend(missing.map(|MissingRevisions { from, to, reason }| format!("revisions {from} to {to} were not recorded: {reason}")));
-    sentences
+    let sentence =
+        |MissingRevisions { from, to, reason }: &MissingRevisions| format!("revisions {from} to {to} were not recorded: {reason}");
+    missing.map(sentence).collect()
 }

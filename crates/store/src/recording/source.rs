@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-use super::coverage::{holes, joined, left_out, uncovered};
+use super::coverage::{holes, joined, left_out, not_asked, uncovered};
 use super::facts::{FileFacts, FileKind};
 use super::file_reader::{FileReader, Read};
 use super::look::{Look, RecordedFile};
@@ -35,6 +35,8 @@ pub(crate) struct RecordingSource {
     bytes: u64,
     damage: Vec<String>,
     left_out: Vec<String>,
+    /// What was not to be recorded, each a phrase.
+    not_asked: Vec<String>,
 }
 
 fn facts_of(files: &[RecordedFile]) -> Vec<&FileFacts> {
@@ -61,7 +63,8 @@ impl RecordingSource {
             return Err(Error::Format { path: name.to_owned(), problem });
         };
         let of_recording = |text: String| format!("{name}: {text}");
-        let left_out = left_out(&scope, &facts_of(&changes)).into_iter().map(of_recording).collect();
+        let not_asked = not_asked(&scope);
+        let left_out = left_out(&facts_of(&changes)).into_iter().map(of_recording).collect();
         let mut damage = problems;
         damage.extend(holes(&covered, &facts_of(&changes), &facts_of(&states), newest));
         let damage = damage.into_iter().map(of_recording).collect();
@@ -76,6 +79,7 @@ impl RecordingSource {
             bytes,
             damage,
             left_out,
+            not_asked,
         })
     }
 
@@ -228,6 +232,7 @@ impl Source for RecordingSource {
             cluster_id: self.cluster_id.clone(),
             file_bytes: self.bytes,
             in_use_bytes: self.bytes,
+            not_recorded: self.not_asked.clone(),
             problems: [&self.damage[..], &self.left_out, &self.reader.found()].concat(),
             ..SourceStatus::new(SourceKind::Recording, self.name.clone())
         };
