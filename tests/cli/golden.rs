@@ -53,14 +53,45 @@ const GOLDENS: &[(&str, &str, &[&str])] = &[
     ("explain/api-0056", "custom-config", &["explain", "pod/api-0056", "-n", "data", "--scheduler-config", "scheduler-config.yaml"]),
 ];
 
+/// What terminals of 80 and of 120 columns show: name, capture, arguments.
+const SCREENS: &[(&str, &str, &[&str])] = &[
+    ("triage", "k136-story", &["triage"]),
+    ("triage-node2", "k120-story", &["triage", "--at", "2026-11-20T22:22:55Z"]),
+    ("get", "k136-story", &["get", "pods", "-n", "web"]),
+    ("describe", "k136-story", &["describe", "pod/web/crasher"]),
+    ("describe-node", "k120-story", &["describe", "node/node2"]),
+    ("events", "k120-story", &["events", "-n", "web"]),
+    ("tree", "k136-story", &["tree", "deploy,sts", "-n", "web"]),
+    ("timeline", "k136-story", &["timeline", "deploy/web/tomcat"]),
+    ("timeline-pods", "k120-story", &["timeline", "pods", "-n", "web"]),
+    ("history", "k120-story", &["history", "deploy/web/tomcat"]),
+    ("history-diff", "k120-story", &["history", "deploy/web/tomcat", "--diff"]),
+    ("explain", "k136-story", &["explain", "pod/lab/train-3"]),
+];
+
+#[test]
+fn screens_of_80_and_120_columns_show_their_goldens() {
+    let screens = SCREENS.iter().flat_map(|(name, capture, arguments)| {
+        ["80", "120"].map(|columns| (format!("screens/{name}.{columns}"), *capture, *arguments, Some(columns)))
+    });
+    compare(screens);
+}
+
 #[test]
 fn commands_print_their_goldens() {
+    compare(GOLDENS.iter().map(|(name, capture, arguments)| ((*name).to_owned(), *capture, *arguments, None)));
+}
+
+/// Runs each command, with lines of so many columns, and holds what it prints against its file.
+fn compare<'a>(goldens: impl Iterator<Item = (String, &'a str, &'a [&'a str], Option<&'a str>)>) {
     let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let bless = std::env::var_os("KETCD_BLESS").is_some();
     let mut different = Vec::new();
-    for (name, capture, arguments) in GOLDENS {
+    for (name, capture, arguments, columns) in goldens {
         let folder = testdata.join("captures").join(capture);
-        let output = ketcd().args(["-f", "snapshot.db.zst"]).args(*arguments).current_dir(folder).output().unwrap();
+        let mut command = ketcd();
+        command.envs(columns.map(|columns| ("COLUMNS", columns))).args(["-f", "snapshot.db.zst"]).args(arguments);
+        let output = command.current_dir(folder).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.is_empty(), "{name}: {errors}");
         let file = testdata.join("golden").join(format!("{name}.txt"));
@@ -68,7 +99,7 @@ fn commands_print_their_goldens() {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, &output.stdout).unwrap();
         } else if std::fs::read(&file).ok().as_deref() != Some(&output.stdout) {
-            different.push(*name);
+            different.push(name);
         }
     }
     assert!(different.is_empty(), "{different:?} differ; KETCD_BLESS=1 writes them anew");

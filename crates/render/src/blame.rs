@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::change_text::clock_time;
 use super::contract::blame as contract;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::style::{self, paint};
@@ -100,7 +101,7 @@ impl Yaml<'_> {
 
 fn margin(setter: &Setter, width: usize) -> String {
     let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
-    let time = setter.dated.map_or_else(|| "?".to_owned(), |dated| dated.time.strftime("%H:%M:%S%.3f").to_string());
+    let time = clock_time(setter.dated);
     let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
     format!("{revision:>7} {time:>13} {:<width$}", value::cut(&visible(&who), width))
 }

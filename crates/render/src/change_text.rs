@@ -21,6 +21,8 @@ const EDGE: usize = 102;
 const PATH: usize = 33;
 /// Columns of the actor and the time since the last change, if they come before the changed fields.
 const WHO: usize = 32;
+/// Lines of a value that stands below its path.
+const BELOW: usize = 4;
 /// The fewest columns for what changed; with fewer, it goes on a line of its own.
 const LEAST: usize = 30;
 
@@ -197,6 +199,9 @@ impl ChangeWriter {
         let beside = margin_width + 2 + padded + 1;
         let is_below = self.options.width.is_some() && !tail.is_empty() && beside + 12.min(columns(&row.value)) + tail_width > width;
         let width_left = width.saturating_sub(beside + if is_below { 0 } else { tail_width }).max(12);
+        if self.options.width.is_some() && columns(&row.value) > width_left && (is_below || row.is_pair()) {
+            return value_below(margin, margin_width, row, tail, width, out);
+        }
         let value = if wide { row.value.clone() } else { row.cut_to(width_left) };
         let style = sign_style(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
@@ -210,6 +215,25 @@ impl ChangeWriter {
         let gap = self.options.width.unwrap_or(EDGE).saturating_sub(tail_width + used);
         writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
     }
+}
+
+/// A row whose value has no room beside the path: it stands below, in a few lines.
+fn value_below(margin: &str, margin_width: usize, row: &FieldRow, tail: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{margin}{} {}", paint(sign_style(row.sign), row.sign), row.path)?;
+    if !tail.is_empty() {
+        let taken = margin_width + 2 + columns(&row.path);
+        let gap = width.checked_sub(taken + columns(tail)).filter(|gap| *gap > 1);
+        let lead = gap.map_or_else(|| format!("\n{}", " ".repeat(width.saturating_sub(columns(tail)))), |gap| " ".repeat(gap));
+        write!(out, "{lead}{}", paint(style::ACTOR, tail))?;
+    }
+    writeln!(out)?;
+    let indent = margin_width + 4;
+    let mut lines = value::broken(&row.value, width.saturating_sub(indent + 1).max(LEAST));
+    if lines.len() > BELOW {
+        lines.truncate(BELOW);
+        lines.last_mut().into_iter().for_each(|last| last.push('…'));
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{:indent$}{line}", ""))
 }
 
 fn sign(kind: ChangeKind) -> char {
@@ -228,11 +252,30 @@ fn summary(shown: &[FieldChange<'_>], folded: usize) -> String {
     shown.iter().map(|change| change.path.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The time of day, to the millisecond, or to the second where nothing finer is known.
+/// The time of day, as fine as it is known, in 12 columns: to the second where it may be half of one off, else to a tenth, a hundredth or a
+/// thousandth.
 pub fn clock_time(dated: Option<Dated>) -> String {
     let Some(Dated { time, error }) = dated else { return "      ?     ".to_owned() };
-    if error >= 1.0 && time.subsec_nanosecond() == 0 {
-        return format!("{}    ", time.strftime("%H:%M:%S"));
+    let format = match error {
+        error if error >= 0.5 => "%H:%M:%S",
+        error if error >= 0.05 => "%H:%M:%S%.1f",
+        error if error >= 0.005 => "%H:%M:%S%.2f",
+        _ => "%H:%M:%S%.3f",
+    };
+    format!("{:<12}", time.strftime(format).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_no_finer_than_they_are_known() {
+        let shown = |error: f64| clock_time(Some(Dated { time: "2026-01-02T03:04:05.678Z".parse().unwrap(), error }));
+        assert_eq!(
+            [0.001, 0.01, 0.2, 0.525, 30.0].map(shown),
+            ["03:04:05.678", "03:04:05.67 ", "03:04:05.6  ", "03:04:05    ", "03:04:05    "]
+        );
+        assert_eq!(clock_time(None).len(), 12);
     }
-    time.strftime("%H:%M:%S%.3f").to_string()
 }

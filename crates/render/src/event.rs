@@ -112,8 +112,12 @@ impl EventTable {
             rows.insert(0, self.headings());
         }
         let widths = self.widths.get_or_insert_default();
-        if self.view.with_source && self.view.width.is_some_and(|width| widths.before_last(&rows) > width) {
-            rows.iter_mut().for_each(join_last);
+        // Where the columns alone are wider than the terminal, the last of them go to the message.
+        let joinable = usize::from(self.view.with_source) + usize::from(self.view.with_object);
+        for _ in 0..joinable {
+            if self.view.width.is_some_and(|width| widths.before_last(&rows) > width) {
+                rows.iter_mut().for_each(join_last);
+            }
         }
         write_wrapped(rows, widths, self.view.width, out)
     }
@@ -127,7 +131,7 @@ impl EventTable {
     }
 }
 
-/// Joins who reported an Event and its message, where the terminal has no room for both columns.
+/// Joins the last column and the message, where the terminal has no room for both.
 fn join_last(row: &mut Vec<String>) {
     if let (Some(message), Some(source)) = (row.pop(), row.pop()) {
         row.push(format!("{source}: {message}"));

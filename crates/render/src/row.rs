@@ -21,6 +21,11 @@ impl FieldRow {
         Self { sign, path: visible(path).into_owned(), value: visible(value).into_owned(), sides: None }
     }
 
+    /// Whether the value is an old and a new one.
+    pub(super) fn is_pair(&self) -> bool {
+        self.sides.is_some()
+    }
+
     /// The value cut to `width` columns; an old and a new one share them.
     pub(super) fn cut_to(&self, width: usize) -> String {
         match &self.sides {

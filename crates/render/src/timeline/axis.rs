@@ -102,10 +102,8 @@ impl Axis {
         let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - columns(&object));
         let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
         let taken = HEAD + columns(&object) + columns(&phase) + 1;
-        let tail = match self.width.saturating_sub(taken + 2) {
-            0 => String::new(),
-            width_left => value::cut(&tail, width_left),
-        };
+        // Who did it stays whole: where the line has no room for it, it stands below.
+        let (tail, tail_below) = if taken + 2 + columns(&tail) > self.width { (String::new(), tail) } else { (tail, String::new()) };
         let width_left = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
         let fits = columns(&entry.detail) <= width_left;
         let below = !fits && entry.kind != EntryKind::Note;
@@ -117,12 +115,23 @@ impl Axis {
             let gap = (width_left + 2).saturating_sub(columns(&detail));
             writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
         }
-        if below {
-            for line in wrapped(&entry.detail, self.width - INDENT, BELOW) {
-                writeln!(out, "{}{line}", " ".repeat(INDENT))?;
-            }
+        let words = if below { wrapped(&entry.detail, self.width - INDENT, BELOW) } else { Vec::new() };
+        self.write_below(words, &tail_below, out)
+    }
+
+    /// Writes what a line has no room for: words and, at the end, who did it.
+    fn write_below(&self, mut words: Vec<String>, tail: &str, out: &mut dyn Write) -> io::Result<()> {
+        let room = self.width - INDENT;
+        let last = if tail.is_empty() { None } else { words.pop_if(|last| columns(last) + 2 + columns(tail) <= room) };
+        for line in words {
+            writeln!(out, "{}{line}", " ".repeat(INDENT))?;
         }
-        Ok(())
+        if tail.is_empty() {
+            return Ok(());
+        }
+        let last = last.unwrap_or_default();
+        let gap = room.saturating_sub(columns(&last) + columns(tail));
+        writeln!(out, "{}{last}{}{}", " ".repeat(INDENT), " ".repeat(gap), paint(style::ACTOR, tail))
     }
 
     /// Writes what stands above a line: a new day, an empty line before a chapter.

@@ -16,12 +16,14 @@ use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement
 
 /// Lines that a paragraph may take.
 const LINES: usize = 12;
+/// Columns that a paragraph is broken to at least.
+const NARROWEST: usize = 40;
 
 /// A workload's rollouts, a paragraph each: who set what when, and how it ended.
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_rollouts(rollouts: &[Rollout], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
         let what = if rollout.undo.is_some() { "undo, " } else { "" };
@@ -29,7 +31,7 @@ pub(super) fn write_rollouts(rollouts: &[Rollout], out: &mut dyn Write) -> io::R
         let cause = rollout.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         let head = format!("rollout {number}  {}  r{}{}", clock_time(rollout.dated).trim(), rollout.begun, by.unwrap_or_default());
         writeln!(out, "{}: {}", paint(style::STRONG, head), paint(style_of(rollout), ending(rollout)))?;
-        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), out)?;
+        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), width, out)?;
     }
     Ok(())
 }
@@ -53,20 +55,23 @@ fn ending(rollout: &Rollout) -> String {
     }
 }
 
-/// Words below a head, indented.
-fn paragraph(text: &str, out: &mut dyn Write) -> io::Result<()> {
-    wrapped(text, WIDTH - 4, LINES).iter().filter(|line| !line.is_empty()).try_for_each(|line| writeln!(out, "    {line}"))
+/// Words below a head, indented, within the columns of the terminal.
+fn paragraph(text: &str, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+    wrapped(text, width.unwrap_or(WIDTH).max(NARROWEST) - 4, LINES)
+        .iter()
+        .filter(|line| !line.is_empty())
+        .try_for_each(|line| writeln!(out, "    {line}"))
 }
 
 /// What keeps a workload from being finished, in the words of who refused it.
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
-        paragraph(&detail(phase.phase, &phase.detail), out)?;
+        paragraph(&detail(phase.phase, &phase.detail), width, out)?;
     }
     Ok(())
 }
@@ -75,7 +80,7 @@ pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], out: &mut dyn Write
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_deletion(deletion: &Deletion, object: &str, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
         _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
@@ -83,7 +88,7 @@ pub(super) fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Wr
         _ => String::new(),
     };
     writeln!(out, "{}{took}", paint(style::STRONG, format!("deletion: {} in r{}", deletion.chain, deletion.asked)))?;
-    paragraph(&deletion.evidence, out)?;
+    paragraph(&deletion.evidence, width, out)?;
     for finalizer in &deletion.finalizers {
         let how = match (finalizer.removed, finalizer.dated, deletion.asked_at) {
             (Some(revision), Some(removed), Some(asked)) => {
@@ -107,7 +112,7 @@ pub(super) fn write_deletion(deletion: &Deletion, object: &str, out: &mut dyn Wr
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_outages(outages: &[Outage], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     for outage in outages {
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
         let length = span
@@ -129,7 +134,7 @@ pub(super) fn write_outages(outages: &[Outage], out: &mut dyn Write) -> io::Resu
             None if outage.evicted.is_empty() => steps.push("no pod was evicted".to_owned()),
             None => steps.push(format!("{} evicted", outage.evicted.len())),
         }
-        paragraph(&steps.join(", "), out)?;
+        paragraph(&steps.join(", "), width, out)?;
         fates(&outage.evicted, out)?;
         for (pod, ready) in &outage.stayed {
             let again = ready.as_ref().map_or_else(

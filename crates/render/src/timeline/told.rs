@@ -78,19 +78,19 @@ impl Told<'_> {
         let (lines, mixed) = lines(self);
         if let Some(subject) = single {
             writeln!(out, "{}", paint(STRONG, head(subject, self.oldest)))?;
-            write_rollouts(&subject.rollouts, out)?;
+            write_rollouts(&subject.rollouts, width, out)?;
             match subject.subject.kind.as_str() {
                 "Node" => {
                     write_cordons(&self.story.cordons(subject), out)?;
-                    write_outages(&self.story.outages(subject), out)?;
+                    write_outages(&self.story.outages(subject), width, out)?;
                 }
                 "Pod" => {}
-                _ => write_waiting(&self.story.waiting(subject), out)?,
+                _ => write_waiting(&self.story.waiting(subject), width, out)?,
             }
         }
         write_axis(&lines, mixed, width, out)?;
         if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, self.story.deletion(subject)?))) {
-            write_deletion(&deletion, &name(&subject.subject), out)?;
+            write_deletion(&deletion, &name(&subject.subject), width, out)?;
         }
         Ok(!lines.is_empty())
     }
