@@ -6,6 +6,7 @@ mod complete;
 mod credentials;
 mod damage;
 mod decode;
+mod engineers;
 mod explain;
 mod explain_pods;
 mod export;
