@@ -85,6 +85,8 @@ pub enum Notice {
         /// The last.
         to: Revision,
     },
+    /// Whether a scheduler was restarted is not known: decisions are evaluated as if its cache and its queue had been kept.
+    RestartsUnknown(RestartsUnknown),
     /// Values that are no objects or are sealed, and were not decoded.
     NotDecoded {
         /// Why.
@@ -160,6 +162,26 @@ pub enum Notice {
     },
     /// Objects whose owner no longer exists are not counted.
     OwnersNotCounted(Incomplete),
+}
+
+/// Why it is not known whether a scheduler was restarted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum RestartsUnknown {
+    /// The lock may not be read.
+    Denied {
+        /// The lock, as `NAMESPACE/NAME`.
+        lock: String,
+    },
+    /// The lock cannot be read at some revisions, both ends included.
+    Unread {
+        /// The lock, as `NAMESPACE/NAME`.
+        lock: String,
+        /// The first.
+        from: Revision,
+        /// The last.
+        to: Revision,
+    },
 }
 
 /// Why a state may lack objects.

@@ -1,6 +1,6 @@
 //! The sentence for each notice.
 
-use ketcd_cluster::{Incomplete, Notice};
+use ketcd_cluster::{Incomplete, Notice, RestartsUnknown};
 use ketcd_history::clock::Bound;
 use ketcd_store::{Revision, Unsearched};
 
@@ -39,6 +39,13 @@ pub fn words(notice: &Notice) -> String {
             "{key}: not every revision from {from} to {to} was searched; if it existed there for {longest} revisions or fewer, that is not shown"
         ),
         Notice::AttemptsMissing { from, to } => format!("revisions {from} to {to} cannot be read; attempts within them are missing"),
+        Notice::RestartsUnknown(RestartsUnknown::Denied { lock }) => format!(
+            "no permission to read lease {lock}: whether the scheduler was restarted is not known; decisions are evaluated as if it was not"
+        ),
+        Notice::RestartsUnknown(RestartsUnknown::Unread { lock, from, to }) => format!(
+            "lease {lock} cannot be read at revisions {from} to {to}: whether the scheduler was restarted is not known; \
+             decisions are evaluated as if it was not"
+        ),
         Notice::NotDecoded { reason, count, first } => {
             let which = if *count == 1 { first.clone() } else { format!("{count} values, the first {first},") };
             format!("{which} not decoded: {reason}")

@@ -27,7 +27,7 @@ mod replay;
 mod validation;
 mod volumes;
 
-pub use config::SchedulerConfiguration;
+pub use config::{LeaderLock, SchedulerConfiguration};
 pub use devices::{ClaimDevices, NodeDevices, RecordedDevices, chosen as chosen_devices};
 pub use dra::Allocation;
 pub use evidence::compared;
@@ -50,4 +50,4 @@ pub use release::{
     Arguments, Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, PodTopologySpreadDefaults, Rules, ScoringStrategy, UnknownRelease,
     VersionEvidence, VersionFrom, applied_release, detect, gate_refusals, scheduler_patch, scheduler_release,
 };
-pub use replay::{LOOK_AHEAD, OpenAttempts, Replay};
+pub use replay::{LOOK_AHEAD, OpenAttempts, Replay, RestartedSchedulers};

@@ -1,6 +1,7 @@
 //! What a scheduler watches, read from a source: objects and Events as the replay takes them.
 
 use std::convert::Infallible;
+use std::sync::Mutex;
 
 use futures_util::StreamExt;
 
@@ -8,14 +9,20 @@ use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, Preparsed,
 use ketcd_scheduler::{Attempt, Replay};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 
+use super::locks::ConfiguredLock;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::notice::RestartsUnknown;
 
 /// Reads what a scheduler watches.
 pub struct Feed<'s> {
     pub(super) cluster: &'s Cluster,
     pub(super) prefix: String,
     reader: ObjectReader<'s>,
+    /// What the scheduler's configuration says of its lock.
+    pub(super) configured: Option<ConfiguredLock>,
+    /// What of the scheduler's restarts was noted as unknown.
+    pub(super) noted: Mutex<Vec<RestartsUnknown>>,
 }
 
 impl<'s> Feed<'s> {
@@ -25,7 +32,7 @@ impl<'s> Feed<'s> {
     /// The prefix cannot be found.
     pub async fn new(cluster: &'s Cluster) -> Result<Self> {
         let prefix = format!("{}/", cluster.prefix().await?);
-        Ok(Self { cluster, prefix, reader: ObjectReader::new(&cluster.reporting_decoder) })
+        Ok(Self { cluster, prefix, reader: ObjectReader::new(&cluster.reporting_decoder), configured: None, noted: Mutex::default() })
     }
 
     /// Hands on the objects below a path at a revision.

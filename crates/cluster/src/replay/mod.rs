@@ -3,6 +3,7 @@
 mod between;
 mod feed;
 mod gap;
+mod locks;
 mod restarts;
 mod scheduler;
 mod walk;

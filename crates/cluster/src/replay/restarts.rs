@@ -1,53 +1,147 @@
-//! When another kube-scheduler process took over, as its lease tells: its cache and its queue begin anew.
+//! When another kube-scheduler process took over, as its lock tells: its cache and its queue begin anew.
+//!
+//! A lock is renewed every two seconds, so its versions are not read one by one: between two revisions at which one process holds it, no other did.
 
 use std::collections::VecDeque;
-use std::pin::pin;
+use std::sync::PoisonError;
 
 use futures_util::TryStreamExt;
-use ketcd_store::{Event, EventKind, KeyRange, Revision, Until};
+
+use ketcd_scheduler::RestartedSchedulers;
+use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Want};
 
 use super::feed::Feed;
-use crate::error::{Error, Result};
-use crate::read::{Keys, Read, events};
+use super::locks::{Held, Lock};
+use crate::error::Result;
+use crate::notice::{Notice, RestartsUnknown};
 
-/// The lease that kube-scheduler is elected by where its configuration names no other.
-const LEASE: &str = "leases/kube-system/kube-scheduler";
+/// How often one lock is read for one walk.
+const MOST_READS: usize = 2_000;
+
+/// A takeover.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Takeover {
+    /// The revision that gave the lock to the new process.
+    pub revision: i64,
+    /// Whose process it is.
+    pub schedulers: RestartedSchedulers,
+}
+
+/// A reading of a lock.
+enum Reading {
+    Held(Held),
+    /// The revision is between two sources: the newest before it and the oldest after it that can be read.
+    Between(Revision, Revision),
+    /// The revision was compacted, or the user may not read the lock.
+    Unreadable,
+}
+
+/// Two revisions, who held the lock at each, and whether none between them can be read.
+type Span = ((Revision, Held), (Revision, Held), bool);
 
 impl Feed<'_> {
-    /// The revisions up to `until` that gave the lease to another holder. The lease is not read in a long history, nor where the user may not read it.
+    /// The takeovers after `after` up to `until`, ascending. What is not known of them is noted.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn restarts(&self, until: Revision) -> Result<VecDeque<i64>> {
-        let mut found = VecDeque::new();
-        if self.cluster.is_long().await? {
-            return Ok(found);
+    pub(super) async fn restarts(&self, after: Revision, until: Revision) -> Result<VecDeque<Takeover>> {
+        let after = after.max(self.cluster.source.span().await?.oldest);
+        if after >= until {
+            return Ok(VecDeque::new());
         }
-        let keys = Keys::many(vec![KeyRange::key(format!("{}{LEASE}", self.prefix))]);
-        let mut holder = None;
-        let mut events = pin!(events(self.cluster, keys, Until::Revision(until)));
-        loop {
-            let event = match events.try_next().await {
-                Ok(Some(Read::Item(event))) => event,
-                Ok(Some(Read::Gap { .. })) => continue,
-                Ok(None) => return Ok(found),
-                Err(Error::Source(error)) if error.is_denied() => return Ok(found),
-                Err(error) => return Err(error),
-            };
-            let next = self.holder(&event);
-            if next.is_some() && holder.is_some() && next != holder {
-                found.push_back(event.revision.0);
-            }
-            holder = next.or(holder);
+        let (Some(after), Some(until)) = (self.readable(after, true).await?, self.readable(until, false).await?) else {
+            return Ok(VecDeque::new());
+        };
+        let mut found = Vec::new();
+        for lock in self.locks([after, until]).await? {
+            let takeovers = self.takeovers(&lock, after, until).await?;
+            found.extend(takeovers.into_iter().map(|revision| Takeover { revision, schedulers: lock.schedulers.clone() }));
+        }
+        found.sort_by_key(|takeover| takeover.revision);
+        Ok(found.into())
+    }
+
+    /// The revision itself, or the next one that can be read where it is between two sources.
+    async fn readable(&self, revision: Revision, forward: bool) -> Result<Option<Revision>> {
+        let nothing = KeyRange { start: vec![0], end: Some(vec![0]) };
+        match self.cluster.source.range(nothing, At::Revision(revision), Want::Keys).await.map(drop) {
+            Err(StoreError::Between { before, after, .. }) => Ok(Some(if forward { after } else { before })),
+            Err(StoreError::Compacted { .. }) => Ok(None),
+            _ => Ok(Some(revision)),
         }
     }
 
-    /// Who holds the lease in one of its versions.
-    fn holder(&self, event: &Event) -> Option<String> {
-        let entry = &event.key_value;
-        let put = event.kind == EventKind::Put;
-        let decoded = put.then(|| self.cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0))?;
-        let holder = decoded.object()?["spec"]["holderIdentity"].as_str().filter(|holder| !holder.is_empty())?;
-        Some(holder.to_owned())
+    /// The revisions that gave a lock to another process.
+    async fn takeovers(&self, lock: &Lock, after: Revision, until: Revision) -> Result<Vec<i64>> {
+        let unknown = |from: Revision, to: Revision| {
+            self.note_unknown(RestartsUnknown::Unread { lock: lock.name.clone(), from, to });
+        };
+        let (Reading::Held(first), Reading::Held(last)) = (self.reading(lock, after).await?, self.reading(lock, until).await?) else {
+            unknown(after.after(), until);
+            return Ok(Vec::new());
+        };
+        let (mut found, mut holder, mut reads) = (Vec::new(), first.holder.clone(), 0..MOST_READS);
+        let mut open: Vec<Span> = vec![((after, first), (until, last), false)];
+        while let Some((low, high, is_gap)) = open.pop() {
+            if low.1 == high.1 {
+                continue;
+            }
+            if is_gap || low.0.after() >= high.0 {
+                let next = high.1.holder;
+                if next.is_some() && holder.is_some() && next != holder {
+                    found.push(high.0.0);
+                }
+                holder = next.or(holder);
+                continue;
+            }
+            let middle = Revision(i64::midpoint(low.0.0, high.0.0));
+            let reading = if reads.next().is_some() { self.reading(lock, middle).await? } else { Reading::Unreadable };
+            match reading {
+                Reading::Held(held) => open.extend([((middle, held.clone()), high, false), (low, (middle, held), false)]),
+                Reading::Between(before, next) => {
+                    let (before, next) = (self.at_edge(lock, before, &low).await?, self.at_edge(lock, next, &high).await?);
+                    open.extend([(next.clone(), high, false), (before.clone(), next, true), (low, before, false)]);
+                }
+                Reading::Unreadable => {
+                    unknown(low.0.after(), high.0);
+                    holder = high.1.holder.or(holder);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The lock at the edge of revisions that cannot be read, or at the end of the span where that is nearer.
+    async fn at_edge(&self, lock: &Lock, edge: Revision, end: &(Revision, Held)) -> Result<(Revision, Held)> {
+        match self.reading(lock, edge).await? {
+            Reading::Held(held) => Ok((edge, held)),
+            _ => Ok(end.clone()),
+        }
+    }
+
+    /// Notes what is not known, once.
+    pub(super) fn note_unknown(&self, unknown: RestartsUnknown) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !noted.contains(&unknown) {
+            noted.push(unknown.clone());
+            self.cluster.note(Notice::RestartsUnknown(unknown));
+        }
+    }
+
+    async fn reading(&self, lock: &Lock, at: Revision) -> Result<Reading> {
+        let listing = self.cluster.source.range(KeyRange::key(lock.key.as_str()), At::Revision(at), Want::Values).await;
+        let entry = match listing {
+            Ok(mut listing) => listing.entries.try_next().await,
+            Err(error) => Err(error),
+        };
+        match entry {
+            Ok(entry) => Ok(Reading::Held(entry.map(|entry| self.held(&entry)).unwrap_or_default())),
+            Err(StoreError::Between { before, after, .. }) => Ok(Reading::Between(before, after)),
+            Err(error) if error.is_denied() || matches!(error, StoreError::Compacted { .. }) => Ok(Reading::Unreadable),
+            Err(error) => Err(error.into()),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, Version
 use ketcd_store::Revision;
 
 use super::feed::Feed;
+use super::locks::ConfiguredLock;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 
@@ -55,6 +56,8 @@ impl Feed<'_> {
         let profiles = match SchedulerConfiguration::parse(file.text, version.release, &gates) {
             Ok(configuration) => {
                 configuration.notes.iter().for_each(|text| self.cluster.note(Notice::SchedulerConfiguration(text.clone())));
+                let profiles = configuration.profiles.iter().map(|profile| profile.scheduler_name.clone()).collect();
+                self.configured = Some(ConfiguredLock { lock: configuration.leader_lock, profiles });
                 configuration.profiles
             }
             Err(_) if !names_configuration(file.text) => {

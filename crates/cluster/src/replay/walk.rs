@@ -9,6 +9,7 @@ use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, OpenAttempts, Replay, Ru
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::feed::{CHUNK, Feed, WatchedVersion, take_all};
+use super::restarts::Takeover;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 use crate::read::{Keys, Read, event_keys, events};
@@ -47,8 +48,9 @@ impl Feed<'_> {
         (begun, shown): (Revision, Revision),
         each: impl FnMut(&mut Replay, Attempt) -> Result<(), E>,
     ) -> Result<(), E> {
+        let restarts = self.restarts(begun, shown).await?;
         let changes = self.seed_and_changes(replay, begun, shown).await?;
-        let mut walker = Walker::new(replay, VecDeque::new(), each);
+        let mut walker = Walker::new(replay, restarts, each);
         prefetch(&changes, |event| self.read_event(event), &mut |version: WatchedVersion<'_>| walker.take(version))?;
         walker.end()
     }
@@ -98,8 +100,7 @@ impl Feed<'_> {
             return Ok(());
         }
         let watched = scheduling(self.prefix.trim_end_matches('/'));
-        let mut restarts = self.restarts(until).await?;
-        restarts.retain(|restart| *restart >= from.0);
+        let restarts = self.restarts(from.before(), until).await?;
         let mut walker = Walker::new(replay, restarts, each);
         self.follow(watched, from, until, &mut |version| walker.take(version)).await?;
         walker.end()
@@ -198,13 +199,13 @@ impl Feed<'_> {
 struct Walker<'r, F> {
     replay: &'r mut Replay,
     open: OpenAttempts,
-    /// Revisions at which another scheduler process took over.
-    restarts: VecDeque<i64>,
+    /// When other scheduler processes took over.
+    restarts: VecDeque<Takeover>,
     each: F,
 }
 
 impl<'r, F> Walker<'r, F> {
-    fn new(replay: &'r mut Replay, restarts: VecDeque<i64>, each: F) -> Self {
+    fn new(replay: &'r mut Replay, restarts: VecDeque<Takeover>, each: F) -> Self {
         Self { replay, open: OpenAttempts::default(), restarts, each }
     }
 
@@ -214,8 +215,8 @@ impl<'r, F> Walker<'r, F> {
         F: FnMut(&mut Replay, Attempt) -> Result<(), E>,
     {
         let revision = version.revision();
-        while self.restarts.front().is_some_and(|restart| *restart <= revision) {
-            self.restarts.pop_front().into_iter().for_each(|restart| self.replay.restart(restart));
+        while self.restarts.front().is_some_and(|takeover| takeover.revision <= revision) {
+            self.restarts.pop_front().into_iter().for_each(|takeover| self.replay.restart(takeover.revision, takeover.schedulers));
         }
         self.open.add(version.advance(self.replay));
         while let Some(attempt) = self.open.next(self.replay, revision) {

@@ -9,6 +9,7 @@ mod defaults;
 mod draft;
 mod extenders;
 mod framework;
+mod leader_lock;
 mod plugin_set;
 mod policy;
 mod profiles;
@@ -27,12 +28,16 @@ use draft::Draft;
 use source_tree::File;
 use versions::ConfigVersion;
 
+pub use leader_lock::LeaderLock;
+
 /// A scheduler configuration: the profiles of a file and what of it was ignored.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SchedulerConfiguration {
     /// Its profiles, in order; each pod names one.
     pub profiles: Vec<Profile>,
+    /// The lock by which its process is elected; `None` where no leader is elected. A Policy does not say.
+    pub leader_lock: Option<LeaderLock>,
     /// What was ignored, each a sentence for the user.
     pub notes: Vec<String>,
 }
@@ -52,7 +57,7 @@ impl SchedulerConfiguration {
         if policy::is_policy(&file.value) {
             let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
             let profile = repeated.and_then(|()| policy::read(&file.value, release, gates))?;
-            return Ok(Self { profiles: vec![profile], notes: Vec::new() });
+            return Ok(Self { profiles: vec![profile], leader_lock: Some(LeaderLock::default()), notes: Vec::new() });
         }
         let version = decode::version_of(file, applied_release(release), gates).map_err(|reason| vec![reason])?;
         let context = Context { version, release: applied_release(release), gates };
@@ -68,7 +73,7 @@ impl SchedulerConfiguration {
             return Err(wrong);
         }
         let profiles = profiles::make(&document, &drafts, &context).map_err(|reason| vec![reason])?;
-        Ok(Self { profiles, notes })
+        Ok(Self { profiles, leader_lock: LeaderLock::of(&file.value), notes })
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod look_back;
 mod open_attempts;
 pub(crate) mod own_writes;
 mod place;
+mod restarted;
 mod settled;
 
 use assumed::{End, Ledger};
@@ -30,6 +31,8 @@ use event_only::EventOnly;
 use image_snapshots::ImageSnapshots;
 pub use open_attempts::{LOOK_AHEAD, OpenAttempts};
 use own_writes::is_victim;
+use restarted::Concern;
+pub use restarted::RestartedSchedulers;
 
 /// How many changes are kept to look back over.
 const JOURNAL: usize = 20_000;
@@ -142,9 +145,12 @@ impl Replay {
     }
 
     /// Records that another scheduler process took over, with a cache and a queue of its own.
-    pub fn restart(&mut self, revision: i64) {
-        self.ledger.restart(revision);
-        self.images.restart(revision, &self.state);
+    pub fn restart(&mut self, revision: i64, schedulers: RestartedSchedulers) {
+        // The counts of images are those of the scheduler whose rules are applied.
+        if schedulers.concern(&self.scheduler.profiles[0].scheduler_name) == Concern::Certain {
+            self.images.restart(revision, &self.state);
+        }
+        self.ledger.restart(revision, schedulers);
     }
 
     /// Records what a change that ends no attempt shows: a pod that waits or is gone, or that another pod was assumed.

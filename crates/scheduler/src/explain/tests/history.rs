@@ -1,17 +1,19 @@
 //! A small cluster's history, written change by change, and the attempts in it explained.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::cluster::{ObjectKey, RawObject};
 use crate::explanation::{Caveat, Explanation};
 use crate::profile::scheduler::Scheduler;
-use crate::replay::{OpenAttempts, Replay};
+use crate::replay::{OpenAttempts, Replay, RestartedSchedulers};
 use crate::{Gates, Profile, Release, VersionEvidence, VersionFrom};
 
 /// A history: changes of objects by revision, from 1 on.
 pub(super) struct History {
     changes: Vec<(String, Option<Value>)>,
-    restarts: Vec<i64>,
+    restarts: Vec<(i64, RestartedSchedulers)>,
 }
 
 impl History {
@@ -73,9 +75,14 @@ impl History {
         self.put(&format!("events/a/{}.{version}", pod.name), event)
     }
 
-    /// Another scheduler process takes over.
+    /// Another process of the default scheduler takes over.
     pub(super) fn restart(&mut self) {
-        self.restarts.push(self.revision() + 1);
+        self.restart_of(RestartedSchedulers::new(["default-scheduler".to_owned()].into(), BTreeSet::new(), false));
+    }
+
+    /// Another process of these schedulers takes over.
+    pub(super) fn restart_of(&mut self, schedulers: RestartedSchedulers) {
+        self.restarts.push((self.revision() + 1, schedulers));
     }
 
     /// Writes a class whose volumes wait for their first consumer, and a claim of it.
@@ -115,8 +122,8 @@ impl History {
             _ => found.push(replay.explain(attempt)),
         };
         for (revision, (path, object)) in (1..).zip(&self.changes) {
-            if self.restarts.contains(&revision) {
-                replay.restart(revision);
+            for (_, schedulers) in self.restarts.iter().filter(|(restart, _)| *restart == revision) {
+                replay.restart(revision, schedulers.clone());
             }
             let object = object.as_ref().map(|object| serde_json::to_vec(object).unwrap());
             open.add(match (ObjectKey::parse(path), &object) {

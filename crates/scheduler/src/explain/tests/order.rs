@@ -1,6 +1,7 @@
 //! Bindings written in another order than the decisions were made.
 
 use crate::explanation::Agreement;
+use crate::replay::RestartedSchedulers;
 
 use super::history::{History, Pod, assumed, doubted, is_marked, scheduler, total};
 
@@ -142,4 +143,23 @@ fn a_more_urgent_pod_that_was_there_for_long_was_most_likely_taken_first() {
     let high = history.explained("high");
     assert_eq!((assumed(&high), doubted(&high)), (vec![], vec!["a/low"]));
     assert!(high.evaluated_revision < bound, "it saw low on no node");
+}
+
+#[test]
+fn another_schedulers_restart_changes_nothing_and_one_that_may_be_its_own_leaves_the_order_open() {
+    let restarted = |certain: &[&str], excluded: &[&str]| {
+        let mut history = History::with_nodes(&["n1", "n2"]);
+        let [older, newer] = [Pod::new("older"), Pod::new("newer")];
+        history.pod(&older);
+        history.pod(&newer);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        history.restart_of(RestartedSchedulers::new(names(certain), names(excluded), true));
+        history.bind(&newer, "n2");
+        history.bind(&older, "n1");
+        let newer = history.explained("newer");
+        (assumed(&newer).len(), doubted(&newer).len())
+    };
+    assert_eq!(restarted(&["second"], &["default-scheduler"]), (1, 0));
+    assert_eq!(restarted(&["second"], &[]), (0, 1));
+    assert_eq!(restarted(&["default-scheduler"], &[]), (0, 1));
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::cluster::{PodInfo, PodKey};
+use crate::replay::restarted::{Concern, RestartedSchedulers};
 
 /// How many decisions are kept.
 const KEPT: usize = 8192;
@@ -58,8 +59,8 @@ pub(crate) struct Ledger {
     open: HashMap<PodKey, usize>,
     /// How many decisions are no longer kept.
     dropped: usize,
-    /// The revisions at which another scheduler process took over.
-    restarts: Vec<i64>,
+    /// The revisions at which another scheduler process took over, and whose.
+    restarts: Vec<(i64, RestartedSchedulers)>,
 }
 
 impl Ledger {
@@ -92,16 +93,21 @@ impl Ledger {
     }
 
     /// Records that another scheduler process took over: what the one before had assumed is forgotten, and the queue begins anew.
-    pub(crate) fn restart(&mut self, revision: i64) {
-        let open: Vec<PodKey> = self.open.keys().cloned().collect();
-        open.iter().for_each(|key| self.finish(key, revision, End::Lost, None));
-        self.restarts.push(revision);
+    pub(crate) fn restart(&mut self, revision: i64, schedulers: RestartedSchedulers) {
+        let is_lost = |number: usize| {
+            let decision = number.checked_sub(self.dropped).and_then(|at| self.decisions.get(at));
+            decision.is_some_and(|decision| schedulers.concern(&decision.pod.spec.scheduler_name) == Concern::Certain)
+        };
+        let lost: Vec<PodKey> = self.open.iter().filter(|(_, number)| is_lost(**number)).map(|(key, _)| key.clone()).collect();
+        lost.iter().for_each(|key| self.finish(key, revision, End::Lost, None));
+        self.restarts.push((revision, schedulers));
     }
 
     /// Whether a pod that waited from `queued` to `until` was never refused, held back or queued again: its place in the queue follows from its
     /// creation.
     pub(crate) fn is_fresh(&self, pod: &PodInfo, queued: i64, until: i64) -> bool {
-        let requeued = self.restarts.iter().any(|restart| *restart > queued && *restart <= until);
+        let is_requeued = |schedulers: &RestartedSchedulers| schedulers.concern(&pod.spec.scheduler_name) != Concern::None;
+        let requeued = self.restarts.iter().any(|(restart, of)| *restart > queued && *restart <= until && is_requeued(of));
         pod.scheduled.is_none() && pod.spec.pod_group.is_none() && !requeued
     }
 
