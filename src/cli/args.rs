@@ -15,10 +15,11 @@ use super::output::{Color, Format};
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
-    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, or API objects as
-    /// kubectl prints them [env: KETCD_FILE]; the variable separates several by `:`.
+    /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, API objects as
+    /// kubectl prints them, or a folder or an archive of these [env: KETCD_FILE]; the variable separates several by `:`.
     ///
-    /// The file may be compressed with gzip or zstd; `-` is standard input. Several files of one cluster are read as one history, in any
+    /// The file may be compressed (gzip, zstd, xz, bzip2, LZ4, zlib), an archive a tar or a zip; `ARCHIVE::NAME` is one entry of it, or
+    /// what lies below it; `-` is standard input. Several files of one cluster are read as one history, in any
     /// combination: revisions that all of them lack are reported, and files of different clusters are refused. With many snapshots, each is
     /// opened only when needed, so damage is reported then. Compressed ones are unpacked first. An endpoint (`-f https://10.0.0.1:2379`;
     /// separate several members with commas) is a live etcd, which adds what came after the files.

@@ -143,7 +143,7 @@ fn split(path: &str) -> (&str, &str) {
     places.into_iter().find(|(before, _)| Path::new(before).exists()).unwrap_or((path, ""))
 }
 
-/// Whether a folder is a member's data dir or a k3s server's, with other things in it that are no databases of their own.
+/// Whether a folder is a member's data dir or a k3s server's, whose other files are not databases of their own.
 fn is_known_folder(path: &Path) -> bool {
     #[cfg(feature = "kine")]
     if kine::in_directory(path).is_some() {

@@ -208,7 +208,7 @@ fn objects(found: &[Found], what: &str, damage: &[String]) -> Result<(Chosen, Ve
     for place in places(found, Kind::Objects) {
         sets.entry(found[place].inner).or_default().push(place);
     }
-    // What lies beside one archive of them describes it.
+    // What lies next to one archive of them describes it.
     if sets.len() == 2 && sets.contains_key(&None) {
         let (loose, packed) = (sets[&None].len(), sets.values().map(Vec::len).sum::<usize>());
         let smaller = sets.keys().copied().find(|set| set.is_none() == (2 * loose <= packed));

@@ -154,7 +154,7 @@ fn beginning(from: impl Read) -> Bytes {
     bytes.into()
 }
 
-/// A name that may be shown and compared: what is no text in it is replaced.
+/// A name that may be shown and compared: bytes that are not text are replaced.
 pub(super) fn name_of(bytes: &[u8]) -> String {
     let name = String::from_utf8_lossy(bytes).replace('\\', "/");
     name.strip_prefix("./").map(str::to_owned).unwrap_or(name)
