@@ -130,7 +130,7 @@ impl Replay {
         if !neighbour.is_counted(revision) {
             return (self.evaluate(sought.attempt, &sought.pod, revision, &neighbours.with(at, Order::Before)), revision);
         }
-        let earlier = revision.min(neighbour.written - 1);
+        let earlier = revision.min(neighbour.shown - 1);
         let from = self.journal.partition_point(|(at, _)| *at <= earlier);
         let to = self.journal.partition_point(|(at, _)| *at <= revision);
         let Self { journal, state, .. } = self;

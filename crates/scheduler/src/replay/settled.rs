@@ -39,8 +39,12 @@ impl Replay {
         if self.may_follow_with(attempt, &settled) { settled } else { neighbours }
     }
 
-    /// When a neighbour was decided about, as its own outcome tells: it follows with the attempt on one side of it alone.
+    /// When a neighbour was decided about, as its own outcome tells: it follows with the attempt on one side of it alone. Two processes may both have
+    /// decided without knowing of the other one's decision.
     fn order_by_outcome(&mut self, neighbour: &Neighbour, attempt: &Attempt, left: &mut usize) -> Option<Order> {
+        if neighbour.foreign {
+            return None;
+        }
         let theirs = self.attempt_of(neighbour)?;
         let around = self.neighbours(&theirs);
         let own = around.number_of(&attempt.pod)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::history::{History, Pod, assumed, doubted, total};
+use super::history::{History, Pod, assumed, doubted, scheduler, total};
 
 const WAITS: Pod = Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i" };
 
@@ -103,4 +103,18 @@ fn a_volume_taken_before_the_last_refusal_shows_nothing() {
         history.refuse(&WAITS, "0/2 nodes are available");
     });
     assert!(assumed(&history.explained("next")).is_empty());
+}
+
+#[test]
+fn another_process_sees_neither_the_assumption_nor_the_nomination() {
+    let waits = Pod { priority: 5, scheduler: "other", ..WAITS };
+    let mut history = between(&waits, |history| {
+        history.bind(&Pod::new("there"), "n1");
+        history.put("pods/a/waits", waits.object(None, json!({"phase": "Pending", "nominatedNodeName": "n1"})));
+    });
+    history.bind(&waits, "n1");
+    let unknown = crate::Scheduler { configured: false, ..scheduler(&["default-scheduler"]) };
+    let next = history.explained_by(unknown, Some("next")).pop().unwrap();
+    assert_eq!((assumed(&next), doubted(&next)), (vec![], vec!["a/waits"]), "it may be a profile of the same process");
+    assert!(total(&next, "n1") < total(&next, "n2"), "n1 has room for one more");
 }

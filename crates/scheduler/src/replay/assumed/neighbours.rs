@@ -22,8 +22,12 @@ pub(crate) struct Neighbour {
     pub queued: i64,
     /// The first revision that shows the decision.
     pub written: i64,
+    /// The revision from which on the attempt counts it, if nothing says more: that one or, if another process may have decided, the binding.
+    pub shown: i64,
     /// The revision that ended the assumption; far away while it is open.
     pub ended: i64,
+    /// Whether another process may have decided about it.
+    pub foreign: bool,
     /// When it was decided about.
     order: Order,
     /// Whether that was most likely before the attempt; `None` where only the writes say so.
@@ -65,10 +69,7 @@ impl Ledger {
             }
         }
         let unknown = foreign.into_iter().filter(|other| is_same_scheduler(&other.pod, subject.pod, scheduler).is_none());
-        found.extend(unknown.filter_map(|other| {
-            let order = if other.written <= subject.queued { Order::Before } else { Order::Either };
-            neighbour(other, (order, None), subject)
-        }));
+        found.extend(unknown.filter_map(|other| foreign_neighbour(other, subject)));
         let turn = self.last_step(subject, limit).unwrap_or(subject.queued).max(place.after);
         let seen = found.iter().filter(|other| other.is_counted(i64::MIN)).map(|other| other.queued);
         Neighbours { limit, wrote: limit == subject.written, turn: seen.fold(turn, i64::max), others: found }
@@ -82,7 +83,17 @@ fn neighbour(other: &Decision, (order, guess): (Order, Option<Guess>), subject: 
     let pod = Arc::new(PodInfo { node_name: Some(node), ..(*other.pod).clone() });
     let distance = guess.map_or(i64::MAX, |guess| guess.margin).min((other.written - subject.written).abs());
     let likely = guess.map(|guess| guess.before);
-    Some(Neighbour { pod, queued: other.queued, written: other.written, ended: other.ended(), order, likely, distance })
+    let (written, ended) = (other.written, other.ended());
+    Some(Neighbour { pod, queued: other.queued, written, shown: written, ended, foreign: false, order, likely, distance })
+}
+
+/// A decision that another process may have made: that one's assumptions are unknown to the attempt's scheduler until the binding is written.
+fn foreign_neighbour(other: &Decision, subject: &Subject) -> Option<Neighbour> {
+    let order = if other.ended() <= subject.queued { Order::Before } else { Order::Either };
+    let found = neighbour(other, (order, None), subject)?;
+    let is_assumed = found.written < subject.written && subject.written < found.ended;
+    let distance = if is_assumed { 0 } else { found.distance.min(found.ended.saturating_sub(subject.written).saturating_abs()) };
+    Some(Neighbour { shown: found.ended, foreign: true, distance, ..found })
 }
 
 /// Whether two pods are scheduled by one process; `None` where that is not known, because the configuration was not given.
@@ -149,8 +160,8 @@ impl Neighbours {
         if order == Order::Before {
             self.turn = self.turn.max(other.queued);
         }
-        if order == Order::After && other.written < self.limit {
-            (self.limit, self.wrote) = (other.written, false);
+        if order == Order::After && other.shown < self.limit {
+            (self.limit, self.wrote) = (other.shown, false);
         }
     }
 
@@ -162,9 +173,14 @@ impl Neighbours {
             let Some(current) = state.pod(&neighbour.pod.namespace, &neighbour.pod.name).filter(|pod| pod.uid == neighbour.pod.uid) else {
                 continue;
             };
-            let counted = neighbour.is_counted(revision);
-            let there = current.is_on_node();
-            if counted == there || neighbour.ended <= revision && !there || current.finished || current.terminating && !there {
+            let (counted, there) = (neighbour.is_counted(revision), current.is_on_node());
+            // The scheduler takes no notice of nominations by another process.
+            let is_unnoticed = neighbour.foreign && !counted && current.nominated_node_name.is_some();
+            if counted == there && !is_unnoticed
+                || neighbour.ended <= revision && !there
+                || current.finished
+                || current.terminating && !there
+            {
                 continue;
             }
             let node_name = if counted { neighbour.pod.node_name.clone() } else { None };
@@ -188,7 +204,7 @@ impl Neighbour {
         match self.order {
             Order::Before => true,
             Order::After => false,
-            Order::Either => self.likely.unwrap_or(self.written <= revision),
+            Order::Either => self.likely.unwrap_or(self.shown <= revision),
         }
     }
 }
