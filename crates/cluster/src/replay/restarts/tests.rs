@@ -7,14 +7,17 @@ use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
 use serde_json::{Value, json};
 
-use ketcd_scheduler::LeaderLock;
+use ketcd_scheduler::{Agreement, LeaderLock};
 use ketcd_store::load::{self, Limits};
 use ketcd_store::{Facts, Listing, NoShortcuts, RevisionSpan, Source, SourceStatus, Until, WatchItem};
+use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
 
 use super::super::locks::ConfiguredLock;
 use super::*;
 use crate::cluster::Cluster;
+use crate::error::Error;
+use crate::files;
 use crate::notice::Notices;
 use crate::options::Options;
 
@@ -248,4 +251,39 @@ async fn revisions_that_were_compacted_meanwhile_are_reported() {
         to: Revision(to),
     };
     assert_eq!((found, notices), (vec![], vec![unread(3, history.1 + 1)]));
+}
+
+/// The takeovers of a recorded cluster whose scheduler was killed twice while pods waited.
+const RECORDED: [i64; 2] = [923, 1356];
+
+async fn recorded() -> Cluster {
+    let file = testdata::path("captures/k136-restart/snapshot.db.zst").to_str().unwrap().to_owned();
+    Cluster::open(files::open(&[file], &Limits::default()).unwrap().source, Options::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_takeovers_of_a_recorded_cluster_are_found() {
+    let cluster = recorded().await;
+    let span = cluster.source.span().await.unwrap();
+    let found = Feed::new(&cluster).await.unwrap().restarts(span.oldest, span.newest).await.unwrap();
+    assert_eq!(found.iter().map(|takeover| takeover.revision).collect::<Vec<_>>(), RECORDED);
+    assert!(found.iter().all(|takeover| takeover.schedulers.certain.contains("default-scheduler")));
+}
+
+#[tokio::test]
+async fn a_new_process_counts_no_pod_that_the_one_before_had_assumed() {
+    let cluster = recorded().await;
+    let mut decisions = cluster.default_explainer().await.unwrap().decisions();
+    let mut after = [0; 2];
+    let each = decisions.each(|decision| {
+        let explanation = decision.explain().explanation;
+        assert_ne!(explanation.agreement, Agreement::Disagrees, "{}", explanation.attempt.pod.full_name());
+        for (decided, takeover) in after.iter_mut().zip(RECORDED).filter(|(_, takeover)| explanation.evaluated_revision >= *takeover) {
+            *decided += 1;
+            assert!(explanation.assumed.iter().all(|pod| pod.written > takeover), "{:?}", explanation.assumed);
+        }
+        Ok::<(), Error>(())
+    });
+    each.await.unwrap();
+    assert!(after[0] > 60 && after[1] > 10 && after[0] > after[1], "{after:?}");
 }
