@@ -1,18 +1,27 @@
 //! What a scheduler watches, read from a source: objects and Events as the replay takes them.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::StreamExt;
 
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, Preparsed, RawObject, prefetch};
-use ketcd_scheduler::{Attempt, Replay};
+use ketcd_scheduler::{Attempt, LeaderLock, Replay};
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Want};
 
-use super::locks::ConfiguredLock;
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::notice::RestartsUnknown;
+use crate::notice::{Notice, RestartsUnknown};
+
+/// A scheduler's configuration, as far as it says what its process is elected by and which pods it decides about.
+#[derive(Clone, Debug)]
+pub(super) struct ConfiguredLock {
+    /// The lock; `None` where no leader is elected.
+    pub lock: Option<LeaderLock>,
+    /// The names of its profiles.
+    pub profiles: BTreeSet<String>,
+}
 
 /// Reads what a scheduler watches.
 pub struct Feed<'s> {
@@ -67,6 +76,15 @@ impl<'s> Feed<'s> {
             None => return None,
         };
         Some(WatchedVersion { what, revision: entry.mod_revision.0 })
+    }
+
+    /// Notes what is not known of the scheduler's restarts, once.
+    pub(super) fn note_unknown(&self, unknown: RestartsUnknown) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        if !noted.contains(&unknown) {
+            noted.push(unknown.clone());
+            self.cluster.note(Notice::RestartsUnknown(unknown));
+        }
     }
 
     /// Whether a key is an Event's.

@@ -34,15 +34,6 @@ pub(super) struct Lock {
     pub schedulers: RestartedSchedulers,
 }
 
-/// A scheduler's configuration, as far as it says what its process is elected by and which pods it decides about.
-#[derive(Clone, Debug)]
-pub(super) struct ConfiguredLock {
-    /// The lock; `None` where no leader is elected.
-    pub lock: Option<LeaderLock>,
-    /// The names of its profiles.
-    pub profiles: BTreeSet<String>,
-}
-
 /// Who holds a lock in one of its versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {

@@ -3,7 +3,6 @@
 //! A lock is renewed every two seconds, so its versions are not read one by one: between two revisions at which one process holds it, no other did.
 
 use std::collections::VecDeque;
-use std::sync::PoisonError;
 
 use futures_util::TryStreamExt;
 
@@ -13,7 +12,7 @@ use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Want};
 use super::feed::Feed;
 use super::locks::{Held, Lock};
 use crate::error::Result;
-use crate::notice::{Notice, RestartsUnknown};
+use crate::notice::RestartsUnknown;
 
 /// How often one lock is read for one walk.
 const MOST_READS: usize = 2_000;
@@ -116,15 +115,6 @@ impl Feed<'_> {
         match self.reading(lock, edge).await? {
             Reading::Held(held) => Ok((edge, held)),
             _ => Ok(end.clone()),
-        }
-    }
-
-    /// Notes what is not known, once.
-    pub(super) fn note_unknown(&self, unknown: RestartsUnknown) {
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        if !noted.contains(&unknown) {
-            noted.push(unknown.clone());
-            self.cluster.note(Notice::RestartsUnknown(unknown));
         }
     }
 

@@ -3,8 +3,7 @@
 use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, VersionFrom, applied_release, gate_refusals};
 use ketcd_store::Revision;
 
-use super::feed::Feed;
-use super::locks::ConfiguredLock;
+use super::feed::{ConfiguredLock, Feed};
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 

@@ -13,12 +13,12 @@ use ketcd_store::{Facts, Listing, NoShortcuts, RevisionSpan, Source, SourceStatu
 use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
 
-use super::super::locks::ConfiguredLock;
+use super::super::feed::ConfiguredLock;
 use super::*;
 use crate::cluster::Cluster;
 use crate::error::Error;
 use crate::files;
-use crate::notice::Notices;
+use crate::notice::{Notice, Notices};
 use crate::options::Options;
 
 /// A history of locks.
