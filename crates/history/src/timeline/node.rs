@@ -81,8 +81,21 @@ pub(super) fn taint(taint: &Value) -> NodeTaint {
     NodeTaint { key: text("key"), value: text("value"), effect: text("effect") }
 }
 
+/// What changed of what a node offers for pods, and of what it has where that changed alone.
 fn capacity(before: &Value, after: &Value, steps: &mut Vec<Step>) {
-    let (Some(old), Some(new)) = (before["status"]["allocatable"].as_object(), after["status"]["allocatable"].as_object()) else { return };
+    let allocatable = resources(before, after, "allocatable");
+    let mut capacity = resources(before, after, "capacity");
+    capacity.retain(|own| allocatable.iter().all(|told| told.resource != own.resource));
+    for (kind, changes) in [(StepKind::Allocatable, allocatable), (StepKind::Capacity, capacity)] {
+        if !changes.is_empty() {
+            steps.push(Step::new(kind, StepDetail::Allocatable(changes)));
+        }
+    }
+}
+
+/// The resources of a field of the status that differ; none where one side does not have it.
+fn resources(before: &Value, after: &Value, field: &str) -> Vec<ResourceChange> {
+    let (Some(old), Some(new)) = (before["status"][field].as_object(), after["status"][field].as_object()) else { return Vec::new() };
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort();
@@ -90,8 +103,35 @@ fn capacity(before: &Value, after: &Value, steps: &mut Vec<Step>) {
     let changed = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
     let change =
         |name: &String| ResourceChange { resource: name.clone(), limit: false, before: text(old.get(name)), after: text(new.get(name)) };
-    let changes: Vec<ResourceChange> = changed.map(change).collect();
-    if !changes.is_empty() {
-        steps.push(Step::new(StepKind::Allocatable, StepDetail::Allocatable(changes)));
+    changed.map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn capacity_is_told_where_it_changes_alone() {
+        let node = |capacity: &str, allocatable: &str| {
+            json!({"kind": "Node", "metadata": {"name": "n1"}, "status": {
+                "capacity": {"cpu": "8", "example.com/fpga": capacity}, "allocatable": {"cpu": "8", "example.com/fpga": allocatable}}})
+        };
+        let told = |before: Value, after: Value| -> Vec<(StepKind, String)> {
+            let of = |step: Step| match step.detail {
+                StepDetail::Allocatable(changes) => {
+                    let [change] = &changes[..] else { panic!("{changes:?}") };
+                    (step.phase, format!("{} {:?} {:?}", change.resource, change.before, change.after))
+                }
+                other => panic!("{other:?}"),
+            };
+            steps(Some(&before), &after).into_iter().map(of).collect()
+        };
+        let change = |kind| vec![(kind, "example.com/fpga Some(\"2\") Some(\"4\")".to_owned())];
+        assert_eq!(told(node("2", "2"), node("4", "2")), change(StepKind::Capacity));
+        assert_eq!(told(node("2", "2"), node("4", "4")), change(StepKind::Allocatable));
+        assert_eq!(told(node("4", "2"), node("4", "4")), change(StepKind::Allocatable));
+        assert_eq!(told(node("4", "2"), node("4", "2")), []);
     }
 }

@@ -131,7 +131,7 @@ pub enum StepDetail {
     },
     /// A taint of a node.
     Taint(NodeTaint),
-    /// Allocatable resources of a node.
+    /// Resources of a node: allocatable ones, or its capacity.
     Allocatable(Vec<ResourceChange>),
     /// A pod template that was set.
     Rollout {

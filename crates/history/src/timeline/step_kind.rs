@@ -37,6 +37,8 @@ step_kinds! {
     Bound,
     /// An autoscaler cannot read or write the scale of its target.
     CannotScale,
+    /// What a node has changed, and what it offers for pods did not.
+    Capacity,
     /// Fields changed that no other kind covers.
     Changed,
     /// A condition changed that no other kind covers.
