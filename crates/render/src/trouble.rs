@@ -41,7 +41,7 @@ pub fn what(trouble: &Trouble) -> String {
         TroubleKind::ContainerNotStarted => reason.unwrap_or("container not started").to_owned(),
         TroubleKind::Unschedulable if about.is_empty() => "unschedulable".to_owned(),
         TroubleKind::Unschedulable => format!("unschedulable, nominated to {about}"),
-        TroubleKind::VolumeAwaited => match &trouble.about[..] {
+        TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited => match &trouble.about[..] {
             [node, ..] if !node.is_empty() => format!("not bound yet, meant for {node}"),
             _ => "not bound yet".to_owned(),
         },
@@ -115,6 +115,10 @@ pub fn detail(trouble: &Trouble) -> String {
         TroubleKind::VolumeAwaited => match &trouble.about[..] {
             [_, provisioner] if !provisioner.is_empty() => format!("waits for {provisioner} to make its volume"),
             _ => "waits for its volume to be made".to_owned(),
+        },
+        TroubleKind::DeviceAwaited => match &trouble.about[..] {
+            [_, claim, driver] => format!("waits for {driver} to make the devices of claim {claim} ready"),
+            _ => "waits for its devices to be made ready".to_owned(),
         },
         TroubleKind::RolloutUnfinished => {
             let (updated, wanted) = trouble.numbers.unwrap_or_default();
@@ -230,7 +234,9 @@ pub fn command(finding: &Finding) -> Option<CommandLine> {
             CommandLine::of("etcdctl endpoint hashkv --cluster --rev").word(&finding.trouble.numbers.unwrap_or_default().0.to_string())
         }
         TroubleKind::DatabaseNearQuota => CommandLine::ketcd("usage"),
-        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::NotScheduled => about("explain"),
+        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited | TroubleKind::NotScheduled => {
+            about("explain")
+        }
         TroubleKind::NodeSilent
         | TroubleKind::NodeNotReady
         | TroubleKind::NodePressure

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use ketcd_history::trouble::driver_awaited;
 use ketcd_kube::Object;
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 
@@ -112,7 +113,5 @@ fn awaited_volume(claim: String, object: &Value) -> Option<Awaited> {
 
 /// Devices that were allocated and whose driver has to prepare them before the pod is bound.
 fn awaited_device(claim: String, object: &Value) -> Option<Awaited> {
-    let results = object["status"]["allocation"]["devices"]["results"].as_array()?;
-    let waits = results.iter().find(|result| result["bindingConditions"].as_array().is_some_and(|conditions| !conditions.is_empty()))?;
-    Some(Awaited { claim, node: None, waits_for: waits["driver"].as_str().map(str::to_owned) })
+    Some(Awaited { claim, node: None, waits_for: Some(driver_awaited(object)?) })
 }

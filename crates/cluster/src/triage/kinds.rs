@@ -49,6 +49,8 @@ pub(super) const POD_FIELDS: &[&str] = &[
 
 const NODE_FIELDS: &[&str] = &["apiVersion", "kind", "metadata.name", "metadata.uid", "status.conditions"];
 
+const CLAIM_FIELDS: &[&str] = &["apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.uid", "status"];
+
 /// Pods, which are the most.
 pub(super) const PODS: &Path = &Path { path: "pods", namespaced: true, fields: Some(POD_FIELDS) };
 
@@ -69,6 +71,7 @@ pub(super) const STATES: &[Path] = &[
     namespaced("jobs"),
     cluster("storageclasses"),
     namespaced("persistentvolumeclaims"),
+    Path { path: "resourceclaims", namespaced: true, fields: Some(CLAIM_FIELDS) },
     cluster("persistentvolumes"),
     cluster("namespaces"),
     namespaced("services/specs"),

@@ -81,6 +81,8 @@ trouble_kinds! {
     Unschedulable: 4, 0;
     /// The scheduler has chosen a node, for which a volume is still to be made.
     VolumeAwaited: 4, 0;
+    /// The scheduler has chosen a node, and a device of a claim is still to be made ready there.
+    DeviceAwaited: 4, 0;
     /// No scheduler has tried the pod.
     NotScheduled: 4, 30;
     /// Bound to a node, and its containers do not start.
@@ -152,6 +154,7 @@ impl TroubleKind {
             | Self::WebhookIgnored
             | Self::LeaseReleased
             | Self::VolumeAwaited
+            | Self::DeviceAwaited
             | Self::MemberBehind => Tone::Waiting,
             Self::Terminating | Self::NamespaceStuck | Self::FinalizersStuck => Tone::Ending,
             _ => Tone::Bad,

@@ -4,6 +4,7 @@
 //! [`Episodes`] follows objects through their history. Both weigh by [`TroubleKind::weight`]. Nothing here has words for people.
 
 mod cluster;
+mod device;
 mod episodes;
 mod kind;
 mod node;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use ketcd_kube::condition;
 
 pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
+pub use device::driver_awaited;
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
 pub use node::{LeaseFacts, lease_trouble, silent_since};

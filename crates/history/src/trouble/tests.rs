@@ -196,6 +196,34 @@ fn pods_wait_for_claims_and_for_the_scheduler() {
     assert_eq!(text(&triaged(&[lease, unseen])), "ComponentSilent kube-scheduler(NotScheduled a)");
 }
 
+#[test]
+fn pods_wait_for_devices_once_a_node_is_chosen() {
+    let claim = |ready: &str| {
+        json!({"kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "shop"}, "status": {
+            "reservedFor": [{"resource": "pods", "name": "train", "uid": "1"}],
+            "allocation": {"devices": {"results": [
+                {"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0", "bindingConditions": ["Attached", "Ready"]}]}},
+            "devices": [{"driver": "gpu.example.com", "pool": "n1", "device": "gpu-0", "conditions": [
+                {"type": "Attached", "status": "True"}, {"type": "Ready", "status": ready}]}]}})
+    };
+    let mut before = refused("0/1 nodes are available");
+    before["nominatedNodeName"] = "n1".into();
+    let waits = pod("train", json!({"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}), before);
+    let found = triaged(&[claim("False"), waits.clone()]);
+    assert_eq!(text(&found), "DeviceAwaited train");
+    assert_eq!(found[0].trouble.about, ["n1", "gpu", "gpu.example.com"]);
+    // All conditions hold, another pod has the claim, or the pod has its node: nobody waits for the device.
+    assert_eq!(text(&triaged(&[claim("True"), waits])), "Unschedulable train");
+    let other = pod("other", json!({}), refused("0/1 nodes are available"));
+    assert_eq!(text(&triaged(&[claim("False"), other])), "Unschedulable other");
+    let bound = pod("train", json!({"nodeName": "n1"}), json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}));
+    assert!(triaged(&[claim("False"), bound]).is_empty());
+    // Tried for the first time, it was refused by nobody.
+    let mut first = pod("train", json!({}), json!({"phase": "Pending"}));
+    first["metadata"]["creationTimestamp"] = "2026-11-20T22:20:00Z".into();
+    assert_eq!(text(&triaged(&[claim("False"), first])), "DeviceAwaited train");
+}
+
 /// No time in the data is too long to be reckoned with.
 #[test]
 fn a_lease_without_end_is_not_over() {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::finding::Finding;
 use crate::timeline::Subject;
-use crate::trouble::{Trouble, TroubleKind, time};
+use crate::trouble::{Trouble, TroubleKind, text, time};
 
 /// A kind, a namespace and a name.
 pub(super) type Named = (String, String, String);
@@ -18,6 +18,8 @@ pub(super) struct PodCase {
     pub is_due: bool,
     pub created: Option<Timestamp>,
     pub node: Option<String>,
+    /// The node that it is to be bound to, or on which others make room.
+    pub nominated: String,
     pub controller: Option<Named>,
     pub claims: Vec<String>,
 }
@@ -31,6 +33,7 @@ impl PodCase {
             is_due,
             created: time(&pod["metadata"]["creationTimestamp"]),
             node: pod["spec"]["nodeName"].as_str().map(str::to_owned),
+            nominated: text(&pod["status"]["nominatedNodeName"]).unwrap_or_default(),
             controller: controller_of(pod),
             claims,
             subject,
@@ -44,9 +47,17 @@ impl PodCase {
 
     /// Takes note that a node was chosen for it, for which its volume is to be made: what the scheduler said before is over.
     pub(super) fn await_volume(&mut self, node: &str, provisioner: &str) {
-        if self.trouble.kind == TroubleKind::Unschedulable {
-            let about = vec![node.to_owned(), provisioner.to_owned()];
-            self.trouble = Trouble { since: self.trouble.since, about, ..Trouble::new(TroubleKind::VolumeAwaited) };
+        self.await_binding(TroubleKind::VolumeAwaited, vec![node.to_owned(), provisioner.to_owned()]);
+    }
+
+    /// The same for a device of a claim, which its driver has to make ready.
+    pub(super) fn await_device(&mut self, [claim, driver]: &[String; 2]) {
+        self.await_binding(TroubleKind::DeviceAwaited, vec![self.nominated.clone(), claim.clone(), driver.clone()]);
+    }
+
+    fn await_binding(&mut self, kind: TroubleKind, about: Vec<String>) {
+        if matches!(self.trouble.kind, TroubleKind::Unschedulable | TroubleKind::NotScheduled) {
+            self.trouble = Trouble { since: self.trouble.since, about, ..Trouble::new(kind) };
         }
     }
 

@@ -14,6 +14,7 @@ const NODES: usize = 5;
 /// All that is wrong, the weightiest first.
 pub(super) fn findings(triage: Triage) -> Vec<Finding> {
     let mut chains = Chains { triage, found: Vec::new() };
+    chains.devices();
     chains.components();
     chains.nodes();
     chains.pressures();
@@ -33,6 +34,15 @@ struct Chains {
 }
 
 impl Chains {
+    /// Pods that have a node chosen and wait for the device of a claim: what the scheduler said before is over.
+    fn devices(&mut self) {
+        let Triage { pods, devices, .. } = &mut self.triage;
+        for pod in pods.iter_mut().filter(|pod| pod.node.is_none()) {
+            let awaited = devices.get(&(pod.subject.namespace.clone(), pod.subject.name.clone()));
+            awaited.into_iter().for_each(|awaited| pod.await_device(awaited));
+        }
+    }
+
     /// The control plane's own: without a scheduler pods wait.
     fn components(&mut self) {
         for (subject, lease) in std::mem::take(&mut self.triage.components) {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::device::{driver_awaited, reserved_for};
 use super::{BrokenHook, LeaseFacts, Trouble, TroubleKind, troubles_of};
 use crate::timeline::Subject;
 use cases::{Named, PodCase, WorkloadCase, controller_of};
@@ -36,6 +37,8 @@ pub struct Triage {
     workloads: BTreeMap<Named, WorkloadCase>,
     /// Claims that wait.
     claims: Vec<(Subject, Trouble)>,
+    /// The claims of devices that pods are to be bound for, by the pods' namespaces and names: each claim, and the driver that is waited for.
+    devices: BTreeMap<(String, String), [String; 2]>,
     /// Storage classes that provide nothing before a pod needs it.
     patient_classes: BTreeSet<String>,
     hooks: Vec<(Subject, BrokenHook)>,
@@ -92,6 +95,12 @@ impl Triage {
             "StorageClass" => {
                 if object["volumeBindingMode"] == "WaitForFirstConsumer" {
                     self.patient_classes.insert(subject.name);
+                }
+            }
+            "ResourceClaim" => {
+                if let Some(driver) = driver_awaited(object) {
+                    let of_pod = |pod| ((subject.namespace.clone(), pod), [subject.name.clone(), driver.clone()]);
+                    self.devices.extend(reserved_for(object).map(of_pod));
                 }
             }
             "PersistentVolumeClaim" => {
