@@ -14,6 +14,7 @@ use super::value::{columns, cut};
 use super::visible::visible;
 use super::{duration, trouble};
 use ketcd_history::AttributedChange;
+use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_store::Revision;
 
@@ -75,7 +76,7 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let shown = if page.is_wide { page.findings.len() } else { SHOWN };
     for (place, finding) in page.findings.iter().enumerate().take(shown) {
-        write_finding(page, finding, causes_of(page, place), 0, out)?;
+        write_finding(page, finding, causes_of(page, place), (0, None), out)?;
     }
     if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
         writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
@@ -118,10 +119,17 @@ pub fn causes_of<'a>(page: &TriagePage<'a>, place: usize) -> &'a [Cause] {
     page.causes.get(place).map_or(&[], Vec::as_slice)
 }
 
-/// Writes a finding: who, what and since when, the changes that explain it, a command, and what followed. What followed takes as few lines as it can.
-fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], depth: usize, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a finding: who, what and since when, the changes that explain it, what followed, and a command. What followed, at this depth below its
+/// cause, takes as few lines as it can.
+fn write_finding(
+    page: &TriagePage<'_>,
+    finding: &Finding,
+    causes: &[Cause],
+    (depth, cause): (usize, Option<&Finding>),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (lead, indent) = if depth == 0 { (String::new(), 2) } else { (format!("{}→ ", "  ".repeat(depth)), 2 * depth + 2) };
-    let (who, (what, more)) = (trouble::who(finding), says(page, finding));
+    let (who, (what, more)) = (trouble::who(finding), says(page, finding, cause));
     let says = format!("{what}{more}");
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
@@ -138,7 +146,7 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], dep
     }
     let is_full = depth == 0 || page.is_wide;
     let names = if is_full { trouble::names(finding) } else { String::new() };
-    let detail = trouble::detail(&finding.trouble);
+    let detail = if repeats(finding, cause) { String::new() } else { trouble::detail(&finding.trouble) };
     for text in [names, detail].iter().filter(|text| !text.is_empty()) {
         let text = visible(text);
         let room = width.saturating_sub(indent);
@@ -146,15 +154,23 @@ fn write_finding(page: &TriagePage<'_>, finding: &Finding, causes: &[Cause], dep
         writeln!(out, "{:indent$}{text}", "")?;
     }
     changes::write_causes(page, causes, indent, out)?;
+    finding.effects.iter().try_for_each(|effect| write_finding(page, effect, &[], (depth + 1, Some(finding)), out))?;
     if !fits && is_full {
         writeln!(out, "{:indent$}{}", "", paint(style::FAINT, &command))?;
     }
-    finding.effects.iter().try_for_each(|effect| write_finding(page, effect, &[], depth + 1, out))
+    Ok(())
 }
 
-/// What is wrong; and since when, and how many pods are on a node.
-fn says(page: &TriagePage<'_>, finding: &Finding) -> (String, String) {
+/// Whether the detail of what followed is that of its cause: a pod waits for the volume that its claim waits for.
+fn repeats(finding: &Finding, cause: Option<&Finding>) -> bool {
+    let awaited = |finding: &Finding| finding.trouble.about.last().cloned();
+    finding.trouble.kind == TroubleKind::VolumeAwaited && cause.is_some_and(|cause| awaited(cause) == awaited(finding))
+}
+
+/// What is wrong; and since when (unless its cause says that), and how many pods are on a node.
+fn says(page: &TriagePage<'_>, finding: &Finding, cause: Option<&Finding>) -> (String, String) {
     let since = trouble::since(finding, page.now);
+    let since = if cause.is_some_and(|cause| cause.since() == finding.since()) { String::new() } else { since };
     let mut more = if since.is_empty() { String::new() } else { format!(" {since}") };
     let is_of_nodes = finding.subjects.iter().all(|subject| subject.kind == "Node");
     if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
