@@ -55,6 +55,21 @@ fn the_variable_names_what_the_flag_names_and_the_flag_wins() {
 }
 
 #[test]
+fn what_reads_no_file_or_two_of_its_own_does_not_see_the_variable() {
+    let (first, second) = (capture(), capture().with_file_name("compacted.db.zst"));
+    let without = ketcd().arg("diff").args([&first, &second]).output().unwrap();
+    let with = ketcd().env("KETCD_FILE", "/nowhere.db").arg("diff").args([&first, &second]).output().unwrap();
+    assert!(!with.stdout.is_empty() && with.stdout == without.stdout && with.status.code() == without.status.code(), "{}", all(&with));
+    // `record` reads a live etcd, which is none here: the file is not what fails.
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = ketcd();
+    record.env("KETCD_FILE", "/nowhere.db").env("ETCDCTL_ENDPOINTS", "http://127.0.0.1:1").arg("record").arg(folder.path().join("new"));
+    let output = record.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(all(&output).contains("no etcd answers at http://127.0.0.1:1") && !all(&output).contains("nowhere"), "{}", all(&output));
+}
+
+#[test]
 fn names_that_are_nearly_right_lead_to_the_right_ones() {
     let run = |words: &str| ketcd().arg("-f").arg(capture()).args(words.split(' ')).output().unwrap();
     for (words, wanted) in [
