@@ -226,7 +226,7 @@ fn changes() {
         }
         check(from, "history pods -A --objects -o json", "History", code(from, 0));
         check(from, "history --all --objects -o ndjson", "ChangeWithObject", code(from, 0));
-        // Of a compacted file there is a gap too.
+        // A compacted file has a gap too.
         check(from, "watch pods -A -o ndjson", "", code(from, 0));
         let kinds: BTreeSet<String> =
             check(from, "history --all -o ndjson", "Change", code(from, 0)).iter().map(|change| change["type"].to_string()).collect();

@@ -140,7 +140,8 @@ const DOCUMENTS: &[&str] = &[
 
 /// What in a text could drive a terminal or forge a line: after our own styles are taken away nothing may be left.
 fn driving(text: &str) -> Option<String> {
-    const STYLES: [&str; 8] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m", "\u{1b}[36m"];
+    const STYLES: [&str; 9] =
+        ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[35m", "\u{1b}[36m", "\u{1b}[94m"];
     let text = STYLES.iter().fold(text.replace("\r\n", "\n"), |text, style| text.replace(style, ""));
     let is_bad = |c: char| {
         c != '\n' && c.is_control()

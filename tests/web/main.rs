@@ -236,7 +236,7 @@ fn a_large_cluster_is_summarised_and_its_page_opens_quickly() {
     let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let is_shown =
         |kind: &&Value| !["events", "leases.coordination.k8s.io"].contains(&kind["resource"].as_str().unwrap()) && kind["kind"].is_string();
-    let objects: i64 = listed.as_array().unwrap().iter().filter(is_shown).map(|kind| number(kind, "objects")).sum();
+    let objects: i64 = listed["items"].as_array().unwrap().iter().filter(is_shown).map(|kind| number(kind, "objects")).sum();
     assert!(number(&seen, "rows") < 10_000 && number(&seen, "total") >= objects, "{objects} objects: {seen}");
     let words = seen["counted"].as_str().unwrap();
     assert!(words.contains("Running") && words.contains("ketcd ls pod -n "), "{words}");

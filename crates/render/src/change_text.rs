@@ -217,7 +217,7 @@ impl ChangeWriter {
     }
 }
 
-/// A row whose value has no room beside the path: it stands below, in a few lines.
+/// A row whose value does not fit next to the path: it stands below, in a few lines.
 fn value_below(margin: &str, margin_width: usize, row: &FieldRow, tail: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{margin}{} {}", paint(sign_style(row.sign), row.sign), row.path)?;
     if !tail.is_empty() {

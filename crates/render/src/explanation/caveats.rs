@@ -60,9 +60,7 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
             format!("evaluated by the rules of {applied}, while the data shows {recorded}")
         }
         Caveat::EventOnly => "only an Event records this refusal: the pod was deleted or bound before its condition was written".to_owned(),
-        Caveat::RepeatedRefusal => {
-            "only an Event records this refusal: the condition had its message already; further retries with that message may have left no trace".to_owned()
-        }
+        Caveat::RepeatedRefusal => "only an Event records this refusal; later retries may have left no trace".to_owned(),
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
         Caveat::Assumed(pods) => assumed(pods),
         Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),

@@ -240,7 +240,7 @@ fn character(text: &str, quote: char) -> Result<(char, &str), GoTemplateError> {
     let after = &text[1 + start..];
     let digits = after.get(..length).ok_or_else(bad)?;
     let number = u32::from_str_radix(digits, radix).map_err(|_| bad())?;
-    // A byte above ASCII is no character by itself.
+    // A byte above ASCII is part of a character.
     let is_byte = matches!(escape, 'x' | '0'..='7');
     let c = char::from_u32(number).filter(|c| !is_byte || c.is_ascii()).ok_or_else(bad)?;
     Ok((c, &after[length..]))

@@ -21,7 +21,8 @@ fn printed(template: &GoTemplate, object: &Json) -> Result<String, String> {
 
 #[test]
 fn templates_print_what_go_prints() {
-    let lines: Vec<Json> = ketcd_testing::testdata::read("templates/go.jsonl")
+    let lines: Vec<Json> = std::fs::read(ketcd_testing::testdata::path("templates/go.jsonl"))
+        .unwrap()
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())

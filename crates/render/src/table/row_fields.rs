@@ -6,7 +6,7 @@ use ketcd_kube::{FieldSet, Kind};
 
 use super::PodRow;
 
-/// Members that tables select or label rows by, and by which the state is told.
+/// Members that tables select or label rows by, and that the state is found by.
 const AROUND: [&str; 3] = ["kind", "metadata.namespace", "metadata.labels"];
 
 const NODE: [&str; 9] = [

@@ -79,15 +79,15 @@ async fn pods_of_a_daemon_set_are_meant_for_one_node() {
 
 #[tokio::test]
 async fn what_was_written_after_the_last_refusal_is_evaluated() {
-    // Refused at r1430; then a storage class was made, node1 chosen at r1473, and a provisioner that never answers asked for the volume.
+    // Refused at r1430 and, as its Event says, at r1434; then a storage class was made, node1 chosen at r1473, and a provisioner that never answers asked for the volume.
     let Explained { text, document, .. } = recorded("k136-story", "web/store-5").await;
     let page = words(&text);
     assert!(page.starts_with("web/store-5 waits") && page.contains(" node1 alone of 4 nodes fits "), "{page}");
-    let since = "refused at r1430; since then: nominated to node1, claim data-store-5 waits for csi.example.com on node1";
+    let since = "refused at r1434; since then: nominated to node1, claim data-store-5 waits for csi.example.com on node1";
     assert!(page.contains(since), "{page}");
     assert!(!page.contains("provide a PersistentVolume"), "{page}");
     let since = &document["sinceRefusal"];
-    assert_eq!((&since["refusedRevision"], &since["nominatedNode"]), (&1430.into(), &"node1".into()));
+    assert_eq!((&since["refusedRevision"], &since["nominatedNode"]), (&1434.into(), &"node1".into()));
     assert_eq!(since["awaited"], json!([{"claim": "data-store-5", "node": "node1", "waitsFor": "csi.example.com"}]));
     assert_eq!(document["attempt"]["outcome"], "Pending");
     // If nothing was written about the pod since, the refusal is the answer.

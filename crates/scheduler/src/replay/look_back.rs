@@ -54,7 +54,7 @@ impl Replay {
         let found = if limited {
             self.before_limit(sought, neighbours, end)
         } else {
-            self.without_own_writes(sought, neighbours, end).map_err(|(evaluation, ..)| Box::new(evaluation))
+            self.without_own_writes(sought, neighbours, end).map_err(|fallback| Box::new(fallback.0))
         };
         let is_open = |evaluation: Box<EvaluatedAttempt>| {
             let (attempt, judgement) = (sought.attempt, &evaluation.judgement);
@@ -146,7 +146,7 @@ impl Replay {
         let plain = sought.is_changed().then(|| self.evaluate(attempt, &attempt.pod.clone(), before, neighbours));
         let less = match self.without_own_writes(sought, neighbours, end) {
             Ok(chosen) => return chosen,
-            Err(less) => less,
+            Err(less) => *less,
         };
         let mut early = UndoLog::new(self);
         let fallback = match early.earlier(sought, neighbours, end, less.clone()) {
@@ -154,7 +154,7 @@ impl Replay {
                 early.keep();
                 return chosen;
             }
-            Err(fallback) => fallback,
+            Err(fallback) => *fallback,
         };
         drop(early);
         if let Some(chosen) = self.turned(sought, neighbours, neighbours.far(), (&less.0, before)) {
@@ -170,7 +170,7 @@ impl Replay {
 
     /// Evaluates on the revision before the outcome with the attempt's own writes undone: as the neighbours' writes say, then with one of them on the
     /// other side. An error is what does not follow.
-    fn without_own_writes(&mut self, sought: &SoughtState, neighbours: &Neighbours, end: usize) -> Result<ChosenState, ChosenState> {
+    fn without_own_writes(&mut self, sought: &SoughtState, neighbours: &Neighbours, end: usize) -> Result<ChosenState, Box<ChosenState>> {
         let before = sought.attempt.revision - 1;
         for (key, stored) in &sought.own {
             self.state.set(key, stored.clone());
@@ -183,7 +183,7 @@ impl Replay {
         if less.follows {
             return Ok((less, before, seen));
         }
-        self.turned(sought, neighbours, neighbours.open(), (&less, before)).ok_or((less, before, seen))
+        self.turned(sought, neighbours, neighbours.open(), (&less, before)).ok_or_else(|| Box::new((less, before, seen)))
     }
 
     /// Evaluates on earlier and earlier revisions. An error is the best of what does not follow, `fallback` or one of these.
@@ -193,7 +193,7 @@ impl Replay {
         neighbours: &Neighbours,
         end: usize,
         mut fallback: ChosenState,
-    ) -> Result<ChosenState, ChosenState> {
+    ) -> Result<ChosenState, Box<ChosenState>> {
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
         for at in (0..end).rev() {
             let (revision, change) = &self.journal[at];
@@ -216,7 +216,7 @@ impl Replay {
             }
             fallback = better(fallback, chosen);
         }
-        Err(fallback)
+        Err(Box::new(fallback))
     }
 
     /// Evaluates on the state at the pod's turn. `None` where nothing was written since, or where the outcome does not follow; the state is then

@@ -7,7 +7,7 @@ use crate::explanation::Attempt;
 use super::assumed::{Neighbour, Neighbours, Order};
 use super::{Replay, attempt};
 
-/// Of how many further neighbours every order is tried, to say of one that its outcome does not follow.
+/// The number of further neighbours whose orders are all tried before an outcome is said not to follow.
 const TOGETHER: usize = 3;
 
 /// How often outcomes are followed on all nodes together, at least, and at most.

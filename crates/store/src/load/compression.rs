@@ -72,12 +72,15 @@ pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Decoder)
     Ok(Some((found.name, (found.decoder)(bytes)?)))
 }
 
-/// Whether bytes are a stream of zlib: two of them say so (RFC 1950), which text may have too, so the beginning must come out of it.
+/// Whether bytes are a stream of zlib: two of them say so (RFC 1950), which text may have too, so its beginning must not be text and must decompress.
 fn is_zlib(bytes: &[u8]) -> bool {
     /// As many are enough for a block's tables.
     const TRIED: usize = 4096;
     let Some(&[method, flags, ..]) = bytes.get(..2) else { return false };
     if method != 0x78 || flags & 0x20 != 0 || (u16::from(method) << 8 | u16::from(flags)) % 31 != 0 {
+        return false;
+    }
+    if bytes.iter().take(64).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
         return false;
     }
     let mut first = [0];

@@ -1,5 +1,6 @@
 //! Recognises what is at one path, and opens it.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::container::{self, Choice, Chosen, WITHIN};
@@ -89,27 +90,31 @@ pub(super) struct Kept {
     foreign: Option<String>,
 }
 
-/// Opens a large database by the index that was kept of it; where none was, where one may be.
-pub(super) fn open_kept(path: &str, limits: &Limits) -> std::result::Result<Box<dyn Source>, Kept> {
+/// Opens a large database by the index that was kept of it; where none was, says where one may be.
+pub(super) fn open_kept(path: &str, limits: &Limits) -> ControlFlow<Box<dyn Source>, Kept> {
     // A pipe can be opened once.
     let place = limits.cache.as_ref().filter(|_| Path::new(path).is_file()).and_then(|cache| IndexFile::of(path, cache));
     let mut foreign = None;
     match place.as_ref().map(|place| place.read(limits)) {
         Some(Index::Index(found)) => {
             let (versions, facts) = *found;
-            return Ok(Box::new(source(path.to_owned(), versions, vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)])));
+            return ControlFlow::Break(Box::new(source(
+                path.to_owned(),
+                versions,
+                vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)],
+            )));
         }
         Some(Index::Foreign(why)) => foreign = Some(why),
         Some(Index::Nothing) | None => {}
     }
-    Err(Kept { place, foreign })
+    ControlFlow::Continue(Kept { place, foreign })
 }
 
 /// Opens what is at one path; of a large database by the index that was kept of it.
 pub(super) fn open_one(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     match open_kept(path, limits) {
-        Ok(source) => Ok(source),
-        Err(kept) => open_found(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept),
+        ControlFlow::Break(source) => Ok(source),
+        ControlFlow::Continue(kept) => open_found(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept),
     }
 }
 

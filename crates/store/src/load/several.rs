@@ -1,5 +1,6 @@
 //! Several files as parts of one history: which of them are read at once, and which are opened when a question needs them.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::container::{self, Body, Choice, Chosen, Entry, WITHIN};
@@ -87,8 +88,8 @@ impl Several {
 /// Opens what is at one path: of a folder or an archive of databases these as one history.
 pub(super) fn open_path(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     let kept = match open_kept(path, limits) {
-        Ok(source) => return Ok(source),
-        Err(kept) => kept,
+        ControlFlow::Break(source) => return Ok(source),
+        ControlFlow::Continue(kept) => kept,
     };
     open_content(path, PathContent::at(path, limits, image::open)?, limits, key_of, kept)
 }

@@ -10,7 +10,7 @@ use super::order::Subject;
 /// A binding is written about so many revisions after its decision.
 const LAG: i64 = 8;
 
-/// So many revisions between a creation and a guess are as certain as one between two writes.
+/// The number of revisions between a creation and a guess that makes the guess as certain as an order of two writes.
 const SURE: i64 = 16;
 
 /// Where another decision was most likely made.

@@ -145,7 +145,7 @@ fn kine_databases(found: &[Found]) -> Vec<usize> {
     let is_one = |found: &Found| match found.kind {
         Kind::Sqlite => true,
         Kind::BesideSqlite => is_lost(&found.entry.name),
-        // Of what is damaged the name is enough.
+        // A damaged one is only named.
         Kind::Other => found.entry.file_name() == K3S,
         _ => false,
     };
