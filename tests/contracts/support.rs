@@ -166,7 +166,6 @@ fn refused(folder: &Path) -> Vec<(&'static str, std::path::PathBuf)> {
     };
     let filling: Vec<u8> = (0..4096u32).map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
     let with = |head: &[u8]| [head, &filling[..]].concat();
-    let event = br#"[{"etcdEvent":{"kv":{"key":"L2E=","create_revision":2,"mod_revision":2,"version":1}},"time":"2026-11-20T22:16:12Z"}]"#;
     let dqlite = folder.join("backend");
     fs::create_dir(&dqlite).unwrap();
     fs::write(dqlite.join("metadata1"), [1, 0, 0, 0, 0, 0, 0, 0]).unwrap();
@@ -176,7 +175,6 @@ fn refused(folder: &Path) -> Vec<(&'static str, std::path::PathBuf)> {
         ("a pointer", file("lfs.db", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n")),
         ("the error page", file("page.db", b"<!DOCTYPE html><html></html>")),
         ("a 7z", file("snapshot.7z", &with(b"7z\xbc\xaf\x27\x1c\0\x04"))),
-        ("an increment", file("Incr-00000002-00000002-1", &[&event[..], &filling[..32]].concat())),
         ("dqlite", dqlite),
         ("a folder", file("other.tar", &tar("notes.txt", b"nothing\n"))),
         ("an SQL dump", file("kine.sql", b"-- PostgreSQL database dump\n\nCREATE TABLE kine ();\n")),

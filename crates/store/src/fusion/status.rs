@@ -82,6 +82,7 @@ fn add(status: &mut SourceStatus, source: SourceStatus) {
     status.file_bytes += source.file_bytes;
     status.in_use_bytes += source.in_use_bytes;
     status.free_bytes += source.free_bytes;
+    status.gaps.extend(source.gaps);
     for member in source.members {
         if !status.members.iter().any(|known| known.id == member.id) {
             status.members.push(member);

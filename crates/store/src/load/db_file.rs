@@ -10,7 +10,7 @@ use super::key_bucket::{KeyBucketReader, PageCopies};
 use super::mvcc::RevisionKey;
 use super::wal::ServerState;
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
-use crate::{Alarm, Member, Revision, RevisionSpan};
+use crate::{Alarm, Member, PartGap, Revision, RevisionSpan};
 
 const TOO_MANY: &str = "too many files at once";
 
@@ -39,6 +39,8 @@ pub(super) struct DatabaseFacts {
     pub damage: Vec<String>,
     /// Content that is not etcd data, one message per item.
     pub left_out: Vec<String>,
+    /// Revisions that none of its files has.
+    pub gaps: Vec<PartGap>,
     /// The database's layer in the index.
     pub layer: Option<usize>,
     /// The newest revision in pages that the tree does not reach, where it is newer than the tree's newest and no checksum vouches for it.

@@ -13,7 +13,7 @@ use super::options::{Limits, Reading};
 use super::problem::LoadProblem;
 #[cfg(feature = "objects")]
 use super::sql_dump;
-use super::{bolt, data_dir, db_file, foreign, keys, raft_snapshot, wal};
+use super::{bolt, data_dir, db_file, foreign, gardener, keys, raft_snapshot, wal};
 use crate::SourceKind;
 
 /// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
@@ -26,6 +26,7 @@ const FORMATS: &[Format] = &[
     #[cfg(feature = "kine")]
     Format { kind: Some(SourceKind::Kine), recognised: Recognised::Beginning(kine::looks_like_sqlite), load: load_kine },
     Format { kind: Some(SourceKind::DataDir), recognised: Recognised::Beginning(wal::looks_like_log), load: load_log },
+    Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(gardener::begins_so), load: load_delta },
     Format { kind: None, recognised: Recognised::Beginning(container::is_archive_behind_something), load: load_archive },
     #[cfg(feature = "kine")]
     Format {
@@ -87,8 +88,15 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         #[cfg(feature = "kine")]
         Chosen::Kine(files) => kine(loading, path, files)?,
         Chosen::Database(image) => load_database(loading, path, image)?,
+        Chosen::Chain(chain) => {
+            let (facts, checksum) = gardener::load(&chain, &loading.reading, loading.builder)?;
+            Loaded { checksum, ..Loaded::new(SourceKind::Db, path.to_owned(), facts) }
+        }
         Chosen::Databases(entries) => {
             return Err(LoadProblem::Format(format!("holds {} databases where one is expected", entries.len())));
+        }
+        Chosen::Chains(chains) => {
+            return Err(LoadProblem::Format(format!("holds {} full snapshots where one is expected", chains.len())));
         }
         Chosen::Objects(entries) => load_entries(loading, path, &entries)?,
         Chosen::Keys(keys, revision) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(&keys, revision, loading.builder)?),
@@ -139,6 +147,13 @@ fn load_kine_export(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> 
     let form = kine::form(&image.bytes).ok_or_else(|| "is not kine's table".to_owned())?;
     let facts = kine::read_export(&image.bytes, image.cut, form, loading.builder)?;
     Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
+}
+
+fn load_delta(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
+    if let Some(cut) = image.cut {
+        return Err(LoadProblem::Format(cut));
+    }
+    Ok(Loaded::new(SourceKind::Db, path.to_owned(), gardener::load_alone(&image.bytes, loading.builder)?))
 }
 
 fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {

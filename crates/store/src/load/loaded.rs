@@ -86,6 +86,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         status.file_bytes += file.facts.file_bytes;
         status.in_use_bytes += file.facts.in_use_bytes;
         status.free_bytes += file.facts.file_bytes.saturating_sub(file.facts.in_use_bytes);
+        status.gaps.extend(file.facts.gaps.iter().cloned());
         for member in &file.facts.members {
             if !status.members.iter().any(|known| known.id == member.id) {
                 status.members.push(member.clone());

@@ -14,6 +14,7 @@ mod foreign;
 mod format;
 mod formats;
 mod free_pages;
+mod gardener;
 mod image;
 mod kept;
 mod key_bucket;

@@ -44,13 +44,12 @@ impl Several {
     /// Adds what is at a path.
     fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         let at = match at {
-            PathContent::Chosen(choice) if matches!(choice.chosen, Chosen::Databases(_)) => {
+            PathContent::Chosen(choice) if choice.is_several() => {
                 let Choice { chosen, damage, said } = *choice;
                 let named = |sentence: String| format!("{path}: {sentence}");
                 self.damage.extend(damage.into_iter().map(named));
                 self.said.extend(said.into_iter().map(named));
-                let Chosen::Databases(entries) = chosen else { return Ok(()) };
-                return entries.into_iter().try_for_each(|entry| self.add_entry(path, &entry, limits, unpacked));
+                return self.add_chosen(path, chosen, limits, unpacked);
             }
             at => at,
         };
@@ -58,13 +57,29 @@ impl Several {
         Ok(())
     }
 
+    /// Adds each of several databases.
+    fn add_chosen(&mut self, path: &str, chosen: Chosen, limits: &Limits, unpacked: &mut u64) -> Result<()> {
+        match chosen {
+            Chosen::Databases(entries) => entries.iter().try_for_each(|entry| self.add_entry(path, entry, limits, unpacked)),
+            Chosen::Chains(chains) => {
+                for chain in chains {
+                    let first = chain.full.as_ref().or(chain.deltas.first().map(|(_, delta)| delta));
+                    let name = name_within(path, first.map_or("", |first| &first.name));
+                    let choice = Choice { chosen: Chosen::Chain(chain), damage: Vec::new(), said: Vec::new() };
+                    self.push(name, PathContent::Chosen(Box::new(choice)), unpacked);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn add_entry(&mut self, path: &str, entry: &Entry, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         if let Body::File(file) = &entry.body {
             let file = file.to_string_lossy();
             return self.add(&file, PathContent::at(&file, limits, image::look)?, limits, unpacked);
         }
-        let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
-        self.push(format!("{path}{separator}{}", entry.name), PathContent::Entry(entry.image(&reading(limits))?), unpacked);
+        self.push(name_within(path, &entry.name), PathContent::Entry(entry.image(&reading(limits))?), unpacked);
         Ok(())
     }
 
@@ -85,6 +100,12 @@ impl Several {
     }
 }
 
+/// What an entry of a folder or an archive is called.
+fn name_within(path: &str, name: &str) -> String {
+    let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
+    format!("{path}{separator}{name}")
+}
+
 /// Opens what is at one path: of a folder or an archive of databases these as one history.
 pub(super) fn open_path(path: &str, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
     let kept = match open_kept(path, limits) {
@@ -102,7 +123,7 @@ pub(super) fn open_image(name: &str, image: Image, limits: &Limits, key_of: &Key
 
 fn open_content(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>, kept: Kept) -> Result<Box<dyn Source>> {
     match found {
-        PathContent::Chosen(choice) if matches!(choice.chosen, Chosen::Databases(_)) => {
+        PathContent::Chosen(choice) if choice.is_several() => {
             let mut several = Several::default();
             several.add(path, PathContent::Chosen(choice), limits, &mut 0)?;
             let folders = folders(path, &several.found);

@@ -7,6 +7,7 @@ mod damage;
 mod data_dir;
 mod database;
 mod fusion;
+mod gardener;
 mod objects;
 
 use std::io::Write;

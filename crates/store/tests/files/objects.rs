@@ -260,6 +260,22 @@ fn odd_shapes_are_read() {
     }
 }
 
+/// `kubectl cluster-info dump > FILE` writes the logs of containers between its lists.
+#[test]
+fn logs_between_lists_are_passed_over() {
+    let log = "==== START logs for container c of pod x/p ====\n{\"msg\": \"apiVersion\"}\n==== END logs\nhello\n==== END logs for container c of pod x/p ====\n";
+    let dump = format!("{}\n{log}{log}{}\n", list(&[config_map("a", "1")]), list(&[config_map("b", "2")]));
+    let (keys, _, _, problems) = objects(&dump);
+    assert_eq!((keys.len(), problems), (2, vec![]), "{dump}");
+    let cut = format!("{}\n{}", list(&[config_map("a", "1")]), &log[..60]);
+    let (keys, _, _, problems) = objects(&cut);
+    assert_eq!(keys.len(), 1);
+    assert!(problems.iter().any(|problem| problem.contains("has no end")), "{problems:?}");
+    let broken = format!("{}\n{log}{{\"kind\": }}\n", list(&[config_map("a", "1")]));
+    let line = 1 + broken.lines().position(|line| line.starts_with("{\"kind\": }")).unwrap();
+    assert!(objects(&broken).3.iter().any(|problem| problem.contains(&format!("line {line}, "))), "{broken}");
+}
+
 #[test]
 fn many_objects_of_yaml_load() {
     let stream: String =

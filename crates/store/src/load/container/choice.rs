@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::super::data_dir::Parts;
 use super::super::foreign;
+use super::super::gardener::{Chain, Snapshot, cluster_of};
 use super::super::image::Image;
 #[cfg(feature = "kine")]
 use super::super::kine;
@@ -16,6 +17,7 @@ use super::super::wal;
 use super::entry::{Body, Entry, WITHIN};
 use super::gather::{Found, Gathered};
 use super::kind::{BESIDE, Kind};
+use super::tape;
 
 /// How k3s calls its database.
 const K3S: &str = "state.db";
@@ -42,10 +44,21 @@ pub(in super::super) enum Chosen {
     Database(Image),
     /// Several databases of etcd.
     Databases(Vec<Entry>),
+    /// A full snapshot of Gardener's and the deltas after it.
+    Chain(Chain),
+    /// Several of them.
+    Chains(Vec<Chain>),
     /// API objects.
     Objects(Vec<Entry>),
     /// The keys of etcd, one entry each, at a revision.
     Keys(Vec<(String, Bytes)>, i64),
+}
+
+impl Choice {
+    /// Whether it is several sources.
+    pub(in super::super) fn is_several(&self) -> bool {
+        matches!(self.chosen, Chosen::Databases(_) | Chosen::Chains(_))
+    }
 }
 
 /// Chooses among entries; `what` they lie in is a folder or an archive.
@@ -71,8 +84,14 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     if let Some(member) = member(found) {
         return take_member(found, &member, reading);
     }
+    if let Some(chains) = chains(found, what)? {
+        return Ok(chains);
+    }
     let etcd = places(found, Kind::Database);
     let kine = kine_databases(found);
+    if let Some(said) = of_dqlite(found, &etcd, &kine) {
+        return Err(said.to_owned().into());
+    }
     match (&etcd[..], &kine[..]) {
         ([], []) => {}
         ([only], []) => return Ok((Chosen::Database(found[*only].entry.image(reading)?), etcd)),
@@ -88,6 +107,13 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
         return Ok(keys);
     }
     objects(found, what, damage)
+}
+
+/// Says so where what looks like pages of SQLite lies in dqlite's folder: its segments hold such pages, and are not a damaged database.
+fn of_dqlite(found: &[Found], etcd: &[usize], kine: &[usize]) -> Option<&'static str> {
+    let is_sqlite = |place: &usize| found[*place].entry.look().is_some_and(|bytes| tape::is_sqlite_database(&bytes));
+    let is_plain = !etcd.is_empty() || kine.is_empty() || kine.iter().any(is_sqlite);
+    if is_plain { None } else { foreign::of_folder(found.iter().map(|found| found.entry.file_name())) }
 }
 
 /// The places of the entries of a kind.
@@ -136,6 +162,45 @@ fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(
 fn beside_member<'f>(found: &'f [Found], member: &'f str) -> impl Iterator<Item = usize> + 'f {
     (0..found.len())
         .filter(move |&place| found[place].entry.name.strip_prefix(member).is_some_and(|rest| member.is_empty() || rest.starts_with('/')))
+}
+
+/// Gardener's full snapshots, each with the deltas up to the next, where there are deltas or what only their names tell how to decompress.
+fn chains(found: &[Found], what: &str) -> Result<Option<(Chosen, Vec<usize>)>, String> {
+    let named = |place: usize| Snapshot::of(found[place].entry.file_name()).filter(|_| found[place].kind != Kind::Unfinished);
+    let mut snapshots: Vec<(Snapshot, usize)> = (0..found.len()).filter_map(|place| Some((named(place)?, place))).collect();
+    if !snapshots.iter().any(|(snapshot, _)| !snapshot.is_full || snapshot.is_lzw) {
+        return Ok(None);
+    }
+    let clusters: BTreeSet<&str> = snapshots.iter().map(|&(_, place)| cluster_of(found[place].entry.folder())).collect();
+    if clusters.len() > 1 {
+        let names = listed(clusters.into_iter());
+        return Err(format!(
+            "is {what} of the backups of several etcd clusters, whose revisions are not those of one: {names}; name one of them"
+        ));
+    }
+    snapshots.sort_unstable();
+    let (full, mut deltas): (Vec<_>, Vec<_>) = snapshots.iter().copied().partition(|(snapshot, _)| snapshot.is_full);
+    deltas.sort_by_key(|(snapshot, _)| (snapshot.first, snapshot.last));
+    let last_of = |place: usize| full.get(place).map_or(i64::MAX, |(snapshot, _)| snapshot.last);
+    let within = |after: i64, upto: i64| {
+        let is_within = move |snapshot: &Snapshot| snapshot.last > after && snapshot.first <= upto;
+        deltas
+            .iter()
+            .filter(move |(snapshot, _)| is_within(snapshot))
+            .map(|&(snapshot, place)| (snapshot, found[place].entry.clone()))
+            .collect::<Vec<_>>()
+    };
+    let before: Vec<_> = within(0, last_of(0)).into_iter().filter(|(snapshot, _)| full.is_empty() || snapshot.last <= last_of(0)).collect();
+    let mut chains: Vec<Chain> = if before.is_empty() { Vec::new() } else { vec![Chain { full: None, deltas: before }] };
+    chains.extend(full.iter().enumerate().map(|(place, (snapshot, entry))| Chain {
+        full: Some(found[*entry].entry.clone()),
+        deltas: within(snapshot.last, last_of(place + 1)),
+    }));
+    let read = snapshots.iter().map(|&(_, place)| place).collect();
+    Ok(Some(match chains.len() {
+        1 => (Chosen::Chain(chains.remove(0)), read),
+        _ => (Chosen::Chains(chains), read),
+    }))
 }
 
 /// The databases of SQLite, and the logs of those that are lost.

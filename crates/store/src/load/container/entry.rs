@@ -101,7 +101,7 @@ impl<R: Read> Read for Checked<R> {
 
 impl Entry {
     /// The last part of its name.
-    pub(super) fn file_name(&self) -> &str {
+    pub(in super::super) fn file_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
     }
 

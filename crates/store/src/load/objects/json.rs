@@ -10,19 +10,45 @@ use super::document::{self, DocumentPart};
 /// Reads the documents from `start` on; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Vec<String> {
     let mut reader = Reader { objects, bytes, damage: Vec::new() };
-    let mut stream = Deserializer::from_slice(&bytes[start..]).into_iter::<&RawValue>();
+    let mut from = start;
+    let mut stream = Deserializer::from_slice(&bytes[from..]).into_iter::<&RawValue>();
     loop {
-        let offset = start + stream.byte_offset();
+        let offset = from + stream.byte_offset();
+        match behind_log(bytes, offset) {
+            Some(end) if end > offset => {
+                from = end;
+                stream = Deserializer::from_slice(&bytes[from..]).into_iter::<&RawValue>();
+                continue;
+            }
+            Some(_) => {}
+            None => {
+                reader.damage.push("the log of a container in it has no end; what follows it is missing".to_owned());
+                break;
+            }
+        }
         match stream.next() {
             Some(Ok(document)) => reader.document(document),
             Some(Err(error)) => {
-                reader.torn(&bytes[offset..], &error);
+                let above = bytes[start..from].iter().filter(|&&byte| byte == b'\n').count();
+                reader.torn(&bytes[offset..], &error, above);
                 break;
             }
             None => break,
         }
     }
     reader.damage
+}
+
+/// Where a container's log ends that begins at a place, as `kubectl cluster-info dump` writes it between its lists (1.37,
+/// `pkg/cmd/clusterinfo/clusterinfo_dump.go`); the place itself where none begins, `None` where it does not end.
+fn behind_log(bytes: &[u8], at: usize) -> Option<usize> {
+    const START: &[u8] = b"==== START logs";
+    let rest = bytes[at..].trim_ascii_start();
+    let Some(title) = rest.strip_prefix(START) else { return Some(at) };
+    let title = title.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let end = [b"==== END logs", title].concat();
+    let place = memchr::memmem::find(rest, &end)?;
+    Some(bytes.len() - rest.len() + place + end.len())
 }
 
 struct Reader<'r, 'k> {
@@ -47,8 +73,8 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// The last document, which cannot be read to its end: the items before the break.
-    fn torn(&mut self, rest: &'r [u8], error: &serde_json::Error) {
+    /// The last document, which cannot be read to its end: the items before the break. The error counts from the line after `above`.
+    fn torn(&mut self, rest: &'r [u8], error: &serde_json::Error, above: usize) {
         let mut reading = ListReader::new(self);
         // It fails where the whole document did.
         let _ = document::read(&mut Deserializer::from_slice(rest), |part| reading.take(part));
@@ -58,7 +84,7 @@ impl<'r> Reader<'r, '_> {
         } else {
             self.objects.back_to(mark);
         }
-        let (line, column) = (error.line(), error.column());
+        let (line, column) = (above + error.line(), error.column());
         let how = if error.is_eof() { "is cut short" } else { "is damaged" };
         self.damage.push(format!(
             "the JSON {how} at line {line}, column {column} ({}); the object there and whatever follows it are missing",

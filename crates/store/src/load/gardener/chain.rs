@@ -1,0 +1,109 @@
+//! A full snapshot and the deltas after it as one history.
+
+use super::super::checksum::Check;
+use super::super::container::Entry;
+use super::super::db_file::{self, DatabaseFacts};
+use super::super::image::Image;
+use super::super::options::Reading;
+use super::super::problem::LoadProblem;
+use super::super::spool;
+use super::delta::{Deltas, add_alone};
+use super::lzw::Lzw;
+use super::name::Snapshot;
+use crate::versions::{Layer, VersionsBuilder};
+use crate::{PartGap, Result, Revision, RevisionSpan};
+
+/// A full snapshot and the deltas up to the next one; or the deltas before the first.
+#[derive(Clone, Default)]
+pub(in super::super) struct Chain {
+    pub full: Option<Entry>,
+    /// Ascending by their revisions.
+    pub deltas: Vec<(Snapshot, Entry)>,
+}
+
+/// Reads an entry, which only its name may say how to decompress.
+fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Result<Image> {
+    let image = entry.image(reading)?;
+    if !snapshot.is_some_and(|snapshot| snapshot.is_lzw) {
+        return Ok(image);
+    }
+    let anything = Reading { may_be_known: |_| true, ..*reading };
+    let unpacked = spool::unpack(&entry.name, "LZW", &mut Lzw::new(image.bytes), &anything)?;
+    Ok(Image { digest: unpacked.digest, cut: image.cut.or(unpacked.cut), ..Image::plain(unpacked.bytes) })
+}
+
+/// Puts a chain into the index; returns what else it says.
+///
+/// # Errors
+///
+/// Nothing of it can be read.
+pub(in super::super) fn load(
+    chain: &Chain,
+    reading: &Reading<'_>,
+    builder: &mut VersionsBuilder,
+) -> std::result::Result<(DatabaseFacts, Option<Check>), LoadProblem> {
+    let no_room = |cause: std::io::Error| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space");
+    let full = chain.full.as_ref().map(|full| image(full, Snapshot::of(full.file_name()), reading)).transpose()?;
+    let (mut deltas, mut file_bytes, mut damage, mut read) = (Deltas::new().map_err(no_room)?, 0, Vec::new(), Vec::new());
+    for (snapshot, entry) in &chain.deltas {
+        let problem = match image(entry, Some(*snapshot), reading) {
+            Ok(Image { cut: Some(cut), .. }) => Some(cut),
+            Ok(image) => {
+                file_bytes += image.bytes.len() as u64;
+                deltas.read(&image.bytes).err()
+            }
+            Err(problem) => Some(problem.to_string()),
+        };
+        match problem {
+            Some(problem) => damage.push(format!("{}: {problem}; its changes are left out", entry.name)),
+            None => read.push((*snapshot, entry.name.as_str())),
+        }
+    }
+    let Some(full) = full else {
+        let mut facts = add_alone(deltas, file_bytes, builder)?;
+        facts.damage.extend(damage);
+        let (first, name) = read.first().map_or((0, ""), |(snapshot, name)| (snapshot.first - 1, *name));
+        facts.gaps = gaps(first, name, &read);
+        return Ok((facts, None));
+    };
+    let mut bolt = full.database()?;
+    let (layer, mut facts) = db_file::read(&mut bolt, builder)?;
+    let checksum = bolt.checksum.map(|expected| match full.digest {
+        Some(digest) => Check::done(digest == expected),
+        None => Check::new(bolt.image.clone(), expected),
+    });
+    facts.damage.extend(full.cut);
+    facts.damage.extend(damage);
+    let name = chain.full.as_ref().map_or("", |full| full.name.as_str());
+    facts.gaps = gaps(facts.span.map_or(0, |span| span.newest.0), name, &read);
+    facts.file_bytes += file_bytes;
+    facts.in_use_bytes += file_bytes;
+    let changes = deltas.finish(builder)?;
+    let Some((span, last)) = facts.span.zip(changes.last().map(|last| Revision(last.main))) else { return Ok((facts, checksum)) };
+    let newest = span.newest.max(last);
+    facts.span = Some(RevisionSpan { newest, ..span });
+    builder.set_span(layer, RevisionSpan { newest, ..span });
+    let log = builder.layer(Layer::default()).ok_or_else(|| "too many files at once".to_owned())?;
+    for change in changes {
+        if change.main > span.newest.0 {
+            builder.push(layer, change.clone());
+        }
+        builder.push(log, change);
+    }
+    Ok((facts, checksum))
+}
+
+/// The revisions after `upto`, the last of the file of a name, that no delta has, by what the deltas' names say that they hold.
+fn gaps<'n>(mut upto: i64, mut name: &'n str, read: &[(Snapshot, &'n str)]) -> Vec<PartGap> {
+    let mut gaps = Vec::new();
+    for (snapshot, delta) in read {
+        if snapshot.first > upto + 1 {
+            let (from, to) = (Revision(upto + 1), Revision(snapshot.first - 1));
+            gaps.push(PartGap { from, to, after: name.to_owned(), before: (*delta).to_owned() });
+        }
+        if snapshot.last > upto {
+            (upto, name) = (snapshot.last, *delta);
+        }
+    }
+    gaps
+}
