@@ -296,8 +296,9 @@ fn objects(found: &[Found], what: &str, damage: &[String]) -> Result<(Chosen, Ve
 /// others are the same objects too.
 fn of_velero(found: &[Found], set: Vec<usize>) -> Vec<usize> {
     let below = |name: &str| {
-        let name = name.rsplit(WITHIN).next().unwrap_or_default();
-        let rest = name.strip_prefix("resources/").or_else(|| name.split_once("/resources/").map(|(_, rest)| rest))?;
+        // In an archive within, or not; names of objects may hold what stands between the two (`system::leader-locking-kube-scheduler`).
+        let inner = || name.split_once(WITHIN).and_then(|(_, inner)| inner.strip_prefix("resources/"));
+        let rest = name.strip_prefix("resources/").or_else(inner).or_else(|| Some(name.split_once("/resources/")?.1))?;
         Some(rest.split_once('/')?.1.to_owned())
     };
     let is_velero = found.iter().any(|found| found.entry.name.ends_with("metadata/version"));
