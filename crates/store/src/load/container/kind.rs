@@ -83,9 +83,26 @@ fn begins_as_objects(bytes: &[u8]) -> bool {
     }
     let is_content =
         |line: &&[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#") && !line.starts_with(b"%") && !line.starts_with(b"---");
-    let first = head.split(|&byte| byte == b'\n').find(is_content).unwrap_or_default();
-    let first = first.strip_prefix(b"- ").unwrap_or(first);
-    MEMBERS.iter().any(|member| first.starts_with(member))
+    // The last line may be cut.
+    let head = memchr::memrchr(b'\n', head).filter(|_| head.len() < bytes.len()).map_or(head, |end| &head[..end]);
+    let lines = head.split(|&byte| byte == b'\n').skip_while(|line| !is_content(line));
+    let first = lines.clone().next().unwrap_or_default();
+    let item = first.strip_prefix(b"- ").unwrap_or(first);
+    MEMBERS.iter().any(|member| item.starts_with(member)) || is_object(lines)
+}
+
+/// Whether the first document is an object whose members are sorted, so that others come first: `allowVolumeExpansion` of a `StorageClass`.
+fn is_object<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
+    let document: Vec<&[u8]> = lines.take_while(|line| !line.starts_with(b"---")).collect();
+    let has = |member: &[u8]| document.iter().any(|line| line.starts_with(member));
+    has(MEMBERS[0]) && has(MEMBERS[1]) && document.iter().all(|line| is_of_mapping(line))
+}
+
+/// Whether a line may stand in a mapping of YAML at its outermost level: it begins a member or goes on with one, or says nothing.
+fn is_of_mapping(line: &[u8]) -> bool {
+    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+    let is_name = name.len() < line.len() && name.first().is_some_and(u8::is_ascii_lowercase) && name.iter().all(u8::is_ascii_alphanumeric);
+    is_name || line.trim_ascii().is_empty() || line.starts_with(b" ") || line.starts_with(b"#") || line.starts_with(b"- ")
 }
 
 #[cfg(test)]
@@ -98,6 +115,7 @@ mod tests {
             "---\napiVersion: v1\nitems: []\n",
             "# a comment\n\nkind: Pod\n",
             "- apiVersion: v1\n",
+            "---\nallowedTopologies:\n- a: b\n  c: d\napiVersion: v1\n\nkind: StorageClass\n",
             "{\"kind\": \"PodList\", \"apiVersion\": \"v1\"}",
             "\u{feff}items:\n",
         ] {
@@ -106,6 +124,8 @@ mod tests {
         for text in [
             "",
             "2026-01-01 started\napiVersion: v1\nkind: Pod\n",
+            "error: a problem\nE0101 apply\napiVersion: v1\nkind: Pod\n",
+            "name: x\n---\napiVersion: v1\nkind: Pod\n",
             "{\"kind\":\"Event\",\"apiVersion\":\"audit.k8s.io/v1\",\"level\":\"Metadata\"}\n",
             "{\"members\":[]}",
             "#!/bin/sh\necho apiVersion:\n",
