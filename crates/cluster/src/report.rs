@@ -11,7 +11,7 @@ use ketcd_store::{KeyRange, Revision, Until};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::{Keys, Read, alive_names, changes_of};
-use crate::survey::Selection;
+use crate::survey::RowSelection;
 
 /// The objects of a report.
 pub struct Reported<'c> {
@@ -21,7 +21,7 @@ pub struct Reported<'c> {
     /// What everything leaves out: leases show who is alive, and tell nothing else.
     quiet: Option<String>,
     /// Which of many objects get a row.
-    pub selection: Option<Selection>,
+    pub selection: Option<RowSelection>,
     newest: Revision,
 }
 

@@ -102,8 +102,8 @@ impl Sink for GoTemplates {
     fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
         let Some(value) = (if self.is_one { self.items.pop() } else { Some(list(self.items)) }) else { return Ok(()) };
         self.template.write(&value, out).map_err(|error| match error {
-            go_template::WriteError::Template(error) => go_template_error(&error),
-            go_template::WriteError::Stream(error) => error.into(),
+            go_template::GoTemplateWriteError::Template(error) => go_template_error(&error),
+            go_template::GoTemplateWriteError::Stream(error) => error.into(),
         })
     }
 }

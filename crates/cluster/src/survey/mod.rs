@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::read::{Keys, Read, events};
 use sightings::{Sighting, SightingReader, Survey};
 
-pub use sightings::{ROWS, Selection, Unlisted};
+pub use sightings::{ROWS, RowSelection, Unlisted};
 
 /// How many changes are read at once, if that many are at hand.
 const CHUNK: usize = 16_384;
@@ -26,7 +26,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn survey(&self, keys: &Keys, is_asked: impl Fn(&[u8]) -> bool) -> Result<Option<Selection>> {
+    pub async fn survey(&self, keys: &Keys, is_asked: impl Fn(&[u8]) -> bool) -> Result<Option<RowSelection>> {
         if self.are_few(keys).await? {
             return Ok(None);
         }

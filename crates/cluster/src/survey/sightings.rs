@@ -76,7 +76,7 @@ pub(super) struct Survey {
 }
 
 /// Which objects get rows, and how many do not.
-pub struct Selection {
+pub struct RowSelection {
     hasher: RandomState,
     wanted: HashSet<u64>,
     /// What has no rows, by kind and namespace.
@@ -250,7 +250,7 @@ impl Survey {
     }
 
     /// Chooses the objects that get rows; `None` where all of them do.
-    pub(super) fn select(self) -> Option<Selection> {
+    pub(super) fn select(self) -> Option<RowSelection> {
         if self.objects.len() <= ROWS {
             return None;
         }
@@ -275,7 +275,7 @@ impl Survey {
         let unlisted = unlisted.collect();
         let of_wanted: HashSet<u64> = wanted.iter().filter_map(|key| self.objects.get(key)).map(|object| object.about).collect();
         wanted.extend(self.events.iter().filter(|(_, about)| of_wanted.contains(about)).map(|(key, _)| *key));
-        Some(Selection { hasher: self.reader.hasher, wanted, unlisted, storied: without_room })
+        Some(RowSelection { hasher: self.reader.hasher, wanted, unlisted, storied: without_room })
     }
 
     /// How much of a story an object has: 0 where it was never broken or held up, nobody changed or deleted it, and no Event warns of it.
@@ -314,7 +314,7 @@ fn is_settled(tone: Tone) -> bool {
     matches!(tone, Tone::Good | Tone::Done | Tone::Neutral)
 }
 
-impl Selection {
+impl RowSelection {
     /// Whether the object of a key gets a row, or the Event of a key is about one that does.
     pub fn wants(&self, key: &[u8]) -> bool {
         self.wanted.contains(&self.hasher.hash_one(key))

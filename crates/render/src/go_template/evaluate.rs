@@ -8,13 +8,13 @@ use serde_json::Value as Json;
 use super::format::print;
 use super::parse::{Branch, Node, Operand, Pipeline};
 use super::value::Value;
-use super::{GoTemplate, GoTemplateError, WriteError, functions};
+use super::{GoTemplate, GoTemplateError, GoTemplateWriteError, functions};
 
 /// How deep templates may call one another, so that the stack suffices.
 const DEPTH: usize = 200;
 
 /// Runs a template on an object.
-pub(super) fn run(template: &GoTemplate, object: &Json, out: &mut dyn Write) -> Result<(), WriteError> {
+pub(super) fn run(template: &GoTemplate, object: &Json, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
     let root = Value::from(object);
     let mut state = State { template, variables: vec![(String::new(), root.clone())], depth: 0 };
     state.list(&template.body, &root, out).map(drop)
@@ -35,7 +35,7 @@ struct State<'t, 'v> {
 }
 
 impl<'t, 'v> State<'t, 'v> {
-    fn list(&mut self, nodes: &'t [Node], dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, WriteError> {
+    fn list(&mut self, nodes: &'t [Node], dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         for node in nodes {
             let flow = match node {
                 Node::Text(text) => {
@@ -67,7 +67,7 @@ impl<'t, 'v> State<'t, 'v> {
     }
 
     /// `if`, or `with`, which makes its value dot.
-    fn branch(&mut self, branch: &'t Branch, dot: &Value<'v>, sets_dot: bool, out: &mut dyn Write) -> Result<Flow, WriteError> {
+    fn branch(&mut self, branch: &'t Branch, dot: &Value<'v>, sets_dot: bool, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         let known = self.variables.len();
         let value = self.pipeline(&branch.pipeline, dot)?;
         let flow = match value.is_true() {
@@ -78,7 +78,7 @@ impl<'t, 'v> State<'t, 'v> {
         Ok(flow)
     }
 
-    fn range(&mut self, branch: &'t Branch, dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, WriteError> {
+    fn range(&mut self, branch: &'t Branch, dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         let known = self.variables.len();
         let value = self.pipeline(&branch.pipeline, dot)?;
         let items: Vec<(Value<'v>, Value<'v>)> = match value {
@@ -112,7 +112,14 @@ impl<'t, 'v> State<'t, 'v> {
     }
 
     /// A range over a number: 0 to the number before it.
-    fn count(&mut self, branch: &'t Branch, count: i64, known: usize, out: &mut dyn Write, dot: &Value<'v>) -> Result<Flow, WriteError> {
+    fn count(
+        &mut self,
+        branch: &'t Branch,
+        count: i64,
+        known: usize,
+        out: &mut dyn Write,
+        dot: &Value<'v>,
+    ) -> Result<Flow, GoTemplateWriteError> {
         if branch.pipeline.variables.len() > 1 {
             return Err(GoTemplateError::new("can't use a number to iterate over with more than one variable").into());
         }
@@ -145,7 +152,13 @@ impl<'t, 'v> State<'t, 'v> {
         }
     }
 
-    fn call(&mut self, name: &str, pipeline: Option<&'t Pipeline>, dot: &Value<'v>, out: &mut dyn Write) -> Result<(), WriteError> {
+    fn call(
+        &mut self,
+        name: &str,
+        pipeline: Option<&'t Pipeline>,
+        dot: &Value<'v>,
+        out: &mut dyn Write,
+    ) -> Result<(), GoTemplateWriteError> {
         let template = self.template;
         let nodes = template.named.get(name).ok_or_else(|| GoTemplateError::new(format!("template {name:?} not defined")))?;
         let dot = pipeline.map_or(Ok(Value::Missing), |pipeline| self.pipeline(pipeline, dot))?;

@@ -40,7 +40,7 @@ impl GoTemplateError {
 
 /// Why a template was not written to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub enum GoTemplateWriteError {
     /// It does not fit the object.
     #[error(transparent)]
     Template(#[from] GoTemplateError),
@@ -62,7 +62,7 @@ impl GoTemplate {
     ///
     /// # Errors
     /// The stream's, or an action that does not fit the object. What came before it is written.
-    pub fn write(&self, object: &Json, out: &mut dyn Write) -> Result<(), WriteError> {
+    pub fn write(&self, object: &Json, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
         evaluate::run(self, object, out)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::{GoTemplate, WriteError};
+use super::{GoTemplate, GoTemplateWriteError};
 
 /// Templates that Go runs and this refuses, each with the reason.
 const REFUSED: [(&str, &str); 0] = [];
@@ -14,8 +14,8 @@ fn printed(template: &GoTemplate, object: &Json) -> Result<String, String> {
     let text = String::from_utf8(out).unwrap();
     match result {
         Ok(()) => Ok(text),
-        Err(WriteError::Template(_)) => Err(text),
-        Err(WriteError::Stream(error)) => panic!("{error}"),
+        Err(GoTemplateWriteError::Template(_)) => Err(text),
+        Err(GoTemplateWriteError::Stream(error)) => panic!("{error}"),
     }
 }
 

@@ -18,7 +18,7 @@ use std::io;
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use ketcd_cluster::survey::{Selection, Unlisted};
+use ketcd_cluster::survey::{RowSelection, Unlisted};
 use ketcd_cluster::triage::StillWrong;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
@@ -96,7 +96,7 @@ impl Report {
     }
 
     /// Counts the objects that were not selected.
-    pub fn count_unlisted(&mut self, selection: Selection) {
+    pub fn count_unlisted(&mut self, selection: RowSelection) {
         self.unlisted = selection.unlisted;
     }
 

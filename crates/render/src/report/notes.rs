@@ -1,13 +1,13 @@
 //! What a report says of itself: how far it reaches, where its decisions come from, which objects have no row.
 
-use ketcd_cluster::survey::Selection;
+use ketcd_cluster::survey::RowSelection;
 use ketcd_scheduler::VersionFrom;
 use ketcd_store::Revision;
 
 use crate::explanation::version_evidence;
 
 /// What the reader must know of what has no row.
-pub fn selection_note(selection: &Selection) -> String {
+pub fn selection_note(selection: &RowSelection) -> String {
     let count: usize = selection.unlisted.iter().flat_map(|unlisted| &unlisted.states).map(|(_, count)| count).sum();
     let mut note = format!(
         "{count} objects have no rows and are counted by kind and namespace: ketcd ls KIND -n NAMESPACE lists them, ketcd report \
