@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "groups",
     "devices",
     "evidence",
+    "suitability",
     "explanation",
     "replay",
     "remedies",

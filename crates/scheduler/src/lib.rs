@@ -24,6 +24,7 @@ pub mod registry;
 mod release;
 mod remedies;
 mod replay;
+mod suitability;
 mod validation;
 mod volumes;
 
@@ -51,3 +52,4 @@ pub use release::{
     VersionEvidence, VersionFrom, applied_release, detect, gate_refusals, scheduler_patch, scheduler_release,
 };
 pub use replay::{LOOK_AHEAD, OpenAttempts, Replay, RestartedSchedulers};
+pub use suitability::{Suitability, suitability};

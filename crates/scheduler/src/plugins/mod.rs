@@ -32,10 +32,11 @@ pub(crate) mod volume_restrictions;
 pub(crate) mod volume_zone;
 mod workload_selector;
 
-pub(crate) use node_affinity::named_nodes;
+pub(crate) use node_affinity::{named_nodes, required_matches};
 pub(crate) use node_resources::offered_and_taken;
+pub(crate) use node_unschedulable::CORDON;
 pub(crate) use placements::{placement_fill, placement_pods};
-pub(crate) use taint_toleration::tolerates;
+pub(crate) use taint_toleration::{tolerates, untolerated};
 
 use super::Plugin;
 

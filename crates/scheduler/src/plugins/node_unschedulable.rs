@@ -12,7 +12,7 @@ use super::tolerates;
 pub(super) struct NodeUnschedulable;
 
 /// The taint that a cordon counts as.
-pub(super) static CORDON: LazyLock<Taint> =
+pub(crate) static CORDON: LazyLock<Taint> =
     LazyLock::new(|| Taint { key: "node.kubernetes.io/unschedulable".into(), value: "".into(), effect: "NoSchedule".into() });
 
 impl Plugin for NodeUnschedulable {

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::fields::{NodeSpecFields, NodeStatusFields};
+use super::fields::{NodeSpecFields, NodeStatusFields, TaintFields};
 use crate::cluster::pod::fields::MetadataFields;
 use crate::cluster::resource::list::resource_list;
 use crate::cluster::{HostPort, ImageState, Interner, Labels, NodeFields, NodeId, PodInfo, RequestRules, Resources, Text};
@@ -17,6 +17,14 @@ pub struct Taint {
     pub value: Arc<str>,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: Arc<str>,
+}
+
+impl Taint {
+    /// Compiles one of a node's taints.
+    fn compile(taint: &TaintFields, interner: &mut Interner) -> Self {
+        let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
+        Self { key: text(&taint.key), value: text(&taint.value), effect: text(&taint.effect) }
+    }
 }
 
 /// A condition of a node's status.
@@ -135,6 +143,20 @@ pub(crate) fn host_ports(pod: &PodInfo, with_sidecars: bool) -> impl Iterator<It
 }
 
 impl Node {
+    /// Compiles only the name, the labels, the taints and the cordon of a node: what pods select and tolerate.
+    pub(crate) fn selectable(node: &NodeFields, interner: &mut Interner) -> Self {
+        let (no_metadata, no_spec) = (MetadataFields::default(), NodeSpecFields::default());
+        let metadata = node.metadata.as_ref().unwrap_or(&no_metadata);
+        let spec = node.spec.as_ref().unwrap_or(&no_spec);
+        Self {
+            name: interner.string(metadata.name.as_deref().unwrap_or_default()),
+            labels: interner.pairs(metadata.labels.as_ref()),
+            taints: spec.taints.iter().flatten().map(|taint| Taint::compile(taint, interner)).collect(),
+            unschedulable: spec.unschedulable == Some(true),
+            ..Self::default()
+        }
+    }
+
     /// Compiles a node. What cannot be read is added to `problems`; the rest counts.
     pub(crate) fn compile(
         node: &NodeFields,
@@ -153,9 +175,8 @@ impl Node {
         let allocatable = resource_list(status.allocatable.as_ref(), "status.allocatable", interner, problems);
         let (name, labels) = (metadata.name.as_deref().unwrap_or_default(), interner.pairs(metadata.labels.as_ref()));
         let annotations = interner.pairs(metadata.annotations.as_ref());
+        let taints = spec.taints.iter().flatten().map(|taint| Taint::compile(taint, interner)).collect();
         let mut text = |text: &Option<Text>| interner.string(text.as_deref().unwrap_or_default());
-        let taints = spec.taints.iter().flatten();
-        let taints = taints.map(|taint| Taint { key: text(&taint.key), value: text(&taint.value), effect: text(&taint.effect) }).collect();
         let conditions = status.conditions.iter().flatten();
         let conditions = conditions.map(|condition| Condition { kind: text(&condition.type_), status: text(&condition.status) }).collect();
         let kubelet_version = text(&status.node_info.as_ref().and_then(|info| info.kubelet_version.clone()));

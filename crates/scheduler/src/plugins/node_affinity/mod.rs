@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::unparsed_terms;
-use crate::cluster::{NodeInfo, NodeSelectorTerm, Operator, PodSpec};
+use crate::cluster::{Node, NodeSelectorTerm, Operator, PodSpec};
 use crate::framework::{Candidate, ChangeOf, Fact, Fix, Need, Obstacle, Touches, WithoutState};
 use crate::{Cycle, Feasible, Plugin, PreFilter, PreScore, Refusal, Rules, Verdict};
 pub(super) use needs::label as label_fix;
@@ -52,9 +52,9 @@ Fails
             return PreFilter::Skip;
         }
         let filter = Box::new(move |node: &crate::Candidate| {
-            if added.is_some_and(|terms| !any_term_matches(terms, node, rules)) {
+            if added.is_some_and(|terms| !any_term_matches(terms, node, rules.match_fields)) {
                 Verdict::unresolvable(ADDED)
-            } else if !required_matches(spec, node, rules) {
+            } else if !required_matches(spec, node, rules.match_fields) {
                 Verdict::unresolvable(reason)
             } else {
                 Verdict::Pass
@@ -128,18 +128,18 @@ Fails
     }
 }
 
-/// Whether the node selector and the required node affinity of a pod hold on a node.
-pub(super) fn required_matches(spec: &PodSpec, node: &NodeInfo, rules: &Rules) -> bool {
+/// Whether the node selector and the required node affinity of a pod hold on a node; `with_fields`: whether the release knows matchFields.
+pub(crate) fn required_matches(spec: &PodSpec, node: &Node, with_fields: bool) -> bool {
     spec.node_selector.matches(&node.labels)
-        && spec.node_affinity.required.as_ref().is_none_or(|terms| any_term_matches(terms, node, rules))
+        && spec.node_affinity.required.as_ref().is_none_or(|terms| any_term_matches(terms, node, with_fields))
 }
 
-fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) -> bool {
+fn any_term_matches(terms: &[NodeSelectorTerm], node: &Node, with_fields: bool) -> bool {
     for term in terms {
-        if !term.labels_parse && !rules.match_fields {
+        if !term.labels_parse && !with_fields {
             return false;
         }
-        if term_matches(term, node, rules.match_fields) {
+        if term_matches(term, node, with_fields) {
             return true;
         }
     }
@@ -147,7 +147,7 @@ fn any_term_matches(terms: &[NodeSelectorTerm], node: &NodeInfo, rules: &Rules) 
 }
 
 /// Whether a term holds on a node; `with_fields`: whether the release knows matchFields.
-pub(crate) fn term_matches(term: &NodeSelectorTerm, node: &NodeInfo, with_fields: bool) -> bool {
+pub(crate) fn term_matches(term: &NodeSelectorTerm, node: &Node, with_fields: bool) -> bool {
     if with_fields {
         return term.matches(&node.name, &node.labels);
     }

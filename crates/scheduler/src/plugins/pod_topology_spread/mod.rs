@@ -153,13 +153,13 @@ impl Constraint {
         let rules = &cycle.profile.rules;
         let spec = &cycle.pod.spec;
         if !rules.spread_policies {
-            return required_matches(spec, node, rules);
+            return required_matches(spec, node, rules.match_fields);
         }
         let tolerated = || match rules.spread_soft_taints {
             true => tolerates_all(&node.taints, &spec.tolerations),
             false => untolerated(&node.taints, &spec.tolerations, rules.taint_comparisons).is_none(),
         };
-        (self.ignores_node_affinity || required_matches(spec, node, rules)) && (!self.honors_taints || tolerated())
+        (self.ignores_node_affinity || required_matches(spec, node, rules.match_fields)) && (!self.honors_taints || tolerated())
     }
 }
 
