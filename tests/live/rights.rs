@@ -324,3 +324,30 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_3_5() {
 async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_the_default_release() {
     what_is_enough_for_etcd_is_enough_beside_a_file(EtcdRelease::Default).await;
 }
+
+/// A hint names only what may be listed: the same commands name it as soon as the listing is granted.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_listing_suggests_no_names() {
+    let mut guarded = Guarded::start(EtcdRelease::Default, Transport::Plain).await;
+    guarded.enable().await;
+    let notes = |guarded: &Guarded, words: &str| {
+        let output = guarded.run(words);
+        let notes = stderr(&output);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{words}: {notes}");
+        notes
+    };
+    let (object, namespace) = ("get pod/other/ubuntu -o yaml --release 1.20", "get pods -n lib -o yaml --release 1.20");
+    let asked = || vec![Permission::read("/registry/pods/other/ubuntu"), Permission::read("/registry/pods/lib/").with_prefix()];
+    guarded.grant_only(asked()).await;
+    let denied = notes(&guarded, object);
+    assert!(denied.contains("pod \"ubuntu\" not found in namespace \"other\"") && !denied.contains("lab"), "{denied}");
+    let denied = notes(&guarded, namespace);
+    assert!(denied.contains("No resources found in lib namespace") && !denied.contains("lab"), "{denied}");
+
+    let listings = ["/registry/pods/", "/registry/namespaces/"].map(|listing| Permission::read(listing).with_prefix());
+    guarded.grant_only(asked().into_iter().chain(listings).collect()).await;
+    let allowed = notes(&guarded, object);
+    assert!(allowed.contains("it exists in namespace \"lab\""), "{allowed}");
+    let allowed = notes(&guarded, namespace);
+    assert!(allowed.contains("lib namespace, which does not exist; did you mean lab?"), "{allowed}");
+}
