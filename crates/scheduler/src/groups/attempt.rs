@@ -239,7 +239,7 @@ impl Group<'_> {
         };
         let fitting =
             |node: &Arc<str>| judgement.nodes.iter().any(|evaluated| evaluated.name == *node && (tried.preempts || evaluated.fits()));
-        let known = self.known.get(&pod.key()).filter(|node| fitting(node)).cloned();
+        let known = self.known.nodes.get(&pod.key()).filter(|node| fitting(node)).cloned();
         tried.node = known.clone().or_else(|| places.first().cloned());
         tried.preempts &= tried.node.is_some();
         tried.tied = if known.is_some() { Vec::new() } else { places.into_iter().skip(1).collect() };

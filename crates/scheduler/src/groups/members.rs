@@ -1,23 +1,17 @@
 //! Which pods are tried in a group's cycle, and in which order, inferred from what etcd shows.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cluster::{ClusterState, PodInfo, PodKey};
+use crate::cluster::{ClusterState, PodInfo};
 use crate::framework::{Cycle, GroupCaveat, Listed, Profile, WholePod};
 use crate::pod_groups::{GroupId, Hierarchy, placed};
 use crate::volumes::claim_refs;
 
-use super::Group;
+use super::{Group, KnownMembers};
 
 /// Returns the group that is tried with a pod: its own, or the root of the tree that this belongs to; `None` where the pod has no group.
-pub(super) fn group<'a>(
-    pod: &Arc<PodInfo>,
-    state: &ClusterState,
-    profile: &'a Profile,
-    known: &'a BTreeMap<PodKey, Arc<str>>,
-) -> Option<Group<'a>> {
+pub(super) fn group<'a>(pod: &Arc<PodInfo>, state: &ClusterState, profile: &'a Profile, known: &'a KnownMembers) -> Option<Group<'a>> {
     let own = GroupId::of_pods(&pod.namespace, pod.spec.pod_group.as_deref()?);
     let hierarchy = Hierarchy::new(state, profile);
     let root = if hierarchy.get(&own).is_some() { hierarchy.root(&own) } else { Ok(own.clone()) };
@@ -34,7 +28,7 @@ struct Builder<'a, 's> {
     pod: &'s Arc<PodInfo>,
     state: &'s ClusterState,
     profile: &'a Profile,
-    known: &'a BTreeMap<PodKey, Arc<str>>,
+    known: &'a KnownMembers,
     hierarchy: Hierarchy<'s>,
     listed: Option<Arc<Listed>>,
 }
@@ -69,17 +63,17 @@ impl<'a> Builder<'a, '_> {
                 _ => queue.push(other.clone()),
             }
         }
-        queue.sort_by_key(|pod| rank(pod));
+        queue.sort_by_key(|pod| rank(pod, self.known));
         (queue, gated)
     }
 }
 
-/// Higher priority first; then pods that were attempted before, then the older. Upstream compares the time of the first attempt (1.36), or the number
-/// of attempts and the time of entering the queue (1.37).
-fn rank(pod: &PodInfo) -> (Reverse<i32>, i64, i64, Arc<str>) {
+/// Higher priority first; then as is known; then pods that were attempted before, then the older. Upstream compares the time of the first attempt
+/// (1.36), or the number of attempts and the time of entering the queue (1.37).
+fn rank(pod: &PodInfo, known: &KnownMembers) -> (Reverse<i32>, u8, i64, i64, Arc<str>) {
     let refused = pod.scheduled.as_ref().filter(|condition| !condition.status && &*condition.reason != "SchedulingGated");
     let tried = refused.and_then(|condition| condition.since).unwrap_or(i64::MAX);
-    (Reverse(pod.spec.priority), tried, pod.created.unwrap_or(0), pod.name.clone())
+    (Reverse(pod.spec.priority), known.place(&pod.key()), tried, pod.created.unwrap_or(0), pod.name.clone())
 }
 
 /// The caveat that the queue is inferred, where several pods are in it.

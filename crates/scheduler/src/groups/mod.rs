@@ -2,16 +2,17 @@
 //! are tried one after the other (1.37).
 //! Sources: `pkg/scheduler/schedule_one_podgroup.go` (1.36, 1.37); sources in plugins are named where they are used.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::cluster::{CachedObject, ObjectKey, PodInfo, PodKey};
+use crate::cluster::{CachedObject, ObjectKey, PodInfo};
 use crate::framework::{GroupScope, Judgement, Listed, PostFilters, Profile};
 use crate::pod_groups::GroupId;
 
 mod assignments;
 mod attempt;
 mod final_status;
+mod known;
 mod members;
 mod placement;
 mod preemption;
@@ -20,6 +21,7 @@ mod status;
 mod turn;
 mod verdict;
 
+pub(crate) use known::KnownMembers;
 pub(crate) use verdict::evaluate;
 
 /// What the parent's attempt imposes on a child group.
@@ -65,8 +67,8 @@ pub(crate) struct Group<'a> {
     pub scheduled: usize,
     /// Where affinity terms of other pods are looked up.
     pub listed: Option<Arc<Listed>>,
-    /// Nodes that pods of the group are known to have been bound to later.
-    pub known: &'a BTreeMap<PodKey, Arc<str>>,
+    /// What is known of its pods from what became of them.
+    pub known: &'a KnownMembers,
 }
 
 impl Group<'_> {

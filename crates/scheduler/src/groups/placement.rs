@@ -81,7 +81,7 @@ impl Group<'_> {
     /// Whether pods of the queue are known to have been bound to these nodes.
     fn is_known(&self, placement: &Placement) -> bool {
         let nodes = placement.nodes.as_ref();
-        self.pods().filter_map(|pod| self.known.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
+        self.pods().filter_map(|pod| self.known.nodes.get(&pod.key())).any(|node| nodes.is_none_or(|nodes| nodes.contains(node)))
     }
 
     /// No placement fits: one is reported, which upstream picks at random. Here it is the first by name, unless a pod is known to be elsewhere.

@@ -1,10 +1,9 @@
 //! The judgement of one pod from the cycle of its group.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Profile;
-use crate::cluster::{ClusterState, PodInfo, PodKey, WatchedKind};
+use crate::cluster::{ClusterState, PodInfo, WatchedKind};
 use crate::framework::{Cycle, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement, PostFilters, Refusal, WholePod};
 
 use super::final_status::FinalStatus;
@@ -12,7 +11,7 @@ use super::placement::PodGroupAlgorithmResult;
 use super::preemption::PodGroupPostFilterResult;
 use super::status::Status;
 use super::turn::Turn;
-use super::{GroupEvaluation, Mode, members};
+use super::{GroupEvaluation, KnownMembers, Mode, members};
 
 /// Permit's message for a pod whose group lacks others, as `RunPermitPlugins` completes it.
 const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
@@ -20,12 +19,12 @@ const ASKED_TO_WAIT: &str = "one or more plugins asked to wait and no plugin rej
 
 /// Evaluates a pod in the cycle of its group; `None` where there is none: it has no group, this release has no such cycle, or the pod is kept out of
 /// the queue.
-/// `known`: nodes that pods of the group are known to have been bound to; `recorded`: the message written for the pod.
+/// `known`: what is known of the pods of the group; `recorded`: the message written for the pod.
 pub(crate) fn evaluate(
     pod: &Arc<PodInfo>,
     state: &mut ClusterState,
     profile: &Profile,
-    known: &BTreeMap<PodKey, Arc<str>>,
+    known: &KnownMembers,
     recorded: Option<&str>,
 ) -> Option<GroupEvaluation> {
     if !profile.rules.group_cycles || Cycle::new(pod, state, profile).gated().is_some() {

@@ -127,6 +127,11 @@ impl Rules {
         self.release.0 <= 36
     }
 
+    /// Whether the pods of a group that came into the active queue together are tried in any order (`podGroupInfoForPod`, 1.36).
+    pub(crate) fn tries_members_in_any_order(&self) -> bool {
+        self.group_cycles && self.release.0 <= 36
+    }
+
     /// Whether groups are scheduled as in 1.37 (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.
     pub(crate) fn pod_group_post_filter(&self) -> bool {
         self.release.0 >= 37

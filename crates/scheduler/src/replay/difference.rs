@@ -20,17 +20,16 @@ pub(super) fn differing(judgement: &Judgement, other: &Judgement) -> Vec<Arc<str
     found
 }
 
-/// Marks what differs between `certain`, the judgement of the state evaluated, and another one that the attempt may have seen instead, which differs
-/// by `neighbour`; returns the nodes.
-pub(super) fn mark(marked: &mut Judgement, certain: &Judgement, other: &Judgement, neighbour: &str) -> Vec<Arc<str>> {
+/// Marks what differs between `certain`, the judgement of the state evaluated, and another one that the attempt may have seen instead, because of what
+/// is `missing` in etcd; returns the nodes.
+pub(super) fn mark(marked: &mut Judgement, certain: &Judgement, other: &Judgement, missing: &str) -> Vec<Arc<str>> {
     let mut found = Vec::new();
     for at in refused_otherwise(certain, other) {
         found.push(certain.nodes[at].name.clone());
         let others = other.nodes.get(at).filter(|node| node.name == certain.nodes[at].name);
         for (filter, verdict) in certain.nodes[at].verdicts.iter().enumerate() {
             if others.is_none_or(|node| node.verdicts.get(filter) != Some(verdict)) {
-                let missing = format!("etcd does not say whether {neighbour} was decided about before this attempt or after it");
-                marked.nodes[at].verdicts[filter] = Verdict::Unknown { missing: missing.into() };
+                marked.nodes[at].verdicts[filter] = Verdict::Unknown { missing: missing.to_owned().into() };
             }
         }
     }

@@ -18,13 +18,15 @@ impl Replay {
         let end = self.journal.len();
         let back = self.undo_after(attempt.revision - 1, end);
         let mut sought = self.sought(attempt);
-        let mut chosen = if self.scheduler.is_as_recorded() {
-            self.look_back(&sought, neighbours, back)
+        let (mut chosen, neighbours) = if self.scheduler.is_as_recorded() {
+            self.with_members(&sought, neighbours, back)
         } else {
             sought.pod = attempt.pod.clone();
-            (self.evaluate(attempt, &sought.pod, attempt.revision - 1, neighbours), attempt.revision - 1, None)
+            let evaluation = self.evaluate(attempt, &sought.pod, attempt.revision - 1, neighbours);
+            ((evaluation, attempt.revision - 1, None), neighbours.clone())
         };
-        let doubts = self.doubt_neighbours(&sought, &mut chosen.0, chosen.1, neighbours);
+        let mut doubts = self.doubt_members(&sought, &mut chosen.0, chosen.1, &neighbours);
+        doubts.extend(self.doubt_neighbours(&sought, &mut chosen.0, chosen.1, &neighbours));
         (chosen, doubts)
     }
 
@@ -50,7 +52,7 @@ impl Replay {
         if tried.is_empty() {
             return found;
         }
-        let certain = evaluation.judgement.clone();
+        let certain = evaluation.certain().clone();
         for at in self.first_tried(tried) {
             let mut log = UndoLog::new(self);
             let (other, _) = log.evaluate_turned(sought, &settled, at, revision);
@@ -59,7 +61,7 @@ impl Replay {
                 continue;
             }
             let nodes = match other.follows {
-                true => mark(&mut evaluation.judgement, &certain, &other.judgement, &neighbours.get(at).pod.full_name()),
+                true => mark(&mut evaluation.judgement, &certain, &other.judgement, &is_open(&[neighbours.get(at).pod.full_name()])),
                 false => differing(&certain, &other.judgement),
             };
             if !nodes.is_empty() || !evaluation.follows {
@@ -69,6 +71,12 @@ impl Replay {
         evaluation.certain = Some(Box::new(certain));
         found
     }
+}
+
+/// What is missing where the order of an attempt and some neighbours is open.
+pub(super) fn is_open(neighbours: &[String]) -> String {
+    let were = if neighbours.len() == 1 { "was" } else { "were" };
+    format!("etcd does not say whether {} {were} decided about before this attempt or after it", neighbours.join(", "))
 }
 
 /// A neighbour on which something depends; `counted`: whether the evaluation counts it; `needed`: whether the outcome follows only because of that.

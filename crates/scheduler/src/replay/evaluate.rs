@@ -1,14 +1,14 @@
 //! One evaluation of an attempt: on the state as it is, with the pods that were assumed, compared with what was recorded.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::unreadable;
-use crate::cluster::{CachedObject, ObjectKey, PodInfo, PodKey, UndoLog};
+use crate::cluster::{CachedObject, ObjectKey, PodInfo, UndoLog};
 use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome};
 use crate::framework::{Cycle, Judgement};
+use crate::groups::{self, KnownMembers};
 use crate::plugins::image_locality;
-use crate::{GroupScope, Profile, groups};
+use crate::{GroupScope, Profile};
 
 use super::Replay;
 use super::agreement::agreement;
@@ -70,7 +70,7 @@ impl Replay {
         });
         let assumed = assumed.collect();
         before.extend(replay.assumed_writes(&before, revision));
-        let known = replay.known_nodes(attempt, pod, revision);
+        let known = replay.known_members(attempt, pod, revision, neighbours);
         let (profile, _) = replay.scheduler.profile_for(pod);
         let (of_group, unread) =
             unreadable::collect(|| groups::evaluate(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
@@ -119,10 +119,11 @@ impl Replay {
         written
     }
 
-    /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, in the history that was read.
-    fn known_nodes(&self, attempt: &Attempt, pod: &PodInfo, revision: i64) -> BTreeMap<PodKey, Arc<str>> {
+    /// Returns the nodes that this pod, and other pods of groups in its namespace, were bound to after `revision`, in the history that was read, and
+    /// where the neighbours say that pods of its group are tried.
+    fn known_members(&self, attempt: &Attempt, pod: &PodInfo, revision: i64, neighbours: &Neighbours) -> KnownMembers {
         if pod.spec.pod_group.is_none() {
-            return BTreeMap::new();
+            return KnownMembers::default();
         }
         let later = self.journal.iter().rev().take_while(|(at, _)| *at > revision);
         let bound = later.filter_map(|(_, change)| match &change.after {
@@ -131,7 +132,9 @@ impl Replay {
             }
             _ => None,
         });
-        bound.chain(attempt.node.clone().map(|node| (pod.key(), node))).collect()
+        let mut known = neighbours.known_members();
+        known.nodes.extend(bound.chain(attempt.node.clone().map(|node| (pod.key(), node))));
+        known
     }
 
     /// Marks the scores of ImageLocality that depend on uncertain counts.

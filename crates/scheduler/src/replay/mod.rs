@@ -20,6 +20,7 @@ pub(crate) mod evaluate;
 mod event_only;
 pub(crate) mod image_snapshots;
 pub(crate) mod look_back;
+mod members;
 mod open_attempts;
 pub(crate) mod own_writes;
 mod place;

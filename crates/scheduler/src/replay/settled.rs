@@ -47,6 +47,9 @@ impl Replay {
         }
         let theirs = self.attempt_of(neighbour)?;
         let around = self.neighbours(&theirs);
+        if !around.members().is_empty() {
+            return None;
+        }
         let own = around.number_of(&attempt.pod)?;
         if around.get(own).order() != Order::Either {
             return None;

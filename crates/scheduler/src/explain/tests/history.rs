@@ -157,22 +157,24 @@ pub(super) struct Pod {
     pub(super) claim: Option<&'static str>,
     pub(super) devices: Option<&'static str>,
     pub(super) image: &'static str,
+    pub(super) group: Option<&'static str>,
 }
 
 impl Pod {
     /// A pod that requests 4 CPUs and 4 GiB.
     pub(super) fn new(name: &'static str) -> Self {
-        Self { name, priority: 0, scheduler: "default-scheduler", claim: None, devices: None, image: "i" }
+        Self { name, priority: 0, scheduler: "default-scheduler", claim: None, devices: None, image: "i", group: None }
     }
 
     pub(super) fn object(&self, node: Option<&str>, status: Value) -> Value {
         let volumes: Vec<Value> =
             self.claim.iter().map(|claim| json!({"name": "v", "persistentVolumeClaim": {"claimName": claim}})).collect();
         let devices: Vec<Value> = self.devices.iter().map(|claim| json!({"name": "d", "resourceClaimName": claim})).collect();
+        let group = self.group.map(|group| json!({"podGroupName": group}));
         let container = json!({"name": "c", "image": self.image, "resources": {"requests": {"cpu": "4", "memory": "4Gi"}}});
         json!({"kind": "Pod", "metadata": {"name": self.name, "namespace": "a", "uid": self.name, "creationTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {"schedulerName": self.scheduler, "priority": self.priority, "containers": [container], "volumes": volumes,
-                "resourceClaims": devices, "nodeName": node}, "status": status})
+                "resourceClaims": devices, "schedulingGroup": group, "nodeName": node}, "status": status})
     }
 }
 

@@ -1,5 +1,6 @@
 //! What attempts saw of each other, on small histories.
 
+mod groups;
 mod history;
 mod images;
 mod order;

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::history::{History, Pod, assumed, doubted, scheduler, total};
 
-const WAITS: Pod = Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i" };
+const WAITS: Pod =
+    Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i", group: None };
 
 /// A pod that waits, after `evidence` was written for it, while another one is bound; then it is bound too.
 fn between(waits: &Pod, evidence: impl FnOnce(&mut History)) -> History {

@@ -9,6 +9,7 @@
 mod evidence;
 mod guess;
 mod ledger;
+mod members;
 mod neighbours;
 mod order;
 

@@ -7,6 +7,7 @@ use crate::profile::scheduler::Scheduler;
 
 use super::guess::{Guess, Taken};
 use super::ledger::{Decision, End, Ledger};
+use super::members::{Member, is_same_group, members};
 use super::order::{Order, Place, Subject};
 
 /// If their writes are at most this many revisions apart, two decisions may have been made in either order where nothing else decides. Bindings overtake
@@ -46,6 +47,8 @@ pub(crate) struct Neighbours {
     /// The scheduler had not begun the attempt before this revision was written.
     pub turn: i64,
     others: Vec<Neighbour>,
+    /// Pods of the pod's group that may have been tried in the same cycle, in an order that etcd does not tell.
+    pub(super) members: Vec<Member>,
 }
 
 impl Ledger {
@@ -72,12 +75,13 @@ impl Ledger {
         found.extend(unknown.filter_map(|other| foreign_neighbour(other, subject)));
         let turn = self.last_step(subject, limit).unwrap_or(subject.queued).max(place.after);
         let seen = found.iter().filter(|other| other.is_counted(i64::MIN)).map(|other| other.queued);
-        Neighbours { limit, wrote: limit == subject.written, turn: seen.fold(turn, i64::max), others: found }
+        let members = members(subject, &own, scheduler);
+        Neighbours { limit, wrote: limit == subject.written, turn: seen.fold(turn, i64::max), others: found, members }
     }
 }
 
 /// A decision that put its pod on a node.
-fn neighbour(other: &Decision, (order, guess): (Order, Option<Guess>), subject: &Subject) -> Option<Neighbour> {
+pub(super) fn neighbour(other: &Decision, (order, guess): (Order, Option<Guess>), subject: &Subject) -> Option<Neighbour> {
     let refused_at_once = other.is_refusal() || matches!(other.end, Some((revision, End::Gone)) if revision == other.written);
     let node = other.node.clone().filter(|_| !refused_at_once)?;
     let pod = Arc::new(PodInfo { node_name: Some(node), ..(*other.pod).clone() });
@@ -105,11 +109,6 @@ fn is_same_scheduler(one: &PodInfo, other: &PodInfo, scheduler: &Scheduler) -> O
         (false, true) if scheduler.configured => Some(false),
         (false, _) => None,
     }
-}
-
-/// Whether the cycle of the group evaluates the two together.
-fn is_same_group(one: &PodInfo, other: &PodInfo) -> bool {
-    one.spec.pod_group.is_some() && one.spec.pod_group == other.spec.pod_group && one.namespace == other.namespace
 }
 
 impl Neighbours {
@@ -168,7 +167,7 @@ impl Neighbours {
     /// Makes `state`, which is as of `revision`, the scheduler's cache: with the pods that were assumed. Returns the pods that are not as etcd shows
     /// them.
     pub(crate) fn assume(&self, state: &mut ClusterState, revision: i64) -> Vec<(ObjectKey, CachedObject)> {
-        let mut changed = Vec::new();
+        let mut changed = self.wait_for_turn(state);
         for neighbour in &self.others {
             let Some(current) = state.pod(&neighbour.pod.namespace, &neighbour.pod.name).filter(|pod| pod.uid == neighbour.pod.uid) else {
                 continue;
