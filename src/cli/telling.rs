@@ -46,8 +46,9 @@ impl TellingArgs {
 /// The stream's, or the kinds cannot be read, by which objects are named.
 pub(super) async fn write(session: &Session, changes: &mut Changes, change: &AttributedChange, out: &mut Output) -> Result<()> {
     let key = &change.change.key;
-    Ok(match changes.are_text() {
+    match changes.are_text() {
         true => changes.write_text(change, &session.name_of(key).await?, out)?,
         false => changes.write_json(change, &session.subject_of(key).await?, out)?,
-    })
+    }
+    Ok(())
 }

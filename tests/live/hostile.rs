@@ -138,6 +138,9 @@ const DOCUMENTS: &[&str] = &[
     "explain --all -o ndjson",
 ];
 
+/// The column at which the rows of a change begin with their sign, the deepest of all beginnings.
+const MARGIN: usize = 22;
+
 /// What in a text could drive a terminal or forge a line: after our own styles are taken away nothing may be left.
 fn driving(text: &str) -> Option<String> {
     const STYLES: [&str; 9] =
@@ -152,7 +155,9 @@ fn driving(text: &str) -> Option<String> {
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
         return Some(format!("{c:?} in {:?}", text[line..].lines().next().unwrap_or_default().chars().take(200).collect::<String>()));
     }
-    text.lines().find(|line| line.trim_start().starts_with("FORGED")).map(|line| format!("a line {line:?}"))
+    // What goes on from the line before stands deeper than any line begins.
+    let begins = |line: &&str| line.trim_start().starts_with("FORGED") && line.len() - line.trim_start().len() <= MARGIN;
+    text.lines().find(begins).map(|line| format!("a line {line:?}"))
 }
 
 /// A cluster of hostile data, in the data dir of an etcd that is stopped.

@@ -336,7 +336,7 @@ async fn a_denied_listing_suggests_no_names() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{words}: {notes}");
         notes
     };
-    let (object, namespace) = ("get pod/other/ubuntu -o yaml --release 1.20", "get pods -n lib -o yaml --release 1.20");
+    let (object, namespace) = ("get pod/other/ubuntu -o yaml --release 1.20", "get pods -n lib -o name --release 1.20");
     let asked = || vec![Permission::read("/registry/pods/other/ubuntu"), Permission::read("/registry/pods/lib/").with_prefix()];
     guarded.grant_only(asked()).await;
     let denied = notes(&guarded, object);

@@ -70,7 +70,7 @@ impl Feed<'_> {
         let locks = found.into_iter().zip(named).map(|((key, name), certain)| {
             let excluded = claimed.difference(&certain).cloned().collect();
             // Only a configuration names all profiles.
-            let others = !self.configured_lock().is_some_and(|configured| configured == name);
+            let others = self.configured_lock().is_none_or(|configured| configured != name);
             Lock { key, name, schedulers: RestartedSchedulers::new(certain, excluded, others) }
         });
         Ok(locks.collect())

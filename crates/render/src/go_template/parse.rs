@@ -72,14 +72,14 @@ pub(super) fn template(text: &str) -> Result<GoTemplate, GoTemplateError> {
         Parser { pieces: pieces(text)?.into_iter(), named: HashMap::new(), variables: vec![String::new()], loops: 0, depth: 0 };
     let (body, end) = parser.list()?;
     match end {
-        End::OfText => Ok(GoTemplate { body, named: parser.named }),
-        End::End => Err(GoTemplateError::new("unexpected {{end}}")),
-        End::Else(_) => Err(GoTemplateError::new("unexpected {{else}}")),
+        Stop::OfText => Ok(GoTemplate { body, named: parser.named }),
+        Stop::End => Err(GoTemplateError::new("unexpected {{end}}")),
+        Stop::Else(_) => Err(GoTemplateError::new("unexpected {{else}}")),
     }
 }
 
 /// What ended a list of nodes.
-enum End {
+enum Stop {
     OfText,
     End,
     /// With the words behind it.
@@ -97,7 +97,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn list(&mut self) -> Result<(Vec<Node>, End), GoTemplateError> {
+    fn list(&mut self) -> Result<(Vec<Node>, Stop), GoTemplateError> {
         let mut nodes = Vec::new();
         while let Some(piece) = self.pieces.next() {
             let tokens = match piece {
@@ -113,8 +113,8 @@ impl Parser {
                 Some(_) => ("", &tokens[..]),
             };
             match word {
-                "end" if rest.is_empty() => return Ok((nodes, End::End)),
-                "else" => return Ok((nodes, End::Else(trimmed(rest.to_vec())))),
+                "end" if rest.is_empty() => return Ok((nodes, Stop::End)),
+                "else" => return Ok((nodes, Stop::Else(trimmed(rest.to_vec())))),
                 "if" | "with" | "range" => nodes.push(self.control(word, rest)?),
                 "define" => self.define(rest)?,
                 "block" => nodes.push(self.block(rest)?),
@@ -128,7 +128,7 @@ impl Parser {
                 _ => nodes.push(Node::Action(self.pipeline(&tokens)?)),
             }
         }
-        Ok((nodes, End::OfText))
+        Ok((nodes, Stop::OfText))
     }
 
     /// Reads `if`, `with` or `range` up to its end.
@@ -143,9 +143,9 @@ impl Parser {
         let (body, end) = self.list()?;
         self.loops -= usize::from(word == "range");
         let otherwise = match end {
-            End::OfText => return Err(GoTemplateError::new("unexpected EOF")),
-            End::End => Vec::new(),
-            End::Else(words) => self.otherwise(word, &words)?,
+            Stop::OfText => return Err(GoTemplateError::new("unexpected EOF")),
+            Stop::End => Vec::new(),
+            Stop::Else(words) => self.otherwise(word, &words)?,
         };
         self.variables.truncate(known);
         self.depth -= 1;
@@ -161,9 +161,9 @@ impl Parser {
     fn otherwise(&mut self, word: &str, words: &[Token]) -> Result<Vec<Node>, GoTemplateError> {
         match words.split_first() {
             None => match self.list()? {
-                (nodes, End::End) => Ok(nodes),
-                (_, End::Else(_)) => Err(GoTemplateError::new("expected end; found {{else}}")),
-                (_, End::OfText) => Err(GoTemplateError::new("unexpected EOF")),
+                (nodes, Stop::End) => Ok(nodes),
+                (_, Stop::Else(_)) => Err(GoTemplateError::new("expected end; found {{else}}")),
+                (_, Stop::OfText) => Err(GoTemplateError::new("unexpected EOF")),
             },
             Some((Token::Word(next), rest)) if next == word && matches!(word, "if" | "with") => Ok(vec![self.control(word, rest)?]),
             Some(_) => Err(GoTemplateError::new("unexpected words after else")),
@@ -177,9 +177,9 @@ impl Parser {
         let (nodes, end) = self.list()?;
         (self.variables, self.loops) = (outside, loops);
         match end {
-            End::End => Ok(nodes),
-            End::Else(_) => Err(GoTemplateError::new("unexpected {{else}} in a definition")),
-            End::OfText => Err(GoTemplateError::new("unexpected EOF")),
+            Stop::End => Ok(nodes),
+            Stop::Else(_) => Err(GoTemplateError::new("unexpected {{else}} in a definition")),
+            Stop::OfText => Err(GoTemplateError::new("unexpected EOF")),
         }
     }
 

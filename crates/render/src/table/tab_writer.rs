@@ -162,7 +162,7 @@ fn write_block(lines: &[Line<'_>], widths: &mut Vec<usize>, out: &mut dyn Write)
     let mut rest = lines;
     while let Some(line) = rest.first() {
         let (mut widest, mut length) = (0, 0);
-        while let Some(width) = rest.get(length).and_then(|line| cell(line)) {
+        while let Some(width) = rest.get(length).and_then(&cell) {
             widest = widest.max(width);
             length += 1;
         }

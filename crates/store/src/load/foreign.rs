@@ -47,7 +47,7 @@ pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Opt
         let series = wanted.trim_end_matches(|byte: char| byte.is_ascii_digit());
         names.clone().any(|name| name == *wanted || wanted.contains('-') && name.starts_with(series))
     };
-    NAMES.iter().find(|(wanted, _)| wanted.iter().all(|wanted| is_there(wanted))).map(|(_, said)| *said)
+    NAMES.iter().find(|(wanted, _)| wanted.iter().all(&is_there)).map(|(_, said)| *said)
 }
 
 /// Says that a file is none that can be opened; `None` where nothing shows that.

@@ -42,7 +42,7 @@ fn held(source: &dyn Source) -> BTreeMap<(i64, i64), Change> {
         let numbers = if is_put { (kv.create_revision.0, kv.version, kv.lease) } else { (0, 0, 0) };
         (is_put, key, if is_put { sum } else { String::new() }, numbers.0, numbers.1, numbers.2)
     };
-    events(source).iter().map(|event| ((event.revision.0, event.sub_revision.into()), change(event))).collect()
+    events(source).iter().map(|event| ((event.revision.0, event.sub_revision), change(event))).collect()
 }
 
 /// A copy of the backups, without some, in a bucket's folders.
