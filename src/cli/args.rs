@@ -11,12 +11,14 @@ use ketcd_kube::{Quantity, QuantityError, Release};
 use super::Result;
 use super::connection::ConnectionArgs;
 use super::output::{Color, Format};
+use super::system::files;
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
 pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, API objects as
-    /// kubectl prints them, or a folder or an archive of these [env: KETCD_FILE]; the variable separates several by `:`.
+    /// kubectl prints them, or a folder or an archive of these [env: KETCD_FILE]; the variable separates several by `:`
+    /// (`;` on Windows).
     ///
     /// The file may be compressed (gzip, zstd, xz, bzip2, LZ4, zlib), an archive a tar or a zip; `ARCHIVE::NAME` is one entry of it, or
     /// what lies below it; `-` is standard input. Several files of one cluster are read as one history, in any
@@ -31,7 +33,7 @@ pub(super) struct GlobalArgs {
     /// Read a large database again, and do not cache its index.
     ///
     /// ketcd caches the index (keys and revisions, no values) of databases of 64 MiB or more in `$XDG_CACHE_HOME/ketcd` or
-    /// `~/.cache/ketcd`, after it has verified the whole file. It uses the index until the file changes. The directory can be removed at
+    /// `~/.cache/ketcd` (not on Windows), after it has verified the whole file. It uses the index until the file changes. The directory can be removed at
     /// any time.
     #[arg(long, global = true, help_heading = "Source")]
     pub no_cache: bool,
@@ -96,26 +98,34 @@ pub(super) struct GlobalArgs {
     pub show_secrets: bool,
 }
 
-/// The variable that names what `-f` names, several separated by colons.
+/// The variable that names what `-f` names, several separated as in `PATH`.
 const FILE_VARIABLE: &str = "KETCD_FILE";
 
-/// Splits the value of [`FILE_VARIABLE`] at its colons; those of a URL belong to it.
+/// Splits the value of [`FILE_VARIABLE`].
 fn names_in(value: &str) -> Vec<String> {
+    if files::LIST_SEPARATOR != ':' {
+        return value.split(files::LIST_SEPARATOR).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    }
+    names_between_colons(value)
+}
+
+/// Splits names at the colons between them: not at those of a URL, nor at the two of `ARCHIVE::NAME`.
+fn names_between_colons(value: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     // Several URLs are separated by commas.
     let is_scheme = |name: &str| name.rsplit(',').next().is_some_and(|last| !last.contains('/'));
+    let mut after_empty = false;
     for part in value.split(':') {
         let is_port =
             || part.split([',', '/']).next().is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
         match names.last_mut() {
-            Some(last) if part.starts_with("//") && is_scheme(last) || is_url(last) && is_port() => {
-                last.push(':');
-                last.push_str(part);
-            }
+            _ if part.is_empty() => {}
+            Some(last) if after_empty => *last = format!("{last}::{part}"),
+            Some(last) if part.starts_with("//") && is_scheme(last) || is_url(last) && is_port() => *last = format!("{last}:{part}"),
             _ => names.push(part.to_owned()),
         }
+        after_empty = part.is_empty();
     }
-    names.retain(|name| !name.is_empty());
     names
 }
 
@@ -189,13 +199,14 @@ mod tests {
     fn names_of_the_variable_are_separated_by_colons() {
         for (value, names) in [
             ("a.db", &["a.db"][..]),
-            ("a.db:/b/c.db::d", &["a.db", "/b/c.db", "d"]),
+            ("a.db:/b/c.db", &["a.db", "/b/c.db"]),
+            (":a.db:backup.zip::db/etcd:b.db:", &["a.db", "backup.zip::db/etcd", "b.db"]),
             ("", &[]),
             ("https://10.0.0.1:2379,https://10.0.0.2:2379:a.db", &["https://10.0.0.1:2379,https://10.0.0.2:2379", "a.db"]),
             ("a.db:http://etcd:2379", &["a.db", "http://etcd:2379"]),
             ("s3://bucket/a.db:b.db", &["s3://bucket/a.db", "b.db"]),
         ] {
-            assert_eq!(names_in(value), names, "{value}");
+            assert_eq!(names_between_colons(value), names, "{value}");
         }
     }
 }

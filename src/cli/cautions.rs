@@ -2,12 +2,11 @@
 //! servers that nobody vouches for.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::output;
+use super::system::files;
 use ketcd_store::etcd::EtcdConfig;
 
 /// Prints the cautions about a live connection.
@@ -23,10 +22,8 @@ pub(super) fn of_connection(config: &EtcdConfig) {
 
 /// Says that everybody can read a file of keys, where it is so.
 pub(super) fn of_key(flag: &str, path: &Path) {
-    const OTHERS_READ: u32 = 0o004;
-    let Ok(mode) = fs::metadata(path).map(|found| found.permissions().mode()) else { return };
-    if mode & OTHERS_READ != 0 {
-        let (path, mode) = (path.display(), mode & 0o7777);
+    if let Some(mode) = files::mode_if_public(path) {
+        let path = path.display();
         once(format!("{flag} {path}: every user can read the keys in it (mode {mode:04o}); chmod 600 {path}"));
     }
 }

@@ -1,15 +1,14 @@
 //! Where a page is written: into a temporary file beside its place, renamed once it is whole. A run that fails leaves what was there,
 //! and nothing that the command reads is ever replaced.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::output::Output;
 use super::screen::Content;
+use super::system::files;
 use super::{Error, Result, connection};
 
 /// A place to write one file to, checked before anything is written.
@@ -92,13 +91,9 @@ impl Destination {
                 render(&mut stream).and_then(|()| stream.flush()).map_err(failed)
             }
             Target::File { folder } => {
-                // The mode is one that open(2) takes, so the process's umask goes off it.
-                let file = tempfile::Builder::new()
-                    .prefix(".ketcd-")
-                    .suffix(".tmp")
-                    .permissions(Permissions::from_mode(self.mode))
-                    .tempfile_in(folder)
-                    .map_err(failed)?;
+                let mut builder = tempfile::Builder::new();
+                files::with_mode(builder.prefix(".ketcd-").suffix(".tmp"), self.mode);
+                let file = builder.tempfile_in(folder).map_err(failed)?;
                 let mut stream = BufWriter::new(file);
                 render(&mut stream).map_err(failed)?;
                 let file = stream.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -121,7 +116,7 @@ pub(super) fn directory(name: &str, args: &GlobalArgs) -> Result<PathBuf> {
     }
     let there = path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path }).find(|path| path.exists());
     let folder = there.unwrap_or(Path::new("."));
-    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(folder, folder, None)) {
+    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(folder, folder)) {
         let Input { flag, path } = input;
         return Err(Error::new(format!("--out {name} belongs to what {flag} {} reads, and ketcd writes nothing there", path.display()))
             .hint("choose another directory"));
@@ -148,14 +143,14 @@ fn place(flag: &str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) 
     if !folder.is_dir() {
         return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("create it first"));
     }
-    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder, found.as_ref())) {
+    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder)) {
         let Input { flag: source, path } = input;
         return Err(Error::new(format!("{flag} {name} belongs to what {source} {} reads, and ketcd writes nothing there", path.display()))
             .hint("choose another file"));
     }
     let Some(found) = found else { return writable(name, folder) };
     let kind = found.file_type();
-    if kind.is_fifo() || kind.is_char_device() {
+    if files::is_stream(kind) {
         return Ok(Target::Stream);
     }
     if !kind.is_file() || is_kernels(&folder) {
@@ -211,36 +206,29 @@ fn inputs(args: &GlobalArgs) -> Vec<Input> {
 }
 
 impl Input {
-    /// Whether a file named `path` in `folder`, `found` there or where a symbolic link leads, is this input or a part of it.
-    fn is_reached_by(&self, path: &Path, folder: &Path, found: Option<&Metadata>) -> bool {
+    /// Whether a file named `path` in `folder`, or where a symbolic link leads, is this input or a part of it.
+    fn is_reached_by(&self, path: &Path, folder: &Path) -> bool {
         if self.path == Path::new("-") {
-            // With `< snapshot.db` standard input is a file like any other.
-            let stdin = io::stdin().as_fd().try_clone_to_owned().and_then(|stdin| File::from(stdin).metadata());
-            return stdin.is_ok_and(|stdin| is_same(&stdin, found));
+            return files::is_standard_input(path);
         }
         let Ok(input) = fs::metadata(&self.path) else { return false };
         if !input.is_dir() {
-            return is_same(&input, found);
+            return files::is_same(&self.path, path);
         }
         let Ok(directory) = fs::canonicalize(&self.path) else { return false };
         let is_inside = |path: io::Result<PathBuf>| path.is_ok_and(|path| path.starts_with(&directory));
-        is_inside(fs::canonicalize(folder)) || is_inside(fs::canonicalize(path)) || holds(&directory, found, 0)
+        is_inside(fs::canonicalize(folder)) || is_inside(fs::canonicalize(path)) || path.is_file() && holds(&directory, path, 0)
     }
 }
 
-/// Whether a file is the one found: by another name, through links of either sort.
-fn is_same(input: &Metadata, found: Option<&Metadata>) -> bool {
-    found.is_some_and(|found| (input.dev(), input.ino()) == (found.dev(), found.ino()))
-}
-
-/// Whether the file found is also in the directory, by a hard link.
-fn holds(directory: &Path, found: Option<&Metadata>, depth: usize) -> bool {
+/// Whether a file is also in the directory, by a link of either sort.
+fn holds(directory: &Path, path: &Path, depth: usize) -> bool {
     /// A data dir has `member/snap` and `member/wal`.
     const DEEPEST: usize = 4;
     let Ok(entries) = fs::read_dir(directory) else { return false };
-    entries.flatten().any(|entry| match entry.metadata() {
-        Ok(entry_is) if entry_is.is_dir() => depth < DEEPEST && holds(&entry.path(), found, depth + 1),
-        Ok(entry_is) => is_same(&entry_is, found),
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => depth < DEEPEST && holds(&entry.path(), path, depth + 1),
+        Ok(_) => files::is_same(&entry.path(), path),
         Err(_) => false,
     })
 }

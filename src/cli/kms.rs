@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use prost::Message;
-use tokio::net::UnixStream;
 use tonic::client::Grpc;
 use tonic::codegen::Service;
 use tonic::codegen::http::Uri;
@@ -21,6 +20,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic_prost::ProstCodec;
 use zeroize::Zeroizing;
 
+use super::system::sockets::{self, Stream};
 use ketcd_kube::encryption::{EncryptionConfig, KeyService, Scheme, Wrapped};
 
 /// How long a plugin may take, as the API server has it by default.
@@ -105,7 +105,8 @@ where
     A: Message + Default + Send + 'static,
 {
     let silent = |error: &dyn std::fmt::Display| KmsFailure::Silent(error.to_string());
-    let stream = tokio::time::timeout(TIMEOUT, connect(endpoint)).await.map_err(|error| silent(&error))?.map_err(|error| silent(&error))?;
+    let stream =
+        tokio::time::timeout(TIMEOUT, sockets::connect(endpoint)).await.map_err(|error| silent(&error))?.map_err(|error| silent(&error))?;
     // The address is never looked at: the connection is made.
     let endpoint = Endpoint::from_static("http://kms").timeout(TIMEOUT);
     let channel = endpoint.connect_with_connector(Connected(Some(stream))).await.map_err(|error| silent(&error))?;
@@ -115,35 +116,11 @@ where
     answer.map(tonic::Response::into_inner).map_err(|status| KmsFailure::Refused(status.message().to_owned()))
 }
 
-/// Connects to `unix:///path`, or `unix:///@name` in Linux' abstract namespace.
-async fn connect(endpoint: &str) -> io::Result<UnixStream> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "a plugin's endpoint is unix:///path");
-    let path = endpoint.strip_prefix("unix://").ok_or_else(invalid)?;
-    match path.strip_prefix("/@").or_else(|| path.strip_prefix('@')) {
-        Some(name) => connect_abstract(name),
-        None => UnixStream::connect(path).await,
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn connect_abstract(name: &str) -> io::Result<UnixStream> {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixStream as StdStream};
-    let stream = StdStream::connect_addr(&SocketAddr::from_abstract_name(name)?)?;
-    stream.set_nonblocking(true)?;
-    UnixStream::from_std(stream)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn connect_abstract(_name: &str) -> io::Result<UnixStream> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "abstract sockets exist on Linux only"))
-}
-
 /// Hands out a connection that is already made.
-struct Connected(Option<UnixStream>);
+struct Connected(Option<Stream>);
 
 impl Service<Uri> for Connected {
-    type Response = TokioIo<UnixStream>;
+    type Response = TokioIo<Stream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
 

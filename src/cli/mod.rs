@@ -11,7 +11,6 @@ mod commands;
 mod complete;
 mod connection;
 mod credentials;
-mod cut_short;
 mod destination;
 mod encryption;
 mod error;
@@ -30,7 +29,6 @@ mod output;
 mod overtaken;
 mod pager;
 mod panics;
-mod password;
 mod progress;
 mod raw_values;
 mod recorder;
@@ -43,8 +41,8 @@ mod serving;
 mod session;
 mod states;
 mod stored_events;
+mod system;
 mod telling;
-mod termination;
 mod well_known;
 mod window;
 mod with_config;
@@ -61,7 +59,7 @@ use ketcd_render::command_line::remember_source;
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error,
 /// 130 broken off.
 pub fn main() -> ExitCode {
-    cut_short::install();
+    system::cut_short::install();
     panics::install();
     complete::answer(command);
     if std::env::args_os().len() == 1 {

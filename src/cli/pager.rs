@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::credentials;
 use super::output::emit;
+use super::system::process;
 
 /// Where the pager's name is looked for, in this order. One that is empty, or `cat`, says that there is none.
 const VARIABLES: [&str; 2] = ["KETCD_PAGER", "PAGER"];
@@ -96,7 +97,7 @@ impl<W: Write> Paged<W> {
         match pager() {
             None => self.write_held(),
             Some((name, mut command)) => {
-                ignore_interrupts();
+                process::ignore_interrupts();
                 let mut child = command.stdin(Stdio::piped()).spawn()?;
                 let input = child.stdin.take();
                 let Some(mut input) = input else { return self.write_held() };
@@ -159,8 +160,7 @@ fn pager() -> Option<(OsString, Command)> {
         return None;
     }
     // The name may have arguments.
-    let mut command = if cfg!(windows) { Command::new("cmd") } else { Command::new("sh") };
-    command.arg(if cfg!(windows) { "/C" } else { "-c" }).arg(&name);
+    let mut command = process::shell(&name);
     if env::var_os("LESS").is_none() {
         command.env("LESS", LESS);
     }
@@ -173,15 +173,6 @@ fn pager() -> Option<(OsString, Command)> {
 fn is_in_path(program: &str) -> bool {
     let folders = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&folders).any(|folder: std::path::PathBuf| Path::new(&folder).join(program).is_file())
-}
-
-/// Ctrl-C is the pager's from now on: ending here would leave the terminal to two readers. A pager that is left ends ketcd by its closed pipe.
-fn ignore_interrupts() {
-    #[cfg(unix)]
-    if tokio::runtime::Handle::try_current().is_ok() {
-        // Once somebody has listened, the signal ends the process no more.
-        let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
-    }
 }
 
 /// Counts the rows that text takes on a terminal.

@@ -1,7 +1,6 @@
 //! A cluster and the flags that say how to look at it: opened once, used by every command.
 
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -18,7 +17,7 @@ use super::attendance::Attendance;
 use super::encryption::{self, Encryption};
 use super::interruptible::{Interrupt, Interruptible};
 use super::output::Format;
-use super::{Error, Outcome, Result, cautions, connection, progress};
+use super::{Error, Outcome, Result, cautions, connection, progress, system};
 
 /// An open cluster and the flags that say how to look at it.
 pub(super) struct Session {
@@ -206,8 +205,7 @@ pub(super) fn limits(args: &GlobalArgs) -> Limits {
 fn cache() -> Option<Cache> {
     /// Smaller ones are read within a few hundredths of a second.
     const SMALLEST: u64 = 64 << 20;
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let directory = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?.join("ketcd");
+    let directory = system::files::cache_folder()?.join("ketcd");
     Some(Cache { directory, smallest: SMALLEST })
 }
 

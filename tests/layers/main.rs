@@ -5,6 +5,7 @@ mod commands;
 mod features;
 mod scheduler;
 mod serve;
+mod system;
 
 use std::path::Path;
 

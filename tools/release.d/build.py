@@ -1,4 +1,4 @@
-"""The binaries: static, for Linux on two architectures, by tools of one version each."""
+"""The binaries: static for Linux on two architectures, and for laptops; by tools of one version each."""
 
 import datetime
 import json
@@ -12,6 +12,10 @@ from files import Failure, read, write
 
 # Architectures by the names that Go, Debian and OCI have for them, with Rust's targets.
 ARCHITECTURES = {"amd64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}
+
+# Targets of laptops.
+WINDOWS = "x86_64-pc-windows-gnu"
+MACOS = {"arm64": "aarch64-apple-darwin", "amd64": "x86_64-apple-darwin"}
 
 # The same versions make the same bytes. Zig is the C compiler and linker for both architectures, and brings musl's headers and libunwind.
 TOOLCHAIN = "1.95.0"
@@ -51,7 +55,7 @@ class Build:
         """Installs the tools, each once, and empties the folders that are written to."""
         if not any(line.startswith(TOOLCHAIN) for line in self.run(["rustup", "toolchain", "list"]).splitlines()):
             self.run(["rustup", "toolchain", "install", TOOLCHAIN, "--profile", "minimal", "--no-self-update"])
-        self.run(["rustup", "target", "add", "--toolchain", TOOLCHAIN, *ARCHITECTURES.values()])
+        self.run(["rustup", "target", "add", "--toolchain", TOOLCHAIN, *ARCHITECTURES.values(), WINDOWS, *MACOS.values()])
         stamp = f"{self.tools}/pypi.txt"
         if not os.path.exists(stamp) or read(stamp).decode().split() != FROM_PYPI:
             venv.create(f"{self.tools}/venv", with_pip=True, clear=True)
@@ -100,18 +104,24 @@ class Build:
         return f"{self.target}/{ARCHITECTURES[architecture]}/dist/ketcd"
 
     def binary(self, architecture):
-        """Builds a binary with every feature, and returns its bytes."""
-        print(f"building ketcd {self.version} for {ARCHITECTURES[architecture]}", file=sys.stderr)
-        arguments = ["--locked", "--profile", "dist", "--all-features", "--bin", "ketcd", "--target", ARCHITECTURES[architecture]]
-        self.run(["cargo", "zigbuild", *arguments], env=self.env())
-        data = read(self.path(architecture))
-        if len(data) > MOST_BYTES:
-            raise Failure(f"{self.path(architecture)} has {len(data)} bytes, more than {MOST_BYTES}")
+        """Builds a static binary for Linux with every feature, and returns its bytes."""
+        data = self.binary_for(ARCHITECTURES[architecture], "ketcd")
         if b"/ld-linux" in data or b"/ld-musl" in data:
             raise Failure(f"{self.path(architecture)} is not static: it names a dynamic linker")
-        for path in (self.root, self.home, self.target):
-            if path.encode() in data:
-                raise Failure(f"{self.path(architecture)} names a folder of this machine: {path}")
+        return data
+
+    def binary_for(self, target, name):
+        """Builds a binary with every feature, and returns its bytes."""
+        print(f"building ketcd {self.version} for {target}", file=sys.stderr)
+        arguments = ["--locked", "--profile", "dist", "--all-features", "--bin", "ketcd", "--target", target]
+        self.run(["cargo", "zigbuild", *arguments], env=self.env())
+        path = f"{self.target}/{target}/dist/{name}"
+        data = read(path)
+        if len(data) > MOST_BYTES:
+            raise Failure(f"{path} has {len(data)} bytes, more than {MOST_BYTES}")
+        for folder in (self.root, self.home, self.target):
+            if folder.encode() in data:
+                raise Failure(f"{path} names a folder of this machine: {folder}")
         return data
 
     def write_completions(self):

@@ -7,14 +7,18 @@ from build import ARCHITECTURES
 from files import gzipped, read, sha256, tar, write
 
 
-def write_archive(build, architecture, binary):
-    """Writes a binary with its manuals, completions and licences; returns the archive's name."""
-    entries = [
-        ("ketcd", 0o755, binary),
+def documents(build):
+    """What comes with every binary."""
+    return [
         ("LICENSE", 0o644, read(f"{build.root}/LICENSE")),
         ("LICENSES.md", 0o644, read(f"{build.parts}/LICENSES.md")),
         ("README.md", 0o644, read(f"{build.root}/README.md")),
     ]
+
+
+def write_archive(build, architecture, binary):
+    """Writes a binary with its manuals, completions and licences; returns the archive's name."""
+    entries = [("ketcd", 0o755, binary), *documents(build)]
     for folder, source in (("completions", f"{build.parts}/completions"), ("man", f"{build.root}/docs/man")):
         entries += [(f"{folder}/{name}", 0o644, read(f"{source}/{name}")) for name in sorted(os.listdir(source))]
     name = f"ketcd-{build.version}-linux-{architecture}.tar.gz"

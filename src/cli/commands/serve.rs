@@ -10,7 +10,8 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::destination::{self, Replacing};
 use crate::cli::output::Output;
 use crate::cli::running::{Run, block_on_threads};
-use crate::cli::serving::{self, open_many};
+use crate::cli::serving;
+use crate::cli::system::process::open_many;
 use crate::cli::{Error, Outcome, Result, cautions};
 use ketcd_serve::{CertificateFiles, Options, is_own_kubeconfig};
 

@@ -11,7 +11,7 @@ use ketcd_store::etcd::{EtcdConfig, Password};
 
 use super::args::size;
 use super::attendance::Attendance;
-use super::{Result, cautions, password};
+use super::{Result, cautions, system};
 use resolve::resolve;
 
 /// How to reach a live etcd.
@@ -144,7 +144,7 @@ impl fmt::Debug for ConnectionArgs {
 /// # Errors
 /// A value that cannot be read, a password without a user, a user without a password.
 pub(super) fn config(args: &ConnectionArgs, attendance: Attendance) -> Result<EtcdConfig> {
-    let ask = || if attendance == Attendance::Nobody { Ok(None) } else { password::ask() };
+    let ask = || if attendance == Attendance::Nobody { Ok(None) } else { system::password::ask() };
     let (config, note) = resolve(args, &environment, Path::new("/"), &ask)?;
     if let Some(note) = note {
         attendance.note(&note);

@@ -1,8 +1,7 @@
 //! A dataset: files below a directory or a bucket, in folders as Hive partitions tables.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -11,6 +10,7 @@ use super::covered::{Covered, Span};
 use super::row_file::FileFormat;
 use crate::cli::args::GlobalArgs;
 use crate::cli::bucket::{self, Bucket};
+use crate::cli::system::files;
 use crate::cli::{Error, Result, destination};
 use ketcd_render::contract::export::Table;
 
@@ -78,7 +78,8 @@ impl Dataset {
     pub(super) fn temporary(&self, table: Table, day: &str) -> Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         // Readers of datasets pass over names that begin with a dot.
-        builder.prefix(".ketcd-").suffix(".tmp").permissions(Permissions::from_mode(self.mode));
+        builder.prefix(".ketcd-").suffix(".tmp");
+        files::with_mode(&mut builder, self.mode);
         let made = match &self.place {
             Place::Bucket(_) => builder.tempfile(),
             Place::Directory(root) => {

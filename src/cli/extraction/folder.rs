@@ -1,14 +1,14 @@
 //! `--out DIR`: a file a manifest, with a kustomization.yaml that lists them in their order.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ketcd_restore::ObjectId;
 use serde_json::{Value, json};
 
+use crate::cli::system::files;
 use crate::cli::{Error, Result};
 use ketcd_render::yaml;
 
@@ -63,7 +63,7 @@ impl Folder {
             "sortOptions": {"order": "fifo"}});
         write_file(&folder.path().join("kustomization.yaml"), &kustomization, false).map_err(failed)?;
         let mode = if has_secrets { 0o700 } else { 0o755 };
-        fs::set_permissions(folder.path(), Permissions::from_mode(mode)).map_err(failed)?;
+        files::set_mode(folder.path(), mode).map_err(failed)?;
         fs::rename(folder.path(), &self.place).map_err(failed)?;
         // What was renamed is not there any more to be removed.
         let _ = folder.keep();
@@ -103,7 +103,7 @@ fn write_file(path: &Path, document: &Value, has_secrets: bool) -> io::Result<()
         fs::create_dir_all(folder)?;
     }
     let mode = if has_secrets { 0o600 } else { 0o666 };
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let file = files::create_new(path, mode)?;
     let mut out = BufWriter::new(file);
     yaml::write(document, &mut out)?;
     out.flush()

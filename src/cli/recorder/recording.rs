@@ -13,7 +13,7 @@ use super::{Following, Metrics, Progress, Shared};
 use crate::cli::args::GlobalArgs;
 use crate::cli::attendance::Attendance;
 use crate::cli::output::note;
-use crate::cli::termination::Interruptions;
+use crate::cli::system::termination::Interruptions;
 use crate::cli::{Error, Outcome, Result, connection};
 
 /// What is recorded, and how.

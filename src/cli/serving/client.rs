@@ -6,7 +6,8 @@ use std::process::ExitStatus;
 
 use tokio::process::{Child, Command};
 
-use crate::cli::termination::{Interrupted, Interruptions};
+use crate::cli::system::termination::Interruptions;
+use crate::cli::system::{Interrupted, process};
 use crate::cli::{Error, Result, credentials};
 
 /// Runs a command with KUBECONFIG set and without etcd's credentials, and returns its exit code.
@@ -34,7 +35,7 @@ async fn until_ended(mut command: Child, interruptions: &mut Interruptions) -> R
                 Interrupted::Keyboard => {}
                 Interrupted::Terminate if is_asked => command.start_kill()?,
                 Interrupted::Terminate => {
-                    terminate(&command);
+                    process::terminate(&command);
                     is_asked = true;
                 }
             }
@@ -42,23 +43,8 @@ async fn until_ended(mut command: Child, interruptions: &mut Interruptions) -> R
     }
 }
 
-/// Asks a command to end.
-fn terminate(command: &Child) {
-    #[cfg(unix)]
-    if let Some(pid) = command.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed())) {
-        // One that has ended needs no asking.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
-    #[cfg(not(unix))]
-    let _ = command;
-}
-
 /// As a shell has it: 128 and the signal for a command that one ended.
 fn exit_code(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    #[cfg(not(unix))]
-    let signal = None;
-    let code = status.code().or_else(|| signal.map(|signal: i32| 128 + signal));
+    let code = status.code().or_else(|| process::signal(status).map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

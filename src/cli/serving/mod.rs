@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::args::GlobalArgs;
 use super::output::note;
 use super::session::Session;
-use super::termination::Interruptions;
+use super::system::termination::Interruptions;
 use super::{Error, Outcome, Result, progress};
 use ketcd_cluster::Cluster;
 use ketcd_cluster::rights::Question;
@@ -66,19 +66,4 @@ async fn replayed(server: &Server) -> Infallible {
         note("reached the newest revision: nothing more will happen; press Ctrl-C to stop");
     }
     std::future::pending().await
-}
-
-/// Lets the process open as many files as it may, each connection being one, and returns how many those are.
-pub(super) fn open_many() -> usize {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit, setrlimit};
-        let mut limit = getrlimit(Resource::Nofile);
-        limit.current = limit.maximum;
-        // With fewer, more clients wait.
-        let _ = setrlimit(Resource::Nofile, limit);
-        getrlimit(Resource::Nofile).current.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
-    }
-    #[cfg(not(unix))]
-    usize::MAX
 }

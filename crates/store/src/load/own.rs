@@ -1,7 +1,7 @@
 //! The directory that indexes are kept in, which counts only where nobody else can have written it: it may lie in the home of another user, as with a
 //! `sudo` that keeps `HOME`.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ pub(super) enum NotOpened {
     /// There is nothing, or it cannot be read.
     Absent,
     /// Others than this user can have written it: a fragment.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing is kept where files have no owners"))]
     Foreign(String),
 }
 
@@ -24,6 +25,7 @@ pub(super) struct OwnDirectory {
 
 #[cfg(unix)]
 mod unix {
+    use std::fs;
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 
     use rustix::fs::{Mode, OFlags, openat};

@@ -6,14 +6,14 @@ use std::io::{self, IsTerminal, Read, Write};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use zeroize::Zeroizing;
 
-use super::{Error, Result};
+use crate::cli::{Error, Result};
 use ketcd_store::etcd::Password;
 
 /// Asks for the password of etcd's user; `None` where nobody is there to answer.
 ///
 /// # Errors
 /// The question was broken off, or the terminal cannot be read.
-pub(super) fn ask() -> Result<Option<Password>> {
+pub(in crate::cli) fn ask() -> Result<Option<Password>> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(None);
     }

@@ -1,32 +1,21 @@
 //! What ends a command that goes on until it is told to stop.
 
-use super::Result;
-
-/// Who asked for the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Interrupted {
-    /// Ctrl-C.
-    Keyboard,
-    /// A request to terminate, or a terminal that was closed.
-    Terminate,
-}
+use crate::cli::Result;
+use crate::cli::system::Interrupted;
 
 /// The requests to end, from when it was made on: none is missed, and none ends the process by itself.
-pub(super) struct Interruptions {
-    #[cfg(unix)]
+pub(in crate::cli) struct Interruptions {
     signals: [(tokio::signal::unix::Signal, Interrupted); 2],
     /// `None` where the process was started to outlive its terminal (nohup).
-    #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
-#[cfg(unix)]
 impl Interruptions {
     /// Begins to wait. Must be called on a tokio runtime.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn begin() -> Result<Self> {
+    pub(in crate::cli) fn begin() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let keyboard = (signal(SignalKind::interrupt())?, Interrupted::Keyboard);
@@ -34,7 +23,7 @@ impl Interruptions {
     }
 
     /// Waits for the next request.
-    pub(super) async fn next(&mut self) -> Interrupted {
+    pub(in crate::cli) async fn next(&mut self) -> Interrupted {
         let [(keyboard, pressed), (terminate, asked)] = &mut self.signals;
         let hung_up = async {
             match &mut self.hangup {
@@ -50,37 +39,18 @@ impl Interruptions {
     }
 }
 
-#[cfg(not(unix))]
-impl Interruptions {
-    /// Begins to wait.
-    ///
-    /// # Errors
-    /// There is none.
-    pub(super) fn begin() -> Result<Self> {
-        Ok(Self {})
-    }
-
-    /// Waits for the next request.
-    pub(super) async fn next(&mut self) -> Interrupted {
-        let _ = tokio::signal::ctrl_c().await;
-        Interrupted::Keyboard
-    }
-}
-
 /// Whether the process was started with SIGHUP ignored, as nohup does it.
-#[cfg(unix)]
 fn ignores_hangup() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, 1))
 }
 
 /// Whether a signal is among those that `/proc/PID/status` has as ignored.
-#[cfg(unix)]
 fn ignores(status: &str, signal: u32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map(|mask| u64::from_str_radix(mask.trim(), 16));
     matches!(mask, Some(Ok(mask)) if mask & (1 << (signal - 1)) != 0)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,0 +1,8 @@
+//! Linux, macOS and the like.
+
+pub(in crate::cli) mod cut_short;
+pub(in crate::cli) mod files;
+pub(in crate::cli) mod password;
+pub(in crate::cli) mod process;
+pub(in crate::cli) mod sockets;
+pub(in crate::cli) mod termination;
