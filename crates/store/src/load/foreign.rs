@@ -31,7 +31,7 @@ const BEGINNINGS: [(&[u8], &str); 11] = [
 const NAMES: [(&[&str], &str); 3] = [
     (
         &["metadata1"],
-        "is dqlite's folder (MicroK8s, Canonical Kubernetes), which is not read yet; read what the API server still answers: kubectl get … -o yaml | ketcd -f -",
+        "is dqlite's folder (MicroK8s, Canonical Kubernetes) without its snapshots and segments; copy the whole folder of the stopped node",
     ),
     (
         &["meta.inf", "meta.sum"],

@@ -6,14 +6,14 @@ use super::checksum::Check;
 use super::container::{self, Choice, Chosen, Entry};
 use super::format::{Format, Loading, Recognised, may_be_one, recognise};
 use super::image::Image;
-#[cfg(feature = "kine")]
-use super::kine;
 use super::loaded::Loaded;
 use super::options::{Limits, Reading};
 use super::problem::LoadProblem;
 #[cfg(feature = "objects")]
 use super::sql_dump;
 use super::{bolt, data_dir, db_file, foreign, gardener, keys, raft_snapshot, wal};
+#[cfg(feature = "kine")]
+use super::{dqlite, kine};
 use crate::SourceKind;
 
 /// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
@@ -23,6 +23,14 @@ const FORMATS: &[Format] = &[
     Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(super::dry_run::is_one), load: super::dry_run::load },
     Format { kind: None, recognised: Recognised::Beginning(container::is_archive), load: load_archive },
     Format { kind: Some(SourceKind::Db), recognised: Recognised::Beginning(bolt::looks_like_bolt), load: load_database },
+    #[cfg(feature = "kine")]
+    Format { kind: Some(SourceKind::Kine), recognised: Recognised::Beginning(dqlite::is_snapshot), load: load_dqlite_snapshot },
+    #[cfg(feature = "kine")]
+    Format {
+        kind: Some(SourceKind::Kine),
+        recognised: Recognised::Beginning(dqlite::is_segment),
+        load: |_, _, _| Err(dqlite::segment_alone()),
+    },
     #[cfg(feature = "kine")]
     Format { kind: Some(SourceKind::Kine), recognised: Recognised::Beginning(kine::looks_like_sqlite), load: load_kine },
     Format { kind: Some(SourceKind::DataDir), recognised: Recognised::Beginning(wal::looks_like_log), load: load_log },
@@ -87,6 +95,11 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         }
         #[cfg(feature = "kine")]
         Chosen::Kine(files) => kine(loading, path, files)?,
+        #[cfg(feature = "kine")]
+        Chosen::Dqlite(node) => {
+            let facts = dqlite::load(&node, &loading.reading, loading.builder)?;
+            Loaded::new(SourceKind::Kine, path.to_owned(), facts)
+        }
         Chosen::Database(image) => load_database(loading, path, image)?,
         Chosen::Chain(chain) => {
             let (facts, checksum) = gardener::load(&chain, &loading.reading, loading.builder)?;
@@ -99,7 +112,7 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
             return Err(LoadProblem::Format(format!("holds {} full snapshots where one is expected", chains.len())));
         }
         Chosen::Objects(entries) => load_entries(loading, path, &entries)?,
-        Chosen::Keys(keys, revision) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(&keys, revision, loading.builder)?),
+        Chosen::Keys(keys) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(keys, loading.builder)?),
     };
     loaded.facts.damage.extend(choice.damage);
     loaded.facts.left_out.extend(choice.said);
@@ -140,6 +153,11 @@ fn load_kine(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<
 pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files) -> Result<Loaded, LoadProblem> {
     let facts = kine::read(files, loading.builder)?;
     Ok(Loaded::new(SourceKind::Kine, path.to_owned(), facts))
+}
+
+#[cfg(feature = "kine")]
+fn load_dqlite_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
+    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), dqlite::load_snapshot(image, loading.builder)?))
 }
 
 #[cfg(feature = "kine")]

@@ -6,17 +6,27 @@ use super::db_file::DatabaseFacts;
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
-/// Puts keys with their values, the state at `revision`, into the index.
+/// Keys with their values.
+#[derive(Default)]
+pub(super) struct Keys {
+    pub pairs: Vec<(Bytes, Bytes)>,
+    /// Of which revision they are the state, where that is known.
+    pub revision: Option<i64>,
+    /// What is missing, each a sentence.
+    pub damage: Vec<String>,
+}
+
+/// Puts keys with their values into the index.
 ///
 /// # Errors
 ///
 /// A fragment: there are too many files, or a value is too long.
-pub(super) fn load(keys: &[(String, Bytes)], revision: i64, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
+pub(super) fn load(Keys { pairs: keys, revision, damage }: Keys, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
     const TOO_MANY: &str = "too many files at once";
     let mut text = Vec::with_capacity(keys.iter().map(|(key, value)| key.len() + value.len()).sum());
     let mut places = Vec::with_capacity(keys.len());
-    for (key, value) in keys {
-        places.push([key.as_bytes(), value].map(|bytes| {
+    for (key, value) in &keys {
+        places.push([key, value].map(|bytes| {
             text.extend_from_slice(bytes);
             (text.len() - bytes.len(), bytes.len())
         }));
@@ -24,7 +34,8 @@ pub(super) fn load(keys: &[(String, Bytes)], revision: i64, builder: &mut Versio
     let file_bytes = text.len() as u64;
     let image = builder.image(text.into()).ok_or(TOO_MANY)?;
     let layer = builder.layer(Layer { one_moment: true, ..Layer::default() }).ok_or(TOO_MANY)?;
-    builder.set_span(layer, RevisionSpan { oldest: Revision(revision), newest: Revision(revision), compacted: None });
+    let at = Revision(revision.unwrap_or(1));
+    builder.set_span(layer, RevisionSpan { oldest: at, newest: at, compacted: None });
     for (sub, [key, value]) in (0..).zip(places) {
         let place = |(start, length): (usize, usize)| {
             let length = u32::try_from(length).map_err(|_| "one of its values is longer than etcd takes".to_owned())?;
@@ -45,6 +56,9 @@ pub(super) fn load(keys: &[(String, Bytes)], revision: i64, builder: &mut Versio
         };
         builder.push(layer, unknown);
     }
-    let left_out = vec![format!("it holds keys and values of revision {revision}, not at which revision each was written")];
-    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, left_out, ..DatabaseFacts::default() })
+    let left_out = vec![match revision {
+        Some(revision) => format!("it holds keys and values of revision {revision}, not at which revision each was written"),
+        None => "it holds keys and values without revisions: they are shown as the state of one moment, at revision 1".to_owned(),
+    }];
+    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, left_out, damage, ..DatabaseFacts::default() })
 }

@@ -75,7 +75,7 @@ impl PathContent {
     pub(super) fn is_objects(&self) -> bool {
         let bytes = match self {
             Self::File(Image { bytes, .. }) => bytes,
-            Self::Chosen(choice) => return matches!(choice.chosen, Chosen::Objects(_) | Chosen::Keys(..)),
+            Self::Chosen(choice) => return matches!(choice.chosen, Chosen::Objects(_) | Chosen::Keys(_)),
             _ => return false,
         };
         !bytes.is_empty() && format_of(bytes).is_some_and(|format| format.kind == Some(SourceKind::Objects))

@@ -6,6 +6,7 @@ mod containers;
 mod damage;
 mod data_dir;
 mod database;
+mod dqlite;
 mod fusion;
 mod gardener;
 mod objects;

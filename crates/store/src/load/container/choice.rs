@@ -9,15 +9,18 @@ use super::super::data_dir::Parts;
 use super::super::foreign;
 use super::super::gardener::{Chain, Snapshot, cluster_of};
 use super::super::image::Image;
-#[cfg(feature = "kine")]
-use super::super::kine;
+use super::super::keys::Keys;
 use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::super::wal;
-use super::entry::{Body, Entry, WITHIN};
+#[cfg(feature = "kine")]
+use super::super::{dqlite, kine};
+use super::entry::{Body, Entry, WITHIN, listed, shown};
 use super::gather::{Found, Gathered};
 use super::kind::{BESIDE, Kind};
-use super::tape;
+#[cfg(feature = "kine")]
+use super::nodes;
+use super::numbered;
 
 /// How k3s calls its database.
 const K3S: &str = "state.db";
@@ -40,6 +43,9 @@ pub(in super::super) enum Chosen {
     /// A database of kine and its log.
     #[cfg(feature = "kine")]
     Kine(kine::Files),
+    /// The files of a node of dqlite.
+    #[cfg(feature = "kine")]
+    Dqlite(dqlite::Node),
     /// A database of etcd.
     Database(Image),
     /// Several databases of etcd.
@@ -50,8 +56,8 @@ pub(in super::super) enum Chosen {
     Chains(Vec<Chain>),
     /// API objects.
     Objects(Vec<Entry>),
-    /// The keys of etcd, one entry each, at a revision.
-    Keys(Vec<(String, Bytes)>, i64),
+    /// The keys of etcd, each in an entry of its own.
+    Keys(Keys),
 }
 
 impl Choice {
@@ -89,8 +95,9 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     }
     let etcd = places(found, Kind::Database);
     let kine = kine_databases(found);
-    if let Some(said) = of_dqlite(found, &etcd, &kine) {
-        return Err(said.to_owned().into());
+    #[cfg(feature = "kine")]
+    if let Some((node, read)) = nodes::node(found, &[&etcd[..], &kine].concat(), what)? {
+        return Ok((Chosen::Dqlite(node), read));
     }
     match (&etcd[..], &kine[..]) {
         ([], []) => {}
@@ -106,14 +113,10 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     if let Some(keys) = keys(found, reading)? {
         return Ok(keys);
     }
+    if let Some((keys, read)) = numbered::keys(found, reading)? {
+        return Ok((Chosen::Keys(keys), read));
+    }
     objects(found, what, damage)
-}
-
-/// Says so where what looks like pages of SQLite lies in dqlite's folder: its segments hold such pages, and are not a damaged database.
-fn of_dqlite(found: &[Found], etcd: &[usize], kine: &[usize]) -> Option<&'static str> {
-    let is_sqlite = |place: &usize| found[*place].entry.look().is_some_and(|bytes| tape::is_sqlite_database(&bytes));
-    let is_plain = !etcd.is_empty() || kine.is_empty() || kine.iter().any(is_sqlite);
-    if is_plain { None } else { foreign::of_folder(found.iter().map(|found| found.entry.file_name())) }
 }
 
 /// The places of the entries of a kind.
@@ -260,11 +263,12 @@ fn keys(found: &[Found], reading: &Reading<'_>) -> Result<Option<(Chosen, Vec<us
     let is_key = |found: &&Found| found.entry.name.starts_with('/') && !found.entry.name.starts_with("/vcluster/snapshot/");
     let keys = found.iter().filter(is_key).map(|found| match &found.entry.body {
         // As it was stored, compressed or not.
-        Body::Bytes(bytes) => Ok((found.entry.name.clone(), bytes.clone())),
-        _ => Ok((found.entry.name.clone(), found.entry.image(reading)?.bytes)),
+        Body::Bytes(bytes) => Ok((Bytes::from(found.entry.name.clone()), bytes.clone())),
+        _ => Ok((Bytes::from(found.entry.name.clone()), found.entry.image(reading)?.bytes)),
     });
     let keys = keys.collect::<Result<Vec<_>, LoadProblem>>()?;
-    Ok(Some((Chosen::Keys(keys, revision), (0..found.len()).collect())))
+    let keys = Keys { pairs: keys, revision: Some(revision), damage: Vec::new() };
+    Ok(Some((Chosen::Keys(keys), (0..found.len()).collect())))
 }
 
 /// The API objects among the entries: of several archives of them none is preferred.
@@ -365,21 +369,4 @@ fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<String> {
     });
     said.extend(foreign.take(3));
     said
-}
-
-/// A name as it may be shown.
-pub(in super::super) fn shown(name: &str) -> String {
-    const LONGEST: usize = 100;
-    name.escape_debug().take(LONGEST).collect()
-}
-
-/// The first names, and how many more there are.
-fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    const MOST: usize = 5;
-    let names: Vec<&str> = names.collect();
-    let mut told: Vec<String> = names.iter().take(MOST).map(|name| shown(name)).collect();
-    if names.len() > MOST {
-        told.push(format!("{} more", names.len() - MOST));
-    }
-    told.join(", ")
 }

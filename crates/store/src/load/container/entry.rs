@@ -159,3 +159,20 @@ pub(super) fn name_of(bytes: &[u8]) -> String {
     let name = String::from_utf8_lossy(bytes).replace('\\', "/");
     name.strip_prefix("./").map(str::to_owned).unwrap_or(name)
 }
+
+/// A name as it may be shown.
+pub(in super::super) fn shown(name: &str) -> String {
+    const LONGEST: usize = 100;
+    name.escape_debug().take(LONGEST).collect()
+}
+
+/// The first names, and how many more there are.
+pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    const MOST: usize = 5;
+    let names: Vec<&str> = names.collect();
+    let mut told: Vec<String> = names.iter().take(MOST).map(|name| shown(name)).collect();
+    if names.len() > MOST {
+        told.push(format!("{} more", names.len() - MOST));
+    }
+    told.join(", ")
+}

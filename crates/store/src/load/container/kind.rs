@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+#[cfg(feature = "kine")]
+use super::super::dqlite;
 use super::super::{bolt, foreign, wal};
 use super::entry::Entry;
 use super::{tape, zip};
@@ -19,6 +21,8 @@ pub(super) enum Kind {
     BesideSqlite,
     /// A file of a member's log.
     Log,
+    /// A snapshot or a segment of a node of dqlite.
+    Dqlite,
     /// Text that begins as API objects do.
     Objects,
     /// Nothing that can be opened, and what to do: a fragment.
@@ -43,6 +47,10 @@ impl Kind {
         }
         if wal::is_name(name) {
             return Self::Log;
+        }
+        #[cfg(feature = "kine")]
+        if dqlite::is_of_node(name, bytes) && !bolt::looks_like_bolt(bytes) {
+            return Self::Dqlite;
         }
         if BESIDE.iter().any(|suffix| name.ends_with(suffix)) && !bolt::looks_like_bolt(bytes) {
             return Self::BesideSqlite;

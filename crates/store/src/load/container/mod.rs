@@ -8,6 +8,9 @@ mod entry;
 mod folder;
 mod gather;
 mod kind;
+#[cfg(feature = "kine")]
+mod nodes;
+mod numbered;
 mod tape;
 mod zip;
 
@@ -18,8 +21,8 @@ use bytes::Bytes;
 use super::options::Reading;
 use super::problem::LoadProblem;
 
-pub(super) use choice::{Choice, Chosen, shown};
-pub(super) use entry::{Body, Entry, WITHIN};
+pub(super) use choice::{Choice, Chosen};
+pub(super) use entry::{Body, Entry, WITHIN, shown};
 
 /// Whether bytes begin as an archive does.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {

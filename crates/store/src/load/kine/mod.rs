@@ -9,6 +9,7 @@ mod export;
 mod files;
 mod finding;
 mod history;
+mod replica;
 mod row;
 mod rows;
 mod schema;
@@ -32,6 +33,17 @@ use table::Table;
 
 pub(super) use export::{Form, form};
 pub(super) use files::{Files, in_directory};
+pub(super) use replica::{Committed, Replica, Written, is_page_size, page_size_of};
+
+/// Whether bytes begin as an SQLite database does.
+pub(super) fn is_database(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// Whether bytes begin as the log of one does.
+pub(super) fn begins_log(bytes: &[u8]) -> bool {
+    is_log(bytes)
+}
 
 /// Whether bytes are an SQLite database or its log, or pages with rows of kine whose first page is lost.
 pub(super) fn looks_like_sqlite(bytes: &[u8]) -> bool {
@@ -61,12 +73,28 @@ fn has_rows(bytes: &[u8]) -> bool {
 pub(super) fn read(files: Files, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
     let mut facts = DatabaseFacts { file_bytes: (files.file.len() + files.log.len()) as u64, ..DatabaseFacts::default() };
     let pages = pages(files, &mut facts);
+    read_pages(&pages, facts, builder)
+}
+
+/// Reads a database that is made of a file and of pages that were written after it; returns what else it says, added to `facts`.
+///
+/// # Errors
+///
+/// As of [`read`].
+pub(super) fn read_replica(replica: Replica, mut facts: DatabaseFacts, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
+    let pages = replica.pages();
+    facts.damage.extend(header_problems(&pages));
+    read_pages(&pages, facts, builder)
+}
+
+/// Reads the table in pages into `builder`.
+fn read_pages(pages: &Pages, mut facts: DatabaseFacts, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
     let mut reader = RowReader::new().map_err(no_room)?;
-    let mut trees = Trees::new(&pages);
-    let table = Table::read(&pages, &mut trees, &mut reader, &mut facts)?;
+    let mut trees = Trees::new(pages);
+    let table = Table::read(pages, &mut trees, &mut reader, &mut facts)?;
     let mut history = History::of(&table.rows, table.compacted());
     let used = Used { trees: &trees.reached, overflow: &table.overflow };
-    let stale = stale::read(&pages, &mut reader, &used, |id| !history.has(id)).map_err(no_room)?;
+    let stale = stale::read(pages, &mut reader, &used, |id| !history.has(id)).map_err(no_room)?;
     history.add_stale(&stale, !facts.damage.is_empty());
     facts.in_use_bytes = (trees.reached.count() + table.overflow.len() as u64) * pages.size as u64;
     index(&table.rows, &history, [&pages.file, &pages.log.bytes], reader, facts, builder)

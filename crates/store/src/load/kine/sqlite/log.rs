@@ -94,6 +94,17 @@ impl Log {
         }
     }
 
+    /// A log of pages that lie elsewhere: first those that were committed, then runs of others.
+    pub(in super::super) fn of_pages(bytes: Bytes, runs: Vec<Vec<(PageNumber, usize)>>, pages: Option<PageNumber>) -> Self {
+        let run = |written: Vec<(PageNumber, usize)>| {
+            let mut run = Run::default();
+            written.into_iter().for_each(|(page, start)| run.push(page, start));
+            run
+        };
+        let end = bytes.len();
+        Self { bytes, runs: runs.into_iter().map(run).collect(), pages, end, ..Self::none() }
+    }
+
     /// Reads a log; where its header is damaged, its frames are pages of `size` bytes.
     pub(in super::super) fn read(bytes: Bytes, size: usize) -> Self {
         if bytes.is_empty() {
