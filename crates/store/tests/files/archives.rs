@@ -1,6 +1,6 @@
 //! Tar archives: what lies in one is not taken for the file itself, whatever its first bytes look like.
 
-use ketcd_store::{KeyRange, Source, SourceKind};
+use ketcd_store::{KeyRange, Source, SourceKind, load};
 
 use super::{decompressed, items, open_bytes as open, status};
 
@@ -131,4 +131,78 @@ fn an_archive_is_recognised_whatever_its_first_entry_is_called() {
     broken[150] ^= 1;
     let error = open(&broken).err().unwrap();
     assert!(error.contains("its tar archive is damaged"), "{error}");
+}
+
+/// A size beyond the archive, or one that no number has room for.
+#[test]
+fn sizes_and_names_of_entries_are_not_believed() {
+    let db = decompressed("k120-story/snapshot.db.zst");
+    for size in ["77777777777", "00200000000", "99999999999"] {
+        let mut bytes = archive(&[("a/night.db", &db), ("b.txt", b"text")], false);
+        let second = 512 + db.len().next_multiple_of(512);
+        bytes[second + 124..second + 135].copy_from_slice(size.as_bytes());
+        mend(&mut bytes[second..]);
+        let source = open(&bytes).unwrap();
+        assert!(
+            source.damage().iter().any(|damage| damage.contains("tar archive is damaged or cut short")),
+            "{size}: {:?}",
+            source.damage()
+        );
+        assert_eq!(changes(&*source), changes(&*open(&db).unwrap()));
+    }
+    // No path is made from a name; links and devices are passed over, wherever they lead.
+    for name in ["../../../../tmp/night.db", "/etc/passwd", "./a/../night.db"] {
+        assert_eq!(changes(&*open(&archive(&[(name, &db)], false)).unwrap()), changes(&*open(&db).unwrap()), "{name}");
+    }
+    for kind in [b'1', b'2', b'3', b'4', b'6'] {
+        let mut bytes = header("night.db", kind, 0, false);
+        bytes[157..168].copy_from_slice(b"/etc/passwd");
+        mend(&mut bytes);
+        bytes.resize(2048, 0);
+        let error = open(&bytes).err().unwrap();
+        assert!(error.contains("neither a database"), "{}: {error}", char::from(kind));
+    }
+}
+
+/// A name, or an extension of a header, of many bytes is read into memory whole: one that is endless is refused before.
+#[test]
+fn endless_names_are_refused() {
+    for kind in [b'L', b'K', b'x', b'g'] {
+        let mut bytes = header("././@LongLink", kind, 2 << 20, false);
+        bytes.resize(bytes.len() + (2 << 20), b'a');
+        bytes.extend(archive(&[("a.txt", b"text")], false));
+        let error = open(&bytes).err().unwrap();
+        assert!(error.contains("a header of more than 1 MiB"), "{}: {error}", char::from(kind));
+    }
+    // What fits is a name like others, but for one of more than 4 KiB, which is passed over.
+    let db = decompressed("k120-story/snapshot.db.zst");
+    for (length, is_read) in [(300, true), (5000, false)] {
+        let mut bytes = header("././@LongLink", b'L', length, false);
+        bytes.resize((bytes.len() + length).next_multiple_of(512), b'a');
+        bytes.extend(archive(&[("night.db", &db)], false));
+        assert_eq!(open(&bytes).is_ok(), is_read, "{length}");
+    }
+}
+
+/// A sparse file of 4 GiB takes 512 bytes of an archive.
+#[test]
+fn a_sparse_file_takes_no_more_than_the_limit() {
+    let mut bytes = header("night.db", b'S', 512, false);
+    let number = |bytes: &mut [u8], at: usize, value: u64| bytes[at..at + 12].copy_from_slice(format!("{value:011o}\0").as_bytes());
+    bytes[257..265].copy_from_slice(b"ustar  \0");
+    number(&mut bytes, 386, (1 << 32) - 512);
+    number(&mut bytes, 398, 512);
+    number(&mut bytes, 483, 1 << 32);
+    mend(&mut bytes);
+    bytes.resize(512 + 512 + 1024, 0);
+    let limits = load::Limits { unpacked: 1 << 20, ..load::Limits::default() };
+    let error = load::open_bytes("bytes", bytes.into(), &limits, &|_| None).err().unwrap().to_string();
+    assert!(error.contains("--max-unpacked-size"), "{error}");
+}
+
+/// Gives the first header of an archive the checksum that holds.
+fn mend(header: &mut [u8]) {
+    header[148..156].fill(b' ');
+    let sum: u32 = header[..512].iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }

@@ -247,3 +247,72 @@ fn each_object_of_veleros_backup_is_read_once() {
         assert!(said(&*source).contains("of 5 files in it 2 are read"), "{}", said(&*source));
     }
 }
+
+/// Folders may contain themselves by a link, and lead elsewhere; a pipe in one never ends.
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_in_a_folder_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("night.db"), small()).unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("again")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.path().join("secret.yaml")).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.db")).status().unwrap();
+    assert!(pipe.success());
+    let source = open(&[folder.path()]).unwrap();
+    assert_eq!((events(&*source).len(), source.damage(), source.left_out()), (59, &[][..], &[][..]));
+}
+
+/// Archives in archives are opened once; one that holds itself, or nothing but archives, ends.
+#[test]
+fn archives_are_not_opened_without_end() {
+    let mut nested = zip(&[Zipped::new("night.db", &small())]);
+    for depth in 0..5 {
+        let opened = open_bytes(&nested);
+        assert_eq!(opened.is_ok(), depth < 2, "{depth}");
+        nested = zip(&[Zipped { method: 0, ..Zipped::new("in.zip", &nested) }]);
+    }
+    // Two entries of the list at the same place of the archive, and a list that points into itself.
+    let mut twice = zip(&[Zipped::new("one.db", &small()), Zipped::new("two.db", &small())]);
+    let list = twice.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
+    twice[list + 42..list + 46].fill(0);
+    assert_eq!(events(&*open_bytes(&twice).unwrap()).len(), 59);
+    let start = u32::try_from(list).unwrap().to_le_bytes();
+    twice[list + 42..list + 46].copy_from_slice(&start);
+    let told = open_bytes(&twice).map_or_else(|error| error, |source| source.damage().join("\n") + &said(&*source));
+    assert!(told.contains("two.db lies beyond the archive's end"), "{told}");
+}
+
+/// Counts in a zip's end that no archive has.
+#[test]
+fn a_zips_counts_are_not_believed() {
+    let whole = zip(&[Zipped::new("night.db", &small())]);
+    let end = whole.len() - 22;
+    for (at, number) in [(10, &[0xff, 0xff][..]), (12, &[0xff; 4]), (16, &[0xff; 4]), (8, &[9, 0, 9, 0])] {
+        let mut bytes = whole.clone();
+        bytes[end + at..end + at + number.len()].copy_from_slice(number);
+        let opened = open_bytes(&bytes).unwrap();
+        assert_eq!(events(&*opened).len(), 59, "{at}");
+        assert!(!opened.damage().is_empty(), "{at}");
+    }
+}
+
+/// Delta files of Gardener that say what no sidecar writes.
+#[test]
+fn impossible_deltas_are_refused_with_the_reason() {
+    use sha2::Digest;
+    let delta = |text: &str| [text.as_bytes(), &sha2::Sha256::digest(text)].concat();
+    let event = |kv: &str| format!(r#"{{"etcdEvent":{{"kv":{kv}}},"time":""}}"#);
+    for (text, wanted) in [
+        (format!("[{}]", event(r#"{"key":"YQ==","mod_revision":-1}"#)), "no change that can be read"),
+        (format!("[{}]", event(r#"{"key":"","mod_revision":7}"#)), "without a key or a revision"),
+        (format!("[{}]", event(r#"{"key":"*","mod_revision":7}"#)), "no base64"),
+        (format!("[{}", event(r#"{"key":"YQ==","mod_revision":7}"#)), "its JSON cannot be read"),
+        (
+            format!("[{},{}]", event(r#"{"key":"YQ==","mod_revision":7}"#), event(r#"{"key":"YQ==","mod_revision":6}"#)),
+            "its revisions do not ascend",
+        ),
+    ] {
+        let error = refused(&delta(&text));
+        assert!(error.contains(wanted), "{wanted}: {error}");
+    }
+}
