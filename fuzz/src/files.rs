@@ -20,7 +20,7 @@ const LOG: &[u8] = include_bytes!("../seeds/wal/whole");
 const BEFORE_LOG: &[u8] = include_bytes!("../seeds/kine/before-log");
 
 /// What a source gives.
-struct Contents {
+pub(super) struct Contents {
     span: RevisionSpan,
     problems: Vec<String>,
     events: Vec<Event>,
@@ -198,7 +198,7 @@ fn objects_by_float(objects: Vec<(String, Value)>) -> Vec<(String, Value)> {
     objects.into_iter().map(|(key, object)| (key, by_float(object))).collect()
 }
 
-fn directory() -> TempDir {
+pub(super) fn directory() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -216,7 +216,7 @@ fn source(path: &Path) -> Result<Box<dyn Source>, String> {
     load::open(&[path.to_str().unwrap().to_owned()], &key_of).map_err(|error| error.to_string())
 }
 
-fn open(path: &Path) -> Result<Contents, String> {
+pub(super) fn open(path: &Path) -> Result<Contents, String> {
     source(path).map(|source| contents(&*source))
 }
 
@@ -243,7 +243,7 @@ fn key_of(object: &Value) -> Option<Vec<u8>> {
 
 /// What is true of every source: each change comes once and in order, and what is alive at the end was written and not deleted since. Only
 /// where damage is reported may what is alive come from pages that no tree reaches.
-fn hold(contents: &Contents) {
+pub(super) fn hold(contents: &Contents) {
     let Contents { span, events, alive, problems } = contents;
     assert!(span.oldest <= span.newest, "{span:?}");
     let place = |event: &Event| (event.revision, event.sub_revision);

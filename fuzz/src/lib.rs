@@ -3,6 +3,7 @@
 //! The fuzz targets run them under libFuzzer, `tests/mutants` runs them with the same seeds and the same mutator a bounded number of times.
 
 mod configuration;
+mod containers;
 mod etcd_answers;
 mod files;
 mod language;
@@ -38,6 +39,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "etcd_answers", check: etcd_answers::etcd_answers, words: &[], mend: |_| (), most: 1 << 13 },
     Target { name: "kine", check: files::kine, words: &[], mend: |data| files::mend_sqlite_log(data), most: 1 << 14 },
     Target { name: "kine_export", check: files::kine_export, words: KINE, mend: |_| (), most: 1 << 13 },
+    Target { name: "dqlite", check: containers::dqlite, words: &[], mend: |data| containers::mend_segment(data), most: 1 << 14 },
+    Target { name: "gardener_delta", check: containers::gardener_delta, words: DELTA, mend: containers::mend_delta, most: 1 << 13 },
+    Target { name: "zip", check: containers::zip, words: ZIP, mend: |_| (), most: 1 << 14 },
+    Target { name: "tar", check: containers::tar, words: TAR, mend: |data| containers::mend_tar(data), most: 1 << 14 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
     Target { name: "error_text", check: files::error_text, words: ERROR_TEXT, mend: |_| (), most: 1 << 13 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
@@ -122,6 +127,56 @@ const KINE: &[&str] = &[
     "-1",
     "true",
     "9223372036854775807",
+];
+const DELTA: &[&str] = &[
+    "[",
+    "]",
+    ",",
+    "{\"etcdEvent\":",
+    "\"type\":1",
+    "\"type\":9",
+    "\"kv\":{",
+    "\"key\":\"YQ==\"",
+    "\"value\":\"\"",
+    "\"mod_revision\":6",
+    "\"mod_revision\":-1",
+    "\"create_revision\":9223372036854775807",
+    "\"version\":0",
+    "\"time\":\"\"",
+    "null",
+];
+const ZIP: &[&str] = &[
+    "PK\u{1}\u{2}",
+    "PK\u{3}\u{4}",
+    "PK\u{5}\u{6}",
+    "PK\u{6}\u{6}",
+    "PK\u{6}\u{7}",
+    "PK\u{7}\u{8}",
+    "\u{1}\0\u{18}\0",
+    "../",
+    "/etc/passwd",
+    "a.yaml",
+    "night.db",
+    "kind: List\n",
+];
+const TAR: &[&str] = &[
+    "ustar\0",
+    "ustar  \0",
+    "././@LongLink",
+    "g",
+    "x",
+    "L",
+    "S",
+    "2",
+    "27 size=99999999999999999\n",
+    "18 path=../../x\n",
+    "77777777777\0",
+    "GNU.sparse.realsize=99999999999\n",
+    "../",
+    "/etc/passwd",
+    "member/snap/db",
+    "member/wal/0000000000000000-0000000000000000.wal",
+    "state.db-wal",
 ];
 const JSON: &[&str] = &[
     "{",

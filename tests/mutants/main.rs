@@ -81,6 +81,10 @@ parsers! {
     etcd_answers 300
     kine 1_000
     kine_export 2_000
+    dqlite 500
+    gardener_delta 1_000
+    zip 1_000
+    tar 1_000
     yaml 2_000
     error_text 2_000
     protobuf 3_000
