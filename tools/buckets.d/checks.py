@@ -61,6 +61,23 @@ class Checks:
         code, _, problem = self.run("-f", f"{self.backups}/none.db", "status")
         self.check("a file that is not there is an error that names it", code == 2 and f"{self.backups}/none.db" in problem and "check the bucket and the path" in problem, problem)
 
+        self.prefixes()
+
+    def prefixes(self):
+        gardener = os.path.join(os.path.dirname(CAPTURE), "../../containers/gardener/v2")
+        for name in sorted(os.listdir(gardener)):
+            self.server.put("backups", f"shoot--a--b/etcd-main/v2/{name}", f"{gardener}/{name}")
+        wanted = self.run("-f", gardener, "history", "--all", "-o", "ndjson")
+        for url in (f"{self.backups}/shoot--a--b/", f"{self.backups}/shoot--a--b/etcd-main/v2"):
+            got = self.run("-f", url, "history", "--all", "-o", "ndjson")
+            self.check(f"`-f {url} history --all` is what the folder gives", wanted[0] == 0 and got[:2] == wanted[:2], got[2])
+        self.server.put("backups", "nightly/1.db.zst", CAPTURE)
+        self.server.put("backups", "nightly/2.db.zst.part", CAPTURE)
+        code, _, problem = self.run("-f", f"{self.backups}/nightly/", "status")
+        self.check("an unfinished file below a prefix is reported", code == 0 and "2.db.zst.part is not read" in problem + _, problem)
+        code, _, problem = self.run("-f", f"{self.backups}/nothing/", "status")
+        self.check("a prefix of nothing is an error that names it", code == 2 and "no object lies below it" in problem, problem)
+
     def uploads_refused(self):
         code, _, problem = self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/fleet")
         self.check("an upload that the server refuses is an error that says why", code == 2 and f"{self.lake}/fleet" in problem and "invalid uploadType" in problem, problem)

@@ -22,7 +22,10 @@ pub(super) fn is_url(name: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| name.starts_with(scheme))
 }
 
-/// The flags, with each file that lies in a bucket replaced by a copy in TMPDIR, which is gone with what is returned beside them.
+/// What separates the name of an object from that of an entry in it, as in the names of files.
+const WITHIN: &str = "::";
+
+/// The flags, with each file or folder that lies in a bucket replaced by a copy in TMPDIR, which is gone with what is returned beside them.
 ///
 /// # Errors
 /// A file that is not there, or is larger than `--max-unpacked-size`; this build knows no buckets.
@@ -33,9 +36,10 @@ pub(super) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>, Option<
     let folder = tempfile::Builder::new().prefix("ketcd-").tempdir()?;
     let mut args = args.clone();
     for name in args.files.iter_mut().filter(|name| is_url(name)) {
-        let copy = folder.path().join(name.replacen("://", "/", 1));
-        super::running::block_on(async { Bucket::open(name)?.fetch(&copy, args.max_unpacked_size).await })?;
-        *name = copy.display().to_string();
+        let (url, within) = name.split_once(WITHIN).unwrap_or((name, ""));
+        let copy = folder.path().join(url.replacen("://", "/", 1));
+        super::running::block_on(async { Bucket::open(url)?.fetch(&copy, args.max_unpacked_size).await })?;
+        *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{WITHIN}{within}", copy.display()) };
     }
     Ok((Cow::Owned(args), Some(folder)))
 }
