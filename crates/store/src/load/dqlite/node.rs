@@ -22,7 +22,7 @@ pub(in super::super) struct Node {
     pub files: Vec<Entry>,
 }
 
-/// What of a folder is no node.
+/// The answer to a folder in which there is no database.
 const FOLDER: &str = "is dqlite's folder (MicroK8s, Canonical Kubernetes), and no database can be read in it";
 
 /// Puts a node's database, with all that is known of its history, into the index.
