@@ -10,7 +10,7 @@ use crate::{EventKind, Origin, Revision, RevisionSpan};
 #[derive(Default)]
 pub(super) struct Keys {
     pub pairs: Vec<(Bytes, Bytes)>,
-    /// Of which revision they are the state, where that is known.
+    /// The revision that they are the state of, where that is known.
     pub revision: Option<i64>,
     /// What is missing, each a sentence.
     pub damage: Vec<String>,
