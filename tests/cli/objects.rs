@@ -154,3 +154,15 @@ fn a_file_cut_short_ends_with_exit_2() {
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("configmap/a\n", Some(2)), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("line 1"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn openshifts_objects_lie_where_openshift_keeps_them() {
+    let route = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7"},
+        "spec": {"host": "web.example.com", "to": {"kind": "Service", "name": "web"}, "wildcardPolicy": "None"}});
+    let file = file(route.to_string());
+    let table = run(&[file.path()], &["get", "routes", "-n", "shop"]);
+    let wanted = "NAME   HOST/PORT         PATH   SERVICES   PORT    TERMINATION   WILDCARD\nweb    web.example.com          web        <all>                 None\n";
+    assert_eq!(text(&table.stdout), wanted, "{}", text(&table.stderr));
+    let keys = run(&[file.path()], &["ls", "/openshift.io/"]);
+    assert!(text(&keys.stdout).contains("/openshift.io/routes/shop/web"), "{}", text(&keys.stderr));
+}

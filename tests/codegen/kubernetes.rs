@@ -1,4 +1,4 @@
-//! `proto/kubernetes` to the tables of `crates/kube/src/proto/kubernetes.rs`.
+//! `proto/kubernetes` and `proto/openshift` to the tables of `crates/kube/src/proto/kubernetes.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -66,12 +66,13 @@ pub(crate) fn tables(pool: &DescriptorPool) -> String {
     };
     let messages: BTreeMap<String, MessageDescriptor> = pool
         .all_messages()
-        .filter(|m| m.full_name().starts_with("k8s.") && !m.is_map_entry())
+        .filter(|m| ["k8s.", "openshift."].iter().any(|of| m.full_name().starts_with(of)) && !m.is_map_entry())
         .map(|m| (m.full_name().to_owned(), m))
         .collect();
     let ids: BTreeMap<&str, usize> = messages.keys().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
     let mut text = String::from(
-        "//! The JSON of every message of Kubernetes, and the messages of its kinds. Generated from `proto/kubernetes` by `tests/codegen`; do not edit.\n\n\
+        "//! The JSON of every message of Kubernetes and OpenShift, and the messages of their kinds. Generated from `proto/kubernetes` and `proto/openshift` by \
+         `tests/codegen`; do not edit.\n\n\
          use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};\n\n\
          const fn row(key: &'static str, slot: u8, card: super::table::Card, ty: super::table::Type, emit: super::table::Emit, first: u8, last: u8) -> Row {\n\
          \x20   Row { key, name: key.split_at(key.len() - 2).0.split_at(2).1, slot, card, ty, emit, first, last }\n}\n\n\
@@ -209,7 +210,7 @@ fn row_facts(
             "Bytes".to_owned()
         }
         Kind::Message(inner) => {
-            is_slice |= render_name(extension(&inner.options(), &options.go_struct).as_ref()) == "Strings";
+            is_slice |= ["List", "Fields"].contains(&&*render_name(extension(&inner.options(), &options.go_struct).as_ref()));
             is_struct = !is_slice;
             format!("m({})", ids[inner.full_name()])
         }

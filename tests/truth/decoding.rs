@@ -157,6 +157,11 @@ fn values_of_the_newest_release_equal_upstreams_json() {
     equal_upstreams_json("k137-pairs", Release::NEWEST, 174);
 }
 
+#[test]
+fn values_of_openshift_equal_upstreams_json() {
+    equal_upstreams_json("openshift-pairs", Release(35), 22);
+}
+
 /// An object of which only some members are wanted has those of the whole one, and a damaged one is found as damaged; so too beside its metadata.
 #[test]
 fn a_part_is_a_part_of_the_whole() {

@@ -19,6 +19,9 @@ use crate::since::Since;
 /// The `--etcd-prefix` of nearly every API server.
 pub const DEFAULT_PREFIX: &str = "/registry";
 
+/// The `--etcd-prefix` of OpenShift's kube-apiserver.
+pub(crate) const OPENSHIFT_PREFIX: &str = "/kubernetes.io";
+
 /// Where custom kinds are defined, below the prefix.
 pub const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
@@ -189,10 +192,21 @@ impl Cluster {
         Ok(self.source.range(keys, at, Want::Values).await?.entries.try_collect().await?)
     }
 
+    /// Whether OpenShift's own kinds are among the cluster's: its kube-apiserver has another prefix than others, and printed objects may be of them.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(crate) async fn has_openshift(&self) -> Result<bool> {
+        if !self.source.is_one_moment() {
+            return Ok(self.prefix().await? == OPENSHIFT_PREFIX);
+        }
+        let found = self.source.first(KeyRange::prefix("/openshift.io/"), At::Newest, Want::Keys, 1).await?;
+        Ok(!found.is_empty())
+    }
+
     async fn find_kinds(&self) -> Result<Kinds> {
         let mut kinds = Kinds::builtin();
-        let prefix = self.prefix().await?;
-        if prefix == "/kubernetes.io" {
+        if self.has_openshift().await? {
             kinds.add_openshift();
         }
         let definitions = match self.definitions(self.at).await {

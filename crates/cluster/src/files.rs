@@ -26,7 +26,9 @@ pub struct Files {
 /// # Errors
 /// A file cannot be read, or is nothing that is known.
 pub fn open(paths: &[String], limits: &Limits) -> Result<Files> {
-    let kinds = RefCell::new(Kinds::builtin());
+    let mut known = Kinds::builtin();
+    known.add_openshift();
+    let kinds = RefCell::new(known);
     let newest = Cell::new(None);
     let source = open_within(paths, limits, &|object| {
         newest.set(newest.get().max(newest_stamp(object)));

@@ -65,6 +65,7 @@ fn one(ty: Type, value: &mut Value) {
     let message = message_of(id.0);
     match (message.render, value) {
         (Render::Struct, Value::Object(given)) => members(Some(message), given),
+        (Render::List, Value::Array(items)) => items.iter_mut().for_each(|item| element(message.rows[0].ty, item)),
         (Render::Quantity, value @ Value::Number(_)) => *value = Value::String(value.to_string()),
         _ => {}
     }
@@ -81,7 +82,7 @@ fn zero(ty: Type) -> Value {
             Render::Duration => "0s".into(),
             Render::Quantity => "0".into(),
             Render::IntOrString => 0.into(),
-            Render::Strings => Vec::<Value>::new().into(),
+            Render::List => Vec::<Value>::new().into(),
             Render::RawJson | Render::SchemaOrBool | Render::SchemaOrArray | Render::SchemaOrStrings => Value::Null,
         },
     }

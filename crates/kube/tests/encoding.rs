@@ -71,3 +71,8 @@ fn values_of_the_newest_release_are_upstreams_bytes() {
     ];
     check("k137-pairs.jsonl.zst", Release::NEWEST, 174, &differing);
 }
+
+#[test]
+fn values_of_openshift_are_upstreams_bytes() {
+    check("openshift-pairs.jsonl.zst", Release(35), 22, &[]);
+}

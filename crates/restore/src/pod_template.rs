@@ -13,6 +13,7 @@ const PLACES: &[(&[&str], &str, &str)] = &[
     (&["apps", "extensions"], "Deployment", "/spec/template"),
     (&["apps", "extensions"], "ReplicaSet", "/spec/template"),
     (&["apps"], "StatefulSet", "/spec/template"),
+    (&["apps.openshift.io"], "DeploymentConfig", "/spec/template"),
     (&["batch"], "Job", "/spec/template"),
     (&["batch"], "CronJob", "/spec/jobTemplate/spec/template"),
 ];

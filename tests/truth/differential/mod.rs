@@ -1,4 +1,4 @@
-//! Random messages of every kind, encoded by an independent library (prost-reflect on `proto/kubernetes`), decoded by us to JSON, read back from that JSON
+//! Random messages of every kind, encoded by an independent library (prost-reflect on `proto`), decoded by us to JSON, read back from that JSON
 //! and compared field by field.
 
 mod generate;

@@ -33,7 +33,7 @@ impl Reader<'_> {
                 let field = descriptor.fields().next().unwrap();
                 message.set_field(&field, Value::Bytes(json.to_string().into_bytes().into()));
             }
-            ("STRINGS" | "FIELDS", json) => self.set(&mut message, 1, json),
+            ("LIST" | "FIELDS", json) => self.set(&mut message, 1, json),
             ("SCHEMA_OR_BOOL", Json::Bool(allows)) => set("allows", Value::Bool(*allows)),
             ("SCHEMA_OR_BOOL", json) => self.set(&mut message, 2, json),
             ("SCHEMA_OR_ARRAY" | "SCHEMA_OR_STRINGS", Json::Array(_)) => self.set(&mut message, 2, json),

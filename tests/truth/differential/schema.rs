@@ -1,4 +1,4 @@
-//! `proto/kubernetes` as descriptors, with what its options say of a release.
+//! `proto/kubernetes` and `proto/openshift` as descriptors, with what its options say of a release.
 
 use std::path::{Path, PathBuf};
 
@@ -30,9 +30,11 @@ pub(crate) struct Facts {
 
 impl Schema {
     pub(crate) fn load() -> Self {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto/kubernetes");
-        let mut compiler = protox::Compiler::new([&dir]).unwrap();
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("proto");
+        let dir = all.join("kubernetes");
+        let mut compiler = protox::Compiler::new([&dir, &all]).unwrap();
         compiler.open_files(files(&dir)).unwrap();
+        compiler.open_files(files(&all.join("openshift")).iter().map(|path| Path::new("openshift").join(path))).unwrap();
         let pool = compiler.descriptor_pool();
         let extension = |name| pool.get_extension_by_name(name).unwrap();
         Self { group: extension("group"), go_struct: extension("go_struct"), go: extension("go"), pool }

@@ -12,6 +12,8 @@ use crate::error::Result;
 #[derive(Debug)]
 pub struct Definitions {
     stored: Vec<KeyValue>,
+    /// Whether OpenShift's own API servers keep objects next to these.
+    has_openshift: bool,
 }
 
 impl Definitions {
@@ -20,9 +22,10 @@ impl Definitions {
     /// # Errors
     /// The source cannot be read.
     pub async fn read(cluster: &Cluster, revision: Revision) -> Result<Self> {
+        let has_openshift = cluster.has_openshift().await?;
         match cluster.definitions(At::Revision(revision)).await {
-            Err(error) if error.refusal().is_some() => Ok(Self { stored: Vec::new() }),
-            stored => Ok(Self { stored: stored? }),
+            Err(error) if error.refusal().is_some() => Ok(Self { stored: Vec::new(), has_openshift }),
+            stored => Ok(Self { stored: stored?, has_openshift }),
         }
     }
 
@@ -41,6 +44,7 @@ impl Definitions {
                 Body::Opaque(_) => None,
             })
             .collect();
-        Catalog::new(cluster.release(), &definitions)
+        let catalog = Catalog::new(cluster.release(), &definitions);
+        if self.has_openshift { catalog.with_openshift() } else { catalog }
     }
 }

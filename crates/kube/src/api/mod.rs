@@ -127,6 +127,21 @@ impl Catalog {
         catalog
     }
 
+    /// The same with the resources of OpenShift's own API servers.
+    #[must_use]
+    pub fn with_openshift(mut self) -> Self {
+        let mut kinds = Kinds::builtin();
+        kinds.add_openshift();
+        for kind in kinds.iter().filter(|kind| kind.path.starts_with('/')) {
+            let row = KindRow::in_group(&kind.group, |row| row.plural == kind.plural);
+            let subresources = row.map_or(&[][..], |row| row.subresources).iter().map(|own| own.0.to_owned()).collect();
+            let (group, version) = (kind.group.to_string(), kind.version.to_string());
+            self.add(Resource { group, version, kind: Arc::clone(kind), subresources, custom: None });
+        }
+        self.sort();
+        self
+    }
+
     fn add_builtin(&mut self, kinds: &Kinds, group: &str, version: &str, plural: &str) {
         let Some(kind) = kinds.iter().find(|kind| kind.plural == plural && kind.has_group(group)) else { return };
         let Some(row) = KindRow::in_group(group, |row| row.plural == plural) else { return };
@@ -211,6 +226,16 @@ mod tests {
         }
         assert!(!of_20.contains(&"policy/v1".to_owned()));
         assert_eq!(of_20[..3], ["v1", "apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1beta1"]);
+    }
+
+    #[test]
+    fn openshift_adds_its_own_groups() {
+        let catalog = Catalog::new(Release(30), &[]).with_openshift();
+        let routes = catalog.find("route.openshift.io", "v1", "routes").unwrap();
+        assert_eq!(routes.kind.key("/kubernetes.io", Some("shop"), "web"), "/openshift.io/routes/shop/web");
+        assert!(
+            catalog.find("apps.openshift.io", "v1", "deploymentconfigs").is_some() && catalog.find("apps", "v1", "deployments").is_some()
+        );
     }
 
     #[test]

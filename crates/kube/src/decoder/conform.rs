@@ -138,6 +138,9 @@ impl Structs<'_> {
                     items.into_iter().map(|item| schemas.map_or_else(|| item.clone(), |row| self.value(row.ty, item.clone()))).collect(),
                 )
             }
+            (Render::List, Value::Array(items)) => {
+                Value::Array(items.into_iter().map(|item| self.value(message.rows[0].ty, item)).collect())
+            }
             (_, given) => given,
         }
     }

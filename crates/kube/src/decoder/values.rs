@@ -177,7 +177,7 @@ impl<'a> Context<'a> {
                 raw if raw.start == raw.end => JsonValue::Null,
                 raw => JsonValue::Raw(raw),
             },
-            Render::Strings => JsonValue::List(Type::String, slots[0].items(span.end)),
+            Render::List => JsonValue::List(message.rows[0].ty, slots[0].items(span.end)),
             Render::Fields => JsonValue::Map(message.rows[0].ty, slots[0].items(span.end)),
             Render::SchemaOrBool => match field(message.rows[1].ty, message.rows[1].slot)? {
                 Some(schema) => schema,

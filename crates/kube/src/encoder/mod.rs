@@ -179,7 +179,7 @@ impl Encoder {
 fn is_slice(ty: Type) -> bool {
     match ty {
         Type::Bytes => true,
-        Type::Message(id) => message_of(id).render == Render::Strings,
+        Type::Message(id) => matches!(message_of(id).render, Render::List | Render::Fields),
         _ => false,
     }
 }

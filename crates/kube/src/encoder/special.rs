@@ -63,9 +63,9 @@ impl Encoder {
             }
             Render::RawJson if value.is_null() => {}
             Render::RawJson => length_delimited(1, &go_json(value), out),
-            Render::Strings => {
+            Render::List => {
                 for item in list(value)?.iter() {
-                    length_delimited(1, text(item)?.as_bytes(), out);
+                    self.value(message.rows[0].ty, 1, item, out)?;
                 }
             }
             Render::Fields => {

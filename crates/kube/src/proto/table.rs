@@ -136,8 +136,8 @@ pub enum Render {
     IntOrString,
     /// JSON or CBOR inside, null if empty.
     RawJson,
-    /// A bare array of strings.
-    Strings,
+    /// A bare array: the one list the message holds.
+    List,
     /// A schema, else a bool.
     SchemaOrBool,
     /// An array of schemas, else a schema, else null.

@@ -1,5 +1,5 @@
-//! Tables as kubectl prints them: the columns of k8s.io/kubernetes pkg/printers/internalversion (1.36, and 1.37 where it prints others), one file per family
-//! of kinds.
+//! Tables as kubectl prints them: the columns of k8s.io/kubernetes pkg/printers/internalversion (1.36, and 1.37 where it prints others) and of OpenShift's
+//! API servers, one file per family of kinds.
 
 mod access;
 mod admission;
@@ -11,6 +11,7 @@ mod duration;
 pub(super) mod fields;
 mod lifecycle;
 mod network;
+mod openshift;
 mod pod;
 mod pod_row;
 mod resource;
@@ -338,6 +339,7 @@ fn printer(group: &str, kind: &str, release: Release) -> Printer {
         admission::printer,
         resource::printer,
         lifecycle::printer,
+        openshift::printer,
     ];
     let found = families.iter().find_map(|family| family(group, kind));
     found.or_else(|| definition::printer(group, kind, release)).unwrap_or(DEFAULT)

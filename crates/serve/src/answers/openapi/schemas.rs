@@ -79,7 +79,7 @@ impl Schemas {
             Render::Duration => json!({"type": "string"}),
             Render::Quantity => json!({"oneOf": [{"type": "string"}, {"type": "number"}]}),
             Render::IntOrString => json!({"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]}),
-            Render::Strings => json!({"type": "array", "items": {"type": "string"}}),
+            Render::List => json!({"type": "array", "items": self.one(message.rows[0].ty)}),
             Render::RawJson if is_any(message) => json!({}),
             Render::RawJson | Render::Fields => json!({"type": "object"}),
             Render::SchemaOrBool | Render::SchemaOrArray | Render::SchemaOrStrings => json!({}),
@@ -170,6 +170,9 @@ fn root(api_version: &str, kind: &str) -> Option<&'static Message> {
 
 /// `k8s.io.api.core.v1.Pod` to `io.k8s.api.core.v1.Pod`: packages begin with their host, backwards.
 fn schema_name(message: &Message) -> String {
+    if let Some(rest) = message.name.strip_prefix("openshift.") {
+        return format!("com.github.openshift.{rest}");
+    }
     let rest = message.name.strip_prefix("k8s.io.").unwrap_or(message.name);
     format!("io.k8s.{}", rest.replace("apiextensions_apiserver", "apiextensions-apiserver").replace("kube_aggregator", "kube-aggregator"))
 }
