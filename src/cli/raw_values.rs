@@ -19,6 +19,8 @@ pub(super) struct RawValues<'a> {
     /// Its name; `None` is standard input.
     file: Option<&'a str>,
     decoder: Decoder,
+    /// Whether the release that values are read as was asked for.
+    is_release_given: bool,
     problems: Problems,
 }
 
@@ -27,7 +29,7 @@ impl<'a> RawValues<'a> {
     pub(super) fn new(global: &GlobalArgs, file: Option<&'a str>) -> Self {
         let decoder = Decoder::for_stored_values().with_release(global.release.unwrap_or(Release::PROVEN));
         let problems = Problems::new(global.unknown, Attendance::User.notices());
-        Self { file, decoder: decoder.showing_secrets(global.show_secrets), problems }
+        Self { file, decoder: decoder.showing_secrets(global.show_secrets), is_release_given: global.release.is_some(), problems }
     }
 
     /// Prints the one value that the file holds.
@@ -37,13 +39,17 @@ impl<'a> RawValues<'a> {
     pub(super) fn decode_one(&self, out: &mut Output) -> Result<Outcome> {
         let (mut value, mut text) = (Vec::new(), Vec::new());
         self.open()?.read_to_end(&mut value).map_err(|error| self.unreadable(&error))?;
-        let unknown = self.decode(&value, &mut text).map_err(|opaque| {
+        let mut unknown = decode(&self.decoder, &value, &mut text).map_err(|opaque| {
             Error::new(format!("cannot decode the value of {} bytes: {}", opaque.length, opaque.reason)).hint(if opaque.expected {
                 "give the bytes of one Kubernetes object as etcd holds them"
             } else {
                 "give the bytes as etcd holds them, unchanged and whole"
             })
         })?;
+        if let Some((release, known)) = self.by_another_release(&unknown, |decoder, text| decode(decoder, &value, text)) {
+            Attendance::User.note(&format!("read as Kubernetes {release} writes it, which has all of its fields; --release names another"));
+            (text, unknown) = (known, Vec::new());
+        }
         if !unknown.is_empty() {
             self.problems.unknown_fields(b"", &unknown);
         }
@@ -53,11 +59,19 @@ impl<'a> RawValues<'a> {
         Ok(Outcome::Found)
     }
 
-    /// Decodes a value as it is or, where that fails, without the newline that `etcdctl get --print-value-only` puts behind a value.
-    fn decode(&self, value: &[u8], text: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        self.decoder.decode_text(b"", value, 0, text).or_else(|opaque| {
-            let printed = value.strip_suffix(b"\n").ok_or_else(|| opaque.clone())?;
-            self.decoder.decode_text(b"", printed, 0, text).map_err(|_| opaque)
+    /// The text of a value by the newest release that has all of its fields, where none was asked for and the usual one lacks some.
+    fn by_another_release(
+        &self,
+        unknown: &[UnknownField],
+        decode: impl Fn(&Decoder, &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque>,
+    ) -> Option<(Release, Vec<u8>)> {
+        if self.is_release_given || unknown.is_empty() {
+            return None;
+        }
+        (Release::OLDEST.0..=Release::NEWEST.0).rev().map(Release).find_map(|release| {
+            let mut text = Vec::new();
+            let unknown = decode(&self.decoder.clone().with_release(release), &mut text).ok()?;
+            unknown.is_empty().then_some((release, text))
         })
     }
 
@@ -67,7 +81,7 @@ impl<'a> RawValues<'a> {
     /// The file cannot be read. What cannot be decoded is a document that says why.
     pub(super) fn decode_lines(&self, out: &mut Output) -> Result<Outcome> {
         let (mut input, mut outcome) = (self.open()?, Outcome::Found);
-        let (mut line, mut text, mut number) = (String::new(), Vec::new(), 0);
+        let (mut line, mut text, mut number, mut of_others) = (String::new(), Vec::new(), 0, 0);
         loop {
             line.clear();
             if input.read_line(&mut line).map_err(|error| self.unreadable(&error))? == 0 {
@@ -76,9 +90,14 @@ impl<'a> RawValues<'a> {
             number += 1;
             text.clear();
             let decoded = BASE64.decode(line.trim()).map_err(|_| format!("line {number} is not base64"));
-            match decoded.and_then(|value| self.decoder.decode_text(b"", &value, 0, &mut text).map_err(|opaque| opaque.reason)) {
+            let value = decoded.as_deref().unwrap_or_default();
+            let read = |decoder: &Decoder, text: &mut Vec<u8>| decoder.decode_text(b"", value, 0, text);
+            match decoded.as_ref().map_err(Clone::clone).and_then(|_| read(&self.decoder, &mut text).map_err(|opaque| opaque.reason)) {
                 Ok(unknown) => {
-                    if !unknown.is_empty() {
+                    if let Some((_, known)) = self.by_another_release(&unknown, read) {
+                        of_others += 1;
+                        text = known;
+                    } else if !unknown.is_empty() {
                         self.problems.unknown_fields(format!("line {number}").as_bytes(), &unknown);
                     }
                 }
@@ -89,6 +108,12 @@ impl<'a> RawValues<'a> {
             }
             text.push(b'\n');
             out.write_all(&text)?;
+        }
+        if of_others > 0 {
+            let s = if of_others == 1 { " is" } else { "s are" };
+            Attendance::User.note(&format!(
+                "{of_others} value{s} read as another release of Kubernetes writes them, which has all fields; --release names one"
+            ));
         }
         self.problems.report();
         Ok(outcome)
@@ -105,4 +130,29 @@ impl<'a> RawValues<'a> {
         let name = self.file.unwrap_or("standard input");
         Error::new(format!("cannot read {name}: {error}")).hint("check the path and that you may read it")
     }
+}
+
+/// Decodes a value as it is or, where that fails, without the newline that `etcdctl get --print-value-only` puts behind a value, and without the line
+/// of its key that `etcdctl get` puts before it.
+fn decode(decoder: &Decoder, value: &[u8], text: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
+    decode_printed(decoder, b"", value, text).or_else(|opaque| match printed_key(value) {
+        Some((key, value)) => decode_printed(decoder, key, value, text).map_err(|_| opaque),
+        None => Err(opaque),
+    })
+}
+
+fn decode_printed(decoder: &Decoder, key: &[u8], value: &[u8], text: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
+    decoder.decode_text(key, value, 0, text).or_else(|opaque| {
+        let printed = value.strip_suffix(b"\n").ok_or_else(|| opaque.clone())?;
+        decoder.decode_text(key, printed, 0, text).map_err(|_| opaque)
+    })
+}
+
+/// The line of a key and what follows it.
+fn printed_key(printed: &[u8]) -> Option<(&[u8], &[u8])> {
+    /// No API server's key is longer.
+    const LONGEST: usize = 4096;
+    let end = printed.iter().take(LONGEST).position(|&byte| byte == b'\n')?;
+    let is_key = printed.starts_with(b"/") && printed[..end].iter().all(u8::is_ascii_graphic);
+    is_key.then(|| (&printed[..end], &printed[end + 1..]))
 }

@@ -56,3 +56,30 @@ fn a_damaged_value_is_refused_as_it_was_given() {
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(message.contains(&format!("the value of {} bytes", value.len() / 2 + 1)), "{message}");
 }
+
+#[test]
+fn the_line_of_a_key_before_a_value_is_not_part_of_it() {
+    let stored = values("k120-story");
+    for value in
+        [stored.iter().find(|value| value.starts_with(b"k8s\0")).unwrap(), stored.iter().find(|value| value.starts_with(b"{")).unwrap()]
+    {
+        let alone = decode(value);
+        assert_eq!(decode(&[b"/registry/some/key\n", &value[..], b"\n"].concat()), alone);
+        let damaged = decode(&[b"registry/some/key\n", &value[..], b"\n"].concat());
+        assert_eq!(damaged.status.code(), Some(2), "{}", String::from_utf8_lossy(&damaged.stdout));
+    }
+}
+
+#[test]
+fn a_value_is_read_as_the_newest_release_that_has_all_of_its_fields() {
+    let pairs = ketcd_testing::testdata::read("values/openshift-pairs.jsonl.zst");
+    let pairs = serde_json::Deserializer::from_slice(&pairs).into_iter::<serde_json::Value>();
+    // PodSpec has workloadRef in 1.35 alone.
+    let pair = pairs.map(Result::unwrap).find(|pair| pair["id"] == "apps.openshift.io.v1.DeploymentConfig").unwrap();
+    let value = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, pair["pb"].as_str().unwrap()).unwrap();
+    let decoded = decode(&value);
+    let object: serde_json::Value = serde_json::from_slice(&decoded.stdout).unwrap();
+    assert_eq!(object["spec"]["template"]["spec"]["workloadRef"]["name"], "nameValue");
+    let said = String::from_utf8_lossy(&decoded.stderr);
+    assert!(said.contains("read as Kubernetes 1.35 writes it"), "{said}");
+}

@@ -252,7 +252,7 @@ fn custom_resources_of_a_file_have_the_kinds_and_columns_of_its_definitions() {
     let file = objects(&[thing, odd, definition]);
     let output = ketcd(file.path(), &["ls", "th", "-n", "shop"]);
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("NAME   SIZE\nt      3\n", Some(0)));
-    assert!(text(&output.stderr).contains("nowhere.example.com/v1 Odd o is left out"));
+    assert!(text(&output.stderr).contains("one object nowhere.example.com/v1 Odd: shown as odds.nowhere.example.com"));
 }
 
 #[test]
@@ -394,4 +394,18 @@ fn go_templates_and_templates_of_files() {
         let output = story(&["get", "pod/lab/ubuntu", "-o", format]);
         assert!(output.status.code() == Some(2) && text(&output.stderr).contains(said), "{format}: {}", text(&output.stderr));
     }
+}
+
+#[test]
+fn ls_proposes_the_prefix_of_another_api_servers_objects() {
+    let castle =
+        json!({"apiVersion": "kingdom.example.com/v1", "kind": "Castle", "metadata": {"name": "a", "namespace": "default"}}).to_string();
+    let key = "/registry/wardle.example.com/registry/wardle.example.com/kingdom.example.com/castles/default/a";
+    let file = ketcd_testing::temporary::file(ketcd_testing::written::Written::of(&[(key, &castle)]).finish());
+    let listed = ketcd(file.path(), &["ls"]);
+    let prefix = "/registry/wardle.example.com/registry/wardle.example.com";
+    let said = text(&listed.stderr);
+    assert!(said.contains(&format!("1 object of another API server is below {prefix}: --prefix {prefix} shows what is there")), "{said}");
+    let names = ketcd(file.path(), &["--prefix", prefix, "ls", "castles.kingdom.example.com", "-o", "name"]);
+    assert_eq!(text(&names.stdout), "castles.kingdom.example.com/a\n", "{}", text(&names.stderr));
 }

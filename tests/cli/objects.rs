@@ -156,6 +156,18 @@ fn a_file_cut_short_ends_with_exit_2() {
 }
 
 #[test]
+fn custom_resources_without_a_definition_are_shown_under_the_plural_that_kubectl_guesses() {
+    let certificate = |name: &str| json!({"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": name, "namespace": "x", "resourceVersion": "7"}});
+    let file = file(list(&[certificate("a"), certificate("b"), config_map("c", "8")]).to_string());
+    let listed = run(&[file.path()], &["ls", "--all"]);
+    let said = text(&listed.stderr);
+    assert!(said.contains("2 objects cert-manager.io/v1 Certificate: shown as certificates.cert-manager.io"), "{said}");
+    let names = run(&[file.path()], &["get", "certificates.cert-manager.io", "-n", "x", "-o", "name"]);
+    assert_eq!(text(&names.stdout).lines().count(), 2, "{}", text(&names.stderr));
+    assert!(!said.contains("left out"), "{said}");
+}
+
+#[test]
 fn openshifts_objects_lie_where_openshift_keeps_them() {
     let route = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7"},
         "spec": {"host": "web.example.com", "to": {"kind": "Service", "name": "web"}, "wildcardPolicy": "None"}});
@@ -165,4 +177,37 @@ fn openshifts_objects_lie_where_openshift_keeps_them() {
     assert_eq!(text(&table.stdout), wanted, "{}", text(&table.stderr));
     let keys = run(&[file.path()], &["ls", "/openshift.io/"]);
     assert!(text(&keys.stdout).contains("/openshift.io/routes/shop/web"), "{}", text(&keys.stderr));
+}
+
+#[test]
+fn utf_16_with_a_mark_is_read_as_powershell_writes_it() {
+    let yaml = "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: grün\r\n  namespace: x\r\n";
+    let encodings: [([u8; 2], fn(u16) -> [u8; 2]); 2] = [([0xff, 0xfe], u16::to_le_bytes), ([0xfe, 0xff], u16::to_be_bytes)];
+    for (mark, bytes) in encodings {
+        for content in [yaml.to_owned(), list(&[config_map("grün", "3")]).to_string()] {
+            let units: Vec<u8> = content.encode_utf16().flat_map(bytes).collect();
+            let file = file([&mark[..], &units].concat());
+            let names = run(&[file.path()], &["get", "configmaps", "-n", "x", "-o", "name"]);
+            assert_eq!(text(&names.stdout), "configmap/grün\n", "{}", text(&names.stderr));
+        }
+    }
+}
+
+#[test]
+fn events_of_a_watch_leave_what_was_there_at_its_end() {
+    let event = |kind: &str, name: &str, version: &str| json!({"type": kind, "object": config_map(name, version)}).to_string();
+    let events = [
+        event("ADDED", "a", "3"),
+        event("ADDED", "b", "4"),
+        event("MODIFIED", "a", "5"),
+        event("DELETED", "b", "6"),
+        event("ADDED", "c", "7"),
+        event("DELETED", "c", "8"),
+        event("ADDED", "c", "9"),
+    ];
+    let file = file(events.join("\n"));
+    let names = run(&[file.path()], &["get", "configmaps", "-n", "x", "-o", "name"]);
+    assert_eq!(text(&names.stdout), "configmap/a\nconfigmap/c\n", "{}", text(&names.stderr));
+    let one: Value = serde_json::from_slice(&run(&[file.path()], &["get", "configmap/x/a", "-o", "json"]).stdout).unwrap();
+    assert_eq!(one["metadata"]["resourceVersion"], "5");
 }

@@ -12,6 +12,7 @@ use ketcd_store::{KeyRange, KeyValue, RevisionSpan, SourceStatus, Want};
 
 use crate::cluster::{Cluster, built_in};
 use crate::error::{DeniedKeys, Result};
+use crate::kinds::OtherPrefixes;
 use crate::rights::refused::unless_denied;
 
 /// Where not every value is read, so many nodes are read, and so many values of a resource.
@@ -182,6 +183,7 @@ impl Cluster {
         let mut kinds = Kinds::builtin();
         kinds.add_openshift();
         let mut counts: BTreeMap<String, (Option<String>, u64, u64)> = BTreeMap::new();
+        let mut others = OtherPrefixes::default();
         let mut entries = self.range(KeyRange::all(), Want::Values).await?.entries;
         while let Some(entry) = entries.next().await.transpose()? {
             let namespace = self.options.namespace.as_deref();
@@ -194,12 +196,16 @@ impl Cluster {
                 },
                 _ if namespace.is_some() => continue,
                 RegistryKey::Special(name) => (format!("({})", name.split('/').next().unwrap_or(name)), None),
-                RegistryKey::Foreign => (format!("({})", foreign(&entry.key)), None),
+                RegistryKey::Foreign => {
+                    others.see(self, &entry);
+                    (format!("({})", foreign(&entry.key)), None)
+                }
             };
             let count = counts.entry(resource).or_insert_with(|| (kind, 0, 0));
             count.1 += 1;
             count.2 += entry.value.len() as u64;
         }
+        others.note(self);
         let row = |(resource, (kind, objects, bytes))| ResourceCount { resource, kind, objects, bytes };
         let mut rows: Vec<ResourceCount> = counts.into_iter().map(row).collect();
         rows.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.resource.cmp(&b.resource)));

@@ -160,6 +160,13 @@ pub enum Notice {
         /// The oldest revision that can be read.
         oldest: Revision,
     },
+    /// Keys that are not of the API server looked at hold objects of another one.
+    OtherPrefix {
+        /// What its keys begin with.
+        prefix: String,
+        /// How many objects there are, of those that were looked at.
+        objects: usize,
+    },
     /// Objects whose owner no longer exists are not counted.
     OwnersNotCounted(Incomplete),
 }

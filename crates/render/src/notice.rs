@@ -70,6 +70,10 @@ pub fn words(notice: &Notice) -> String {
         }
         Notice::Resolved { moment, time, revision } => format!("{moment} is {}, revision {revision}", time.strftime("%Y-%m-%dT%H:%M:%SZ")),
         Notice::DoesNotChange { oldest } => format!("this source does not change: showing its history from revision {oldest}"),
+        Notice::OtherPrefix { prefix, objects } => {
+            let s = if *objects == 1 { " of another API server is" } else { "s of another API server are" };
+            format!("{objects} object{s} below {prefix}: --prefix {prefix} shows what is there")
+        }
         Notice::OwnersNotCounted(why) => {
             let why = match why {
                 Incomplete::Printed => "printed objects need not be all of a cluster",

@@ -12,9 +12,9 @@ use crate::cli::{Outcome, Result};
 /// Print the JSON of a raw value from etcd
 ///
 /// Reads one stored value (protobuf, JSON or CBOR, as the API server writes it) from a file or from standard input and prints the object as
-/// the API server would return it. A final newline, as `etcdctl get --print-value-only` adds, is ignored. With --lines, reads one base64
-/// value per line and prints one JSON document per line, in the same order; a value that cannot be decoded gives a line with the field
-/// `error`.
+/// the API server would return it: one of --release, or else of 1.36, or of the newest release that has all fields of the value. The line of
+/// the key that `etcdctl get` prints before a value, and the newline behind it, are ignored. With --lines, reads one base64 value per line
+/// and prints one JSON document per line, in the same order; a value that cannot be decoded gives a line with the field `error`.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # One value, as `etcdctl get KEY --print-value-only` prints it\n\

@@ -18,6 +18,8 @@ pub(in crate::load) struct Objects<'k> {
     pub(super) kept: Vec<KeyedObject>,
     /// Objects of kinds not known, which a definition read later may make known.
     pub(super) unknown: Vec<Unknown>,
+    /// Objects that a watch saw deleted, each as it was, with the version of that.
+    pub(super) deleted: Vec<(Value, i64)>,
     pub(super) newest: i64,
     pub(super) files: Vec<String>,
     /// The file's place among the images; `None` where its objects are copied, as there may be more files than images.
@@ -69,6 +71,7 @@ impl<'k> Objects<'k> {
             piece_image: None,
             kept: Vec::new(),
             unknown: Vec::new(),
+            deleted: Vec::new(),
             newest: 1,
             files: Vec::new(),
             file_image: None,
@@ -111,12 +114,30 @@ impl<'k> Objects<'k> {
         self.add(object, value);
     }
 
-    /// Adds an object that must be written down.
+    /// Adds an object that must be written down, or one that an event of a watch holds.
     pub(super) fn add_written(&mut self, object: &Value) {
+        if let Some((kind, object)) = watch_event(object) {
+            return self.add_watched(kind, object);
+        }
         // A value of text, numbers and the like is always JSON.
         let text = serde_json::to_vec(object).unwrap_or_default();
         let value = self.keep(&text);
         self.add(object, value);
+    }
+
+    /// Adds what an event of a watch says of an object.
+    fn add_watched(&mut self, kind: &str, object: &Value) {
+        self.recognised = true;
+        match kind {
+            "ADDED" | "MODIFIED" => self.add_written(object),
+            "DELETED" => {
+                let version = resource_version(object.get("metadata"));
+                self.newest = self.newest.max(version);
+                self.deleted.push((object.clone(), version));
+            }
+            // A bookmark has the revision alone, an error no object.
+            _ => self.newest = self.newest.max(resource_version(object.get("metadata"))),
+        }
     }
 
     fn add(&mut self, object: &Value, value: Spot) {
@@ -168,6 +189,14 @@ impl<'k> Objects<'k> {
 /// Whether an object is a list by its kind.
 pub(super) fn is_list(object: &Map<String, Value>) -> bool {
     object.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
+}
+
+/// The type and the object of an event of a watch, as `kubectl get --watch --output-watch-events` prints it.
+pub(super) fn watch_event(value: &Value) -> Option<(&str, &Value)> {
+    const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
+    let event = value.as_object().filter(|event| event.len() == 2)?;
+    let kind = event.get("type")?.as_str().filter(|kind| TYPES.contains(kind))?;
+    Some((kind, event.get("object").filter(|object| is_named(object))?))
 }
 
 /// Whether an object says what it is.

@@ -1,15 +1,15 @@
 //! Makes one moment of the objects of all files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
 use super::collected::{KeyedObject, Objects, Spot};
-use super::copies;
+use super::{copies, guess};
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
-/// Kinds without a key that are named one by one.
+/// Kinds without a key, or with a guessed one, that are named one by one.
 const TOLD: usize = 10;
 
 impl Objects<'_> {
@@ -22,8 +22,10 @@ impl Objects<'_> {
         const TOO_MANY: &str = "too many files at once";
         self.close_piece();
         self.ask_again();
+        let mut left_out = self.guess();
         self.close_piece();
-        let mut left_out = self.without_key();
+        left_out.extend(self.without_key());
+        self.drop_deleted();
         left_out.extend(copies::drop_older(&mut self));
         let mut images = Vec::with_capacity(self.images.len());
         for image in &self.images {
@@ -67,6 +69,49 @@ impl Objects<'_> {
         }
     }
 
+    /// Takes the plural of kinds that nothing defines for what kubectl would guess; says so of each, with the place of its file.
+    fn guess(&mut self) -> Vec<(usize, String)> {
+        let mut guessed: BTreeMap<(usize, String), (usize, String)> = BTreeMap::new();
+        for unknown in std::mem::take(&mut self.unknown) {
+            let object = self.object(unknown.value);
+            let found = guess::definition(&object).and_then(|(definition, resource)| {
+                // With a definition, the kind is known from now on.
+                let _ = (self.key_of)(&definition);
+                Some(((self.key_of)(&object)?, resource))
+            });
+            let Some((key, resource)) = found else {
+                self.unknown.push(unknown);
+                continue;
+            };
+            let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
+            guessed.entry((unknown.file, resource)).or_insert_with(|| (0, format!("{} {}", text("/apiVersion"), text("/kind")))).0 += 1;
+            let key = self.keep(&key);
+            self.kept.push(KeyedObject { key, value: unknown.value, version: unknown.version, file: unknown.file });
+        }
+        let sentences = guessed.into_iter().map(|((file, resource), (count, kind))| {
+            let objects = if count == 1 { "one object".to_owned() } else { format!("{count} objects") };
+            (file, format!("{objects} {kind}: shown as {resource}, the plural that kubectl would guess, as the definition is not there"))
+        });
+        bounded(sentences.collect(), "the plurals of {} more kinds are guessed")
+    }
+
+    /// Drops the objects that a watch saw deleted after their last version.
+    fn drop_deleted(&mut self) {
+        let mut deleted: HashMap<Vec<u8>, i64> = HashMap::new();
+        for (object, version) in std::mem::take(&mut self.deleted) {
+            if let Some(key) = (self.key_of)(&object) {
+                let last = deleted.entry(key).or_default();
+                *last = version.max(*last);
+            }
+        }
+        if deleted.is_empty() {
+            return;
+        }
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.retain(|kept| deleted.get(self.bytes(kept.key)).is_none_or(|version| kept.version > *version));
+        self.kept = kept;
+    }
+
     /// The objects without a key, counted by file and kind.
     fn without_key(&self) -> Vec<(usize, String)> {
         let mut by_kind: BTreeMap<(usize, String), (usize, String)> = BTreeMap::new();
@@ -86,12 +131,16 @@ impl Objects<'_> {
             };
             (file, sentence)
         });
-        let mut problems: Vec<(usize, String)> = problems.collect();
-        if let Some((file, _)) = problems.get(TOLD).cloned() {
-            let more = problems.len() - TOLD;
-            problems.truncate(TOLD);
-            problems.push((file, format!("objects of {more} more kinds are left out")));
-        }
-        problems
+        bounded(problems.collect(), "objects of {} more kinds are left out")
     }
+}
+
+/// The first sentences; how many more there are is said by `more`, with the number in place of its braces.
+fn bounded(mut sentences: Vec<(usize, String)>, more: &str) -> Vec<(usize, String)> {
+    if let Some((file, _)) = sentences.get(TOLD).cloned() {
+        let count = sentences.len() - TOLD;
+        sentences.truncate(TOLD);
+        sentences.push((file, more.replace("{}", &count.to_string())));
+    }
+    sentences
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use super::collected::{Collected, Objects, is_list, is_named, name_after};
+use super::collected::{Collected, Objects, is_list, is_named, name_after, watch_event};
 use super::document::{self, DocumentPart};
 
 /// Reads the documents from `start` on; returns what cannot be read.
@@ -112,7 +112,7 @@ impl<'r> Reader<'r, '_> {
     fn add(&mut self, text: &'r RawValue, mut object: Value, list: &Map<String, Value>) {
         if object.as_object().is_some_and(is_list) && object["items"].is_array() {
             self.document(text);
-        } else if name_after(list, &mut object) {
+        } else if name_after(list, &mut object) || watch_event(&object).is_some() {
             self.objects.add_written(&object);
         } else {
             self.objects.add_in_file(&object, self.offset(text), text.get().len());

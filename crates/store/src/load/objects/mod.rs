@@ -9,6 +9,7 @@ mod copies;
 #[cfg(feature = "objects")]
 mod document;
 mod finish;
+mod guess;
 #[cfg(feature = "objects")]
 mod json;
 #[cfg(feature = "objects")]

@@ -19,6 +19,7 @@ impl Objects<'_> {
     /// The bytes are not objects; the error is a fragment.
     pub(in crate::load) fn read(&mut self, path: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
         const HEAD: usize = 4096;
+        let bytes = &of_utf16(bytes);
         if bytes[..bytes.len().min(HEAD)].contains(&0) {
             return Err(NEITHER.to_owned());
         }
@@ -39,6 +40,7 @@ impl Objects<'_> {
     ///
     /// As of [`Self::read`].
     pub(in crate::load) fn read_entry(&mut self, bytes: &Bytes) -> Result<Vec<String>, String> {
+        let bytes = &of_utf16(bytes);
         self.file_image = None;
         self.text = bytes.clone();
         let read = self.documents(bytes);
@@ -63,4 +65,15 @@ impl Objects<'_> {
         let why = damage.into_iter().next().unwrap_or_else(|| "nothing in it has apiVersion and kind".to_owned());
         Err(format!("{NEITHER}: {why}"))
     }
+}
+
+/// UTF-16 with a byte order mark, as PowerShell writes it with `>`, as UTF-8; other bytes as they are.
+fn of_utf16(bytes: &Bytes) -> Bytes {
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return bytes.clone(),
+    };
+    let units = bytes[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into()
 }
