@@ -1,14 +1,16 @@
-//! `--encryption-config FILE`: the keys that open values sealed at rest.
+//! `--encryption-config FILE`, or the configuration that lies with the files: the keys that open values sealed at rest.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use ketcd_kube::encryption::{EncryptionConfig, KeyRing};
+use ketcd_store::{Companion, CompanionChoice, CompanionKind, Source};
 
+use super::attendance::Attendance;
 use super::kms::Plugins;
 use super::{Error, Result, flag_file};
 
-/// What the flag names.
+/// The configuration that is used.
 #[derive(Debug, Default)]
 pub(super) struct Encryption {
     /// The configuration, if one was given.
@@ -22,13 +24,41 @@ pub(super) struct Encryption {
 /// # Errors
 ///
 /// A file that cannot be read or is no such configuration.
-pub(super) fn open(path: Option<&Path>) -> Result<Encryption> {
-    let Some(path) = path else { return Ok(Encryption::default()) };
+pub(super) fn open(path: Option<&Path>) -> Result<Option<Encryption>> {
+    let Some(path) = path else { return Ok(None) };
     let text = flag_file::read("--encryption-config", path)?;
     let config = EncryptionConfig::parse(&text).map_err(|problem| {
         Error::new(format!("--encryption-config {}: {problem}", path.display()))
             .hint("give the file of kube-apiserver's --encryption-provider-config")
     })?;
     let keys = KeyRing::new(&config).with_key_service(Arc::new(Plugins::new(&config)));
-    Ok(Encryption { config: Some(config), keys })
+    Ok(Some(Encryption { config: Some(config), keys }))
+}
+
+/// Reads the configuration that lies with the files of a source. It may come from anywhere, so the KMS plugins that it names are not asked.
+pub(super) fn found(source: &dyn Source, attendance: Attendance) -> Encryption {
+    match source.companion(CompanionKind::Encryption) {
+        CompanionChoice::None => Encryption::default(),
+        CompanionChoice::Several(one, other) => {
+            attendance.note(&format!(
+                "the EncryptionConfigurations in {} and {} differ, so neither is used; name one with --encryption-config",
+                one.place, other.place
+            ));
+            Encryption::default()
+        }
+        CompanionChoice::One(companion) => of_companion(companion, attendance),
+    }
+}
+
+fn of_companion(companion: &Companion, attendance: Attendance) -> Encryption {
+    match EncryptionConfig::parse(&companion.text) {
+        Ok(config) => {
+            attendance.note(&format!("sealed values are opened with the keys in {}", companion.place));
+            Encryption { keys: KeyRing::new(&config), config: Some(config) }
+        }
+        Err(problem) => {
+            attendance.note(&format!("{}: {problem}; sealed values stay closed", companion.place));
+            Encryption::default()
+        }
+    }
 }

@@ -29,7 +29,7 @@ pub(super) struct Session {
     pub args: GlobalArgs,
     /// What `-o` asks for.
     pub format: Format,
-    /// What `--encryption-config` names.
+    /// What `--encryption-config` names, or what lies with the files.
     pub encryption: Encryption,
 }
 
@@ -90,7 +90,7 @@ impl Session {
             Some(Bound::Revision(revision)) => (At::Revision(revision), None),
             Some(Bound::Moment(moment)) => (At::Newest, Some(moment)),
         };
-        let encryption = encryption::open(args.encryption_config.as_deref())?;
+        let given = encryption::open(args.encryption_config.as_deref())?;
         if attendance == Attendance::User {
             args.encryption_config.iter().for_each(|config| cautions::of_key("--encryption-config", config));
             // A live etcd may ask for a password first.
@@ -103,6 +103,7 @@ impl Session {
         if attendance == Attendance::User {
             progress::start("waiting for etcd".to_owned());
         }
+        let encryption = given.unwrap_or_else(|| encryption::found(&*source, attendance));
         let interrupt = Interrupt::default();
         let options = Options {
             at,

@@ -2,6 +2,7 @@
 
 mod absence;
 mod addresses;
+mod companions;
 mod complete;
 mod credentials;
 mod damage;

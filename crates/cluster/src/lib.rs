@@ -36,7 +36,7 @@ pub mod watching;
 
 pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
 pub use error::{DeniedKeys, Error, Nothing, Result};
-pub use notice::{Incomplete, Notice, Notices, RestartsUnknown};
+pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};
 pub use options::{Options, ReleaseChoice};
 pub use problems::Problems;
 pub use selection::Selection;

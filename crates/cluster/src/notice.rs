@@ -123,6 +123,8 @@ pub enum Notice {
     GateWithoutEffect(String),
     /// What reading a scheduler's configuration brought up.
     SchedulerConfiguration(String),
+    /// How the scheduler was started, as the data show it.
+    SchedulerStart(SchedulerStart),
     /// More objects changed than were read.
     ChangesSampled {
         /// How many changed.
@@ -169,6 +171,50 @@ pub enum Notice {
     },
     /// Objects whose owner no longer exists are not counted.
     OwnersNotCounted(Incomplete),
+}
+
+/// How the scheduler was started, and what of that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum SchedulerStart {
+    /// A Pod shows that no configuration was given: the default profile runs.
+    Default {
+        /// The Pod, as an address.
+        pod: String,
+    },
+    /// The configuration was found, and is used.
+    Configured {
+        /// A file, or the address of a ConfigMap.
+        place: String,
+    },
+    /// A configuration was given that is not in etcd.
+    Elsewhere {
+        /// The Pod, as an address.
+        pod: String,
+        /// The file that it names.
+        file: String,
+    },
+    /// Feature gates of a Pod are used.
+    Gates {
+        /// The Pod, as an address.
+        pod: String,
+        /// The value of `--feature-gates`.
+        gates: String,
+    },
+    /// What was found cannot be used.
+    Unusable {
+        /// A file, or the address of a Pod or ConfigMap.
+        place: String,
+        /// Why.
+        problem: String,
+    },
+    /// Two configurations were found that differ.
+    Differ {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+    },
 }
 
 /// Why it is not known whether a scheduler was restarted.

@@ -1,6 +1,6 @@
 //! The sentence for each notice.
 
-use ketcd_cluster::{Incomplete, Notice, RestartsUnknown};
+use ketcd_cluster::{Incomplete, Notice, RestartsUnknown, SchedulerStart};
 use ketcd_history::clock::Bound;
 use ketcd_store::{Revision, Unsearched};
 
@@ -11,6 +11,7 @@ use super::watch::gap_words;
 pub fn words(notice: &Notice) -> String {
     match notice {
         Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),
+        Notice::SchedulerStart(start) => start_words(start),
         Notice::Definition { key, problem } => format!("{key}: {problem}"),
         Notice::Undefined { problem } => {
             format!("{problem}, which define custom kinds: only objects of built-in kinds are shown")
@@ -80,6 +81,25 @@ pub fn words(notice: &Notice) -> String {
                 Incomplete::Damaged => "owners may be in what is damaged",
             };
             format!("objects whose owner no longer exists are not counted: {why}")
+        }
+    }
+}
+
+fn start_words(start: &SchedulerStart) -> String {
+    match start {
+        SchedulerStart::Default { pod } => {
+            format!("{pod} starts kube-scheduler without --config: it runs the default profile, without extenders")
+        }
+        SchedulerStart::Configured { place } => {
+            format!("decisions are evaluated with the scheduler's configuration in {place}; --scheduler-config replaces it")
+        }
+        SchedulerStart::Elsewhere { pod, file } => {
+            format!("{pod} starts kube-scheduler with --config={file}, which is not in etcd; give that file with --scheduler-config")
+        }
+        SchedulerStart::Gates { pod, gates } => format!("feature gates as {pod} sets them: {gates}; --feature-gates replaces them"),
+        SchedulerStart::Unusable { place, problem } => format!("{place} is not used: {problem}"),
+        SchedulerStart::Differ { one, other } => {
+            format!("the scheduler's configurations in {one} and {other} differ, so neither is used; name one with --scheduler-config")
         }
     }
 }

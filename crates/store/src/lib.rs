@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod alarm;
+mod companion;
 mod error;
 #[cfg(feature = "live")]
 pub mod etcd;
@@ -22,6 +23,7 @@ mod status;
 mod versions;
 
 pub use alarm::Alarm;
+pub use companion::{Companion, CompanionChoice, CompanionKind};
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, WatchItem};

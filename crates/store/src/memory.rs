@@ -7,7 +7,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::versions::Versions;
 use super::{
-    At, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source,
+    At, Companion, Error, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source,
     SourceStatus, Until, VersionIndex, Want, WatchItem,
 };
 
@@ -17,6 +17,7 @@ pub(crate) struct MemorySource {
     span: RevisionSpan,
     damage: Vec<String>,
     left_out: Vec<String>,
+    companions: Vec<Companion>,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
     /// Why a version before another one was not read.
@@ -45,6 +46,7 @@ impl MemorySource {
             span: RevisionSpan { oldest, newest, compacted },
             damage,
             left_out,
+            companions: Vec::new(),
             late_damage: Box::new(late_damage),
             status: Box::new(status),
             unread: Mutex::default(),
@@ -55,6 +57,11 @@ impl MemorySource {
     /// Does something with the index once the files are found to be sound.
     pub(super) fn when_sound(self, act: impl FnOnce(&Versions) + Send + 'static) -> Self {
         Self { when_sound: Mutex::new(Some(Box::new(act))), ..self }
+    }
+
+    /// The same with the configuration that lies with the files.
+    pub(super) fn with_companions(self, companions: Vec<Companion>) -> Self {
+        Self { companions, ..self }
     }
 
     /// The revisions that can be read.
@@ -90,6 +97,7 @@ impl Source for MemorySource {
             has_all_keys: true,
             damage: &self.damage,
             left_out: &self.left_out,
+            companions: &self.companions,
             late_damage: Some(self),
             before: if is_one_moment { None } else { Some(self) },
             live: None,

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::{
-    At, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
+    At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision, RevisionSpan,
+    Shortcuts, SourceStatus, Until, Want, WatchItem,
 };
 
 /// A read-only view of etcd's key space over a span of revisions.
@@ -42,6 +43,8 @@ pub struct Facts<'a> {
     pub damage: &'a [String],
     /// Content of the files that is not etcd data, one message per item.
     pub left_out: &'a [String],
+    /// Configuration of the cluster's programs that lies with the files.
+    pub companions: &'a [Companion],
     /// Finds problems that reading alone does not show; `None` where there are none to find.
     pub late_damage: Option<&'a dyn LateDamage>,
     /// The index in which a version before another one is found; `None` where such a version costs a read.
@@ -105,6 +108,11 @@ impl dyn Source + '_ {
     /// Returns [`Facts::left_out`].
     pub fn left_out(&self) -> &[String] {
         self.facts().left_out
+    }
+
+    /// Returns the configuration of one program that lies with the files.
+    pub fn companion(&self, kind: CompanionKind) -> CompanionChoice<'_> {
+        CompanionChoice::of(kind, self.facts().companions)
     }
 
     /// Returns what [`LateDamage::late_damage`] finds.

@@ -143,7 +143,8 @@ impl Feed<'_> {
         }
     }
 
-    async fn entries(&self, range: KeyRange, at: Revision) -> Result<Vec<KeyValue>> {
+    /// The entries of a range at a revision.
+    pub(super) async fn entries(&self, range: KeyRange, at: Revision) -> Result<Vec<KeyValue>> {
         let mut found = Vec::new();
         let listing = self.cluster.source.range(range, At::Revision(at), Want::Values).await?;
         let mut entries = pin!(listing.entries);
@@ -153,7 +154,8 @@ impl Feed<'_> {
         Ok(found)
     }
 
-    fn object(&self, entry: &KeyValue) -> Option<Value> {
+    /// The object in an entry, if it can be decoded.
+    pub(super) fn object(&self, entry: &KeyValue) -> Option<Value> {
         self.cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).object().cloned()
     }
 

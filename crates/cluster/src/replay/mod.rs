@@ -6,6 +6,7 @@ mod gap;
 mod locks;
 mod restarts;
 mod scheduler;
+mod started;
 mod walk;
 
 pub use feed::Feed;

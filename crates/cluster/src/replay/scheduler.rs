@@ -4,8 +4,9 @@ use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, Version
 use ketcd_store::Revision;
 
 use super::feed::{ConfiguredLock, Feed};
+use super::started::Start;
 use crate::error::{Error, Result};
-use crate::notice::Notice;
+use crate::notice::{Notice, SchedulerStart};
 
 /// Which scheduler decided, as far as that is known better than from the data.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +41,37 @@ impl Feed<'_> {
             Some(text) => VersionFrom::given(text, &found).map_err(|error| Error::invalid(error.to_string()))?,
         }
         .with_assumption();
-        let gates = Gates::new(applied_release(version.release)).at_patch(version.patch);
-        let gates = gates.parse(options.feature_gates.unwrap_or_default()).map_err(Error::invalid)?;
+        let start = self.start(at, options.configuration.is_none()).await?;
+        let gates = self.gates(options, &start, &version)?;
+        let (profiles, configured) = match (&options.configuration, &start) {
+            (Some(file), _) => (self.given_profiles(file, &version, &gates)?, true),
+            (None, Start { configuration: Some((place, text)), .. }) => match self.profiles(text, &version, &gates) {
+                Ok(profiles) => {
+                    self.note(SchedulerStart::Configured { place: place.clone() });
+                    (profiles, true)
+                }
+                Err(reasons) => {
+                    self.note(SchedulerStart::Unusable { place: place.clone(), problem: reasons.join("; ") });
+                    (vec![Profile::new(version.release, gates)], false)
+                }
+            },
+            (None, Start { without, .. }) => {
+                without.iter().for_each(|pod| self.note(SchedulerStart::Default { pod: pod.clone() }));
+                (vec![Profile::new(version.release, gates)], without.is_some())
+            }
+        };
+        Ok(Scheduler { profiles, version, recorded, configured })
+    }
+
+    fn note(&self, start: SchedulerStart) {
+        self.cluster.note(Notice::SchedulerStart(start));
+    }
+
+    /// The feature gates that the options name, or else those that the scheduler's Pods set.
+    fn gates(&self, options: &SchedulerOptions<'_>, start: &Start, version: &VersionFrom) -> Result<Gates> {
+        let defaults = Gates::new(applied_release(version.release)).at_patch(version.patch);
+        let Some(given) = options.feature_gates else { return Ok(self.found_gates(defaults, start)) };
+        let gates = defaults.parse(given).map_err(Error::invalid)?;
         let refused = gate_refusals(&gates);
         if !refused.is_empty() {
             return Err(Error::invalid(format!("kube-scheduler {} would refuse --feature-gates: {}", version.release, refused.join("; "))));
@@ -49,27 +79,47 @@ impl Feed<'_> {
         for name in gates.without_effect() {
             self.cluster.note(Notice::GateWithoutEffect(name.to_owned()));
         }
-        let Some(file) = &options.configuration else {
-            return Ok(Scheduler { profiles: vec![Profile::new(version.release, gates)], version, recorded, configured: false });
+        Ok(gates)
+    }
+
+    /// The gates that Pods set. Most of OpenShift's are of other programs, and those change nothing here.
+    fn found_gates(&self, defaults: Gates, start: &Start) -> Gates {
+        let Some((pod, text)) = &start.gates else { return defaults };
+        let accepted = |gates: Gates| match &gate_refusals(&gates)[..] {
+            [] => Ok(gates),
+            refused => Err(refused.join("; ")),
         };
-        let profiles = match SchedulerConfiguration::parse(file.text, version.release, &gates) {
-            Ok(configuration) => {
-                configuration.notes.iter().for_each(|text| self.cluster.note(Notice::SchedulerConfiguration(text.clone())));
-                let profiles = configuration.profiles.iter().map(|profile| profile.scheduler_name.clone()).collect();
-                self.configured = Some(ConfiguredLock { lock: configuration.leader_lock, profiles });
-                configuration.profiles
+        match defaults.clone().parse(text).and_then(accepted) {
+            Ok(gates) => {
+                self.note(SchedulerStart::Gates { pod: pod.clone(), gates: text.clone() });
+                gates
             }
-            Err(_) if !names_configuration(file.text) => {
+            Err(problem) => {
+                self.note(SchedulerStart::Unusable { place: format!("--feature-gates of {pod}"), problem });
+                defaults
+            }
+        }
+    }
+
+    /// The profiles of a configuration.
+    fn profiles(&mut self, text: &str, version: &VersionFrom, gates: &Gates) -> std::result::Result<Vec<Profile>, Vec<String>> {
+        let configuration = SchedulerConfiguration::parse(text, version.release, gates)?;
+        configuration.notes.iter().for_each(|text| self.cluster.note(Notice::SchedulerConfiguration(text.clone())));
+        let profiles = configuration.profiles.iter().map(|profile| profile.scheduler_name.clone()).collect();
+        self.configured = Some(ConfiguredLock { lock: configuration.leader_lock, profiles });
+        Ok(configuration.profiles)
+    }
+
+    /// The profiles of the file that the user names.
+    fn given_profiles(&mut self, file: &ConfigurationFile<'_>, version: &VersionFrom, gates: &Gates) -> Result<Vec<Profile>> {
+        self.profiles(file.text, version, gates).map_err(|reasons| {
+            if !names_configuration(file.text) {
                 let problem = format!("{} is not a KubeSchedulerConfiguration or a Policy", file.name);
-                return Err(Error::invalid(problem).hint("name the file that kube-scheduler is given with --config"));
+                return Error::invalid(problem).hint("name the file that kube-scheduler is given with --config");
             }
-            Err(reasons) => {
-                let refused =
-                    Error::invalid(format!("kube-scheduler {} would refuse {}: {}", version.release, file.name, reasons.join("; ")));
-                return Err(refused.hint("mend the file, or give the scheduler's own version with --scheduler-version"));
-            }
-        };
-        Ok(Scheduler { profiles, version, recorded, configured: true })
+            let refused = Error::invalid(format!("kube-scheduler {} would refuse {}: {}", version.release, file.name, reasons.join("; ")));
+            refused.hint("mend the file, or give the scheduler's own version with --scheduler-version")
+        })
     }
 }
 

@@ -72,6 +72,7 @@ impl Source for EtcdSource {
             has_all_keys: true,
             damage: &[],
             left_out: &[],
+            companions: &[],
             late_damage: None,
             before: None,
             live: Some(self),

@@ -27,8 +27,8 @@ use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
 use crate::{
-    At, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result, Revision,
-    RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
+    At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result,
+    Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
 use live::LivePart;
@@ -47,6 +47,7 @@ pub(crate) struct Fused {
     pool: Pool,
     damage: Vec<String>,
     left_out: Vec<String>,
+    companions: Vec<Companion>,
     /// Between files.
     gaps: Vec<PartGap>,
     /// Those of all sources' gaps, by their places, that a reading came past.
@@ -72,10 +73,11 @@ impl Fused {
             }
         }
         let gaps = gaps::between(&parts);
-        let (mut damage, mut left_out) = (Vec::new(), unproven);
+        let (mut damage, mut left_out, mut companions) = (Vec::new(), unproven, Vec::new());
         for part in &parts {
             let PartState::Open(source) = &part.held else { continue };
             left_out.extend_from_slice(source.left_out());
+            companions.extend_from_slice(source.facts().companions);
             match covering(&parts, part) {
                 _ if !part.is_damaged() => {}
                 Some(whole) => left_out.extend(source.damage().iter().map(|problem| replaced(problem, whole))),
@@ -88,13 +90,14 @@ impl Fused {
             left_out.extend(gaps::sentences(&gaps));
         }
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
-        Ok(Self { parts, live, pool, damage, left_out, gaps, passed, recovered })
+        Ok(Self { parts, live, pool, damage, left_out, companions, gaps, passed, recovered })
     }
 
-    /// The same, with what else is damaged, and what was chosen, where the files lay.
-    pub(crate) fn saying(mut self, damage: Vec<String>, chosen: Vec<String>) -> Self {
+    /// The same, with what else is damaged, what was chosen, and what configuration was found, where the files lay.
+    pub(crate) fn saying(mut self, damage: Vec<String>, chosen: Vec<String>, companions: Vec<Companion>) -> Self {
         self.damage.extend(damage);
         self.left_out.extend(chosen);
+        self.companions.extend(companions);
         self
     }
 
@@ -225,6 +228,7 @@ impl Source for Fused {
             has_all_keys: self.live.is_some() || self.parts.iter().any(Part::has_all_keys),
             damage: &self.damage,
             left_out: &self.left_out,
+            companions: &self.companions,
             late_damage: Some(self),
             before: None,
             live: self.live.as_ref().and_then(|live| live.source.facts().live),

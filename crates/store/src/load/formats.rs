@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::checksum::Check;
-use super::container::{self, Choice, Chosen, Entry};
+use super::container::{self, Choice, Chosen, Entry, name_within};
 use super::format::{Format, Loading, Recognised, may_be_one, recognise};
 use super::image::Image;
 use super::loaded::Loaded;
@@ -14,7 +14,7 @@ use super::sql_dump;
 use super::{bolt, data_dir, db_file, foreign, gardener, keys, raft_snapshot, wal};
 #[cfg(feature = "kine")]
 use super::{dqlite, kine};
-use crate::SourceKind;
+use crate::{Companion, SourceKind};
 
 /// The formats. What may be anything is taken for the last of them. An archive is recognised first: what lies in it looks like itself at some distance
 /// from the beginning.
@@ -116,7 +116,8 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
     };
     loaded.facts.damage.extend(choice.damage);
     loaded.facts.left_out.extend(choice.said);
-    Ok(Loaded { is_archived: true, ..loaded })
+    let companions = choice.companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }).collect();
+    Ok(Loaded { is_archived: true, companions, ..loaded })
 }
 
 fn load_database(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {

@@ -7,7 +7,7 @@ use super::db_file;
 use super::objects::Objects;
 use crate::memory::MemorySource;
 use crate::versions::{Versions, VersionsBuilder};
-use crate::{Error, Origin, Result, SourceKind, SourceStatus};
+use crate::{Companion, Error, Origin, Result, SourceKind, SourceStatus};
 
 /// Makes a source of what was loaded.
 pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
@@ -32,11 +32,12 @@ pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> M
     let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let recoverable_old_value = versions.count(Origin::OldValue);
+    let companions = loaded.iter().flat_map(|file| file.companions.iter().cloned()).collect();
     let loaded = Arc::new(loaded);
     let of_checksums = Arc::clone(&loaded);
     let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
-    MemorySource::new(versions, damage, left_out, late_damage, status)
+    MemorySource::new(versions, damage, left_out, late_damage, status).with_companions(companions)
 }
 
 /// One file, read into the index.
@@ -48,12 +49,14 @@ pub(super) struct Loaded {
     pub checksum: Option<Check>,
     /// Whether it lay in an archive, so that its places are not those in the file.
     pub is_archived: bool,
+    /// Configuration of the cluster's programs that lay with it.
+    pub companions: Vec<Companion>,
 }
 
 impl Loaded {
     /// A file of which nothing else is known.
     pub(super) fn new(kind: SourceKind, path: String, facts: db_file::DatabaseFacts) -> Self {
-        Self { kind, path, facts, cluster_id: None, checksum: None, is_archived: false }
+        Self { kind, path, facts, cluster_id: None, checksum: None, is_archived: false, companions: Vec::new() }
     }
 
     /// Waits until the checksum is known; what is wrong if it does not hold.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::container::{self, Choice, Chosen, WITHIN};
+use super::container::{self, Choice, Chosen, WITHIN, name_within};
 use super::data_dir;
 use super::format::Loading;
 use super::formats::{format_of, load_choice, load_image, reading};
@@ -18,7 +18,7 @@ use super::problem::LoadProblem;
 #[cfg(feature = "recording")]
 use crate::recording::{self, RecordingSource};
 use crate::versions::VersionsBuilder;
-use crate::{Error, Result, RevisionSpan, Source, SourceKind};
+use crate::{Companion, Error, Result, RevisionSpan, Source, SourceKind};
 
 /// What is at a path.
 pub(super) enum PathContent {
@@ -189,8 +189,14 @@ pub(super) fn load(
     }
 }
 
-/// Loads a member's data dir, or a directory of k3s.
+/// Loads a member's data dir, or a directory of k3s, with the configuration that lies in it.
 fn load_directory(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, LoadProblem> {
+    let companions = container::of_known_folder(Path::new(path), &loading.reading);
+    let companions = companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }).collect();
+    Ok(Loaded { companions, ..load_known_folder(loading, path)? })
+}
+
+fn load_known_folder(loading: &mut Loading<'_, '_>, path: &str) -> Result<Loaded, LoadProblem> {
     #[cfg(feature = "kine")]
     if let Some(database) = kine::in_directory(Path::new(path)).filter(|_| !data_dir::is_there(Path::new(path))) {
         // Only its leftovers may be there.

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::container::{self, Body, Choice, Chosen, Entry, WITHIN};
+use super::container::{self, Body, Choice, Chosen, Entry, name_within};
 use super::formats::{format_of, reading};
 use super::image::{self, Image};
 use super::loaded::finish;
@@ -15,7 +15,7 @@ use crate::fusion::{Fused, LiveInput, Opener, Part, PartState};
 #[cfg(feature = "recording")]
 use crate::recording::RecordingSource;
 use crate::versions::VersionsBuilder;
-use crate::{Error, Result, Source, SourceKind};
+use crate::{Companion, Error, Result, Source, SourceKind};
 
 /// Compressed files of together so many bytes, unpacked, are kept so until all are known.
 const UNPACKED_AT_ONCE: u64 = 1 << 30;
@@ -28,6 +28,8 @@ pub(super) struct Several {
     /// What is damaged of the folders and archives, and what was chosen of them, each a sentence.
     damage: Vec<String>,
     said: Vec<String>,
+    /// Configuration that lies with them.
+    companions: Vec<Companion>,
 }
 
 impl Several {
@@ -45,10 +47,11 @@ impl Several {
     fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         let at = match at {
             PathContent::Chosen(choice) if choice.is_several() => {
-                let Choice { chosen, damage, said } = *choice;
+                let Choice { chosen, damage, said, companions } = *choice;
                 let named = |sentence: String| format!("{path}: {sentence}");
                 self.damage.extend(damage.into_iter().map(named));
                 self.said.extend(said.into_iter().map(named));
+                self.companions.extend(companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }));
                 return self.add_chosen(path, chosen, limits, unpacked);
             }
             at => at,
@@ -65,7 +68,7 @@ impl Several {
                 for chain in chains {
                     let first = chain.full.as_ref().or(chain.deltas.first().map(|(_, delta)| delta));
                     let name = name_within(path, first.map_or("", |first| &first.name));
-                    let choice = Choice { chosen: Chosen::Chain(chain), damage: Vec::new(), said: Vec::new() };
+                    let choice = Choice { chosen: Chosen::Chain(chain), damage: Vec::new(), said: Vec::new(), companions: Vec::new() };
                     self.push(name, PathContent::Chosen(Box::new(choice)), unpacked);
                 }
                 Ok(())
@@ -96,14 +99,8 @@ impl Several {
 
     /// Makes one history of them.
     pub(super) fn fused(self, beside: Option<LiveInput>, limits: &Limits) -> Result<Fused> {
-        Ok(Fused::new(parts(self.found, limits)?, beside)?.saying(self.damage, self.said))
+        Ok(Fused::new(parts(self.found, limits)?, beside)?.saying(self.damage, self.said, self.companions))
     }
-}
-
-/// What an entry of a folder or an archive is called.
-fn name_within(path: &str, name: &str) -> String {
-    let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
-    format!("{path}{separator}{name}")
 }
 
 /// Opens what is at one path: of a folder or an archive of databases these as one history.

@@ -221,6 +221,7 @@ impl Source for RecordingSource {
             has_all_keys: false,
             damage: &self.damage,
             left_out: &self.left_out,
+            companions: &[],
             late_damage: Some(self),
             before: None,
             live: None,

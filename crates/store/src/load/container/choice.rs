@@ -15,12 +15,14 @@ use super::super::problem::LoadProblem;
 use super::super::wal;
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
+use super::companions;
 use super::entry::{Body, Entry, WITHIN, listed, shown};
 use super::gather::{Found, Gathered};
 use super::kind::{BESIDE, Kind};
 #[cfg(feature = "kine")]
 use super::nodes;
 use super::numbered;
+use crate::Companion;
 
 /// How k3s calls its database.
 const K3S: &str = "state.db";
@@ -32,6 +34,8 @@ pub(in super::super) struct Choice {
     pub damage: Vec<String>,
     /// What is read and what is not, each a sentence.
     pub said: Vec<String>,
+    /// Configuration of the cluster's programs, with the names of its entries as places.
+    pub companions: Vec<Companion>,
 }
 
 /// What was chosen.
@@ -80,9 +84,14 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
         said.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
     said.extend(unfinished(&found));
-    let (chosen, read) = of_kind(&found, what, &damage, reading)?;
+    let (chosen, mut read) = of_kind(&found, what, &damage, reading)?;
+    let (companions, places) = match chosen {
+        Chosen::Objects(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
+        _ => companions::among(&found, reading),
+    };
+    read.extend(places);
     said.extend(sentence(&found, &read, total));
-    Ok(Choice { chosen, damage, said })
+    Ok(Choice { chosen, damage, said, companions })
 }
 
 /// What is read, and the places of the entries that it is made of.

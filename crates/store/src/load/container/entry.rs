@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::{Buf, Bytes};
 
@@ -154,6 +154,12 @@ fn beginning(from: impl Read) -> Bytes {
     bytes.into()
 }
 
+/// What an entry of the folder or archive at a path is called.
+pub(in super::super) fn name_within(path: &str, name: &str) -> String {
+    let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
+    format!("{path}{separator}{name}")
+}
+
 /// A name that may be shown and compared: bytes that are not text are replaced.
 pub(super) fn name_of(bytes: &[u8]) -> String {
     let name = String::from_utf8_lossy(bytes).replace('\\', "/");
@@ -162,7 +168,7 @@ pub(super) fn name_of(bytes: &[u8]) -> String {
 
 /// A name as it may be shown.
 pub(in super::super) fn shown(name: &str) -> String {
-    const LONGEST: usize = 100;
+    const LONGEST: usize = 200;
     name.escape_debug().take(LONGEST).collect()
 }
 

@@ -4,6 +4,7 @@
 //! and never made into a path.
 
 mod choice;
+mod companions;
 mod entry;
 mod folder;
 mod gather;
@@ -22,7 +23,8 @@ use super::options::Reading;
 use super::problem::LoadProblem;
 
 pub(super) use choice::{Choice, Chosen};
-pub(super) use entry::{Body, Entry, WITHIN, shown};
+pub(super) use companions::of_known_folder;
+pub(super) use entry::{Body, Entry, WITHIN, name_within, shown};
 
 /// Whether bytes begin as an archive does.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
