@@ -398,3 +398,42 @@ async fn a_recorder_that_is_told_to_end_leaves_nothing_undone() {
         assert!(told.contains(&format!("recorded up to revision {newest}")), "{signal:?}: {told}");
     }
 }
+
+/// The objects carry no time: only the recorder knows when they were written.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_arrived_while_it_was_recorded_is_dated_by_that() {
+    let etcd = Etcd::start(Transport::Plain).await;
+    let directory = TempDir::new().unwrap();
+    let mut writer = etcd.writer().await;
+    let put = async |writer: &mut Client, name: &str| {
+        let object = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "lab"}});
+        let before = jiff::Timestamp::now();
+        let answer = writer.put(format!("/registry/configmaps/lab/{name}"), object.to_string(), None).await.unwrap();
+        (answer.header().unwrap().revision(), before, jiff::Timestamp::now())
+    };
+    put(&mut writer, "first").await;
+    let recording = Recording::start(&etcd, directory.path());
+    reaches(directory.path(), newest(&live(&etcd)).await).await;
+    let mut written = Vec::new();
+    for number in 0..20 {
+        written.push(put(&mut writer, &format!("c-{number}")).await);
+    }
+    reaches(directory.path(), newest(&live(&etcd)).await).await;
+    drop(recording);
+    let output = ketcd().arg("-f").arg(directory.path()).args(["history", "cm", "-n", "lab", "-o", "ndjson"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let changes: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let time = |value: &serde_json::Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    for (revision, before, after) in written {
+        let change = changes.iter().find(|change| change["revision"] == revision).unwrap();
+        let (arrived, dated) = (time(&change["arrived"]["time"]), time(&change["time"]));
+        let delay = change["arrived"]["delaySeconds"].as_f64().unwrap();
+        // JSON has milliseconds.
+        let slack = jiff::SignedDuration::from_millis(1);
+        assert!(arrived + slack >= before, "{change} arrived before it was written, at {before}");
+        let error = jiff::SignedDuration::try_from_secs_f64(change["timeErrorSeconds"].as_f64().unwrap()).unwrap() + slack;
+        assert!(dated + error >= before && dated - error <= after, "{change} was written from {before} to {after}");
+        assert!(error.as_secs_f64() <= delay / 2.0 + 0.003, "{change}");
+    }
+}

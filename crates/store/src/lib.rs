@@ -2,6 +2,7 @@
 
 mod alarm;
 mod companion;
+mod arrival;
 mod error;
 #[cfg(feature = "live")]
 pub mod etcd;
@@ -24,6 +25,7 @@ mod versions;
 
 pub use alarm::Alarm;
 pub use companion::{Companion, CompanionChoice, CompanionKind};
+pub use arrival::{Arrival, Arrivals};
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, WatchItem};

@@ -100,6 +100,7 @@ impl Source for MemorySource {
             companions: &self.companions,
             late_damage: Some(self),
             before: if is_one_moment { None } else { Some(self) },
+            arrivals: None,
             live: None,
         }
     }

@@ -6,8 +6,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::{
-    At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision, RevisionSpan,
-    Shortcuts, SourceStatus, Until, Want, WatchItem,
+ Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem, 
 };
 
 /// A read-only view of etcd's key space over a span of revisions.
@@ -49,6 +48,8 @@ pub struct Facts<'a> {
     pub late_damage: Option<&'a dyn LateDamage>,
     /// The index in which a version before another one is found; `None` where such a version costs a read.
     pub before: Option<&'a dyn VersionIndex>,
+    /// What recorders noted of when changes arrived; `None` where none was there.
+    pub arrivals: Option<&'a dyn Arrivals>,
     /// The running etcd that answers, alone or together with files; `None` if only files do, which nobody else waits for.
     pub live: Option<&'a dyn LiveEtcd>,
 }
@@ -170,6 +171,11 @@ impl dyn Source + '_ {
         if let Some(live) = self.facts().live {
             live.will_read(keys);
         }
+    }
+
+    /// Returns when the revisions from one to another arrived at a recorder; none where none noted it.
+    pub fn arrivals(&self, from: Revision, to: Revision) -> Vec<Arrival> {
+        self.facts().arrivals.map(|arrivals| arrivals.arrivals(from, to)).unwrap_or_default()
     }
 
     /// Whether `read_before` gives versions again, so that none has to be kept.

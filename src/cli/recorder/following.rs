@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_stream::try_stream;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::recording::{MissingRevisions, Recorder};
-use ketcd_store::{At, Error, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Error, KeyRange, KeyValue, LiveEtcd, Revision, Source, Until, Want, WatchItem};
 
 use super::Shared;
 use crate::cli::Result;
@@ -59,7 +59,7 @@ impl<'a> Following<'a> {
     pub(crate) async fn run(&mut self, from: Revision) -> Result<()> {
         let source = self.source;
         let mut watch = source.watch(KeyRange::hull(self.ranges), from, Until::Forever);
-        let mut after = After::Pause;
+        let (mut after, mut quiet) = (After::Pause, Instant::now());
         let mut state: Option<Entries<'a>> = None;
         loop {
             if state.is_none() && Instant::now() >= self.next_listing {
@@ -67,7 +67,7 @@ impl<'a> Following<'a> {
             }
             let flush_due = self.recorder.flush_due().map(Instant::from_std);
             tokio::select! {
-                batch = next_batch(&mut watch, after) => {
+                batch = next_batch(&mut watch, after, &mut quiet) => {
                     after = batch.after;
                     self.take(batch)?;
                     if after == After::End {
@@ -94,10 +94,13 @@ impl<'a> Following<'a> {
 
     /// Takes items of the watch.
     fn take(&mut self, batch: Batch) -> Result<()> {
-        for item in batch.items {
+        let Batch { arrived, lateness, items, after } = batch;
+        for item in items {
             match item? {
                 WatchItem::Event(event) if event.revision <= self.skips_to => {}
                 WatchItem::Event(event) => {
+                    let delay = LiveEtcd::latest_delay(self.source, event.revision);
+                    self.recorder.arriving(arrived, delay.map(|delay| delay + lateness));
                     self.recorder.complete(event.revision.before())?;
                     match self.is_recorded(&event.key_value.key) {
                         true => self.recorder.change(&event)?,
@@ -108,7 +111,7 @@ impl<'a> Following<'a> {
                 WatchItem::Gap { from, to } => self.miss(from, to)?,
             }
         }
-        if batch.after == After::Pause {
+        if after == After::Pause {
             self.recorder.pause()?;
         }
         Ok(())
@@ -178,6 +181,10 @@ impl<'a> Following<'a> {
 
 /// What a watch brings at once.
 struct Batch {
+    /// When they were taken.
+    arrived: SystemTime,
+    /// How long they may have waited for that.
+    lateness: Duration,
     items: Vec<ketcd_store::Result<WatchItem>>,
     after: After,
 }
@@ -193,19 +200,31 @@ enum After {
     End,
 }
 
-/// The next items of a watch. Where more were to follow and none is there, a batch without items says so.
-async fn next_batch(watch: &mut Items<'_>, before: After) -> Batch {
-    let mut items = Vec::new();
+/// The next items of a watch. Where more were to follow and none is there, a batch without items says so. `quiet` is the last moment at which the
+/// watch was seen to have nothing.
+async fn next_batch(watch: &mut Items<'_>, before: After, quiet: &mut Instant) -> Batch {
+    let (mut items, mut has_waited) = (Vec::new(), false);
     poll_fn(|context| {
-        while items.len() < AT_ONCE {
+        let after = loop {
+            if items.len() == AT_ONCE {
+                break After::More;
+            }
             match watch.poll_next_unpin(context) {
                 Poll::Ready(Some(item)) => items.push(item),
-                Poll::Ready(None) => return Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::End }),
-                Poll::Pending if items.is_empty() && before != After::More => return Poll::Pending,
-                Poll::Pending => return Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::Pause }),
+                Poll::Ready(None) => break After::End,
+                Poll::Pending if items.is_empty() && before != After::More => {
+                    (*quiet, has_waited) = (Instant::now(), true);
+                    return Poll::Pending;
+                }
+                Poll::Pending => break After::Pause,
             }
+        };
+        // What comes while the watch is waited for is taken at once.
+        let lateness = if has_waited { Duration::ZERO } else { quiet.elapsed() };
+        if after == After::Pause {
+            *quiet = Instant::now();
         }
-        Poll::Ready(Batch { items: std::mem::take(&mut items), after: After::More })
+        Poll::Ready(Batch { arrived: SystemTime::now(), lateness, items: std::mem::take(&mut items), after })
     })
     .await
 }
@@ -231,22 +250,43 @@ mod tests {
 
     #[test]
     fn a_full_batch_is_followed_by_the_word_that_the_watch_pauses() {
+        let mut quiet = Instant::now();
         let mut watch = items(AT_ONCE).chain(pending()).boxed();
-        let batch = next_batch(&mut watch, After::Pause).now_or_never().unwrap();
+        let batch = next_batch(&mut watch, After::Pause, &mut quiet).now_or_never().unwrap();
         assert_eq!((batch.items.len(), batch.after), (AT_ONCE, After::More));
-        let batch = next_batch(&mut watch, batch.after).now_or_never().unwrap();
+        let batch = next_batch(&mut watch, batch.after, &mut quiet).now_or_never().unwrap();
         assert_eq!((batch.items.len(), batch.after), (0, After::Pause));
-        assert!(next_batch(&mut watch, batch.after).now_or_never().is_none());
+        assert!(next_batch(&mut watch, batch.after, &mut quiet).now_or_never().is_none());
     }
 
     #[test]
     fn a_batch_ends_where_the_watch_pauses_or_ends() {
+        let mut quiet = Instant::now();
         let mut watch = items(AT_ONCE + 1).chain(pending()).boxed();
-        assert_eq!(next_batch(&mut watch, After::Pause).now_or_never().unwrap().after, After::More);
-        let batch = next_batch(&mut watch, After::More).now_or_never().unwrap();
+        assert_eq!(next_batch(&mut watch, After::Pause, &mut quiet).now_or_never().unwrap().after, After::More);
+        let batch = next_batch(&mut watch, After::More, &mut quiet).now_or_never().unwrap();
         assert_eq!((batch.items.len(), batch.after), (1, After::Pause));
         let mut watch = items(2).boxed();
-        let batch = next_batch(&mut watch, After::Pause).now_or_never().unwrap();
+        let batch = next_batch(&mut watch, After::Pause, &mut quiet).now_or_never().unwrap();
         assert_eq!((batch.items.len(), batch.after), (2, After::End));
+    }
+
+    #[tokio::test]
+    async fn what_waited_while_something_else_was_done_may_be_so_much_older() {
+        const BUSY: Duration = Duration::from_secs(3);
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        let mut watch: Items<'_> = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context)).boxed();
+        let send = |number: i64| sender.send(Ok(WatchItem::Progress(Revision(number)))).unwrap();
+        let mut quiet = Instant::now();
+        send(1);
+        // As if the watch had last been looked at so long ago.
+        quiet -= BUSY;
+        let late = next_batch(&mut watch, After::Pause, &mut quiet).await;
+        assert!(late.lateness >= BUSY, "{:?}", late.lateness);
+        assert_eq!((late.items.len(), late.after), (1, After::Pause));
+        quiet -= BUSY;
+        let awaited = async { send(2) };
+        let (prompt, ()) = futures_util::future::join(next_batch(&mut watch, After::Pause, &mut quiet), awaited).await;
+        assert_eq!((prompt.lateness, prompt.items.len()), (Duration::ZERO, 1));
     }
 }

@@ -28,6 +28,8 @@ use samples::Samples;
 const WHOLE: i64 = 60_000;
 /// Those of a live etcd, which has other work to do.
 const WHOLE_LIVE: i64 = 5_000;
+/// Into how many parts a long recording is cut, to read when the first revision of each arrived.
+const ARRIVALS: i64 = 64;
 /// How many of the requested revisions are dated one by one.
 const REFINED: usize = 48;
 
@@ -111,6 +113,11 @@ impl Cluster {
         let mut samples = Samples::default();
         let tickers = tickers::find(self, span, &mut samples).await?;
         creations::read(self, span, &mut samples).await?;
+        let width = (span.newest.0 - span.oldest.0) / ARRIVALS + 1;
+        for part in 0..=ARRIVALS {
+            let revision = Revision((span.oldest.0 + part * width).min(span.newest.0));
+            samples.add_arrivals(self.source.arrivals(revision, revision));
+        }
         let sampled = Sampled { span, samples, tickers };
         let clock = sampled.samples.clock(&self.decoder);
         *self.dates.sampled.lock().await = Some(sampled);
@@ -125,6 +132,7 @@ impl Cluster {
         revisions.dedup();
         let stride = revisions.len().div_ceil(REFINED).max(1);
         for &revision in revisions.iter().step_by(stride) {
+            samples.add_arrivals(self.source.arrivals(revision, revision));
             for ticker in tickers.iter() {
                 ticker.read_around(self, revision, *span, samples).await?;
             }

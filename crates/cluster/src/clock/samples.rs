@@ -7,11 +7,15 @@ use jiff::Timestamp;
 
 use ketcd_history::clock::{Clock, StampCollector};
 use ketcd_kube::Decoder;
-use ketcd_store::{KeyValue, Revision};
+use ketcd_store::{Arrival, KeyValue, Revision};
 
 /// What was read, by revision.
 #[derive(Default)]
-pub(super) struct Samples(BTreeMap<(Revision, Bytes), Sample>);
+pub(super) struct Samples {
+    versions: BTreeMap<(Revision, Bytes), Sample>,
+    /// When revisions arrived at a recorder, by the first of them.
+    arrivals: BTreeMap<Revision, Arrival>,
+}
 
 enum Sample {
     /// A version.
@@ -23,23 +27,28 @@ enum Sample {
 impl Samples {
     /// Adds a version.
     pub(super) fn add(&mut self, version: KeyValue) {
-        self.0.insert((version.mod_revision, version.key.clone()), Sample::Version(version));
+        self.versions.insert((version.mod_revision, version.key.clone()), Sample::Version(version));
+    }
+
+    /// Adds when some revisions arrived at a recorder.
+    pub(super) fn add_arrivals(&mut self, arrivals: Vec<Arrival>) {
+        self.arrivals.extend(arrivals.into_iter().map(|arrival| (arrival.from, arrival)));
     }
 
     /// Adds when an object was created.
     pub(super) fn add_creation(&mut self, key: Bytes, revision: Revision, created: Timestamp) {
-        self.0.entry((revision, key)).or_insert(Sample::Creation(created));
+        self.versions.entry((revision, key)).or_insert(Sample::Creation(created));
     }
 
     /// The version of a key at a revision, where it is known for sure: the next one is here, too, or was written at that revision.
     pub(super) fn version_at(&self, key: &[u8], revision: Revision) -> Option<&KeyValue> {
         let of_key = |((_, sampled), sample): (&(Revision, Bytes), &'_ Sample)| sampled == key && matches!(sample, Sample::Version(_));
-        let mut before = self.0.range(..=(revision, Bytes::from_static(&[0xff]))).rev();
+        let mut before = self.versions.range(..=(revision, Bytes::from_static(&[0xff]))).rev();
         let Some(Sample::Version(version)) = before.find(|&entry| of_key(entry)).map(|(_, sample)| sample) else { return None };
         if version.mod_revision == revision {
             return Some(version);
         }
-        let mut after = self.0.range((revision.after(), Bytes::new())..);
+        let mut after = self.versions.range((revision.after(), Bytes::new())..);
         let next = after.find(|&entry| of_key(entry)).map(|(_, sample)| sample);
         matches!(next, Some(Sample::Version(next)) if next.follows(version)).then_some(version)
     }
@@ -48,7 +57,7 @@ impl Samples {
     pub(super) fn clock(&self, decoder: &Decoder) -> Clock {
         let mut evidence = StampCollector::default();
         let mut last: HashMap<&[u8], &KeyValue> = HashMap::new();
-        for ((revision, key), sample) in &self.0 {
+        for ((revision, key), sample) in &self.versions {
             match sample {
                 Sample::Creation(created) => evidence.observe_creation(*revision, *created),
                 Sample::Version(version) => {
@@ -60,6 +69,7 @@ impl Samples {
                 }
             }
         }
+        self.arrivals.values().for_each(|arrival| evidence.observe_arrival(arrival));
         evidence.finish()
     }
 }

@@ -37,5 +37,6 @@ pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> 
         alive.observe(entry, object);
     }
     alive.complete(newest);
+    cluster.source.arrivals(Revision(1), newest).iter().for_each(|arrival| evidence.observe_arrival(arrival));
     Ok(evidence.finish().with_leases(alive))
 }

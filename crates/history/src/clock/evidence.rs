@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::stamp::{Micros, SECOND, SERVER, Stamp, StampKind, WriterId};
 use super::{Clock, build};
 use ketcd_kube::FieldSet;
-use ketcd_store::Revision;
+use ketcd_store::{Arrival, Revision};
 
 /// The fields of objects that hold stamps, or name their writers.
 static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
@@ -63,12 +63,14 @@ pub struct StampCollector {
     seen: HashMap<Box<[u8]>, Seen>,
     /// The newest time of the API server so far.
     newest: Micros,
+    /// When revisions arrived at a recorder.
+    arrivals: Vec<Arrival>,
 }
 
 impl Default for StampCollector {
     fn default() -> Self {
         let names = vec!["API server".to_owned()];
-        Self { stamps: Vec::new(), names, writers: HashMap::new(), seen: HashMap::new(), newest: Micros::MIN }
+        Self { stamps: Vec::new(), names, writers: HashMap::new(), seen: HashMap::new(), newest: Micros::MIN, arrivals: Vec::new() }
     }
 }
 
@@ -100,14 +102,26 @@ impl StampCollector {
         self.stamps.push(Stamp { revision: revision.0, at: created.as_microsecond(), unit: SECOND, writer: SERVER, kind });
     }
 
+    /// Takes note of when revisions arrived at a recorder: they were committed before, and not longer before than it says. In any order.
+    pub fn observe_arrival(&mut self, arrival: &Arrival) {
+        let Arrival { from, to, time, delay } = *arrival;
+        let (writer, kind) = (self.writer("the recorder".to_owned()), StampKind::Now { lag: delay });
+        for revision in if from == to { vec![from] } else { vec![from, to] } {
+            self.stamps.push(Stamp { revision: revision.0, at: time - delay, unit: 0, writer, kind });
+        }
+        self.arrivals.push(*arrival);
+    }
+
     /// Forgets what was seen of a key: changes of it were left out, and the next version may hold times that they set.
     pub fn forget(&mut self, key: &[u8]) {
         self.seen.remove(key);
     }
 
     /// Makes the clock.
-    pub fn finish(self) -> Clock {
-        build(&self.stamps, &self.names)
+    pub fn finish(mut self) -> Clock {
+        self.stamps.sort_by_key(|stamp| stamp.revision);
+        self.arrivals.sort_by_key(|arrival| arrival.from);
+        build(&self.stamps, &self.names).with_arrivals(self.arrivals)
     }
 
     /// creationTimestamp, managedFields, deletionTimestamp and the bind's condition are set by the API server in the very write.

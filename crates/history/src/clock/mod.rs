@@ -2,7 +2,8 @@
 //!
 //! Every timestamp that a writer puts down is a lower bound for the revision that brings it: the write came after it. Where the writer
 //! stamps the very moment of its write (the API server's creationTimestamp and managedFields times, a renewed lease), it is an upper
-//! bound too, a small lag later. As time never runs backwards along revisions, each revision lies between the highest lower bound up to
+//! bound too, a small lag later. So is the time at which a recorder that followed etcd received a revision: it was committed before, and not longer
+//! before than a round trip. As time never runs backwards along revisions, each revision lies between the highest lower bound up to
 //! it and the lowest upper bound from it on. Its time is the middle of that interval, its error half the width.
 //!
 //! The API server's clock is the reference. A writer whose stamps no lag can reconcile with it has a skewed clock: it is reported, and its stamps are
@@ -20,7 +21,7 @@ mod writers;
 use jiff::Timestamp;
 
 use super::leases::Leases;
-use ketcd_store::Revision;
+use ketcd_store::{Arrival, Revision};
 
 pub use evidence::StampCollector;
 pub use live::LiveClock;
@@ -40,6 +41,15 @@ pub struct Dated {
     pub error: f64,
 }
 
+/// When a revision arrived at a recorder, by the recorder's clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrived {
+    /// When.
+    pub time: Timestamp,
+    /// How long before that it was committed at most, in seconds.
+    pub delay: f64,
+}
+
 /// Dates revisions. Made from [`StampCollector`]; times never run backwards.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
@@ -48,6 +58,8 @@ pub struct Clock {
     skews: Vec<Skew>,
     problems: Vec<String>,
     leases: Leases,
+    /// When revisions arrived at a recorder, ascending.
+    arrivals: Vec<Arrival>,
 }
 
 impl Clock {
@@ -95,6 +107,19 @@ impl Clock {
         Self { leases, ..self }
     }
 
+    /// The same clock with what recorders noted of when revisions arrived, ascending.
+    #[must_use]
+    fn with_arrivals(self, arrivals: Vec<Arrival>) -> Self {
+        Self { arrivals, ..self }
+    }
+
+    /// Returns when a revision arrived at a recorder; `None` where none noted it.
+    pub fn arrived(&self, revision: Revision) -> Option<Arrived> {
+        let behind = self.arrivals.partition_point(|arrival| arrival.from <= revision);
+        let arrival = self.arrivals[..behind].last().filter(|arrival| revision <= arrival.to)?;
+        Some(Arrived { time: Timestamp::from_microsecond(arrival.time).ok()?, delay: arrival.delay as f64 / SECOND as f64 })
+    }
+
     /// What leases say about who can have written at a revision; nothing if none were read.
     pub fn leases(&self) -> &Leases {
         &self.leases
@@ -116,7 +141,7 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
     let mut problems = reference::problems(stamps, &chain);
     problems.extend(writers.skews.iter().map(Skew::to_string));
-    Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default() }
+    Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default(), arrivals: Vec::new() }
 }
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is

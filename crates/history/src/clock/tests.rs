@@ -135,3 +135,39 @@ fn a_time_is_found_again() {
     assert_eq!(clock.revision_at(Timestamp::UNIX_EPOCH), None);
     assert_eq!(clock.revision_at(Timestamp::MAX).unwrap(), clock.dated_span().unwrap().1);
 }
+
+fn arrival(from: i64, to: i64, time: &str, delay: i64) -> Arrival {
+    Arrival { from: Revision(from), to: Revision(to), time: time.parse::<Timestamp>().unwrap().as_microsecond(), delay }
+}
+
+#[test]
+fn what_a_recorder_received_is_dated_by_its_arrival() {
+    let mut evidence = StampCollector::default();
+    for arrived in [arrival(9, 9, "2026-01-01T00:00:09.250Z", 4_000), arrival(2, 4, "2026-01-01T00:00:01.250Z", 2_000)] {
+        evidence.observe_arrival(&arrived);
+    }
+    let clock = evidence.finish();
+    let dated = |revision: i64| clock.date(Revision(revision)).map(|dated| (dated.time.strftime("%S%.3f").to_string(), dated.error));
+    assert_eq!([2, 3, 4].map(dated), [const { None::<()> }; 3].map(|_| Some(("01.249".to_owned(), 0.001))));
+    assert_eq!(dated(9), Some(("09.248".to_owned(), 0.002)));
+    // What lies between was written between.
+    assert_eq!(dated(7), Some(("05.249".to_owned(), 4.001)));
+    assert_eq!((dated(1), dated(10)), (None, None));
+    let arrived = |revision: i64| clock.arrived(Revision(revision)).map(|arrived| arrived.delay);
+    assert_eq!([1, 2, 4, 5, 9, 10].map(arrived), [None, Some(0.002), Some(0.002), None, Some(0.004), None]);
+}
+
+#[test]
+fn a_recorder_whose_clock_is_wrong_dates_nothing_and_is_reported() {
+    let mut evidence = StampCollector::default();
+    for number in 0..12 {
+        let created = format!("2026-01-01T00:00:{:02}Z", 10 + number);
+        let object = json!({"kind": "Pod", "metadata": {"name": number.to_string(), "creationTimestamp": created}});
+        evidence.observe(Revision(number + 2), number.to_string().as_bytes(), true, Some(&object));
+        evidence.observe_arrival(&arrival(number + 2, number + 2, &format!("2026-01-01T00:01:{:02}.5Z", 10 + number), 1_000));
+    }
+    let clock = evidence.finish();
+    assert!(clock.problems().iter().any(|problem| problem.starts_with("the clock of the recorder is ")), "{:?}", clock.problems());
+    assert!(clock.date(Revision(5)).unwrap().time < "2026-01-01T00:00:20Z".parse().unwrap());
+    assert!(clock.arrived(Revision(5)).is_some());
+}

@@ -75,6 +75,7 @@ impl Source for EtcdSource {
             companions: &[],
             late_damage: None,
             before: None,
+            arrivals: None,
             live: Some(self),
         }
     }

@@ -26,9 +26,9 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::BoxStream;
 use tokio::sync::OnceCell;
 
+use crate::arrival::each_once;
 use crate::{
-    At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result,
-    Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
+ Arrival, Arrivals, At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem, 
 };
 use lineage::{Verdict, Witness, compare};
 use live::LivePart;
@@ -231,6 +231,7 @@ impl Source for Fused {
             companions: &self.companions,
             late_damage: Some(self),
             before: None,
+            arrivals: self.recordings().next().is_some().then_some(self as &dyn Arrivals),
             live: self.live.as_ref().and_then(|live| live.source.facts().live),
         }
     }
@@ -274,6 +275,20 @@ impl Shortcuts for Fused {
     fn key_history(&self, key: Vec<u8>, until: Revision, _: Generations) -> BoxFuture<'_, Result<KeyHistory<'_>>> {
         let items = self.read(vec![KeyRange::key(key)], 1, Until::Revision(until), true);
         Box::pin(std::future::ready(Ok(KeyHistory::of(items))))
+    }
+}
+
+impl Fused {
+    /// The parts that say when changes arrived. Recordings stay open.
+    fn recordings(&self) -> impl Iterator<Item = &Arc<dyn Source>> {
+        let open = self.parts.iter().filter_map(|part| if let PartState::Open(source) = &part.held { Some(source) } else { None });
+        open.filter(|source| source.facts().arrivals.is_some())
+    }
+}
+
+impl Arrivals for Fused {
+    fn arrivals(&self, from: Revision, to: Revision) -> Vec<Arrival> {
+        each_once(self.recordings().flat_map(|source| source.arrivals(from, to)).collect())
     }
 }
 

@@ -1,11 +1,17 @@
-//! A change as it lies in a chunk: one byte for its kind, its place in its revision, and etcd's own `mvccpb.KeyValue`.
+//! A change as it lies in a chunk: one byte for its kind, its place in its revision, and etcd's own `mvccpb.KeyValue`. Behind the changes of a chunk
+//! stands when its revisions arrived.
 
 use bytes::{Buf, Bytes};
 use prost::Message;
 use prost::encoding::{decode_varint, encode_varint};
 
 use crate::proto::mvccpb;
-use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
+use crate::{Arrival, Event, EventKind, KeyValue, Origin, Revision, Sources};
+
+/// What a record begins with.
+const PUT: u8 = 0;
+const DELETE: u8 = 1;
+const ARRIVAL: u8 = 2;
 
 /// Adds a change to `out`.
 pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u8>) {
@@ -18,8 +24,8 @@ pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u
         lease: entry.lease,
     };
     out.push(match kind {
-        EventKind::Put => 0,
-        EventKind::Delete => 1,
+        EventKind::Put => PUT,
+        EventKind::Delete => DELETE,
     });
     encode_varint(sub.cast_unsigned(), out);
     encode_varint(message.encoded_len() as u64, out);
@@ -27,21 +33,43 @@ pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u
     let _ = message.encode(out);
 }
 
-/// Reads the changes of a chunk; `None` where they are not as they are written.
-pub(super) fn read_all(mut bytes: Bytes) -> Option<Vec<Event>> {
-    let mut events = Vec::new();
-    while bytes.has_remaining() {
-        events.push(read(&mut bytes)?);
-    }
-    Some(events)
+/// Adds to `out` when some revisions arrived.
+pub(super) fn write_arrival(arrival: &Arrival, out: &mut Vec<u8>) {
+    let Arrival { from, to, time, delay } = *arrival;
+    out.push(ARRIVAL);
+    [from.0, to.0 - from.0, time, delay].into_iter().for_each(|number| encode_varint(number.cast_unsigned(), out));
 }
 
-fn read(bytes: &mut Bytes) -> Option<Event> {
-    let kind = match bytes.get_u8() {
-        0 => EventKind::Put,
-        1 => EventKind::Delete,
-        _ => return None,
-    };
+/// What a chunk holds.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct RecordedChanges {
+    pub events: Vec<Event>,
+    /// When revisions arrived.
+    pub arrivals: Vec<Arrival>,
+}
+
+/// Reads the changes of a chunk; `None` where they are not as they are written.
+pub(super) fn read_all(mut bytes: Bytes) -> Option<RecordedChanges> {
+    let mut recorded = RecordedChanges::default();
+    while bytes.has_remaining() {
+        match bytes.get_u8() {
+            PUT => recorded.events.push(read(EventKind::Put, &mut bytes)?),
+            DELETE => recorded.events.push(read(EventKind::Delete, &mut bytes)?),
+            ARRIVAL => recorded.arrivals.push(read_arrival(&mut bytes)?),
+            _ => return None,
+        }
+    }
+    Some(recorded)
+}
+
+fn read_arrival(bytes: &mut Bytes) -> Option<Arrival> {
+    let mut number = || i64::try_from(decode_varint(bytes).ok()?).ok();
+    let (from, length, time, delay) = (number()?, number()?, number()?, number()?);
+    let to = from.checked_add(length)?;
+    (from > 0 && delay <= time).then_some(Arrival { from: Revision(from), to: Revision(to), time, delay })
+}
+
+fn read(kind: EventKind, bytes: &mut Bytes) -> Option<Event> {
     let sub = i64::try_from(decode_varint(bytes).ok()?).ok()?;
     let length = usize::try_from(decode_varint(bytes).ok()?).ok().filter(|&length| length <= bytes.len())?;
     // Key and value are copied: one that is kept must not keep its chunk.
@@ -81,9 +109,17 @@ mod tests {
         let mut bytes = Vec::new();
         write(EventKind::Put, 0, &put, &mut bytes);
         write(EventKind::Delete, 300, &deleted, &mut bytes);
-        let events = read_all(bytes.into()).unwrap();
+        let arrival = Arrival { from: Revision(9), to: Revision(300), time: 1_795_212_000_123_456, delay: 412 };
+        write_arrival(&arrival, &mut bytes);
+        let RecordedChanges { events, arrivals } = read_all(bytes.into()).unwrap();
+        assert_eq!(arrivals, [arrival]);
         assert_eq!(events.iter().map(|event| &event.key_value).collect::<Vec<_>>(), [&put, &deleted]);
         assert_eq!((events[0].kind, events[1].kind, events[1].sub_revision), (EventKind::Put, EventKind::Delete, 300));
         assert_eq!(read_all(Bytes::from_static(&[0, 0, 3, 1])), None);
+        // An arrival of no revision, one that was committed before 1970, and one that is cut off.
+        for wrong in [&[2, 0, 0, 5, 1][..], &[2, 1, 0, 5, 6], &[2, 1, 0, 5]] {
+            assert_eq!(read_all(Bytes::copy_from_slice(wrong)), None, "{wrong:?}");
+        }
+        assert_eq!(read_all(Bytes::from_static(&[3])), None);
     }
 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::disk;
-use super::facts::{FORMAT, FileFacts, FileKind, RecordingScope};
+use super::facts::{FORMAT, FileFacts, FileKind, RecordingScope, unknown_format};
 use super::file::RecordingFile;
 use super::segment::hex;
 
@@ -209,10 +209,10 @@ fn read_manifest(directory: &Path) -> Result<(Option<Manifest>, Vec<String>), Un
     let holds = |sealed: &Sealed| sealed.sha256 == hex(Sha256::digest(sealed.recording.get()).as_slice());
     let manifest: Option<Manifest> = sealed.filter(holds).and_then(|sealed| serde_json::from_str(sealed.recording.get()).ok());
     match manifest {
-        Some(Manifest { format, .. }) if format != FORMAT => {
-            Err(Unreadable::Format(format!("is of version {format} of the recordings' format; this ketcd reads version {FORMAT}")))
-        }
-        Some(manifest) => Ok((Some(manifest), Vec::new())),
+        Some(manifest) => match unknown_format(manifest.format) {
+            Some(problem) => Err(Unreadable::Format(problem)),
+            None => Ok((Some(manifest), Vec::new())),
+        },
         None => Ok((None, vec![format!("{MANIFEST} is damaged: its SHA-256 does not hold; its files were read in its place")])),
     }
 }

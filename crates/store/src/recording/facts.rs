@@ -2,8 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the format. What reads a recording refuses one of a version that it does not know.
-pub(super) const FORMAT: u32 = 1;
+/// The version of the format: 2 notes when changes arrived, 1 does not. What reads a recording refuses one of a version that it does not know.
+pub(super) const FORMAT: u32 = 2;
+/// The oldest version that is read.
+pub(super) const OLDEST_FORMAT: u32 = 1;
+
+/// Why a version is refused; `None` where it is read.
+pub(super) fn unknown_format(format: u32) -> Option<String> {
+    let is_known = (OLDEST_FORMAT..=FORMAT).contains(&format);
+    (!is_known).then(|| format!("is of version {format} of the recordings' format; this ketcd reads versions {OLDEST_FORMAT} to {FORMAT}"))
+}
 
 /// What a recording is of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+use super::change::{self, RecordedChanges};
 use super::chunk::{Chunk, ChunkKind, Header, Scan};
-use super::facts::{FORMAT, FileFacts, Head, MissingRevisions};
+use super::facts::{FileFacts, Head, MissingRevisions, unknown_format};
 use super::index::{Block, Index, IndexBuilder, ReadAt};
 use super::segment::BLOCK_BYTES;
-use super::{block, change, disk};
-use crate::{Event, EventKind, KeyRange};
+use super::{block, disk};
+use crate::{Arrival, Event, EventKind, KeyRange};
 
 /// The last bytes of a complete file: where its index lies.
 pub(super) const TRAILER: Trailer = Trailer;
@@ -164,8 +165,8 @@ impl RecordingFile {
         let first = scan.chunks.first().ok_or("holds nothing that can be read")?;
         let head = scan.chunks.iter().find(|chunk| chunk.header.kind == ChunkKind::Head);
         let head: Option<Head> = head.and_then(|chunk| serde_json::from_slice(&bytes[chunk.payload.clone()]).ok());
-        if let Some(Head { format, .. }) = head.as_ref().filter(|head| head.format != FORMAT) {
-            return Err(format!("is of version {format} of the format; this ketcd reads version {FORMAT}"));
+        if let Some(problem) = head.as_ref().and_then(|head| unknown_format(head.format)) {
+            return Err(problem);
         }
         let Some(kind) = head.as_ref().map(|head| head.kind) else { return Err("has lost its beginning".to_owned()) };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -209,11 +210,19 @@ impl RecordingFile {
         let is_whole = is_whole && upto == block.upto && scan.damaged.is_empty() && scan.torn.is_none();
         Some((events, (!is_whole).then_some(upto)))
     }
+
+    /// When the revisions of a block arrived, as far as that was noted and can be read.
+    pub(super) fn arrivals(&self, block: &Block) -> Vec<Arrival> {
+        let bytes = usize::try_from(block.length).ok().and_then(|length| self.from.read_at(block.start, length));
+        bytes.map(|bytes| unpack(&bytes, &Scan::of(&bytes).chunks, block.after).arrivals).unwrap_or_default()
+    }
 }
 
 /// What came out of the chunks of a block.
 struct Unpacked {
     events: Vec<Event>,
+    /// When revisions arrived.
+    arrivals: Vec<Arrival>,
     /// Up to which revision they are all there.
     upto: i64,
     /// Whether it is all that the chunks hold.
@@ -236,11 +245,12 @@ fn unpack(bytes: &Bytes, chunks: &[Chunk], after: i64) -> Unpacked {
     };
     let following: Vec<&Chunk> = chunks.iter().take_while(follows).collect();
     let payloads: Vec<(&[u8], usize)> = following.iter().map(|chunk| (&bytes[chunk.payload.clone()], chunk.header.raw as usize)).collect();
-    let mut unpacked = Unpacked { events: Vec::new(), upto: after, is_whole: false, end: 0 };
+    let mut unpacked = Unpacked { events: Vec::new(), arrivals: Vec::new(), upto: after, is_whole: false, end: 0 };
     let mut count = 0;
     for (raw, chunk) in block::decompress(&payloads).into_iter().zip(&following) {
-        let Some(of_chunk) = change::read_all(raw).filter(|events| are_of(events, &chunk.header)) else { break };
-        unpacked.events.extend(of_chunk);
+        let Some(of_chunk) = change::read_all(raw).filter(|of_chunk| are_of(of_chunk, &chunk.header)) else { break };
+        unpacked.events.extend(of_chunk.events);
+        unpacked.arrivals.extend(of_chunk.arrivals);
         (unpacked.upto, unpacked.end) = (chunk.header.upto, chunk.payload.end);
         count += 1;
     }
@@ -258,9 +268,14 @@ pub(super) fn unreadable(cause: std::io::Error) -> String {
     format!("cannot be read: {cause}")
 }
 
-/// Whether changes are those that a chunk says it has: of its revisions, each once and in order. What a state has is older than it.
-fn are_of(events: &[Event], header: &Header) -> bool {
+/// Whether changes and arrivals are those that a chunk says it has: of its revisions, each once and in order. What a state has is older than it.
+fn are_of(recorded: &RecordedChanges, header: &Header) -> bool {
+    let RecordedChanges { events, arrivals } = recorded;
     let place = |event: &Event| (event.revision.0, event.sub_revision);
+    let has_arrived = |arrival: &Arrival| header.after < arrival.from.0 && arrival.to.0 <= header.upto;
+    if !arrivals.iter().all(has_arrived) || !arrivals.is_sorted_by(|one, next| one.to < next.from) {
+        return false;
+    }
     match header.after == header.upto {
         true => events.iter().all(|event| event.revision.0 <= header.upto && event.kind == EventKind::Put),
         false => {
@@ -321,7 +336,7 @@ impl ChunkWalk<'_> {
             ));
             return;
         }
-        let Unpacked { events, upto, is_whole, end } = unpack(self.bytes, &chunks, first.header.after);
+        let Unpacked { events, upto, is_whole, end, .. } = unpack(self.bytes, &chunks, first.header.after);
         if !is_whole {
             self.problems.push(format!("holds changes after revision {upto}, up to {}, that cannot be unpacked", last.header.upto));
         }

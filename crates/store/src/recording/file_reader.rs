@@ -10,7 +10,7 @@ use super::facts::FileKind;
 use super::file::{RecordingFile, unreadable};
 use super::index::Block;
 use super::look::RecordedFile;
-use crate::{Event, KeyRange};
+use crate::{Arrival, Event, KeyRange, Revision};
 
 /// What there is of a file.
 enum FilePart {
@@ -115,6 +115,13 @@ impl FileReader {
             (FilePart::Lost(first, last), _) => vec![Read::Lost(first, last)],
             (FilePart::Block(_), None) => Vec::new(),
         })
+    }
+
+    /// When the revisions of a file from one to another arrived, as far as that was noted. What is damaged is reported where changes are read.
+    pub(super) fn arrivals(&self, recorded: &RecordedFile, from: Revision, to: Revision) -> Vec<Arrival> {
+        let Some(file) = self.open(recorded) else { return Vec::new() };
+        let blocks = file.blocks().into_iter().filter(|block| block.after < to.0 && from.0 <= block.upto);
+        blocks.flat_map(|block| file.arrivals(&block)).filter_map(|arrival| arrival.within(from, to)).collect()
     }
 
     /// The changes of keys of a range in a block.

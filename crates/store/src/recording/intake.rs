@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::Event;
+use crate::{Arrival, Event, Revision};
 
 /// The most changes written at once,
 const MANY: usize = 100;
@@ -32,6 +32,10 @@ pub(super) struct Intake {
     begun: Option<i64>,
     /// Since when something waits to be written.
     since: Option<Duration>,
+    /// When what comes next arrives, and how long before it was committed at most, in microseconds.
+    arriving: Option<(i64, i64)>,
+    /// When revisions arrived, of which no chunk says it, ascending.
+    arrived: Vec<Arrival>,
 }
 
 /// What the next chunk has: all changes after one revision, up to another.
@@ -40,6 +44,8 @@ pub(super) struct Cut<'a> {
     pub after: i64,
     pub upto: i64,
     pub changes: &'a [Event],
+    /// When revisions of these arrived, ascending.
+    pub arrivals: Vec<Arrival>,
 }
 
 /// A change that does not follow those before it.
@@ -57,12 +63,34 @@ impl Intake {
         (self.whole, self.bytes) = (0, self.taken.iter().map(size).sum());
         (self.upto, self.complete) = (Some(revision), revision);
         self.begun = self.begun.filter(|&begun| begun > revision);
+        self.drop_arrivals();
         self.since = self.since.filter(|_| !self.taken.is_empty());
     }
 
     /// Up to which revision all is written, or known to be missing.
     pub(super) fn upto(&self) -> Option<i64> {
         self.upto
+    }
+
+    /// Notes when what comes next arrives.
+    pub(super) fn arriving(&mut self, arriving: Option<(i64, i64)>) {
+        self.arriving = arriving;
+    }
+
+    /// Notes that a revision arrives. The first of its changes counts.
+    fn arrive(&mut self, revision: i64) {
+        let is_new = self.arrived.last().is_none_or(|last| last.to.0 < revision);
+        let Some((time, delay)) = self.arriving.filter(|_| is_new) else { return };
+        match self.arrived.last_mut().filter(|last| (last.time, last.delay) == (time, delay)) {
+            Some(last) => last.to = Revision(revision),
+            None => self.arrived.push(Arrival { from: Revision(revision), to: Revision(revision), time, delay }),
+        }
+    }
+
+    /// Drops when revisions arrived that are written, or known to be missing.
+    fn drop_arrivals(&mut self) {
+        let first = Revision(self.upto.unwrap_or(0) + 1);
+        self.arrived = self.arrived.iter().filter_map(|arrival| arrival.within(first, Revision(i64::MAX))).collect();
     }
 
     /// Takes a change.
@@ -84,6 +112,9 @@ impl Intake {
             return Err(Disorder { revision, reached });
         }
         self.progress(revision - 1, now);
+        if self.begun != Some(revision) {
+            self.arrive(revision);
+        }
         self.begun = Some(revision);
         self.since.get_or_insert(now);
         Ok(())
@@ -121,7 +152,10 @@ impl Intake {
     /// What a chunk is to have, if there is anything to say.
     pub(super) fn cut(&self) -> Option<Cut<'_>> {
         let after = self.upto.unwrap_or(0);
-        (self.complete > after).then(|| Cut { after, upto: self.complete, changes: &self.taken[..self.whole] })
+        (self.complete > after).then(|| {
+            let arrived = self.arrived.iter().filter_map(|arrival| arrival.within(Revision(after + 1), Revision(self.complete)));
+            Cut { after, upto: self.complete, changes: &self.taken[..self.whole], arrivals: arrived.collect() }
+        })
     }
 
     /// Notes that what [`Intake::cut`] said is on the disk. Returns how many changes that were.
@@ -130,6 +164,7 @@ impl Intake {
         self.taken.drain(..count);
         (self.whole, self.bytes) = (0, self.taken.iter().map(size).sum());
         self.upto = Some(self.complete.max(self.upto.unwrap_or(0)));
+        self.drop_arrivals();
         self.postpone(now);
         count
     }
@@ -150,7 +185,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::{EventKind, KeyValue, Origin, Revision, Sources};
+    use crate::{EventKind, KeyValue, Origin, Sources};
 
     fn event(revision: i64, sub: i64) -> Event {
         let key_value = KeyValue {
@@ -199,6 +234,31 @@ mod tests {
         assert_eq!((cut(&intake), before), (Some((1, 3, 1)), Some((1, 3, 1))));
         intake.progress(9, NOW);
         assert_eq!(cut(&intake), Some((1, 9, 2)));
+    }
+
+    #[test]
+    fn revisions_arrive_with_their_first_change_and_are_written_once() {
+        let mut intake = Intake::default();
+        intake.begin_after(1);
+        let take = |intake: &mut Intake, time: i64, changes: &[(i64, i64)]| {
+            intake.arriving(Some((time, 10)));
+            changes.iter().for_each(|&(revision, sub)| intake.change(&event(revision, sub), NOW).unwrap());
+        };
+        let arrivals = |intake: &Intake| -> Vec<(i64, i64, i64)> {
+            let cut = intake.cut().map(|cut| cut.arrivals).unwrap_or_default();
+            cut.iter().map(|arrival| (arrival.from.0, arrival.to.0, arrival.time)).collect()
+        };
+        take(&mut intake, 100, &[(2, 0), (3, 0), (4, 0)]);
+        assert_eq!(arrivals(&intake), [(2, 3, 100)], "revision 4 may have more changes");
+        intake.written(NOW);
+        take(&mut intake, 200, &[(4, 1), (5, 0)]);
+        assert_eq!(arrivals(&intake), [(4, 4, 100)]);
+        intake.arriving(None);
+        intake.begin(6, NOW).unwrap();
+        intake.pause(NOW);
+        assert_eq!(arrivals(&intake), [(4, 4, 100), (5, 5, 200)]);
+        intake.begin_after(5);
+        assert_eq!(arrivals(&intake), []);
     }
 
     #[test]

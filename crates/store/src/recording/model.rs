@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
@@ -11,7 +12,10 @@ use tempfile::TempDir;
 
 use super::faults::{Fault, inject};
 use super::{MissingRevisions, Recorder, RecorderOptions, RecordingScope, RecordingSource};
-use crate::{At, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Result, Revision, Source, Sources, Until, Want, WatchItem};
+use crate::{
+    Arrival, Arrivals, At, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Result, Revision, Source, Sources, Until, Want,
+    WatchItem,
+};
 
 /// What is done with the recorder.
 #[derive(Clone, Debug)]
@@ -91,6 +95,12 @@ fn history(widths: &[usize]) -> Vec<Event> {
     events
 }
 
+/// When a revision arrives, and how long before it was committed at most: several arrive at once, and of some that is not known.
+fn arrival(revision: i64) -> (u64, Option<u64>) {
+    let together = revision.cast_unsigned() / 3;
+    (1_795_000_000_000_000 + together * 1000, (!together.is_multiple_of(7)).then_some(together % 50))
+}
+
 /// Whether a change is recorded: others are passed over.
 fn is_recorded(event: &Event) -> bool {
     !event.key_value.key.ends_with(b"3")
@@ -156,6 +166,8 @@ impl<'a> Model<'a> {
         let recorder = self.recorder.as_mut().unwrap();
         for event in self.history.iter().skip(self.next).take(count) {
             self.next += 1;
+            let (time, delay) = arrival(event.revision.0);
+            recorder.arriving(UNIX_EPOCH + Duration::from_micros(time), delay.map(Duration::from_micros));
             recorder.complete(event.revision.before())?;
             if is_recorded(event) { recorder.change(event)? } else { recorder.pass_over(event.revision)? }
         }
@@ -257,6 +269,7 @@ impl<'a> Model<'a> {
         let expected = self.history.iter().filter(|event| event.revision.0 <= newest && is_recorded(event) && !is_in_gap(event.revision.0));
         let wrong = events.iter().map(Some).chain([None]).zip(expected.map(Some).chain([None])).find(|(one, other)| one != other);
         assert_eq!(wrong, None, "up to {newest}");
+        self.hold_arrivals(&source, newest);
         let keys = KeyRange::key("/registry/pods/lab/pod-0007");
         for at in [newest / 3, newest / 2, newest] {
             let Ok(listing) = source.range(KeyRange::all(), At::Revision(Revision(at)), Want::Values).now_or_never().unwrap() else {
@@ -269,6 +282,22 @@ impl<'a> Model<'a> {
             assert!(of_key.iter().eq(read.iter().filter(|entry| keys.contains(&entry.key))));
         }
         assert_eq!((source.facts().damage, source.late_damage()), (&[][..], Vec::new()));
+    }
+
+    /// What is read of arrivals is when the revisions arrived: of all that were recorded, and of none that was not.
+    fn hold_arrivals(&self, source: &RecordingSource, newest: i64) {
+        let is_in_gap = |revision: i64| self.gaps.iter().any(|&(from, to)| (from..=to).contains(&revision));
+        let read = source.arrivals(Revision(1), Revision(i64::MAX));
+        let of = |arrival: Arrival| (arrival.from.0..=arrival.to.0).map(move |revision| (revision, (arrival.time, arrival.delay)));
+        let read: Vec<_> = read.into_iter().flat_map(of).filter(|(revision, _)| !is_in_gap(*revision)).collect();
+        let written = |revision: i64| {
+            let (time, delay) = arrival(revision);
+            Some((revision, (time.cast_signed(), delay?.cast_signed())))
+        };
+        let expected: Vec<_> = (2..=newest).filter(|revision| !is_in_gap(*revision)).filter_map(written).collect();
+        assert_eq!(read, expected, "up to {newest}");
+        let half = source.arrivals(Revision(newest / 2), Revision(newest / 2 + 1));
+        assert!(half.iter().all(|arrival| arrival.from.0 >= newest / 2 && arrival.to.0 <= newest / 2 + 1), "{half:?}");
     }
 
     /// A quiet watch: all that came is recorded within a moment.

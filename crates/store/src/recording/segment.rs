@@ -18,6 +18,9 @@ use super::{change, disk};
 /// A block ends where it has so many bytes before compression: larger ones compress better, smaller ones are quicker to read one key of.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
+/// The first version of the format that notes when changes arrived.
+const WITH_ARRIVALS: u32 = 2;
+
 /// A file that is being written.
 pub(super) struct SegmentWriter {
     file: File,
@@ -28,6 +31,8 @@ pub(super) struct SegmentWriter {
     pub facts: FileFacts,
     /// The last revision of which there is a chunk.
     upto: i64,
+    /// The version of the format that it was begun in.
+    format: u32,
     /// Whether what a failed write left could not be cut off: nothing may be written behind it.
     is_torn: bool,
 }
@@ -52,7 +57,7 @@ impl SegmentWriter {
     /// Begins a file that will have what follows revision `after`, or is the state at it.
     pub(super) fn create(path: &Path, kind: FileKind, scope: &RecordingScope, after: i64, time: i64) -> io::Result<Self> {
         let file = disk::create(path)?;
-        let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after);
+        let mut segment = Self::of(file, path, FileFacts { begun: time, ..FileFacts::new(kind) }, after, FORMAT);
         let head = serde_json::to_vec(&Head { format: FORMAT, kind, scope: scope.clone() })?;
         let header = Header { kind: ChunkKind::Head, length: 0, raw: 0, after, upto: after, time, crc: 0 };
         if let Err(error) = segment.write(header, &head).and_then(|()| disk::sync(&mut segment.file)) {
@@ -63,9 +68,9 @@ impl SegmentWriter {
         Ok(segment)
     }
 
-    fn of(file: File, path: &Path, facts: FileFacts, upto: i64) -> Self {
+    fn of(file: File, path: &Path, facts: FileFacts, upto: i64, format: u32) -> Self {
         let (hash, index, block, is_torn) = (Sha256::new(), IndexBuilder::default(), None, false);
-        Self { file, path: path.to_owned(), hash, index, block, facts, upto, is_torn }
+        Self { file, path: path.to_owned(), hash, index, block, facts, upto, format, is_torn }
     }
 
     /// Goes on with a file that a recorder left, behind its last whole chunk. `None` where that is damaged before its end.
@@ -86,9 +91,10 @@ impl SegmentWriter {
         }
         let facts = FileFacts { bytes: found.end as u64, ..found.facts.clone() };
         let upto = facts.reached().unwrap_or(found.after);
+        let Some(format) = found.head.as_ref().map(|head| head.format) else { return Ok(None) };
         drop((found, bytes));
         disk::shorten(&mut file, facts.bytes)?;
-        Ok(Some(Self { hash, index, ..Self::of(file, path, facts, upto) }))
+        Ok(Some(Self { hash, index, ..Self::of(file, path, facts, upto, format) }))
     }
 
     /// Writes the changes that follow the last chunk; they are on the disk when this returns.
@@ -136,6 +142,9 @@ impl SegmentWriter {
     fn chunk(&mut self, cut: &Cut<'_>, time: i64) -> io::Result<()> {
         let mut raw = Vec::new();
         cut.changes.iter().for_each(|event| change::write(event.kind, event.sub_revision, &event.key_value, &mut raw));
+        // A file that an older recorder began goes on as it was begun.
+        let arrivals = cut.arrivals.iter().filter(|_| self.format >= WITH_ARRIVALS);
+        arrivals.for_each(|arrival| change::write_arrival(arrival, &mut raw));
         if raw.len() > MOST_RAW {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the changes of a revision are more than a recording takes (256 MiB)"));
         }

@@ -12,9 +12,10 @@ use super::coverage::{holes, joined, left_out, not_asked, uncovered};
 use super::facts::{FileFacts, FileKind};
 use super::file_reader::{FileReader, Read};
 use super::look::{Look, RecordedFile};
+use crate::arrival::each_once;
 use crate::{
-    At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result, Revision, RevisionSpan,
-    Source, SourceKind, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result,
+    Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until, Want, WatchItem,
 };
 
 /// The first revision that can hold a change: an empty store is at 1.
@@ -208,6 +209,13 @@ fn is_next(item: &WatchItem, last: &mut (i64, i64)) -> bool {
 
 impl NoShortcuts for RecordingSource {}
 
+impl Arrivals for RecordingSource {
+    fn arrivals(&self, from: Revision, to: Revision) -> Vec<Arrival> {
+        let read = self.changes_between(from.0, to.0).flat_map(|file| self.reader.arrivals(file, from, to));
+        each_once(read.collect())
+    }
+}
+
 impl LateDamage for RecordingSource {
     fn late_damage(&self) -> Vec<String> {
         self.reader.found()
@@ -224,6 +232,7 @@ impl Source for RecordingSource {
             companions: &[],
             late_damage: Some(self),
             before: None,
+            arrivals: Some(self),
             live: None,
         }
     }

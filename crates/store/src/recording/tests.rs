@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use tempfile::TempDir;
 
-use super::directory::{Manifest, name};
+use super::chunk::{self, Scan};
+use super::directory::{Directory, Manifest, name};
 use super::facts::{FORMAT, FileFacts, FileKind};
 use super::{Keep, MissingRevisions, Recorder, RecorderOptions, RecordingScope, RecordingSource};
-use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, Source, Sources, Until, Want, WatchItem};
+use crate::{
+    Arrivals, At, Error, Event, EventKind, KeyRange, KeyValue, LateDamage, Origin, Revision, Source, Sources, Until, Want, WatchItem,
+};
 
 /// A change a revision from 2 on, of keys that are made, changed and deleted.
 pub(super) fn history(last: i64) -> Vec<Event> {
@@ -336,6 +339,49 @@ fn what_began_later_has_what_was_alive_then() {
     assert!(matches!(range(&source, KeyRange::all(), 149), Err(Error::Compacted { oldest: Revision(150), .. })));
     let first = events(&source, KeyRange::all());
     assert_eq!(first.iter().filter(|event| event.revision.0 <= 150).count(), alive(&history, 150).len());
+}
+
+/// Writes the head of a file, and the manifest, as a recorder of the first version of the format did.
+fn make_older(path: &Path) {
+    for file in
+        files(path, "").into_iter().filter(|file| [".changes", ".state", ".open"].iter().any(|end| file.to_str().unwrap().ends_with(end)))
+    {
+        let bytes = fs::read(&file).unwrap();
+        let scan = Scan::of(&bytes);
+        let head = &scan.chunks[0];
+        let text = String::from_utf8(bytes[head.payload.clone()].to_vec()).unwrap();
+        assert!(text.contains(&format!("\"format\":{FORMAT}")), "{text}");
+        let older = text.replace(&format!("\"format\":{FORMAT}"), "\"format\":1");
+        // Both numbers have one digit, so nothing moves.
+        fs::write(&file, [&chunk::written(head.header, older.as_bytes())[..], &bytes[head.payload.end..]].concat()).unwrap();
+    }
+    let mut directory = Directory::read(path).unwrap();
+    directory.files.iter_mut().for_each(|file| file.sha256.clear());
+    Manifest { format: 1, ..directory.manifest() }.write(path).unwrap();
+}
+
+#[test]
+fn recordings_of_the_first_version_are_read_and_go_on() {
+    let history = history(900);
+    let directory = tempfile::tempdir().unwrap();
+    let mut recorder = open(directory.path());
+    recorder.begin_after(Revision(1));
+    follow(&mut recorder, &history, 500);
+    drop(recorder);
+    make_older(directory.path());
+    hold(directory.path(), &history[..499], 1);
+    assert_eq!(source(directory.path()).arrivals(Revision(1), Revision(900)), []);
+    // The file that was being written goes on as it was begun; the next one notes arrivals.
+    let mut recorder = open(directory.path());
+    assert_eq!((recorder.reached(), recorder.problems()), (Some(Revision(500)), &[][..]));
+    recorder.arriving(UNIX_EPOCH + Duration::from_secs(7), Some(Duration::from_secs(2)));
+    follow(&mut recorder, &history, 900);
+    drop(recorder);
+    hold(directory.path(), &history, 1);
+    let arrivals = source(directory.path()).arrivals(Revision(1), Revision(900));
+    let first = arrivals.first().unwrap();
+    assert!(first.from > Revision(501) && arrivals.last().unwrap().to == Revision(900), "{arrivals:?}");
+    assert!(arrivals.iter().all(|arrival| (arrival.time, arrival.delay) == (7_000_000, 2_000_000)));
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod states;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::directory::{Directory, LAST_NUMBER, name, name_while_written};
 use super::disk;
@@ -59,7 +59,7 @@ pub struct Recorded {
 
 /// A recording that is being written. Dropped without [`Recorder::flush`], it loses what was not flushed, as a kill does.
 ///
-/// It takes what a watch brings, in order: [`Recorder::change`] and [`Recorder::pass_over`] for each change, [`Recorder::complete`] where the watch says
+/// It takes what a watch brings, in order: [`Recorder::arriving`] where it is known when that arrives, [`Recorder::change`] and [`Recorder::pass_over`] for each change, [`Recorder::complete`] where the watch says
 /// how far it has come, [`Recorder::pause`] where it has nothing more for now, and [`Recorder::missing`] for a gap.
 pub struct Recorder {
     path: PathBuf,
@@ -204,6 +204,13 @@ impl Recorder {
     pub fn begin_after(&mut self, revision: Revision) {
         self.intake.begin_after(revision.0);
         self.run = revision.0;
+    }
+
+    /// Notes that what comes next arrives at this time, having been committed at most `delay` before; `None` where that is not known.
+    pub fn arriving(&mut self, time: SystemTime, delay: Option<Duration>) {
+        let micros = |span: Duration| i64::try_from(span.as_micros()).ok();
+        let time = time.duration_since(UNIX_EPOCH).ok().and_then(micros);
+        self.intake.arriving(time.zip(delay.and_then(micros)).filter(|(time, delay)| delay <= time));
     }
 
     /// Takes a change; all before its revision are complete.

@@ -30,7 +30,7 @@ pub(super) struct StateWriter {
 
 impl StateWriter {
     fn write(&mut self, time: i64) -> io::Result<()> {
-        self.segment.commit(&Cut { after: self.at, upto: self.at, changes: &self.pending }, time)?;
+        self.segment.commit(&Cut { after: self.at, upto: self.at, changes: &self.pending, arrivals: Vec::new() }, time)?;
         self.pending.clear();
         self.bytes = 0;
         Ok(())
