@@ -8,7 +8,7 @@ use ketcd_store::KeyValue;
 use crate::cluster::Cluster;
 use crate::notice::Notice;
 
-/// So many values are decoded.
+/// The most values that are decoded.
 const DECODED: usize = 256;
 
 /// The prefixes that keys of no resource give away, while keys are walked.
