@@ -3,10 +3,12 @@
 // Without arguments: a line for each string, how it is written as a value and as a member's name, what is read back of both, and what the string
 // means where it stands without quotes. With `read`: of lines that are YAML documents as JSON strings, what is read of each. With `check`: of lines
 // that are a document and the JSON it was written of, the SHA-256 of all documents, how many there are, and how many are read as something else.
+// With `kyaml`: what its package kyaml, with which kubectl prints -o kyaml, writes of documents with these strings, and of others; null where it fails.
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +16,7 @@ import (
 	"reflect"
 
 	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/yaml/kyaml"
 )
 
 // An answer about one string; what cannot be read is null.
@@ -62,6 +65,15 @@ func main() {
 		fmt.Fprintf(out, "%x %d documents, %d read as something else\n", sum.Sum(nil), documents, different)
 		return
 	}
+	if len(os.Args) == 2 && os.Args[1] == "kyaml" {
+		for _, document := range documents() {
+			check(lines.Encode(struct {
+				JSON  any     `json:"json"`
+				Kyaml *string `json:"kyaml"`
+			}{document, asKyaml(document)}))
+		}
+		return
+	}
 	for _, text := range texts() {
 		value, name := written(map[string]string{"k": text}), written(map[string]string{text: "v"})
 		plain, plainName := "k: "+text+"\n", text+": v\n"
@@ -86,6 +98,31 @@ func written(value map[string]string) *string {
 		return nil
 	}
 	text := string(document)
+	return &text
+}
+
+// Documents of each string, as a value and as a name, and of nested lists and members.
+func documents() []any {
+	type object = map[string]any
+	type list = []any
+	all := []any{
+		object{}, list{}, nil, true, 1, "text", object{"a": object{}, "b": list{}, "c": nil},
+		list{object{"a": 1}, object{}}, list{object{"a": 1}, 1}, list{list{1, 2}, list{}}, list{1, list{2, object{"x": list{object{"y": "z"}}}}},
+		object{"a": list{object{"b": "one\ntwo\n", "c": list{"x\ny", "  z\n\n"}}}, "d": object{"e": object{"f": list{1.5, -7, 1e21, 1e-7, 0.000001, 123456789012345680000.0}}}},
+		list{"one\n two", object{"a": "\n"}, "\n\n", "\ttab\n\ttab"},
+	}
+	for _, text := range texts() {
+		all = append(all, object{"k": text, text: list{text}})
+	}
+	return all
+}
+
+func asKyaml(document any) *string {
+	var out bytes.Buffer
+	if (&kyaml.Encoder{}).FromObject(document, &out) != nil {
+		return nil
+	}
+	text := out.String()
 	return &text
 }
 

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use ketcd_history::clock::Clock;
 use ketcd_render::command_line::CommandLine;
+use ketcd_render::contract::window::Window;
 use ketcd_render::explanation::table::{self, Line};
 use ketcd_render::explanation::{SinceRefusal, json, text};
+use ketcd_render::json::head_of_list;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
 use ketcd_store::Revision;
 
 use super::output::{Format, Output, note};
 use super::session::Session;
-use super::{Error, Outcome, Result};
+use super::{Error, Outcome, Result, window};
 use ketcd_cluster::explain::{Decided, Decisions, Explained, Pods};
 
 /// Writes explanations in the format asked for.
@@ -30,6 +32,8 @@ pub(super) struct Writer<'a> {
     many: bool,
     /// Decisions after this revision count.
     after: i64,
+    /// The stretch of history that was asked for, for the head of one JSON document.
+    window: Option<Window>,
     written: usize,
     differ: usize,
     summary: text::Summary,
@@ -54,6 +58,7 @@ impl<'a> Writer<'a> {
             in_list: false,
             many,
             after: session.counted_after().0,
+            window: window::in_head(session).await?,
             written: 0,
             differ: 0,
             summary: text::Summary::default(),
@@ -125,8 +130,8 @@ impl<'a> Writer<'a> {
     /// Writes what stands before the next document of a list.
     fn separate(&mut self) -> Result<()> {
         if self.format == Format::Json && self.many() {
-            let lead: &[u8] = if self.in_list { b"," } else { b"{\"kind\":\"List\",\"items\":[\n" };
-            self.out.write_all(lead)?;
+            let lead = if self.in_list { ",".to_owned() } else { head_of_list(self.window) + "\n" };
+            self.out.write_all(lead.as_bytes())?;
             self.in_list = true;
         }
         Ok(())
@@ -134,14 +139,14 @@ impl<'a> Writer<'a> {
 
     /// Ends a list.
     fn end_list(&mut self) -> Result<()> {
-        let lead = if self.in_list { "" } else { "{\"kind\":\"List\",\"items\":[" };
+        let lead = if self.in_list { String::new() } else { head_of_list(self.window) };
         Ok(writeln!(self.out, "{lead}]}}")?)
     }
 
     /// Writes an explanation as JSON.
     fn document(&self, explanation: &Explanation, mode: FilterMode, since: Option<&SinceRefusal>, out: &mut dyn Write) -> Result<()> {
         let time = self.clock.date(Revision(explanation.attempt.revision));
-        Ok(json::write_json(explanation, mode, time, self.node, since, out)?)
+        Ok(json::write_json(explanation, mode, time, self.node, since, self.window.filter(|_| !self.many()), out)?)
     }
 
     fn count(&mut self, explanation: &Explanation) {

@@ -182,12 +182,18 @@ pub(super) enum Format {
     Name,
     /// One JSON document a line, each flushed as it comes.
     Ndjson,
+    /// YAML of a strict sort, as kubectl prints it since 1.34.
+    Kyaml,
     /// kubectl's JSONPath template.
     JsonPath(String),
+    /// The same, each expression's values as a JSON list.
+    JsonPathAsJson(String),
     /// kubectl's Go template.
     GoTemplate(String),
     /// kubectl's `HEADER:path,…`.
     CustomColumns(String),
+    /// The same as a line of headings and a line of paths.
+    CustomColumnsFile(String),
     /// The bytes of one value, as they are stored.
     Raw,
 }
@@ -195,6 +201,18 @@ pub(super) enum Format {
 impl Format {
     /// Reads the value of `-o`.
     pub(super) fn parse(text: Option<&str>) -> Result<Self> {
+        /// What needs a template, columns or a file behind `=`.
+        const WITH_VALUE: [&str; 9] = [
+            "custom-columns",
+            "custom-columns-file",
+            "go-template",
+            "go-template-file",
+            "jsonpath",
+            "jsonpath-as-json",
+            "jsonpath-file",
+            "template",
+            "templatefile",
+        ];
         let Some(text) = text else { return Ok(Self::Table) };
         let (name, rest) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest.to_owned())));
         match (name, rest) {
@@ -202,20 +220,23 @@ impl Format {
             ("wide", None) => Ok(Self::Wide),
             ("json", None) => Ok(Self::Json),
             ("yaml", None) => Ok(Self::Yaml),
+            ("kyaml", None) => Ok(Self::Kyaml),
             ("name", None) => Ok(Self::Name),
             ("ndjson" | "jsonl", None) => Ok(Self::Ndjson),
             ("jsonpath", Some(template)) => Ok(Self::JsonPath(template)),
+            ("jsonpath-as-json", Some(template)) => Ok(Self::JsonPathAsJson(template)),
             ("custom-columns", Some(columns)) => Ok(Self::CustomColumns(columns)),
             ("go-template" | "template", Some(template)) => Ok(Self::GoTemplate(template)),
             ("jsonpath-file", Some(path)) => template_file(name, &path).map(Self::JsonPath),
             ("go-template-file" | "templatefile", Some(path)) => template_file(name, &path).map(Self::GoTemplate),
+            ("custom-columns-file", Some(path)) => template_file(name, &path).map(Self::CustomColumnsFile),
             ("raw", None) => Ok(Self::Raw),
-            ("jsonpath" | "jsonpath-file" | "custom-columns" | "go-template" | "go-template-file" | "template" | "templatefile", None) => {
+            (name, None) if WITH_VALUE.contains(&name) => {
                 Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
             }
             _ => Err(Error::new(format!("unknown output format {text:?}")).hint(
-                "use one of table, wide, json, yaml, name, ndjson, raw, jsonpath=…, jsonpath-file=…, go-template=…, go-template-file=…, \
-                 custom-columns=…",
+                "use one of table, wide, json, yaml, kyaml, name, ndjson, raw, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, \
+                 go-template=…, go-template-file=…, custom-columns=…, custom-columns-file=…",
             )),
         }
     }
@@ -228,9 +249,9 @@ impl Format {
     /// What its output is.
     pub(super) fn content(&self) -> Content {
         match self {
-            Self::Table | Self::Wide | Self::Yaml | Self::Name => Content::Text,
-            Self::Json | Self::Ndjson => Content::Json,
-            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::Raw => Content::Raw,
+            Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name => Content::Text,
+            Self::Json | Self::Ndjson | Self::JsonPathAsJson(_) => Content::Json,
+            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::CustomColumnsFile(_) | Self::Raw => Content::Raw,
         }
     }
 
@@ -241,10 +262,13 @@ impl Format {
             Self::Wide => "wide",
             Self::Json => "json",
             Self::Yaml => "yaml",
+            Self::Kyaml => "kyaml",
             Self::Name => "name",
             Self::Ndjson => "ndjson",
             Self::JsonPath(_) => "jsonpath",
+            Self::JsonPathAsJson(_) => "jsonpath-as-json",
             Self::CustomColumns(_) => "custom-columns",
+            Self::CustomColumnsFile(_) => "custom-columns-file",
             Self::GoTemplate(_) => "go-template",
             Self::Raw => "raw",
         };

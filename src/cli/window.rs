@@ -4,8 +4,12 @@ use std::borrow::Cow;
 
 use clap::Args;
 
+use super::Result as CliResult;
 use super::args::GlobalArgs;
+use super::output::Format;
+use super::session::Session;
 use ketcd_history::clock::Bound;
+use ketcd_render::contract::window::Window;
 
 /// Which stretch of the history is shown.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,6 +32,17 @@ pub(super) struct WindowArgs {
 /// Reads one end of the stretch.
 fn bound(text: &str) -> Result<Bound, String> {
     text.parse().map_err(|error: ketcd_history::clock::ParseBoundError| error.to_string())
+}
+
+/// Returns the stretch of history that was asked for, as the head of a JSON document says it; `None` for other formats.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn in_head(session: &Session) -> CliResult<Option<Window>> {
+    Ok(match session.format {
+        Format::Json => session.window().await?.map(Window::from),
+        _ => None,
+    })
 }
 
 impl WindowArgs {

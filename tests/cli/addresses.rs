@@ -23,12 +23,16 @@ const OF_OBJECTS: &[(&str, &str)] = &[
     ("report", "--out -"),
     ("timeline", ""),
     ("tree", ""),
+    ("triage", "-o wide"),
+    ("usage", "-o wide"),
     ("watch", ""),
 ];
 
 /// The commands about no object in particular.
-const OF_ALL: &[&str] =
-    &["completion", "decode", "encryption", "export", "plugins", "record", "schema", "serve", "status", "triage", "usage"];
+const OF_ALL: &[&str] = &["completion", "decode", "encryption", "plugins", "record", "schema", "serve", "status"];
+
+/// What is about objects and writes elsewhere what it says of them.
+const WRITES: &str = "export";
 
 fn run_on(capture: &str, words: &str) -> Output {
     let file = testdata::path("captures").join(capture).join("snapshot.db.zst");
@@ -52,6 +56,7 @@ fn text(words: &str) -> String {
 fn a_command_takes_all_of_the_grammar_or_none_of_it() {
     let mut sides: BTreeSet<&str> = OF_ALL.iter().copied().collect();
     sides.extend(OF_OBJECTS.iter().map(|(name, _)| name));
+    sides.insert(WRITES);
     let shown = ::ketcd::command();
     let shown: BTreeSet<&str> = shown.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
     assert_eq!(sides, shown, "a new command takes addresses or does not");
@@ -112,11 +117,84 @@ fn selectors_select_in_every_command() {
     }
 }
 
+/// The names of the objects in the rows of a table, as `export` writes them.
+fn exported(words: &str, table: &str, field: &str) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("dataset");
+    text(&format!("export --format ndjson --tables {table} --cluster c --out {} {words}", out.display()));
+    let mut names = BTreeSet::new();
+    for day in std::fs::read_dir(out.join(format!("table={table}/cluster=c"))).unwrap() {
+        for file in std::fs::read_dir(day.unwrap().path()).unwrap() {
+            let lines = zstd::decode_all(std::fs::File::open(file.unwrap().path()).unwrap()).unwrap();
+            let rows = String::from_utf8(lines).unwrap();
+            let name = |row: &str| serde_json::from_str::<Value>(row).unwrap()[field].as_str().unwrap_or_default().to_owned();
+            names.extend(rows.lines().map(name));
+        }
+    }
+    names
+}
+
+#[test]
+fn rows_of_some_objects_are_exported() {
+    let all = exported("", "history", "name");
+    assert!(all.contains("crasher") && all.contains("spread-5"));
+    for words in ["pod/web/crasher", "pod crasher -n web", "pods -A --field-selector metadata.name=crasher"] {
+        let one = BTreeSet::from(["crasher".to_owned()]);
+        assert_eq!(exported(words, "history", "name"), one, "{words}");
+        assert_eq!(exported(words, "objects", "name"), one, "{words}");
+        assert_eq!(exported(words, "events", "about_name"), one, "{words}");
+        assert_eq!(exported(words, "decisions", "pod"), one, "{words}");
+    }
+    let spread = exported("pods -A -l app=spread", "decisions", "pod");
+    assert!(!spread.is_empty() && spread.iter().all(|name| name.starts_with("spread-")), "{spread:?}");
+    let of_namespace = exported("-n web", "objects", "namespace");
+    assert!(
+        of_namespace.contains("web") && of_namespace.iter().all(|namespace| namespace.is_empty() || namespace == "web"),
+        "{of_namespace:?}"
+    );
+}
+
+#[test]
+fn rows_of_some_objects_are_not_mixed_with_those_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = |words: &str| run(&format!("export --format ndjson --tables history --out {} {words}", folder.path().join("d").display()));
+    assert_eq!(export("pods -n web").status.code(), Some(0));
+    assert_eq!(export("pods -n web").status.code(), Some(0), "the same rows are there already");
+    for words in ["", "pods -n lab"] {
+        let refused = export(words);
+        assert!(refused.status.code() == Some(2) && all(&refused).contains("has rows of other objects"), "{words}: {}", all(&refused));
+    }
+    assert_eq!(export("pods -n lab --cluster lab").status.code(), Some(0));
+}
+
+#[test]
+fn findings_are_those_of_the_objects_asked_for() {
+    let triage = |words: &str| serde_json::from_str::<Value>(&text(&format!("triage {words} -o json"))).unwrap();
+    let all = triage("");
+    let one = triage("pod/web/crasher");
+    assert_eq!((all["selected"].as_bool(), one["selected"].as_bool()), (Some(false), Some(true)));
+    let found = one["findings"].as_array().unwrap();
+    assert!(found.len() == 1 && all["findings"].as_array().unwrap().contains(&found[0]) || !found.is_empty(), "{one}");
+    assert!(one["changes"].as_array().unwrap().len() < all["changes"].as_array().unwrap().len());
+    let well = text("triage node/node1");
+    assert!(well.starts_with("nothing is wrong with what was asked for at "), "{well}");
+    let nobody = run("triage pod/web/nobody");
+    assert_eq!(nobody.status.code(), Some(1), "{}", crate::ketcd::all(&nobody));
+    assert!(crate::ketcd::all(&nobody).contains("nobody"), "{}", crate::ketcd::all(&nobody));
+}
+
 #[test]
 fn without_a_kind_selectors_select_of_what_is_shown_then() {
-    for words in
-        ["timeline -n lab", "history -n lab", "events -n lab", "report -n lab --out -", "extract -n lab --all", "diff -n lab --rev 300.."]
-    {
+    for words in [
+        "timeline -n lab",
+        "history -n lab",
+        "events -n lab",
+        "report -n lab --out -",
+        "extract -n lab --all",
+        "diff -n lab --rev 300..",
+        "triage -n lab",
+        "usage -n lab -o wide",
+    ] {
         let selected = text(&format!("{words} -l app=spread"));
         assert!(selected.contains("spread-") && !selected.contains("ubuntu-tainted"), "{words}: {selected}");
     }

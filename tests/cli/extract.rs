@@ -185,12 +185,23 @@ fn plan(name: &str, arguments: &[&str], target: &str) -> (Value, Option<i32>) {
     (serde_json::from_slice(&output.stdout).unwrap(), output.status.code())
 }
 
+/// An object of a plan as an address.
+fn address(object: &Value) -> String {
+    let text = |field: &str| object[field].as_str().unwrap();
+    let resource = match text("group") {
+        "" => text("kind").to_lowercase(),
+        group => format!("{}.{group}", text("kind").to_lowercase()),
+    };
+    match text("namespace") {
+        "" => format!("{resource}/{}", text("name")),
+        namespace => format!("{resource}/{namespace}/{}", text("name")),
+    }
+}
+
 /// The objects that an obstacle of this sort is about.
 fn in_the_way(plan: &Value, problem: &str) -> Vec<String> {
     let obstacles = plan["obstacles"].as_array().unwrap().iter().filter(|obstacle| obstacle["problem"] == problem);
-    obstacles
-        .flat_map(|obstacle| obstacle["objects"].as_array().unwrap().iter().map(|object| object.as_str().unwrap().to_owned()))
-        .collect()
+    obstacles.flat_map(|obstacle| obstacle["objects"].as_array().unwrap()).map(address).collect()
 }
 
 fn changed(plan: &Value, address: &str) -> Option<Value> {

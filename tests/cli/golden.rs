@@ -66,6 +66,7 @@ const SCREENS: &[(&str, &str, &[&str])] = &[
     ("timeline-pods", "k120-story", &["timeline", "pods", "-n", "web"]),
     ("history", "k120-story", &["history", "deploy/web/tomcat"]),
     ("history-diff", "k120-story", &["history", "deploy/web/tomcat", "--diff"]),
+    ("blame", "k120-story", &["blame", "pod/lab/ubuntu"]),
     ("explain", "k136-story", &["explain", "pod/lab/train-3"]),
 ];
 

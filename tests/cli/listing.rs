@@ -376,6 +376,15 @@ fn go_templates_and_templates_of_files() {
     }
     let path = file("path", "{range .items[*]}pod/{.metadata.name}{\"\\n\"}{end}");
     assert_eq!(text(&story(&["get", "pods", "-A", "-o", &format!("jsonpath-file={path}")]).stdout), wanted);
+    let columns = file("columns", "NAME\tAPI\n.metadata.name  {.apiVersion}\n");
+    let of_file = story(&["get", "pods", "-A", "-o", &format!("custom-columns-file={columns}")]);
+    assert_eq!(of_file.stdout, story(&["get", "pods", "-A", "-o", "custom-columns=NAME:.metadata.name,API:.apiVersion"]).stdout);
+    let uneven = story(&["get", "pods", "-A", "-o", &format!("custom-columns-file={}", file("uneven", "NAME API\n.metadata.name\n"))]);
+    let said = "-o custom-columns-file: 2 headings do not go with 1 paths";
+    assert!(uneven.status.code() == Some(2) && text(&uneven.stderr).contains(said), "{}", text(&uneven.stderr));
+    let as_json = story(&["get", "pods", "-A", "-o", "jsonpath-as-json={.items[*].metadata.name}"]);
+    let names: Vec<String> = serde_json::from_slice(&as_json.stdout).unwrap();
+    assert_eq!(names.iter().map(|name| format!("pod/{name}\n")).collect::<String>(), wanted);
     let one = story(&[
         "get",
         "pod/lab/ubuntu",
@@ -408,4 +417,30 @@ fn ls_proposes_the_prefix_of_another_api_servers_objects() {
     assert!(said.contains(&format!("1 object of another API server is below {prefix}: --prefix {prefix} shows what is there")), "{said}");
     let names = ketcd(file.path(), &["--prefix", prefix, "ls", "castles.kingdom.example.com", "-o", "name"]);
     assert_eq!(text(&names.stdout), "castles.kingdom.example.com/a\n", "{}", text(&names.stderr));
+}
+
+/// The form itself is held against upstream's in `render::kyaml`.
+#[test]
+fn kyaml_holds_the_objects_of_json() {
+    for words in [&["get", "pod/lab/ubuntu"][..], &["get", "pods", "-A"], &["ls", "crd", "-A"], &["get", "nodes", "-l", "none=there"]] {
+        let [strict, json] = ["kyaml", "json"].map(|format| text(&story(&[words, &["-o", format]].concat()).stdout));
+        assert!(strict.is_empty() == json.is_empty() && (strict.is_empty() || strict.starts_with("---\n{\n  apiVersion: \"")), "{strict}");
+        if !json.is_empty() {
+            let read: Value = serde_saphyr::from_str(&strict).unwrap();
+            assert_eq!(read, serde_json::from_str::<Value>(&json).unwrap(), "{words:?}");
+        }
+    }
+    let watched = text(&story(&["get", "pods", "-n", "lab", "-w", "--rev", "1500", "-o", "kyaml"]).stdout);
+    let objects = text(&story(&["get", "pods", "-n", "lab", "-w", "--rev", "1500", "-o", "ndjson"]).stdout);
+    assert_eq!(watched.matches("---\n{\n").count(), objects.lines().count());
+}
+
+#[test]
+fn kinds_stand_before_names_where_that_is_asked_for() {
+    let table = text(&story(&["get", "pods", "-n", "lab", "--show-kind", "--no-headers"]).stdout);
+    assert!(!table.is_empty() && table.lines().all(|line| line.starts_with("pod/")), "{table}");
+    let table = text(&story(&["get", "deploy", "-A", "--show-kind", "--no-headers"]).stdout);
+    assert!(!table.is_empty() && table.lines().all(|line| line.contains(" deployment.apps/")), "{table}");
+    let watched = text(&story(&["get", "pods", "-n", "lab", "--show-kind", "-w", "--no-headers", "--rev", "1500"]).stdout);
+    assert!(watched.lines().all(|line| line.starts_with("pod/")), "{watched}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::ketcd::{all, ketcd};
 
@@ -147,6 +147,52 @@ fn tables_and_pages_hold_what_came_after_the_beginning() {
         std::fs::read(file).unwrap().len()
     };
     assert!(page("--since 1500") < page(""));
+}
+
+#[test]
+fn heads_of_json_say_what_words_of_time_were_resolved_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = format!("export --format ndjson --tables objects --out {}", folder.path().join("dataset").display());
+    let end = |revision: Value, time: &str| json!({"revision": revision, "time": time});
+    for command in [
+        "history pods -n web",
+        "timeline pod/web/crasher",
+        "timeline pods -n web",
+        "events -A",
+        "usage",
+        "triage",
+        "explain pod/web/crasher",
+        "explain pods -n web",
+        "explain --all",
+        export.as_str(),
+    ] {
+        let head = |flags: &str| -> Value { serde_json::from_str(&text(&format!("{command} -o json {flags}"))).unwrap() };
+        assert_eq!(head("").get("window"), None, "{command}");
+        let window = head("--since 22:15 --until 22:20")["window"].take();
+        let revisions = ["since", "until"].map(|end| window[end]["revision"].clone());
+        assert!(revisions[0].as_i64() < revisions[1].as_i64() && revisions[0].as_i64() > Some(0), "{command}: {window}");
+        let [since, until] = revisions.clone();
+        let wanted = json!({"since": end(since, "2026-11-20T22:15:00.000Z"), "until": end(until, "2026-11-20T22:20:00.000Z")});
+        assert_eq!(window, wanted, "{command}");
+        // An age counts from the newest revision, and a revision has the time at which it was written.
+        let [by_revision, by_age] = [format!("--rev {}", revisions[1]), "--at 275s".to_owned()].map(|flags| head(&flags)["window"].take());
+        assert_eq!((&by_revision["since"], &by_revision["until"]["revision"]), (&Value::Null, &revisions[1]), "{command}");
+        assert!(
+            by_revision["until"]["time"].as_str().is_some_and(|time| time.starts_with("2026-11-20T22:19:5")),
+            "{command}: {by_revision}"
+        );
+        assert!(by_age["until"]["time"].as_str().is_some_and(|time| time.starts_with("2026-11-20T22:20:0")), "{command}: {by_age}");
+    }
+    let diff = run("diff deploy/web/tomcat --at 22:16:30..22:20 -o json");
+    let window = serde_json::from_slice::<Value>(&diff.stdout).unwrap()["window"].take();
+    assert_eq!(
+        ["since", "until"].map(|end| window[end]["time"].as_str().unwrap().to_owned()),
+        ["2026-11-20T22:16:30.000Z", "2026-11-20T22:20:00.000Z"]
+    );
+    let page = folder.path().join("page.html");
+    text(&format!("report -n web --since 22:15 --out {}", page.display()));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("shown is what happened after revision ") && page.contains(" (2026-11-20T22:15:00Z)"));
 }
 
 #[test]

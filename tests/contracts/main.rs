@@ -8,6 +8,7 @@ mod examples;
 mod guides;
 mod help;
 mod libraries;
+mod limits;
 mod names;
 mod pages;
 mod prose;

@@ -14,7 +14,7 @@ use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::problems::Problems;
 use crate::rights::refused::{Refused, unless_denied};
-use crate::since::Since;
+use crate::since::{Since, WindowEnd};
 
 /// The `--etcd-prefix` of nearly every API server.
 pub const DEFAULT_PREFIX: &str = "/registry";
@@ -43,6 +43,8 @@ pub struct Cluster {
     pub at: At,
     /// Since when changes count; `None` where all readable ones do.
     pub since: Option<Since>,
+    /// What the moment to look at was resolved to; `None` where a revision or nothing was named.
+    pub(crate) until: Option<WindowEnd>,
     /// The API server's release as the data shows it; not determined where one is given.
     pub release_evidence: ReleaseEvidence,
     /// Decodes stored values that are not shown themselves.
@@ -69,6 +71,7 @@ impl Cluster {
             source,
             at: options.at,
             since: None,
+            until: None,
             release_evidence: ReleaseEvidence::default(),
             decoder: decoder.with_key_ring(options.keys.clone()).showing_secrets(options.show_secrets),
             reporting_decoder: Decoder::new(),

@@ -6,11 +6,12 @@ use async_stream::try_stream;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt};
 
-use ketcd_history::AttributedChange;
 use ketcd_history::clock::Clock;
+use ketcd_history::{AttributedChange, Change};
 use ketcd_kube::Body;
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, Want};
 
+use crate::asked::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::{Keys, Read, events, follower};
@@ -63,15 +64,24 @@ impl Cluster {
     }
 
     /// Returns every readable change since [`Cluster::since`] up to the revision looked at, oldest first, dated by `clock`. Those of a revision that `is_present` need not be
-    /// read where the source gives a version again when it is asked for.
-    pub fn exported<'c>(&'c self, clock: &'c Clock, is_present: impl Fn(Revision) -> bool + Send + 'c) -> BoxStream<'c, Result<Exported>> {
+    /// read where the source gives a version again when it is asked for. With `asked`, only changes of those objects and of the Events about them come.
+    pub fn exported<'c>(
+        &'c self,
+        clock: &'c Clock,
+        asked: Option<&'c AskedKeys>,
+        is_present: impl Fn(Revision) -> bool + Send + 'c,
+    ) -> BoxStream<'c, Result<Exported>> {
         try_stream! {
             let (prefix, until) = (self.prefix().await?, Until::Revision(self.revision().await?));
             let events_below = format!("{prefix}/events/");
             let is_event = |key: &[u8]| key.starts_with(events_below.as_bytes());
             let mut follower = follower(self);
             let (skips, after) = (self.source.reads_before(), self.counted_after());
-            let mut read = pin!(events(self, Keys::all(), until));
+            let keys = match asked {
+                None => Keys::all(),
+                Some(asked) => Keys::many(asked.ranges().iter().cloned().chain([KeyRange::prefix(&events_below[..])]).collect()),
+            };
+            let mut read = pin!(events(self, keys, until));
             while let Some(read) = read.try_next().await? {
                 match read {
                     // What came before says what a later change replaced.
@@ -80,13 +90,15 @@ impl Cluster {
                             drop(follower.change(event));
                         }
                     }
-                    Read::Item(event) if skips && is_present(event.revision) => {
+                    Read::Item(event) if skips && is_present(event.revision) && asked.is_none() => {
                         yield Exported::Present { writes_event: event.kind == EventKind::Put && is_event(&event.key_value.key) };
                     }
                     Read::Item(event) => {
                         let (stored, is_event) = (stored(&event), is_event(&event.key_value.key));
                         let change = Box::new(AttributedChange::new(follower.change(event), clock));
-                        yield Exported::Change { change, stored, is_event };
+                        if self.is_exported(asked, &change.change).await? {
+                            yield Exported::Change { change, stored, is_event };
+                        }
                     }
                     Read::Gap { from, to } => {
                         self.note_gap(from, to);
@@ -96,6 +108,16 @@ impl Cluster {
             }
         }
         .boxed()
+    }
+
+    /// Whether a change is of an object asked for, or of an Event about one.
+    async fn is_exported(&self, asked: Option<&AskedKeys>, change: &Change) -> Result<bool> {
+        let Some(asked) = asked.filter(|asked| !asked.contains(&change.key)) else { return Ok(true) };
+        let event =
+            [&change.after, &change.before].into_iter().find_map(|version| version.object()).filter(|object| object["kind"] == "Event");
+        let Some(about) = event.map(|event| &event["involvedObject"]) else { return Ok(false) };
+        let text = |field: &str| about[field].as_str().unwrap_or_default();
+        asked.contain(self, (text("kind"), text("namespace"), text("name"))).await
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod api;
+mod asked;
 pub mod blame;
 pub mod census;
 pub mod clock;
@@ -34,10 +35,11 @@ pub mod triage;
 pub mod usage;
 pub mod watching;
 
+pub use asked::AskedKeys;
 pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
 pub use error::{DeniedKeys, Error, Nothing, Result};
 pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};
 pub use options::{Options, ReleaseChoice};
 pub use problems::Problems;
 pub use selection::Selection;
-pub use since::Since;
+pub use since::{Since, Window, WindowEnd};

@@ -5,6 +5,7 @@ use ketcd_store::{At, Source};
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::options::{Options, ReleaseChoice};
+use crate::since::WindowEnd;
 
 impl Cluster {
     /// Opens the cluster that a source holds: finds its release, and the revision of the moment asked for.
@@ -36,7 +37,7 @@ impl Cluster {
             self.check_one_moment(self.options.moment).await?;
         } else if let Some(moment) = self.options.moment {
             let revision = self.revision_at(moment).await?;
-            self.note_resolved(moment, revision).await?;
+            self.until = Some(WindowEnd { revision, time: self.note_resolved(moment, revision).await? });
             self.at = At::Revision(revision);
         }
         if let Some(since) = self.options.since {

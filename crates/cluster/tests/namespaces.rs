@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ketcd_cluster::diff::{ComparedState, diff};
-use ketcd_cluster::{Cluster, Options, Selection, files};
+use ketcd_cluster::{Cluster, Options, Selection, WindowEnd, files};
 use ketcd_store::Revision;
 use ketcd_store::load::Limits;
 use ketcd_testing::testdata;
@@ -17,6 +17,11 @@ fn capture(name: &str) -> String {
     testdata::path(&format!("captures/{name}/snapshot.db.zst")).to_str().unwrap().to_owned()
 }
 
+/// A revision that was named.
+fn end(revision: i64) -> WindowEnd {
+    WindowEnd { revision: Revision(revision), time: None }
+}
+
 /// The two sides of a comparison: a file, and the revision of it that is compared; the newest where there is none.
 type Sides<'a> = [(&'a str, Option<i64>); 2];
 
@@ -25,7 +30,7 @@ async fn differences(sides: &Sides<'_>, namespace: Option<&str>) -> BTreeSet<Str
     let clusters = [open(sides[0].0, namespace).await, open(sides[1].0, namespace).await];
     let states = match (sides[0].1, sides[1].1) {
         (None, None) => [ComparedState::newest(&clusters[0], "a"), ComparedState::newest(&clusters[1], "b")],
-        (from, to) => ComparedState::between(&clusters[1], from.map(Revision), to.map(Revision)).await.unwrap(),
+        (from, to) => ComparedState::between(&clusters[1], from.map(end), to.map(end)).await.unwrap(),
     };
     let found = diff(&states, &[], &Selection::default()).await.unwrap().differences;
     let keys: BTreeSet<String> = found.iter().map(|named| String::from_utf8_lossy(&named.difference.key).into_owned()).collect();

@@ -8,7 +8,7 @@ use ketcd_cluster::diff::{ComparedState, Incomparable, Members, diff};
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::export::Exported;
 use ketcd_cluster::read::Keys;
-use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, Selection, files};
+use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, Selection, WindowEnd, files};
 use ketcd_history::ChangeKind;
 use ketcd_store::load::{Limits, open_within};
 use ketcd_store::{At, Revision, Source};
@@ -22,6 +22,11 @@ async fn open(options: Options) -> Cluster {
     Cluster::open(files::open(&[snapshot()], &Limits::default()).unwrap().source, options).await.unwrap()
 }
 
+/// A revision that was named.
+fn end(revision: i64) -> WindowEnd {
+    WindowEnd { revision: Revision(revision), time: None }
+}
+
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -29,7 +34,7 @@ fn words(words: &[&str]) -> Vec<String> {
 #[tokio::test]
 async fn two_states_differ_in_what_changed_between_them() {
     let cluster = open(Options::default()).await;
-    let states = ComparedState::between(&cluster, Some(Revision(600)), Some(Revision(800))).await.unwrap();
+    let states = ComparedState::between(&cluster, Some(end(600)), Some(end(800))).await.unwrap();
     assert!(states[0].name.starts_with("r600 (") && states[1].name.starts_with("r800 ("), "{} {}", states[0].name, states[1].name);
     let found = diff(&states, &words(&["deploy/web/tomcat", "pod/web/nothing"]), &Selection::default()).await.unwrap();
     let [named] = &found.differences[..] else { panic!("{} differences", found.differences.len()) };
@@ -87,11 +92,11 @@ async fn every_decision_is_explained_and_the_last_one_about_each_pod_is_kept() {
 async fn what_is_exported_already_is_counted_and_not_read() {
     let cluster = open(Options::default()).await;
     let clock = cluster.clock_of_writers(&[], &[], &[]).await.unwrap();
-    let all: Vec<Exported> = cluster.exported(&clock, |_| false).try_collect().await.unwrap();
+    let all: Vec<Exported> = cluster.exported(&clock, None, |_| false).try_collect().await.unwrap();
     let events = |exported: &&Exported| matches!(exported, Exported::Change { is_event: true, stored: Some(_), .. });
     let written = all.iter().filter(events).count();
     assert!(written > 0 && all.iter().all(|exported| matches!(exported, Exported::Change { .. })));
-    let present: Vec<Exported> = cluster.exported(&clock, |_| true).try_collect().await.unwrap();
+    let present: Vec<Exported> = cluster.exported(&clock, None, |_| true).try_collect().await.unwrap();
     assert_eq!(present.len(), all.len());
     assert_eq!(present.iter().filter(|exported| matches!(exported, Exported::Present { writes_event: true })).count(), written);
     assert_eq!(cluster.identity().await.unwrap().unwrap().len(), 36);

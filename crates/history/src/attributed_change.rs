@@ -2,7 +2,7 @@
 
 use super::actor::{Actor, actor_by};
 use super::change::Change;
-use super::clock::{Clock, Dated};
+use super::clock::{Arrived, Clock, Dated};
 
 /// A change with its time and its actor.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct AttributedChange {
     pub dated: Option<Dated>,
     /// Who made it; `None` where it is not known.
     pub actor: Option<Actor>,
+    /// When a recorder received it; `None` where none noted that.
+    pub arrived: Option<Arrived>,
 }
 
 impl AttributedChange {
@@ -21,6 +23,7 @@ impl AttributedChange {
     pub fn new(change: Change, clock: &Clock) -> Self {
         let dated = clock.date(change.revision);
         let actor = actor_by(&change, clock);
-        Self { change, dated, actor }
+        let arrived = clock.arrived(change.revision);
+        Self { change, dated, actor, arrived }
     }
 }

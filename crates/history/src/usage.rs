@@ -59,6 +59,11 @@ impl Usage {
         sum.live_bytes += bytes;
     }
 
+    /// Returns whether a key is there, was written or deleted.
+    pub fn holds(&self, key: &[u8]) -> bool {
+        self.keys.contains_key(key)
+    }
+
     /// Adds writes of a key.
     pub fn written(&mut self, key: &Bytes, writes: u64, bytes: u64) {
         let sum = self.keys.entry(key.clone()).or_default();

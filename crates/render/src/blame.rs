@@ -8,18 +8,18 @@ use super::change_text::clock_time;
 use super::contract::blame as contract;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::style::{self, paint};
-use super::value;
+use super::value::{self, columns, padded};
 use super::visible::visible;
 use ketcd_history::blame::{Blamed, Setter, SetterTree};
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
-/// Columns of a manager's name.
-const WHO: usize = 24;
-/// The same on a terminal of fewer than 100 columns.
-const WHO_NARROW: usize = 16;
-/// Columns of the revision and the time.
-const MARGIN: usize = 8 + 14;
+/// Terminals of fewer columns have no room between the columns of the margin.
+const WIDE: usize = 100;
+/// The least columns of the revision, the time and the manager's name where there is room.
+const ROOMY: [usize; 3] = [7, 12, 24];
+/// The least columns of the object.
+const OBJECT: usize = 20;
 
 /// Writes the object as YAML with its blame to the left: revision, time, manager. Lines are cut to the terminal's `width`.
 ///
@@ -32,12 +32,21 @@ pub fn write_text(
     width: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut yaml = Yaml { blamed, managed_fields, width, out, last: None };
+    let is_roomy = width.is_none_or(|width| width >= WIDE);
+    let margins: Vec<[String; 3]> = blamed.setters.iter().map(|setter| margin(setter, is_roomy)).collect();
+    let least = if is_roomy { ROOMY } else { [0; 3] };
+    let widths = std::array::from_fn(|place| margins.iter().map(|margin| columns(&margin[place])).max().unwrap_or(0).max(least[place]));
+    let mut yaml = Yaml { margins, widths, gap: if is_roomy { "  " } else { " " }, managed_fields, width, out, last: None };
     yaml.members(object, &blamed.lines, 0, "")
 }
 
 struct Yaml<'a> {
-    blamed: &'a Blamed,
+    /// The revision, the time and the manager of each setter.
+    margins: Vec<[String; 3]>,
+    /// Their columns: nothing of them is cut.
+    widths: [usize; 3],
+    /// What stands between the first two.
+    gap: &'static str,
     managed_fields: ManagedFields,
     width: Option<usize>,
     out: &'a mut dyn Write,
@@ -90,20 +99,28 @@ impl Yaml<'_> {
     }
 
     fn line(&mut self, setter: usize, text: &str) -> io::Result<()> {
-        let who = if self.width.is_some_and(|width| width < 100) { WHO_NARROW } else { WHO };
-        let margin = if self.last == Some(setter) { " ".repeat(MARGIN + who) } else { margin(&self.blamed.setters[setter], who) };
+        let [revision_width, time_width, who_width] = self.widths;
+        let margin_width = revision_width + self.gap.len() + time_width + 1 + who_width;
+        let margin = match &self.margins[setter] {
+            _ if self.last == Some(setter) => " ".repeat(margin_width),
+            [revision, time, who] => {
+                format!("{revision:>revision_width$}{}{time:<time_width$} {}", self.gap, padded(who, who_width))
+            }
+        };
         self.last = Some(setter);
         let text = visible(text);
-        let text = self.width.map_or_else(|| text.to_string(), |width| value::cut(&text, width.saturating_sub(MARGIN + who + 2)));
+        let room = |width: usize| width.saturating_sub(margin_width + 2).max(OBJECT);
+        let text = self.width.map_or_else(|| text.to_string(), |width| value::cut(&text, room(width)));
         writeln!(self.out, "{}  {text}", paint(style::FAINT, margin))
     }
 }
 
-fn margin(setter: &Setter, width: usize) -> String {
+/// The revision, the time and the manager of a setter.
+fn margin(setter: &Setter, is_roomy: bool) -> [String; 3] {
     let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
-    let time = clock_time(setter.dated);
     let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
-    format!("{revision:>7} {time:>13} {:<width$}", value::cut(&visible(&who), width))
+    let time = clock_time(setter.dated);
+    [revision, if is_roomy { time } else { time.trim().to_owned() }, visible(&who).into_owned()]
 }
 
 /// A scalar that YAML 1.1 and 1.2 readers read as the same value: text that could be taken for something else is quoted as in JSON.

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 
 use super::change::{self, JsonOptions};
 use super::change_text::{ChangeWriter, Options};
+use super::contract::window::Window;
+use super::json;
 use super::watch::{self, Beginning};
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
@@ -27,6 +29,8 @@ pub struct Changes {
     form: ChangeForm,
     text: Option<ChangeWriter>,
     json: JsonOptions,
+    /// What stands before the first change of one document.
+    head: String,
     written: usize,
 }
 
@@ -34,7 +38,14 @@ impl Changes {
     /// Begins to write changes; nothing is written yet.
     pub fn new(form: ChangeForm, json: JsonOptions) -> Self {
         let text = if let ChangeForm::Text(options) = form { Some(ChangeWriter::new(options)) } else { None };
-        Self { form, text, json, written: 0 }
+        Self { form, text, json, head: json::head_of_list(None), written: 0 }
+    }
+
+    /// Says in the head of one document of all which stretch of history was asked for.
+    #[must_use]
+    pub fn within(mut self, window: Option<Window>) -> Self {
+        self.head = json::head_of_list(window);
+        self
     }
 
     /// How they are written as JSON.
@@ -107,12 +118,11 @@ impl Changes {
 
     /// Writes the JSON of one change, with what stands around it.
     fn around(&self, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let lead: &[u8] = match (self.form, self.written) {
-            (ChangeForm::Document, 0) => b"{\"kind\":\"List\",\"items\":[\n",
-            (ChangeForm::Document, _) => b",\n",
-            _ => b"",
-        };
-        out.write_all(lead)?;
+        match (self.form, self.written) {
+            (ChangeForm::Document, 0) => writeln!(out, "{}", self.head)?,
+            (ChangeForm::Document, _) => out.write_all(b",\n")?,
+            _ => {}
+        }
         write(out)?;
         out.write_all(if self.form == ChangeForm::Lines { b"\n" } else { b"" })
     }
@@ -126,7 +136,7 @@ impl Changes {
             text.finish(out)?;
         }
         if self.form == ChangeForm::Document {
-            let lead = if self.written == 0 { "{\"kind\":\"List\",\"items\":[" } else { "" };
+            let lead = if self.written == 0 { &self.head } else { "" };
             writeln!(out, "{lead}]}}")?;
         }
         Ok(self.written > 0)

@@ -4,10 +4,13 @@ use std::io::{self, Write};
 
 use super::contract::common::KubernetesObject;
 use super::contract::diff as contract;
+use super::contract::window::Window;
+use super::json;
 use super::row::{row, sign_style};
 use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
+use ketcd_cluster::WindowEnd;
 use ketcd_cluster::diff::{ComparedState, NamedDifference};
 use ketcd_history::compare::Weight;
 use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
@@ -117,12 +120,18 @@ fn write_json(named: &NamedDifference, managed_fields: ManagedFields, out: &mut 
     Ok(serde_json::to_writer(out, &line)?)
 }
 
-/// Writes the differences as one JSON document.
+/// Writes the differences of two states as one JSON document, with both in its head.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_document(found: &[NamedDifference], managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"{\"kind\":\"List\",\"items\":[")?;
+pub fn write_document(
+    states: [WindowEnd; 2],
+    found: &[NamedDifference],
+    managed_fields: ManagedFields,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let [since, until] = states.map(|end| Some(end.into()));
+    out.write_all(json::head_of_list(Some(Window { since, until })).as_bytes())?;
     for (place, named) in found.iter().enumerate() {
         out.write_all(if place == 0 { b"\n" } else { b",\n" })?;
         write_json(named, managed_fields, out)?;

@@ -17,6 +17,17 @@ pub enum ColumnsError {
     /// A part has no heading or no path.
     #[error("\"{0}\" is not HEADING:path")]
     Shape(String),
+    /// A file does not have two lines.
+    #[error("a line of headings and a line of paths are expected")]
+    Lines,
+    /// A file has other numbers of both.
+    #[error("{headings} headings do not go with {paths} paths")]
+    Counts {
+        /// How many headings there are.
+        headings: usize,
+        /// How many paths there are.
+        paths: usize,
+    },
     /// A path cannot be read.
     #[error(transparent)]
     Path(#[from] JsonPathError),
@@ -33,6 +44,22 @@ impl CustomColumns {
             _ => Err(ColumnsError::Shape(part.to_owned())),
         };
         spec.split(',').map(column).collect::<Result<_, _>>().map(|columns| Self { columns })
+    }
+
+    /// Reads the two lines of a file: headings, and below them as many paths, with blanks between
+    /// (kubectl's `NewCustomColumnsPrinterFromTemplate`).
+    ///
+    /// # Errors
+    /// A line is missing, there are more of the one than of the other, or a path cannot be read.
+    pub fn parse_file(text: &str) -> Result<Self, ColumnsError> {
+        let mut lines = text.lines();
+        let (Some(headings), Some(paths)) = (lines.next(), lines.next()) else { return Err(ColumnsError::Lines) };
+        let (headings, paths): (Vec<&str>, Vec<&str>) = (headings.split_whitespace().collect(), paths.split_whitespace().collect());
+        if headings.len() != paths.len() {
+            return Err(ColumnsError::Counts { headings: headings.len(), paths: paths.len() });
+        }
+        let column = |(heading, path): (&&str, &str)| Ok(((*heading).to_owned(), JsonPath::parse_relaxed(path)?));
+        headings.iter().zip(paths).map(column).collect::<Result<_, _>>().map(|columns| Self { columns })
     }
 
     /// Returns the headings.

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::{json, yaml};
+use crate::contract::window::Window;
+use crate::{json, kyaml, yaml};
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::Object;
 
@@ -23,6 +24,8 @@ pub enum ListForm {
     Json,
     /// YAML.
     Yaml,
+    /// KYAML.
+    Kyaml,
 }
 
 impl ListForm {
@@ -35,6 +38,7 @@ impl ListForm {
             out.write_all(match self {
                 Self::Json => b"{\n    \"apiVersion\": \"v1\",\n    \"items\": [",
                 Self::Yaml => b"apiVersion: v1\nitems:\n".as_slice(),
+                Self::Kyaml => b"---\n{\n  apiVersion: \"v1\",\n  items: [",
             })?;
         }
         let mut text = Vec::new();
@@ -50,25 +54,39 @@ impl ListForm {
                 write_indented(text, b"- ", b"  ", out)?;
                 out.write_all(b"\n")
             }
+            Self::Kyaml => {
+                out.write_all(if is_first { b"" } else { b", " })?;
+                kyaml::write_nested(object, 1, out)
+            }
         }
     }
 
-    /// Writes the list's end.
+    /// Writes the list's end; JSON says in it which stretch of history was asked for.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_end(self, is_empty: bool, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_end(self, is_empty: bool, window: Option<Window>, out: &mut dyn Write) -> io::Result<()> {
         let head: &[u8] = match (self, is_empty) {
             (Self::Json, true) => b"{\n    \"apiVersion\": \"v1\",\n    \"items\": []",
             (Self::Json, false) => b"\n    ]",
             (Self::Yaml, true) => b"apiVersion: v1\nitems: []\n",
             (Self::Yaml, false) => b"",
+            (Self::Kyaml, true) => b"---\n{\n  apiVersion: \"v1\",\n  items: []",
+            (Self::Kyaml, false) => b"]",
         };
         out.write_all(head)?;
         out.write_all(match self {
-            Self::Json => b",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n".as_slice(),
-            Self::Yaml => b"kind: List\nmetadata:\n  resourceVersion: \"\"\n",
-        })
+            Self::Yaml => return out.write_all(b"kind: List\nmetadata:\n  resourceVersion: \"\"\n"),
+            Self::Kyaml => return out.write_all(b",\n  kind: \"List\",\n  metadata: {\n    resourceVersion: \"\",\n  },\n}\n"),
+            Self::Json => b",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }",
+        })?;
+        if let Some(window) = window {
+            let mut text = Vec::new();
+            json::write_pretty(&window, &mut text)?;
+            out.write_all(b",\n    \"window\": ")?;
+            write_indented(&text, b"", b"    ", out)?;
+        }
+        out.write_all(b"\n}\n")
     }
 }
 
@@ -100,13 +118,16 @@ mod tests {
             let whole = |form: ListForm| {
                 let mut out = Vec::new();
                 items.iter().enumerate().for_each(|(index, item)| form.write_item(item, index == 0, &mut out).unwrap());
-                form.write_end(items.is_empty(), &mut out).unwrap();
+                form.write_end(items.is_empty(), None, &mut out).unwrap();
                 String::from_utf8(out).unwrap()
             };
             let mut pretty = Vec::new();
             json::write_pretty(&wanted, &mut pretty).unwrap();
             assert_eq!(whole(ListForm::Json), String::from_utf8(pretty).unwrap() + "\n");
             assert_eq!(serde_saphyr::from_str::<Value>(&whole(ListForm::Yaml)).unwrap(), wanted, "{}", whole(ListForm::Yaml));
+            let mut strict = Vec::new();
+            kyaml::write(&wanted, &mut strict).unwrap();
+            assert_eq!(whole(ListForm::Kyaml), String::from_utf8(strict).unwrap());
         }
     }
 }

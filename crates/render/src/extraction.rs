@@ -117,7 +117,7 @@ pub fn write_manifests(manifests: &[Value], form: ManifestForm, out: &mut dyn Wr
             }
         }
     }
-    if form == ManifestForm::List { ListForm::Json.write_end(manifests.is_empty(), out) } else { Ok(()) }
+    if form == ManifestForm::List { ListForm::Json.write_end(manifests.is_empty(), None, out) } else { Ok(()) }
 }
 
 /// Writes the name of a manifest's object as an address.

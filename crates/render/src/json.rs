@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
+use super::contract::window::Window;
+
 /// Returns `value` on one line.
 pub fn compact(value: &impl Serialize) -> String {
     let mut out = Vec::new();
@@ -43,6 +45,12 @@ pub fn write_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()>
 pub fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     write_pretty(value, out)?;
     out.write_all(b"\n")
+}
+
+/// Returns what stands before the first item of a list of ours, with the stretch of history that was asked for.
+pub fn head_of_list(window: Option<Window>) -> String {
+    let window = window.map(|window| format!("\"window\":{},", compact(&window))).unwrap_or_default();
+    format!("{{\"kind\":\"List\",{window}\"items\":[")
 }
 
 /// A formatter that escapes what Go escapes, and else does as the one inside.

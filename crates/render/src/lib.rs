@@ -24,6 +24,7 @@ pub mod fit;
 pub mod go_template;
 pub mod json;
 pub mod json_path;
+pub mod kyaml;
 pub mod members;
 pub mod notice;
 #[cfg(feature = "parquet")]

@@ -7,6 +7,7 @@ use super::contract::diff::{ComparedMember, HeldVersion, MemberDifference, Membe
 use super::style::{FAINT, REMOVED, STRONG, paint};
 use super::visible::visible;
 use ketcd_cluster::diff::{Comparison, DifferingKey, Holders};
+use ketcd_cluster::kinds::KeySubject;
 
 /// Returns the comparison as JSON.
 pub fn document(comparison: &Comparison) -> Members<'_> {
@@ -24,7 +25,7 @@ pub fn document(comparison: &Comparison) -> Members<'_> {
         kind: "Members",
         agree: comparison.differences.is_empty(),
         alone: comparison.alone(),
-        differences: comparison.differences.iter().map(|key| MemberDifference { key: &key.key, versions: versions(key) }).collect(),
+        differences: comparison.differences.iter().map(|key| difference(key, versions(key))).collect(),
         keys: comparison.keys as u64,
         members: comparison
             .members
@@ -33,6 +34,11 @@ pub fn document(comparison: &Comparison) -> Members<'_> {
             .collect(),
         revision: comparison.revision.0,
     }
+}
+
+fn difference<'a>(key: &'a DifferingKey, versions: Vec<HeldVersion<'a>>) -> MemberDifference<'a> {
+    let KeySubject { kind, namespace, name } = &key.subject;
+    MemberDifference { key: &key.key, kind, namespace, name, versions }
 }
 
 /// Writes the comparison for people: the answer first.

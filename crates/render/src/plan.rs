@@ -82,7 +82,8 @@ pub fn document(plan: &Plan, managed_fields: ManagedFields) -> contract::Plan<'_
     let obstacles = plan.obstacles.iter().map(|(problem, objects)| contract::Obstacle {
         effect: problem.effect().into(),
         message: message(problem),
-        objects: objects.iter().map(ToString::to_string).collect(),
+        objects: objects.iter().map(Into::into).collect(),
+        other: problem.other().map(Into::into),
         problem: problem.into(),
     });
     contract::Plan { kind: "Plan", changes, obstacles: obstacles.collect(), unchanged: plan.unchanged }
@@ -97,6 +98,9 @@ fn change(named: &NamedDifference, managed_fields: ManagedFields) -> contract::P
     contract::PlannedChange {
         kind: difference.kind().into(),
         address: String::from_utf8_lossy(&difference.key),
+        object_kind: &named.subject.kind,
+        namespace: &named.subject.namespace,
+        name: &named.subject.name,
         object: difference.after.object().map(|object| KubernetesObject { object, managed_fields }),
         patch,
     }

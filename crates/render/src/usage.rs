@@ -17,7 +17,7 @@ const ROWS: usize = 8;
 const MOST: usize = 6;
 
 use ketcd_cluster::usage::UsageData;
-pub use ketcd_cluster::usage::{Large, Left, Managers};
+pub use ketcd_cluster::usage::{Large, Left, Managers, NamedKey};
 
 /// All that `usage` shows.
 pub struct UsagePage {
@@ -48,7 +48,7 @@ pub struct UsagePage {
     /// By field manager; `None` where no values were read.
     pub managers: Option<Managers>,
     /// The busiest keys.
-    pub keys: Vec<(String, Sum)>,
+    pub keys: Vec<(NamedKey, Sum)>,
     /// The largest objects.
     pub largest: Vec<Large>,
     /// What controllers left behind.
@@ -298,8 +298,8 @@ fn by_manager(page: &UsagePage, managers: &[(String, Sum)], out: &mut dyn Write)
 }
 
 fn by_key(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
-    let rows = page.keys.iter().map(|(name, sum)| {
-        let mut row = vec![name.clone(), sum.writes.to_string()];
+    let rows = page.keys.iter().map(|(key, sum)| {
+        let mut row = vec![key.address.clone(), sum.writes.to_string()];
         row.extend(page.has_bytes.then(|| bytes(sum.written_bytes)));
         row.push(sum.deletions.to_string());
         row.extend(page.has_bytes.then(|| idle(*sum)));
@@ -317,7 +317,7 @@ fn largest(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     let part = |field: &LargestField| format!("{:.0} %", 100.0 * field.bytes as f64 / (field.of as f64).max(1.0));
     let rows = page.largest.iter().map(|large| {
         let (part, path) = large.field.as_ref().map_or(("-".to_owned(), String::new()), |field| (part(field), field.path.clone()));
-        vec![large.name.clone(), bytes(large.bytes), part, path]
+        vec![large.key.address.clone(), bytes(large.bytes), part, path]
     });
     first(page, &[L("LARGEST"), R("LIVE"), R("OF IT"), L("FIELD")], rows.collect(), out)
 }

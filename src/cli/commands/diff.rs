@@ -96,7 +96,10 @@ async fn compare(
             comparison::write_text(&comparison::head(&states), differences, showing, out)?;
         }
         Format::Ndjson => comparison::write_lines(differences, managed_fields, out)?,
-        Format::Json => comparison::write_document(differences, managed_fields, out)?,
+        Format::Json => {
+            let ends = [states[0].end().await?, states[1].end().await?];
+            comparison::write_document(ends, differences, managed_fields, out)?;
+        }
         other => return Err(other.unsupported("diff", "table, json, ndjson")),
     }
     Ok(if is_same { Outcome::Found } else { Outcome::Nothing })

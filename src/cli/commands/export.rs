@@ -3,14 +3,16 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::cli::export::{self, FileFormat, Outward};
+use crate::cli::export::{self, FileFormat, Outward, Rows};
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::window::WindowArgs;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::{Outcome, Result};
 use ketcd_cluster::rights::Question;
+use ketcd_cluster::{AskedKeys, Selection};
 use ketcd_render::contract::export::Table;
 use ketcd_render::{export as render, json};
 
@@ -19,7 +21,9 @@ use ketcd_render::{export as render, json};
 /// The tables are Hive-partitioned files below DIR (table=history/cluster=NAME/day=2026-11-20/r2-r3190.parquet). DuckDB, Spark and others
 /// read them as one dataset, which may hold many clusters. A file's name says which revisions it covers. Revisions that the dataset already
 /// has are not written again: the same snapshot twice gives the same files, and the next snapshot adds what is new. Export older snapshots
-/// first, or several at once with -f. Writes the objects as they are at --until, and what happened after --since up to then.
+/// first, or several at once with -f. Writes the objects as they are at --until, and what happened after --since up to then. With addresses,
+/// selectors or -n, writes the rows of those objects alone, with the Events and decisions about them: in a dataset of their own, or under a name of
+/// their own (--cluster), because a file's name would claim the revisions of all others.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # All that a snapshot holds as tables of a dataset\n\
@@ -27,6 +31,11 @@ ketcd -f snapshot.db export --format ndjson --out dataset\n\
 # Its history alone, under a name for the cluster\n\
 ketcd -f snapshot.db export --format ndjson --tables history --cluster story --out fleet")]
 pub(crate) struct ExportArgs {
+    /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: everything, or with -n all of the namespace.
+    #[arg(value_name = "ADDRESS")]
+    addresses: Vec<String>,
+    #[command(flatten)]
+    select: SelectArgs,
     /// Where to write the dataset: a directory, which is created if needed, or a bucket: s3://…, gs://… or az://…
     #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]
     out: String,
@@ -69,15 +78,23 @@ impl Ask for ExportArgs {
         Some(&self.window)
     }
 
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { ever: true, ..self.select.read()? })
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("export", "table, json"));
         }
-        if session.args.namespace.is_some() {
-            return Err(Error::new("export writes whole clusters, but -n names a namespace").hint("remove it"));
-        }
         let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
-        let (export, is_whole) = export::export(session, &to, &self.tables(), &self.scheduler).await?;
+        let namespace = session.args.namespace.as_deref().filter(|_| self.addresses.is_empty());
+        let rows = Rows {
+            tables: self.tables(),
+            of: AskedKeys::of(session, &self.addresses).await?,
+            selectors: [namespace, self.select.selector.as_deref(), self.select.field_selector.as_deref()],
+            scheduler: &self.scheduler,
+        };
+        let (export, is_whole) = export::export(session, &to, &rows).await?;
         match session.format {
             Format::Json => json::write_document(&export, out)?,
             _ => render::write_text(&export, out)?,

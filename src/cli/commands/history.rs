@@ -9,7 +9,7 @@ use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::telling::{self, TellingArgs};
-use crate::cli::window::WindowArgs;
+use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Outcome, Result};
 use futures_util::TryStreamExt;
 use ketcd_cluster::read::{Keys, Read, dated_changes};
@@ -63,7 +63,7 @@ impl Ask for HistoryArgs {
         let select = self.select.read()?;
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
-        let mut told = self.telling.changes(session, keys.many, self.objects, out)?;
+        let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
         if !told.are_text() && select.takes_all() {
             lines::write(session, keys, newest, &mut missing, &mut told, out).await?;
         } else {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use ketcd_render::report::{Heading, is_page, reach_words};
+use ketcd_render::report::{Heading, is_page, reach_words, window_words};
 
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
@@ -70,7 +70,10 @@ impl Ask for ReportArgs {
             session.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
             return Ok(Outcome::Nothing);
         }
-        let reach = reach_words(session.source.span().await?.compacted, session.source.is_one_moment());
+        let mut reach = reach_words(session.source.span().await?.compacted, session.source.is_one_moment());
+        if let Some(window) = session.window().await? {
+            reach = format!("{reach}; {}", window_words(&window));
+        }
         let source = session.source.status().await?.name;
         let heading = Heading { title: self.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
         let objects = report.len();

@@ -12,7 +12,7 @@ use crate::cli::output::{Format, Output, note};
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
+use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
@@ -100,7 +100,7 @@ impl Ask for TimelineArgs {
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,
             Format::Ndjson => json::write_lines(&told, managed_fields, out)?,
-            Format::Json => json::write_document(&told, managed_fields, out)?,
+            Format::Json => json::write_document(&told, window::in_head(session).await?, managed_fields, out)?,
             other => return Err(other.unsupported("timeline", "table, json, ndjson")),
         };
         Ok(if is_told { Outcome::Found } else { Outcome::Nothing })

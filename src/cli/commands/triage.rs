@@ -2,11 +2,14 @@
 
 use clap::Args;
 
+use crate::cli::absence::Search;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
+use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::json;
@@ -18,7 +21,8 @@ use ketcd_render::triage::{self as render, TriagePage};
 /// and etcd itself, now or at --until, --at or --rev. What affects the most pods comes first, with who changed what before that explains
 /// it; effects stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author:
 /// deployments, scale, taints, cordons, configuration, permissions, webhooks, definitions. Shows the state at --until, and the changes
-/// after --since. With -n, namespaced objects are limited to that namespace. -o wide shows everything in full.
+/// after --since. With addresses or selectors, shows what such an object has, controls or brought about. With -n, namespaced objects are
+/// limited to that namespace. -o wide shows everything in full.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is broken in a live cluster, read from its etcd\n\
@@ -29,8 +33,13 @@ pub(crate) struct TriageArgs {
     /// End with exit code 1 if anything is wrong, for alerts and scripts.
     #[arg(long)]
     exit_code: bool,
+    /// The objects: kind/namespace/name, a kind, or a kind followed by names. Default: everything, or with -n all of the namespace.
+    #[arg(value_name = "ADDRESS")]
+    addresses: Vec<String>,
     #[command(flatten)]
     window: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
 }
 
 impl Ask for TriageArgs {
@@ -44,12 +53,17 @@ impl Ask for TriageArgs {
         Some(&self.window)
     }
 
+    fn selection(&self) -> Result<Selection> {
+        self.select.read()
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("triage", "table, wide, json"));
         }
-        let answer = session.triage().await?;
+        let answer = session.triage_of(&self.addresses).await?;
         let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
+        Search::report_all("triage", &answer.missing);
         let page = TriagePage {
             findings: &answer.findings,
             causes: &answer.causes,
@@ -63,19 +77,21 @@ impl Ask for TriageArgs {
             absence: answer.absence,
             not_decoded: answer.not_decoded,
             is_partial: answer.is_partial,
+            is_selected: answer.is_selected,
             is_wide: session.format == Format::Wide,
             width: out.width(),
         };
         if session.format == Format::Json {
-            json::write_document(&Triage::from(&page), out)?;
+            json::write_document(&Triage { window: window::in_head(session).await?, ..Triage::from(&page) }, out)?;
         } else {
             render::page(&page, out)?;
         }
         let is_broken = self.exit_code && !answer.findings.is_empty();
+        let is_missing = answer.findings.is_empty() && !answer.missing.is_empty();
         Ok(match (answer.not_decoded, page.absence) {
             (1.., _) => Outcome::Damaged,
             (0, Some(_)) => Outcome::Nothing,
-            (0, None) if is_broken => Outcome::Nothing,
+            (0, None) if is_broken || is_missing => Outcome::Nothing,
             (0, None) => Outcome::Found,
         })
     }

@@ -2,12 +2,15 @@
 
 use clap::Args;
 
+use crate::cli::absence::Search;
 use crate::cli::args::size;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
+use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
+use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Outcome, Result};
+use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::usage::{Usage, all_rows};
 use ketcd_render::json;
@@ -18,7 +21,8 @@ use ketcd_render::usage::{self as render, UsagePage};
 /// Counts keys, writes, deletions and bytes by resource, namespace, field manager and key, for all readable history, or after --since up to --until. Shows
 /// how many updates changed nothing but timestamps and managedFields; how much of what was written is still live, how fast it grows and
 /// when it reaches the quota; the largest objects, with the field that makes each large; and what controllers left behind. On a live etcd
-/// with a long history only keys and versions are read, unless --full is given: a key's version counts its writes. -n counts one namespace;
+/// with a long history only keys and versions are read, unless --full is given: a key's version counts its writes. Addresses and
+/// selectors count those objects alone, -n one namespace;
 /// -o wide shows all rows.
 #[derive(Args, Debug)]
 #[command(before_help = "\
@@ -27,8 +31,13 @@ ketcd usage\n\
 # What a snapshot's history is made of, and when the growth fills the quota\n\
 ketcd -f snapshot.db usage --quota 8Gi")]
 pub(crate) struct UsageArgs {
+    /// The objects: kind/namespace/name, a kind, a kind followed by names, or a raw key. Default: everything, or with -n all of the namespace.
+    #[arg(value_name = "ADDRESS")]
+    addresses: Vec<String>,
     #[command(flatten)]
     window: WindowArgs,
+    #[command(flatten)]
+    select: SelectArgs,
     /// The quota for the estimate of days left, if etcd does not report it (before 3.6): `8Gi`.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     quota: Option<u64>,
@@ -48,14 +57,20 @@ impl Ask for UsageArgs {
         Some(&self.window)
     }
 
+    /// What was written counts, be the object gone or changed.
+    fn selection(&self) -> Result<Selection> {
+        Ok(Selection { ever: true, ..self.select.read()? })
+    }
+
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json | Format::Ndjson) {
             return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
         }
-        let gathered = session.usage(self.full).await?;
+        let gathered = session.usage_of(&self.addresses, self.full).await?;
+        Search::report_all("usage", &gathered.absent(session).await?);
         let page = UsagePage::new(gathered, self.quota, session.format == Format::Wide);
         match &session.format {
-            Format::Json => json::write_document(&Usage::from(&page), out)?,
+            Format::Json => json::write_document(&Usage { window: window::in_head(session).await?, ..Usage::from(&page) }, out)?,
             Format::Ndjson => all_rows(&page).iter().try_for_each(|row| json::write_line(row, out))?,
             _ => render::page(&page, out)?,
         }

@@ -61,7 +61,23 @@ pub(super) fn formats(command: fn() -> Command) -> ArgValueCompleter {
             "status" => &["table", "json"],
             "watch" => &["table", "json", "ndjson"],
             "completion" | "decode" | "report" | "schema" => &[],
-            _ => &["table", "wide", "json", "yaml", "name", "ndjson", "raw", "jsonpath=", "go-template=", "custom-columns="],
+            _ => &[
+                "table",
+                "wide",
+                "json",
+                "yaml",
+                "kyaml",
+                "name",
+                "ndjson",
+                "raw",
+                "jsonpath=",
+                "jsonpath-as-json=",
+                "jsonpath-file=",
+                "go-template=",
+                "go-template-file=",
+                "custom-columns=",
+                "custom-columns-file=",
+            ],
         };
         candidates(formats.iter().map(ToString::to_string), current.to_str().unwrap_or_default())
     })

@@ -1,4 +1,4 @@
-//! Which revisions the files of a table cover. Their names say it: `r2-r3190.parquet`.
+//! Which revisions the files of a table cover, and of which objects. Their names say it: `r2-r3190.parquet`, `r2-r3190-4f2a9c1d.parquet`.
 
 /// A range of revisions, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,17 +21,20 @@ impl Span {
         self.to = self.to.max(revision);
     }
 
-    /// The name of a file that covers it.
-    pub(super) fn file_name(self, extension: &str) -> String {
-        format!("r{}-r{}.{extension}", self.from, self.to)
+    /// The name of a file that covers it: of all objects, or of the `part` of them with this mark.
+    pub(super) fn file_name(self, part: Option<&str>, extension: &str) -> String {
+        let part = part.map(|part| format!("-{part}")).unwrap_or_default();
+        format!("r{}-r{}{part}.{extension}", self.from, self.to)
     }
 
-    /// Reads a file's name; `None` of a file that is none of ours, or of another format.
-    pub(super) fn of_file(name: &str, extension: &str) -> Option<Self> {
-        let (from, to) = name.strip_suffix(extension)?.strip_suffix('.')?.split_once('-')?;
-        let revision = |text: &str| text.strip_prefix('r')?.parse().ok();
-        let span = Self { from: revision(from)?, to: revision(to)? };
-        (span.file_name(extension) == name && span.from <= span.to).then_some(span)
+    /// Reads a file's name: what it covers, and the mark of the objects that it is of, where it is not of all; `None` of a file that is none of
+    /// ours, or of another format.
+    pub(super) fn of_file<'n>(name: &'n str, extension: &str) -> Option<(Self, Option<&'n str>)> {
+        let mut parts = name.strip_suffix(extension)?.strip_suffix('.')?.splitn(3, '-');
+        let mut revision = || parts.next()?.strip_prefix('r')?.parse().ok();
+        let span = Self { from: revision()?, to: revision()? };
+        let part = parts.next();
+        (span.file_name(part, extension) == name && span.from <= span.to).then_some((span, part))
     }
 }
 
@@ -69,8 +72,9 @@ mod tests {
     #[test]
     fn names_say_what_files_cover() {
         let span = Span { from: 2, to: 3190 };
-        assert_eq!(span.file_name("parquet"), "r2-r3190.parquet");
-        assert_eq!(Span::of_file("r2-r3190.parquet", "parquet"), Some(span));
+        assert_eq!(span.file_name(None, "parquet"), "r2-r3190.parquet");
+        assert_eq!(Span::of_file("r2-r3190.parquet", "parquet"), Some((span, None)));
+        assert_eq!(Span::of_file("r2-r3190-4f2a9c1d.parquet", "parquet"), Some((span, Some("4f2a9c1d"))));
         for other in
             ["r2-r3190.ndjson.zst", "r2-r1.parquet", "r02-r3.parquet", ".ketcd-x.tmp", "part-0001.parquet", "r2.parquet", "r-1-r2.parquet"]
         {

@@ -4,15 +4,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::covered::{Covered, Span};
 use super::row_file::FileFormat;
+use super::rows::Rows;
 use crate::cli::args::GlobalArgs;
 use crate::cli::bucket::{self, Bucket};
 use crate::cli::system::files;
 use crate::cli::{Error, Result, destination};
 use ketcd_render::contract::export::Table;
+use ketcd_store::KeyRange;
 
 /// Where the rows of one cluster go.
 pub(super) struct Dataset {
@@ -20,6 +23,8 @@ pub(super) struct Dataset {
     place: Place,
     format: FileFormat,
     cluster: String,
+    /// The mark of the objects whose rows are written, where they are not those of all.
+    part: Option<String>,
     /// The mode of new files; readable by their owner only if they hold secrets.
     mode: u32,
 }
@@ -41,7 +46,26 @@ impl Dataset {
             false => Place::Directory(destination::directory(name, args)?),
         };
         let mode = if args.show_secrets { 0o600 } else { 0o666 };
-        Ok(Self { name: name.to_owned(), place, format, cluster, mode })
+        Ok(Self { name: name.to_owned(), place, format, cluster, part: None, mode })
+    }
+
+    /// Writes rows of some objects alone. Their files are marked by a digest of what was asked for.
+    pub(super) fn of_part(self, rows: &Rows<'_>) -> Self {
+        let part = rows.of.as_ref().map(|of| {
+            let mut digest = Sha256::new();
+            for text in rows.selectors {
+                digest.update(text.unwrap_or_default());
+                digest.update([0]);
+            }
+            for KeyRange { start, end } in of.named() {
+                digest.update(start);
+                digest.update([u8::from(end.is_some())]);
+                digest.update(end.as_deref().unwrap_or_default());
+                digest.update([0]);
+            }
+            digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+        });
+        Self { part, ..self }
     }
 
     /// The cluster's name in it.
@@ -61,14 +85,19 @@ impl Dataset {
     /// The revisions that files of a table cover, in the format that is written.
     ///
     /// # Errors
-    /// The directory or the bucket cannot be listed.
+    /// The directory or the bucket cannot be listed, or holds rows of other objects: what is covered would not be known.
     pub(super) async fn covered(&self, table: Table) -> Result<Covered> {
         let folder = self.folder(table);
         let names = match &self.place {
             Place::Directory(root) => names_below(&root.join(&folder)).map_err(|error| self.failed(&error))?,
             Place::Bucket(bucket) => bucket.names_below(&folder).await?,
         };
-        Ok(names.iter().filter_map(|name| Span::of_file(name, self.format.extension())).collect())
+        let files: Vec<_> = names.iter().filter_map(|name| Span::of_file(name, self.format.extension())).collect();
+        if files.iter().any(|(_, part)| *part != self.part.as_deref()) {
+            let problem = format!("{} has rows of other objects of cluster {} in {}", self.name, self.cluster, table.name());
+            return Err(Error::new(problem).hint("write to another --out, or under another name with --cluster"));
+        }
+        Ok(files.into_iter().map(|(span, _)| span).collect())
     }
 
     /// A file to write a day's rows of a table to: beside its place in a directory, in TMPDIR for a bucket.
@@ -95,7 +124,7 @@ impl Dataset {
     /// # Errors
     /// It cannot be written.
     pub(super) fn put(&self, table: Table, day: &str, span: Span, file: NamedTempFile) -> Result<(String, u64)> {
-        let path = format!("{}/day={day}/{}", self.folder(table), span.file_name(self.format.extension()));
+        let path = format!("{}/day={day}/{}", self.folder(table), span.file_name(self.part.as_deref(), self.format.extension()));
         let failed = |error: io::Error| self.failed(&error);
         let bytes = file.as_file().metadata().map_err(failed)?.len();
         match &self.place {

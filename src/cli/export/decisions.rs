@@ -2,11 +2,12 @@
 
 use super::dataset::Dataset;
 use super::history::first_time;
+use super::rows::Rows;
 use super::table_writer::TableWriter;
 use crate::cli::output::note;
-use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
+use ketcd_cluster::built_in;
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::explanation::json::Decision;
 use ketcd_store::Revision;
@@ -16,21 +17,19 @@ use ketcd_store::Revision;
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(super) async fn decisions(
-    session: &Session,
-    dataset: &Dataset,
-    tables: &[Table],
-    args: &SchedulerArgs,
-) -> Result<(Vec<ExportedTable>, bool)> {
+pub(super) async fn decisions(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<(Vec<ExportedTable>, bool)> {
     let clock = session.clock_around(&[], &[]).await?;
     let mut writers = Vec::new();
-    for &table in tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {
+    for &table in rows.tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {
         writers.push((table, TableWriter::new(dataset, table).await?.beginning(first_time(&clock))));
     }
-    let (mut decisions, after) = (args.explainer(session).await?.decisions(), session.counted_after().0);
+    let (mut decisions, after) = (rows.scheduler.explainer(session).await?.decisions(), session.counted_after().0);
+    let (prefix, pods) = (session.prefix().await?, built_in().find("pods").map_err(|error| Error::new(error.to_string()))?);
     let walked = decisions.each(|decision| {
         let revision = decision.attempt().revision;
-        if revision <= after {
+        let pod = &decision.attempt().pod;
+        let key = pods.key(prefix, Some(&pod.namespace), &pod.name);
+        if revision <= after || rows.of.as_ref().is_some_and(|of| !of.contains(key.as_bytes())) {
             decision.skip();
             return Ok(());
         }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::covered::Covered;
 use super::dataset::Dataset;
+use super::rows::Rows;
 use super::table_writer::TableWriter;
 use crate::cli::Result;
 use crate::cli::output::note;
@@ -15,19 +16,20 @@ use ketcd_kube::RegistryKey;
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::export::{event_row, history_row};
 
-/// Exports every readable change up to the revision looked at to those of the two tables that are asked for.
+/// Exports every readable change up to the revision looked at, or those of the objects asked for, to those of the two tables that are asked for.
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(super) async fn history(session: &Session, dataset: &Dataset, tables: &[Table]) -> Result<Vec<ExportedTable>> {
+pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<Vec<ExportedTable>> {
     session.note_reach().await?;
     let clock = session.clock_of_writers(&[], &[], &[]).await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let (prefix, kinds, first) = (session.prefix().await?, session.kinds().await?, first_time(&clock));
-    let mut history = writer(dataset, tables, Table::History, first).await?;
-    let mut events = writer(dataset, tables, Table::Events, first).await?;
+    let mut history = writer(dataset, &rows.tables, Table::History, first).await?;
+    let mut events = writer(dataset, &rows.tables, Table::Events, first).await?;
     let present: Vec<Covered> = [&history, &events].into_iter().flatten().map(|writer| writer.covered().clone()).collect();
-    let mut changes = session.exported(&clock, move |revision| present.iter().all(|covered| covered.contains(revision.0)));
+    let mut changes =
+        session.exported(&clock, rows.of.as_ref(), move |revision| present.iter().all(|covered| covered.contains(revision.0)));
     while let Some(exported) = changes.try_next().await? {
         let (change, stored, is_event) = match exported {
             Exported::Change { change, stored, is_event } => (change, stored, is_event),
@@ -39,7 +41,8 @@ pub(super) async fn history(session: &Session, dataset: &Dataset, tables: &[Tabl
         };
         let (revision, dated) = (change.change.revision.0, change.dated);
         let time = dated.map(|dated| dated.time);
-        if let Some(history) = &mut history {
+        let is_asked = rows.of.as_ref().is_none_or(|of| of.contains(&change.change.key));
+        if let Some(history) = history.as_mut().filter(|_| is_asked) {
             let path = RegistryKey::parse(prefix, &change.change.key, kinds).object();
             history.push(&history_row(&change, path.as_ref(), stored, session.args.managed_fields()), revision, time)?;
         }

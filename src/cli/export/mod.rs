@@ -7,8 +7,10 @@ mod decisions;
 mod history;
 mod objects;
 mod row_file;
+mod rows;
 mod table_writer;
 mod tables;
 
 pub(super) use row_file::FileFormat;
+pub(super) use rows::Rows;
 pub(super) use tables::{Outward, export};

@@ -4,17 +4,18 @@ use super::dataset::Dataset;
 use super::table_writer::TableWriter;
 use crate::cli::session::Session;
 use crate::cli::{Error, Result};
+use ketcd_cluster::AskedKeys;
 use ketcd_cluster::read::{Extent, Fetch};
 use ketcd_kube::{FieldSelector, LabelSelector};
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::export::ExportedObject;
 use ketcd_store::{At, Revision};
 
-/// Exports every object at `revision`, unless the dataset has that state.
+/// Exports every object at `revision`, or those asked for, unless the dataset has that state.
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(super) async fn objects(session: &Session, dataset: &Dataset, revision: Revision) -> Result<ExportedTable> {
+pub(super) async fn objects(session: &Session, dataset: &Dataset, of: Option<&AskedKeys>, revision: Revision) -> Result<ExportedTable> {
     let mut writer = TableWriter::new(dataset, Table::Objects).await?;
     let time = session.moment_of(At::Revision(revision)).await?;
     // Text is made on all cores; what the columns show of it is read from the text.
@@ -22,6 +23,9 @@ pub(super) async fn objects(session: &Session, dataset: &Dataset, revision: Revi
     let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), need);
     fetch
         .everything::<Error>(&mut |item| {
+            if of.is_some_and(|of| !of.contains(&item.entry.key)) {
+                return Ok(());
+            }
             if need == Extent::Key {
                 return writer.skip();
             }

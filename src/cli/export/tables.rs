@@ -6,10 +6,11 @@ use super::decisions::decisions;
 use super::history::history;
 use super::objects::objects;
 use super::row_file::FileFormat;
+use super::rows::Rows;
 use crate::cli::Result;
 use crate::cli::output::note;
-use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
+use crate::cli::window;
 use ketcd_render::contract::export::{Export, Table};
 
 /// Where tables go.
@@ -26,31 +27,27 @@ pub(in crate::cli) struct Outward<'a> {
 ///
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
-pub(in crate::cli) async fn export(
-    session: &Session,
-    to: &Outward<'_>,
-    asked: &[Table],
-    scheduler: &SchedulerArgs,
-) -> Result<(Export, bool)> {
+pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &Rows<'_>) -> Result<(Export, bool)> {
     let revision = session.revision().await?;
     let name = cluster::name(session, to.cluster).await?;
-    let dataset = Dataset::open(to.out, to.format, name, &session.args)?;
-    let is_asked = |tables: &[Table]| tables.iter().any(|table| asked.contains(table));
+    let dataset = Dataset::open(to.out, to.format, name, &session.args)?.of_part(rows);
+    let is_asked = |tables: &[Table]| tables.iter().any(|table| rows.tables.contains(table));
     let (mut tables, mut is_whole) = (Vec::new(), true);
     if is_asked(&[Table::Objects]) {
-        tables.push(objects(session, &dataset, revision).await?);
+        tables.push(objects(session, &dataset, rows.of.as_ref(), revision).await?);
     }
     if session.source.is_one_moment() {
         note("API objects show one moment: only the table objects is written");
     } else {
         if is_asked(&[Table::History, Table::Events]) {
-            tables.extend(history(session, &dataset, asked).await?);
+            tables.extend(history(session, &dataset, rows).await?);
         }
         if is_asked(&[Table::Decisions, Table::DecisionNodes]) {
-            let (written, is_readable) = decisions(session, &dataset, asked, scheduler).await?;
+            let (written, is_readable) = decisions(session, &dataset, rows).await?;
             tables.extend(written);
             is_whole = is_readable;
         }
     }
-    Ok((Export { cluster: dataset.cluster().to_owned(), out: to.out.to_owned(), revision: revision.0, tables }, is_whole))
+    let (cluster, out) = (dataset.cluster().to_owned(), to.out.to_owned());
+    Ok((Export { cluster, out, revision: revision.0, tables, window: window::in_head(session).await? }, is_whole))
 }

@@ -1,4 +1,4 @@
-//! `-o json`, `-o yaml` and `-o ndjson`: whole objects, streamed.
+//! `-o json`, `-o yaml`, `-o kyaml` and `-o ndjson`: whole objects, streamed.
 
 use std::io::Write;
 
@@ -6,8 +6,12 @@ use serde_json::Value;
 
 use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
+use ketcd_cluster::kinds::KeySubject;
+use ketcd_kube::{ObjectPath, Opaque};
 use ketcd_render::contract::listing::Undecodable;
-use ketcd_render::{document, json, yaml};
+use ketcd_render::contract::window::Window;
+use ketcd_render::{document, json, kyaml, yaml};
+use ketcd_store::KeyValue;
 
 /// One object a line, each flushed.
 pub(super) struct ObjectLines;
@@ -21,7 +25,7 @@ impl Sink for ObjectLines {
         match item.body {
             ReadBody::Text(text) => out.write_all(&text)?,
             ReadBody::Object(object) => json::write_compact(&*object, out)?,
-            ReadBody::Opaque(opaque) => json::write_compact(&Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque), out)?,
+            ReadBody::Opaque(opaque) => json::write_compact(&undecodable(item.entry, item.key, &opaque), out)?,
             ReadBody::None => return Ok(()),
         }
         out.write_all(b"\n")?;
@@ -31,6 +35,11 @@ impl Sink for ObjectLines {
     fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
         Ok(())
     }
+}
+
+/// What stands in place of an object that cannot be decoded.
+fn undecodable<'a>(entry: &'a KeyValue, path: Option<ObjectPath<'_>>, opaque: &'a Opaque) -> Undecodable<'a> {
+    Undecodable::new(&entry.key, path.map(KeySubject::of).unwrap_or_default(), entry.mod_revision.0, opaque)
 }
 
 /// The way a document is written.
@@ -49,6 +58,10 @@ impl Single {
     pub(super) fn yaml() -> Self {
         Self { write: yaml::write }
     }
+
+    pub(super) fn kyaml() -> Self {
+        Self { write: kyaml::write }
+    }
 }
 
 impl Sink for Single {
@@ -60,7 +73,7 @@ impl Sink for Single {
         match item.body {
             ReadBody::Object(object) => Ok((self.write)(&object, out)?),
             ReadBody::Opaque(opaque) => {
-                let document = Undecodable::new(&item.entry.key, item.entry.mod_revision.0, &opaque);
+                let document = undecodable(item.entry, item.key, &opaque);
                 Ok((self.write)(&serde_json::to_value(document)?, out)?)
             }
             ReadBody::None | ReadBody::Text(_) => Ok(()),
@@ -76,15 +89,25 @@ impl Sink for Single {
 pub(super) struct List {
     items: usize,
     form: document::ListForm,
+    window: Option<Window>,
 }
 
 impl List {
     pub(super) fn json() -> Self {
-        Self { items: 0, form: document::ListForm::Json }
+        Self { items: 0, form: document::ListForm::Json, window: None }
+    }
+
+    /// JSON that says which stretch of history was asked for.
+    pub(super) fn json_within(window: Option<Window>) -> Self {
+        Self { window, ..Self::json() }
     }
 
     pub(super) fn yaml() -> Self {
-        Self { items: 0, form: document::ListForm::Yaml }
+        Self { items: 0, form: document::ListForm::Yaml, window: None }
+    }
+
+    pub(super) fn kyaml() -> Self {
+        Self { items: 0, form: document::ListForm::Kyaml, window: None }
     }
 }
 
@@ -102,6 +125,6 @@ impl Sink for List {
     }
 
     fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()> {
-        Ok(self.form.write_end(self.items == 0, out)?)
+        Ok(self.form.write_end(self.items == 0, self.window, out)?)
     }
 }

@@ -36,9 +36,10 @@ pub(in crate::cli) async fn follow(
 ) -> Result<Outcome> {
     let keys = Keys::of(session, words).await?;
     if session.format == Format::Raw {
-        return Err(session
-            .format
-            .unsupported("get --watch", "table, wide, json, yaml, name, ndjson, jsonpath, go-template, custom-columns"));
+        return Err(session.format.unsupported(
+            "get --watch",
+            "table, wide, json, yaml, kyaml, name, ndjson, jsonpath, jsonpath-as-json, go-template, custom-columns",
+        ));
     }
     let select = args.select.read()?;
     let newest = session.source.span().await?.newest;
@@ -105,7 +106,7 @@ impl<'a> Printer<'a> {
             let several = keys.addresses.iter().any(|address| address.kind() != first);
             let of_list = !keys.addresses.iter().all(is_single);
             Tables::new(session, View { now, is_wide, release: session.release() }, labels, args.no_headers, false)
-                .with_kinds(several)
+                .with_kinds(several || args.show_kind)
                 .of_list(of_list)
         });
         let (is_terminal, shows_managed_fields) = (out.is_terminal(), session.args.show_managed_fields);
@@ -159,9 +160,14 @@ impl<'a> Printer<'a> {
             Format::Name => Box::new(names::Names),
             Format::Json => Box::new(documents::Single::json()),
             Format::Yaml => Box::new(documents::Single::yaml()),
+            Format::Kyaml => Box::new(documents::Single::kyaml()),
             Format::JsonPath(template) => Box::new(templates::Template::new(template, true)?),
+            Format::JsonPathAsJson(template) => Box::new(templates::Template::as_json(template, true)?),
             Format::CustomColumns(columns) => {
                 Box::new(templates::Columns::new(columns, self.args.no_headers || !is_first, self.is_terminal)?)
+            }
+            Format::CustomColumnsFile(text) => {
+                Box::new(templates::Columns::of_file(text, self.args.no_headers || !is_first, self.is_terminal)?)
             }
             Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, true)?),
             Format::Ndjson | Format::Table | Format::Wide | Format::Raw => Box::new(documents::ObjectLines),

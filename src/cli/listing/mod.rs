@@ -17,7 +17,7 @@ use super::output::{Format, Output};
 use super::overtaken::{self, Overtaken};
 use super::select::SelectArgs;
 use super::session::Session;
-use super::{Outcome, Result};
+use super::{Outcome, Result, window};
 use ketcd_cluster::Selection;
 use ketcd_kube::{Address, KeyResource, Kinds, RegistryKey};
 use ketcd_render::table::{LabelColumns, View, row_fields};
@@ -42,6 +42,9 @@ pub(super) struct ListArgs {
     /// Print tables without headings.
     #[arg(long, help_heading = "Output")]
     pub no_headers: bool,
+    /// Print tables with kinds before names, such as `pod/web-0`.
+    #[arg(long, help_heading = "Output")]
+    pub show_kind: bool,
     /// Print tables with a last column for all labels.
     #[arg(long, help_heading = "Output")]
     pub show_labels: bool,
@@ -126,7 +129,7 @@ async fn read<'w>(
     Ok(())
 }
 
-/// Prints objects of built-in kinds that were read already, in their order, as `-o` says.
+/// Prints objects of built-in kinds that were read already, in their order, as `-o` says; JSON says which stretch of history was asked for.
 pub(super) async fn print_all(
     session: &Session,
     entries: impl IntoIterator<Item = KeyValue>,
@@ -134,7 +137,10 @@ pub(super) async fn print_all(
     out: &mut Output,
 ) -> Result<Outcome> {
     let (prefix, kinds, decoder) = (session.prefix().await?, Kinds::builtin(), decoder(session));
-    let mut sink = sink(session, &Wanted::Addresses(Vec::new()), args, &session.format, out.is_terminal()).await?;
+    let mut sink: Box<dyn Sink> = match window::in_head(session).await? {
+        None => sink(session, &Wanted::Addresses(Vec::new()), args, &session.format, out.is_terminal()).await?,
+        window => Box::new(documents::List::json_within(window)),
+    };
     let mut outcome = Outcome::Nothing;
     for entry in entries {
         let key = RegistryKey::parse(prefix, &entry.key, &kinds).object();
@@ -155,8 +161,12 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::Json => Box::new(documents::List::json()),
         Format::Yaml if is_one => Box::new(documents::Single::yaml()),
         Format::Yaml => Box::new(documents::List::yaml()),
+        Format::Kyaml if is_one => Box::new(documents::Single::kyaml()),
+        Format::Kyaml => Box::new(documents::List::kyaml()),
         Format::JsonPath(template) => Box::new(templates::Template::new(template, is_one)?),
+        Format::JsonPathAsJson(template) => Box::new(templates::Template::as_json(template, is_one)?),
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
+        Format::CustomColumnsFile(text) => Box::new(templates::Columns::of_file(text, args.no_headers, is_terminal)?),
         Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, is_one)?),
         Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.args.show_secrets, is_written: false }),
         Format::Raw => return Err(raw::several()),
@@ -166,7 +176,8 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, Wanted::Everything);
             let of_list = is_everything || matches!(wanted, Wanted::Addresses(addresses) if !addresses.iter().all(is_single));
-            Box::new(tables::Tables::new(session, view, labels, args.no_headers, is_everything).of_list(of_list))
+            let tables = tables::Tables::new(session, view, labels, args.no_headers, is_everything);
+            Box::new(tables.with_kinds(args.show_kind).of_list(of_list))
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `-o jsonpath=`, `-o go-template=` and `-o custom-columns=`.
+//! `-o jsonpath=`, `-o jsonpath-as-json=`, `-o go-template=` and `-o custom-columns=`.
 
 use std::io::Write;
 
@@ -26,6 +26,8 @@ fn written(result: std::result::Result<(), WriteError>) -> Result<()> {
 pub(super) struct Template {
     path: JsonPath,
     is_one: bool,
+    /// Whether what expressions find is written as JSON lists.
+    as_json: bool,
     /// How most templates over a List are run, so that it need not be held.
     streamed: Option<ItemByItem>,
     items: Vec<Value>,
@@ -35,7 +37,12 @@ impl Template {
     pub(super) fn new(template: &str, is_one: bool) -> Result<Self> {
         let path = JsonPath::parse(template).map_err(|error| template_error(&error))?;
         let streamed = if is_one { None } else { ItemByItem::of(&path) };
-        Ok(Self { path, is_one, streamed, items: Vec::new() })
+        Ok(Self { path, is_one, as_json: false, streamed, items: Vec::new() })
+    }
+
+    /// The same, with what each expression finds as a JSON list.
+    pub(super) fn as_json(template: &str, is_one: bool) -> Result<Self> {
+        Ok(Self { as_json: true, streamed: None, ..Self::new(template, is_one)? })
     }
 }
 
@@ -60,7 +67,8 @@ impl Sink for Template {
             return Ok(streamed.finish(out)?);
         }
         let value = if self.is_one { self.items.pop() } else { Some(list(self.items)) };
-        value.map_or(Ok(()), |value| written(self.path.write(&value, out)))
+        let Some(value) = value else { return Ok(()) };
+        written(if self.as_json { self.path.write_as_json(&value, out) } else { self.path.write(&value, out) })
     }
 }
 
@@ -119,11 +127,24 @@ impl Columns {
         let columns = CustomColumns::parse(spec).map_err(|error| {
             Error::new(format!("-o custom-columns: {error}")).hint("write HEADING:.path.to.field, with commas between columns")
         })?;
+        Ok(Self::of(columns, without_headings, is_terminal))
+    }
+
+    /// The columns of a file's text.
+    pub(super) fn of_file(text: &str, without_headings: bool, is_terminal: bool) -> Result<Self> {
+        let columns = CustomColumns::parse_file(text).map_err(|error| {
+            let hint = "write headings in the first line of the file and paths such as .metadata.name in the second, with blanks between";
+            Error::new(format!("-o custom-columns-file: {error}")).hint(hint)
+        })?;
+        Ok(Self::of(columns, without_headings, is_terminal))
+    }
+
+    fn of(columns: CustomColumns, without_headings: bool, is_terminal: bool) -> Self {
         let mut lines = TabbedLines::of(if is_terminal { CellText::Escaped } else { CellText::Raw });
         if !without_headings {
             lines.push(columns.headings());
         }
-        Ok(Self { columns, lines })
+        Self { columns, lines }
     }
 }
 

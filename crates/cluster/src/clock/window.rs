@@ -1,11 +1,13 @@
 //! The stretch of history that is looked at: which revision a word of time means, and since when changes count.
 
+use jiff::Timestamp;
+
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::since::Since;
+use crate::since::{Since, Window, WindowEnd};
 use ketcd_history::clock::{Bound, Moment};
-use ketcd_store::Revision;
+use ketcd_store::{At, Revision};
 
 impl Cluster {
     /// Returns the revision after which changes count: 0 where no beginning was asked for.
@@ -13,27 +15,48 @@ impl Cluster {
         self.since.map_or(Revision(0), |since| since.after)
     }
 
-    /// Returns the revision that one end of a span means, and notes the moment that a word of time was resolved to.
+    /// Returns the stretch of history that was asked for, as it was resolved; `None` where neither end was.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn window(&self) -> Result<Option<Window>> {
+        let since = self.since.map(|since| WindowEnd { revision: since.after, time: since.time });
+        let until = match (self.until, self.options.moment, self.options.at) {
+            (Some(until), ..) => Some(until),
+            // Objects of one moment: it is said when that was.
+            (None, Some(_), _) => Some(WindowEnd { revision: self.revision().await?, time: self.moment().await? }),
+            (None, None, At::Revision(revision)) => Some(self.written(revision).await?),
+            (None, None, At::Newest) => None,
+        };
+        Ok((since.is_some() || until.is_some()).then_some(Window { since, until }))
+    }
+
+    /// Returns what one end of a span means, and notes the moment that a word of time was resolved to. A revision has no time here.
     ///
     /// # Errors
     /// The source cannot be read, or the moment is before its history.
-    pub async fn revision_of(&self, bound: Bound) -> Result<Revision> {
+    pub async fn resolve(&self, bound: Bound) -> Result<WindowEnd> {
         let moment = match bound {
-            Bound::Revision(revision) => return Ok(revision),
+            Bound::Revision(revision) => return Ok(WindowEnd { revision, time: None }),
             Bound::Moment(moment) => moment,
         };
         let revision = self.revision_at(moment).await?;
-        self.note_resolved(moment, revision).await?;
-        Ok(revision)
+        Ok(WindowEnd { revision, time: self.note_resolved(moment, revision).await? })
     }
 
-    /// Says which moment a word of time was resolved to; a whole date says it itself.
-    pub(crate) async fn note_resolved(&self, moment: Moment, revision: Revision) -> Result<()> {
-        let reference = self.reference_time().await?;
-        if let Some(time) = reference.and_then(|reference| moment.resolve(reference)).filter(|_| !matches!(moment, Moment::Absolute(_))) {
+    /// Returns when a revision was written.
+    async fn written(&self, revision: Revision) -> Result<WindowEnd> {
+        let time = self.clock_around(&[revision], &[]).await?.date(revision).map(|dated| dated.time);
+        Ok(WindowEnd { revision, time })
+    }
+
+    /// Returns which moment was meant, and notes it where a word of time stands for it; a whole date says it itself.
+    pub(crate) async fn note_resolved(&self, moment: Moment, revision: Revision) -> Result<Option<Timestamp>> {
+        let time = self.reference_time().await?.and_then(|reference| moment.resolve(reference));
+        if let Some(time) = time.filter(|_| !matches!(moment, Moment::Absolute(_))) {
             self.note(Notice::Resolved { moment, time, revision });
         }
-        Ok(())
+        Ok(time)
     }
 
     /// Finds where `--since` begins, on the way to the revision looked at.
@@ -45,26 +68,25 @@ impl Cluster {
             return Err(Error::invalid("--since needs a history, and API objects show one moment"));
         }
         let (oldest, to) = (self.source.span().await?.oldest, self.revision().await?);
-        let asked = match self.revision_of(bound).await {
+        let asked = match self.resolve(bound).await {
             Err(Error::BeforeHistory { asked, .. }) => {
                 self.note(Notice::SinceBeforeHistory { asked: bound, oldest });
                 return Ok(Since { after: Revision(0), time: Some(asked) });
             }
             asked => asked?,
         };
-        if asked < oldest {
+        if asked.revision < oldest {
             self.note(Notice::SinceBeforeHistory { asked: bound, oldest });
-            let time = self.clock_around(&[oldest], &[]).await?.date(oldest).map(|dated| dated.time);
-            return Ok(Since { after: Revision(0), time });
+            return Ok(Since { after: Revision(0), time: self.written(oldest).await?.time });
         }
-        if asked > to {
-            let problem = format!("--since is revision {asked}, after revision {to}, the end");
+        if asked.revision > to {
+            let problem = format!("--since is revision {}, after revision {to}, the end", asked.revision);
             return Err(Error::invalid(problem).hint("give an earlier one"));
         }
-        let time = match bound {
-            Bound::Moment(moment) => self.reference_time().await?.and_then(|reference| moment.resolve(reference)),
-            Bound::Revision(_) => self.clock_around(&[asked], &[]).await?.date(asked).map(|dated| dated.time),
+        let time = match asked.time {
+            Some(time) => Some(time),
+            None => self.written(asked.revision).await?.time,
         };
-        Ok(Since { after: asked, time })
+        Ok(Since { after: asked.revision, time })
     }
 }

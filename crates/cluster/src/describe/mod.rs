@@ -55,8 +55,16 @@ pub struct Description {
 pub struct DescribedOwner {
     /// The ownerReference.
     pub reference: Value,
+    /// The owner's namespace; empty where its kind has none, `None` where its kind is not known.
+    pub namespace: Option<String>,
     /// Whether the owner is stored.
     pub found: bool,
+}
+
+impl From<owners::Owner> for DescribedOwner {
+    fn from(owner: owners::Owner) -> Self {
+        Self { reference: owner.reference, namespace: owner.namespace, found: owner.found.is_some() }
+    }
 }
 
 impl Cluster {
@@ -96,7 +104,7 @@ impl Cluster {
         Ok(Description {
             name: named(&subject),
             revision: subject.entry.mod_revision.0,
-            owners: above.into_iter().map(|owner| DescribedOwner { reference: owner.reference, found: owner.found.is_some() }).collect(),
+            owners: above.into_iter().map(DescribedOwner::from).collect(),
             events,
             changes: last.changes,
             has_earlier_changes: last.has_earlier,

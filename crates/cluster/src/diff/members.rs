@@ -6,10 +6,13 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 use sha2::{Digest, Sha256};
 
+use ketcd_kube::{Body, Decoder, Kinds, RegistryKey, find_prefixes};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Revision, RevisionSpan, Source, Want};
 
 use super::incomparable::Incomparable;
+use crate::cluster::DEFINITIONS;
 use crate::error::Result;
+use crate::kinds::KeySubject;
 
 /// The members of a cluster that could be read, with what was found out meanwhile.
 pub struct Members {
@@ -65,6 +68,8 @@ pub struct MemberSpan {
 pub struct DifferingKey {
     /// The key.
     pub key: String,
+    /// The object that it belongs to, where the keys show under which prefix a cluster's objects lie; empty where it belongs to none.
+    pub subject: KeySubject,
     /// What the members have of it, what most of them have first.
     pub holders: Vec<Holders>,
 }
@@ -152,16 +157,23 @@ impl Members {
         self.are_of_one_cluster().await?;
         let revision = self.common_revision(at)?;
         let mut keys: BTreeMap<Bytes, Vec<Option<KeyVersion>>> = BTreeMap::new();
+        let mut kinds = Kinds::builtin();
         for (place, member) in self.members.iter().enumerate() {
             let mut entries = member.source.range(KeyRange::all(), At::Revision(revision), Want::Values).await?.entries;
             while let Some(entry) = entries.try_next().await? {
+                define(&mut kinds, &entry);
                 // A key that lies in a mapped file is not kept.
                 let key = Bytes::copy_from_slice(&entry.key);
                 keys.entry(key).or_insert_with(|| vec![None; self.members.len()])[place] = Some(KeyVersion::from(&entry));
             }
         }
-        let count = keys.len();
-        let differences = keys.into_iter().filter(|(_, versions)| versions.iter().any(|version| *version != versions[0])).map(differing);
+        let (count, prefixes) = (keys.len(), find_prefixes(keys.keys().map(AsRef::as_ref)));
+        let subject = |key: &[u8]| {
+            let path = prefixes.iter().find_map(|prefix| RegistryKey::parse(prefix, key, &kinds).object());
+            path.map(KeySubject::of).unwrap_or_default()
+        };
+        let differences = keys.into_iter().filter(|(_, versions)| versions.iter().any(|version| *version != versions[0]));
+        let differences = differences.map(|(key, versions)| differing(&key, subject(&key), versions));
         let members = self.members.iter().map(|member| MemberSpan { name: member.name.clone(), span: member.span }).collect();
         Ok(Comparison { revision, members, keys: count, differences: differences.collect() })
     }
@@ -204,7 +216,7 @@ impl Members {
 }
 
 /// The versions of a key, each with the members that hold it, those of most members first.
-fn differing((key, versions): (Bytes, Vec<Option<KeyVersion>>)) -> DifferingKey {
+fn differing(key: &[u8], subject: KeySubject, versions: Vec<Option<KeyVersion>>) -> DifferingKey {
     let mut holders: Vec<Holders> = Vec::new();
     for (member, version) in versions.into_iter().enumerate() {
         match holders.iter_mut().find(|known| known.version == version) {
@@ -213,5 +225,15 @@ fn differing((key, versions): (Bytes, Vec<Option<KeyVersion>>)) -> DifferingKey 
         }
     }
     holders.sort_by_key(|known| std::cmp::Reverse(known.members.len()));
-    DifferingKey { key: String::from_utf8_lossy(&key).into_owned(), holders }
+    DifferingKey { key: String::from_utf8_lossy(key).into_owned(), subject, holders }
+}
+
+/// Adds the custom kind that an entry defines, if it defines one.
+fn define(kinds: &mut Kinds, entry: &KeyValue) {
+    let part = format!("/{DEFINITIONS}/");
+    if memchr::memmem::find(&entry.key, part.as_bytes()).is_some()
+        && let Body::Object(definition) = Decoder::new().decode(&entry.key, &entry.value, entry.mod_revision.0).body
+    {
+        kinds.add_crd(&definition);
+    }
 }

@@ -1,12 +1,14 @@
 //! One of two states that are compared.
 
-use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
-
 use futures_util::TryStreamExt;
+use jiff::Timestamp;
+
+use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::read::Keys;
+use crate::since::WindowEnd;
 
 /// A cluster at a revision.
 #[derive(Clone)]
@@ -17,26 +19,45 @@ pub struct ComparedState<'c> {
     pub at: At,
     /// What it is called: a file, a revision.
     pub name: String,
+    /// The moment that was meant, or when the revision was written; `None` where nothing shows it.
+    time: Option<Timestamp>,
 }
 
 impl<'c> ComparedState<'c> {
     /// Returns the newest state of a cluster.
     pub fn newest(cluster: &'c Cluster, name: &str) -> Self {
-        Self { cluster, at: At::Newest, name: name.to_owned() }
+        Self { cluster, at: At::Newest, name: name.to_owned(), time: None }
     }
 
     /// Returns two states of a cluster, named by their revisions and times; without a revision from the oldest or to the newest that can be read.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn between(cluster: &'c Cluster, from: Option<Revision>, to: Option<Revision>) -> Result<[Self; 2]> {
+    pub async fn between(cluster: &'c Cluster, from: Option<WindowEnd>, to: Option<WindowEnd>) -> Result<[Self; 2]> {
         let span = cluster.source.span().await?;
-        let revisions = [from.unwrap_or(span.oldest), to.unwrap_or(span.newest)];
-        let clock = cluster.clock_around(&revisions, &[]).await?;
-        Ok(revisions.map(|revision| {
-            let time = clock.date(revision).map(|dated| format!(" ({})", dated.time.strftime("%H:%M:%S"))).unwrap_or_default();
-            Self { cluster, at: At::Revision(revision), name: format!("r{revision}{time}") }
+        let [from, to] = [(from, span.oldest), (to, span.newest)].map(|(end, revision)| end.unwrap_or(WindowEnd { revision, time: None }));
+        let clock = cluster.clock_around(&[from.revision, to.revision], &[]).await?;
+        Ok([from, to].map(|WindowEnd { revision, time: meant }| {
+            let written = clock.date(revision).map(|dated| dated.time);
+            let time = written.map(|time| format!(" ({})", time.strftime("%H:%M:%S"))).unwrap_or_default();
+            Self { cluster, at: At::Revision(revision), name: format!("r{revision}{time}"), time: meant.or(written) }
         }))
+    }
+
+    /// Returns its revision, and the moment that it stands for.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn end(&self) -> Result<WindowEnd> {
+        let revision = match self.at {
+            At::Revision(revision) => revision,
+            At::Newest => self.cluster.source.span().await?.newest,
+        };
+        let time = match self.time {
+            Some(time) => Some(time),
+            None => self.cluster.moment_of(self.at).await?,
+        };
+        Ok(WindowEnd { revision, time })
     }
 
     /// Returns what it holds of some keys, ascending, each once however many of the ranges hold it.

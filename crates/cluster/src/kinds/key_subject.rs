@@ -34,7 +34,8 @@ impl Cluster {
 }
 
 impl KeySubject {
-    fn of(object: ObjectPath<'_>) -> Self {
+    /// Returns the object that a key's path names.
+    pub fn of(object: ObjectPath<'_>) -> Self {
         let kind = match object.resource {
             KeyResource::Known(kind) => kind.kind.to_string(),
             KeyResource::Unlisted { group: "", plural } => plural.to_owned(),

@@ -44,6 +44,8 @@ impl StoredObject {
 pub struct Owner {
     /// The reference: `apiVersion`, `kind`, `name`, `uid`.
     pub reference: Value,
+    /// The owner's namespace; empty where its kind has none, `None` where its kind is not known.
+    pub namespace: Option<String>,
     /// The owner; `None` where there is none under its name, or another one by now, or its kind is not known, or it may not be read.
     pub found: Option<StoredObject>,
 }
@@ -65,11 +67,16 @@ pub async fn owners(cluster: &Cluster, object: &Value, at: At) -> Result<Vec<Own
     let mut chain = Vec::new();
     let mut next = reference(object);
     while let Some(reference) = next.take() {
-        let found = owner(cluster, &reference, namespace.as_deref(), at).await?;
+        let kind = kind_of(cluster, text(&reference, "apiVersion"), text(&reference, "kind")).await?;
+        let found = match &kind {
+            Some(kind) => owner(cluster, kind, &reference, namespace.as_deref(), at).await?,
+            None => None,
+        };
         if chain.len() + 1 < DEEPEST {
             next = found.as_ref().and_then(|found| self::reference(&found.object));
         }
-        chain.push(Owner { reference, found });
+        let namespace = kind.map(|kind| namespace.clone().filter(|_| kind.namespaced).unwrap_or_default());
+        chain.push(Owner { reference, namespace, found });
     }
     Ok(chain)
 }
@@ -80,13 +87,16 @@ fn reference(object: &Value) -> Option<Value> {
     references.iter().find(|reference| reference["controller"] == true).or_else(|| references.first()).cloned()
 }
 
-async fn owner(cluster: &Cluster, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
-    let text = |field: &str| reference[field].as_str().unwrap_or_default();
-    let Some(kind) = kind_of(cluster, text("apiVersion"), text("kind")).await? else { return Ok(None) };
-    let key = kind.key(cluster.prefix().await?, namespace, text("name"));
+fn text<'a>(reference: &'a Value, field: &str) -> &'a str {
+    reference[field].as_str().unwrap_or_default()
+}
+
+/// Reads an owner of this kind.
+async fn owner(cluster: &Cluster, kind: &Arc<Kind>, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
+    let key = kind.key(cluster.prefix().await?, namespace, text(reference, "name"));
     let Some(mut listing) = cluster.range_or_miss(KeyRange::key(key), at, Want::Values).await? else { return Ok(None) };
-    let found = listing.entries.try_next().await?.and_then(|entry| decoded(cluster, Some(&kind), entry));
-    Ok(found.filter(|found| found.uid() == text("uid")))
+    let found = listing.entries.try_next().await?.and_then(|entry| decoded(cluster, Some(kind), entry));
+    Ok(found.filter(|found| found.uid() == text(reference, "uid")))
 }
 
 /// The kind that `apiVersion` and `kind` name; the cluster's definitions are read only where no built-in kind is meant.

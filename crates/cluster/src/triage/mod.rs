@@ -1,6 +1,7 @@
 //! What is broken, since when and why: the state of what can be broken, the changes before it broke, and etcd's own facts.
 
 mod absence;
+mod asked;
 mod causes;
 mod certificates;
 mod changes;
@@ -19,8 +20,10 @@ use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
 use ketcd_store::{At, Revision};
 
+use crate::asked::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
+use crate::not_found::NotFound;
 
 pub use absence::Absence;
 use absence::absence;
@@ -57,6 +60,10 @@ pub struct Answer {
     pub not_decoded: usize,
     /// Whether some of the data could not be read.
     pub is_partial: bool,
+    /// Whether only what concerns the objects asked for is among the findings and the changes.
+    pub is_selected: bool,
+    /// The single objects that were named and are not there.
+    pub missing: Vec<NotFound>,
 }
 
 /// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
@@ -87,6 +94,17 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn triage(&self) -> Result<Answer> {
+        self.triage_of(&[]).await
+    }
+
+    /// The same of what words name and selectors select: findings that such an object has, controls or brought about, and changes of such objects.
+    /// Without both it is of everything, or of the namespace looked at.
+    ///
+    /// # Errors
+    /// A word that cannot be read as an address, a source that cannot be read, or that nothing is selected.
+    pub async fn triage_of(&self, words: &[String]) -> Result<Answer> {
+        let is_whole = words.is_empty() && self.options.selection.takes_all();
+        let asked = if is_whole { None } else { AskedKeys::of(self, words).await? };
         let newest = self.source.span().await?.newest;
         let revision = match self.at {
             At::Newest => newest,
@@ -106,13 +124,37 @@ impl Cluster {
         let mut findings = triage.findings();
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
+        let mut missing = Vec::new();
+        if let Some(asked) = &asked {
+            missing = asked.absent(self).await?;
+            findings = asked::concerning(self, asked, findings).await?;
+        }
         let onsets: Vec<Timestamp> = findings.iter().filter_map(Finding::since).collect();
-        let changed = changed(self, revision, now, &onsets).await?;
-        let causes = causes(self, &findings, &changed.changes).await?;
+        let mut changed = changed(self, revision, now, &onsets).await?;
+        let mut causes = causes(self, &findings, &changed.changes).await?;
+        if let Some(asked) = &asked {
+            asked::changes_concerning(asked, &mut changed, &mut causes);
+        }
         let not_decoded = self.not_decoded();
         let is_partial = !self.source.damage().is_empty() || self.has_missed();
         self.note_missed().await?;
         let is_past = revision < newest;
-        Ok(Answer { findings, causes, counts, now, revision, is_past, changed, storage, absence, not_decoded, is_partial })
+        let is_selected = asked.is_some();
+        let answer = Answer {
+            findings,
+            causes,
+            counts,
+            now,
+            revision,
+            is_past,
+            changed,
+            storage,
+            absence,
+            not_decoded,
+            is_partial,
+            is_selected,
+            missing,
+        };
+        Ok(answer)
     }
 }

@@ -1,20 +1,55 @@
 //! What `usage` found.
 
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
 use ketcd_history::clock::Dated;
 use ketcd_history::usage::{LargestField, Remains, Sum, Usage};
 use ketcd_kube::{Kinds, RegistryKey};
 use ketcd_store::{Revision, SourceStatus};
 
+use crate::asked::AskedKeys;
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::kinds::KeySubject;
+use crate::not_found::{Looked, NotFound};
 use crate::triage::resource;
 
 /// Sums by field manager.
 pub type Managers = Vec<(String, Sum)>;
 
+/// A key, and the object that it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedKey {
+    /// etcd's key.
+    pub key: Bytes,
+    /// The object; empty where the key belongs to none.
+    pub subject: KeySubject,
+    /// The key as a person would type it: an address, or the key itself.
+    pub address: String,
+}
+
+impl NamedKey {
+    /// Returns the key of an object of this cluster, with what it is called.
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    pub(super) async fn of(cluster: &Cluster, key: Bytes) -> Result<Self> {
+        Ok(Self { subject: cluster.subject_of(&key).await?, address: cluster.name_of(&key).await?, key })
+    }
+
+    /// Returns etcd's key as text.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.key)
+    }
+}
+
 /// A large object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Large {
-    /// Its address.
-    pub name: String,
+    /// Its key.
+    pub key: NamedKey,
     /// Bytes of its value.
     pub bytes: u64,
     /// The field that makes it large; `None` where it cannot be decoded, and of Secrets.
@@ -38,15 +73,24 @@ pub struct Left {
     pub bytes: u64,
 }
 
+/// What counts, where not everything does.
+#[derive(Clone, Debug)]
+pub(super) enum UsageOf {
+    /// Every key of a namespace.
+    Namespace(String),
+    /// The objects that words name and selectors select.
+    Objects(AskedKeys),
+}
+
 /// All that was read.
 pub struct UsageData {
     /// The source's own word.
     pub source: SourceStatus,
     pub(super) prefix: String,
-    /// The busiest keys, as a person would type them.
-    pub keys: Vec<(String, Sum)>,
-    /// The only namespace that counts, with the prefix of keys.
-    pub(super) namespace: Option<(String, String)>,
+    /// The busiest keys.
+    pub keys: Vec<(NamedKey, Sum)>,
+    /// The only keys that count; `None` where all do.
+    pub(super) asked: Option<UsageOf>,
     pub(super) kinds: Kinds,
     /// Sums by key.
     pub usage: Usage,
@@ -83,9 +127,26 @@ impl UsageData {
         (!self.has_bytes).then(|| revisions.saturating_sub(self.usage.total().changes()))
     }
 
-    /// Returns whether only one namespace counts.
+    /// Returns whether only some keys count.
     pub fn is_part(&self) -> bool {
-        self.namespace.is_some()
+        self.asked.is_some()
+    }
+
+    /// Returns the single objects that were named and of which no change was counted, and which are not there.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn absent(&self, cluster: &Cluster) -> Result<Vec<NotFound>> {
+        let Some(UsageOf::Objects(asked)) = &self.asked else { return Ok(Vec::new()) };
+        let (prefix, looked) = (cluster.prefix().await?, Looked::UpTo(self.span.1));
+        let mut absent = Vec::new();
+        for address in &asked.addresses {
+            let (key, is_whole) = address.key(prefix);
+            if is_whole && !self.usage.holds(key.as_bytes()) {
+                absent.push(NotFound::of(cluster, address, looked).await?);
+            }
+        }
+        Ok(absent)
     }
 
     /// Returns the quota that members report: the smallest.
@@ -109,7 +170,12 @@ impl UsageData {
 
     /// Whether a key is asked for.
     pub(super) fn counts(&self, key: &[u8]) -> bool {
-        let Some((namespace, prefix)) = &self.namespace else { return true };
-        RegistryKey::parse(prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
+        match &self.asked {
+            None => true,
+            Some(UsageOf::Objects(asked)) => asked.contains(key),
+            Some(UsageOf::Namespace(namespace)) => {
+                RegistryKey::parse(&self.prefix, key, &self.kinds).object().is_some_and(|object| object.namespace == Some(namespace))
+            }
+        }
     }
 }

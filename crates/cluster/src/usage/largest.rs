@@ -9,7 +9,7 @@ use ketcd_history::usage::largest_field;
 use ketcd_kube::is_secret_key;
 use ketcd_store::{KeyRange, KeyValue, Want};
 
-use super::gathered::Large;
+use super::gathered::{Large, NamedKey};
 use crate::cluster::Cluster;
 use crate::error::Result;
 
@@ -37,7 +37,7 @@ impl Largest {
         for Reverse((bytes, key)) in self.0.into_sorted_vec() {
             let may_name = cluster.options.show_secrets || !is_secret_key(&key);
             let field = if may_name { field(cluster, &key).await? } else { None };
-            found.push(Large { name: cluster.name_of(&key).await?, bytes: bytes as u64, field });
+            found.push(Large { key: NamedKey::of(cluster, key).await?, bytes: bytes as u64, field });
         }
         Ok(found)
     }

@@ -13,13 +13,15 @@ use ketcd_history::usage::{Sum, Usage};
 use ketcd_kube::Kinds;
 use ketcd_store::{At, KeyRange, Revision, Want};
 
+use crate::asked::AskedKeys;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
 /// How many of the busiest keys are named.
 const KEYS: usize = 50;
 
-pub use gathered::{Large, Left, Managers, UsageData};
+use gathered::UsageOf;
+pub use gathered::{Large, Left, Managers, NamedKey, UsageData};
 
 impl Cluster {
     /// Reads what fills the source and who wrote, since [`Cluster::since`] where that is set. `full` reads values whatever that costs.
@@ -27,6 +29,14 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn usage(&self, full: bool) -> Result<UsageData> {
+        self.usage_of(&[], full).await
+    }
+
+    /// The same of the objects that words name and selectors select; without both of the namespace looked at, or of everything.
+    ///
+    /// # Errors
+    /// A word that cannot be read as an address, a source that cannot be read, or that nothing is selected.
+    pub async fn usage_of(&self, words: &[String], full: bool) -> Result<UsageData> {
         let source = self.source.status().await?;
         let span = self.source.span().await?;
         let to = match self.at {
@@ -34,15 +44,16 @@ impl Cluster {
             At::Revision(revision) => revision,
         };
         let from = self.counted_after().max(span.oldest).min(to);
-        let namespace = match &self.options.namespace {
-            Some(namespace) => Some((namespace.clone(), self.prefix().await?.to_owned())),
-            None => None,
+        // All of a namespace is more than the objects of its kinds: Events, leases, and kinds that are not known.
+        let asked = match &self.options.namespace {
+            Some(namespace) if words.is_empty() && self.options.selection.takes_all() => Some(UsageOf::Namespace(namespace.clone())),
+            _ => AskedKeys::of(self, words).await?.map(UsageOf::Objects),
         };
         let mut gathered = UsageData {
             source,
             prefix: self.prefix().await?.to_owned(),
             keys: Vec::new(),
-            namespace,
+            asked,
             kinds: Kinds::builtin(),
             usage: Usage::default(),
             managers: None,
@@ -76,11 +87,11 @@ impl Cluster {
     }
 }
 
-/// The busiest keys, as a person would type them.
-async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(String, Sum)>> {
+/// The busiest keys.
+async fn busiest(cluster: &Cluster, gathered: &UsageData) -> Result<Vec<(NamedKey, Sum)>> {
     let mut named = Vec::new();
     for (key, sum) in gathered.usage.busiest(KEYS) {
-        named.push((cluster.name_of(&key).await?, sum));
+        named.push((NamedKey::of(cluster, key).await?, sum));
     }
     Ok(named)
 }

@@ -77,13 +77,13 @@ async fn a_span_is_the_difference_of_two() {
 async fn what_is_large_and_what_is_left_behind() {
     let found = usage_of("k120-story").await;
     let largest = &found.largest[0];
-    assert_eq!((&*largest.name, largest.field.as_ref().map(|field| &*field.path)), ("/registry/ranges/serviceips", Some("data")));
+    assert_eq!((&*largest.key.address, largest.field.as_ref().map(|field| &*field.path)), ("/registry/ranges/serviceips", Some("data")));
     let has = |kind: &str, owner: &str, reason: Remains| {
         found.left.iter().any(|left| left.kind == kind && left.owner == owner && left.reason == reason)
     };
     assert!(has("Pod", "Job", Remains::Ended) && has("ReplicaSet", "Deployment", Remains::Superseded), "{:?}", found.left);
     // Lengths of a Secret's fields are part of its secret.
-    let secrets: Vec<_> = found.largest.iter().filter(|large| large.name.starts_with("secret/")).collect();
+    let secrets: Vec<_> = found.largest.iter().filter(|large| large.key.address.starts_with("secret/")).collect();
     assert!(!secrets.is_empty() && secrets.iter().all(|secret| secret.field.is_none()), "{secrets:?}");
 }
 

@@ -30,15 +30,8 @@ pub struct Note {
     pub revision: Revision,
     /// When that was written.
     pub dated: Option<Dated>,
-    about: About,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-struct About {
-    kind: String,
-    namespace: String,
-    name: String,
-    uid: String,
+    /// The object that it is about; its uid is empty where the Event does not say it.
+    pub about: Subject,
 }
 
 /// Events by their keys, each in its last version.
@@ -86,13 +79,12 @@ impl Note {
 
     /// The object that the Event is about.
     pub fn subject(&self) -> Subject {
-        let About { kind, namespace, name, uid } = self.about.clone();
-        Subject { kind, namespace, name, uid }
+        self.about.clone()
     }
 
     /// The kind and name of the object that the Event is about: `pod/lab/ubuntu`.
     pub fn object(&self) -> String {
-        let About { kind, namespace, name, .. } = &self.about;
+        let Subject { kind, namespace, name, .. } = &self.about;
         let kind = kind.to_lowercase();
         if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
     }
@@ -122,7 +114,7 @@ fn note(event: &Value, revision: Revision, dated: Option<Dated>) -> Note {
         kind: text(&event["type"]),
         revision,
         dated,
-        about: About {
+        about: Subject {
             kind: text(&object["kind"]),
             namespace: text(&object["namespace"]),
             name: text(&object["name"]),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Phase, Placement, StepDetail, StepKind, Timeline};
+use super::{Phase, Placement, StepDetail, StepKind, Subject, Timeline};
 use crate::clock::Dated;
 use crate::trouble::silent_since;
 use ketcd_store::Revision;
@@ -19,12 +19,12 @@ pub struct Outage {
     pub tainted: Option<Phase>,
     /// The first sign of life after it; `None` while it lasts.
     pub until: Option<Phase>,
-    /// The pods that were evicted or deleted meanwhile, by name.
-    pub evicted: Vec<(String, Fate)>,
+    /// The pods that were evicted or deleted meanwhile.
+    pub evicted: Vec<(Subject, Fate)>,
     /// When the first of them was.
     pub first_evicted: Option<Dated>,
     /// The pods that stayed bound to the node, each with the step in which it was ready again.
-    pub stayed: Vec<(String, Option<Phase>)>,
+    pub stayed: Vec<(Subject, Option<Phase>)>,
 }
 
 /// A time in which a node took no new pods.
@@ -36,7 +36,7 @@ pub struct Cordon {
     /// Its end; `None` while it lasts.
     pub until: Option<Phase>,
     /// The pods that left meanwhile: a drain, if there are any.
-    pub left: Vec<(String, Fate)>,
+    pub left: Vec<(Subject, Fate)>,
 }
 
 /// What became of a pod that lost its node.
@@ -57,8 +57,8 @@ pub enum Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Replacement {
-    /// Its name.
-    pub pod: String,
+    /// The pod.
+    pub pod: Subject,
     /// Where it runs; `None` while it waits.
     pub node: Option<String>,
 }
@@ -92,7 +92,7 @@ pub(super) fn outages(node: &Timeline, pods: &[&Timeline]) -> Vec<Outage> {
             until: until.cloned(),
             first_evicted: left.iter().min_by_key(|(_, phase)| phase.revision).and_then(|(_, phase)| phase.dated),
             evicted: fates(&left, pods),
-            stayed: stayed.map(|pod| (pod.subject.name.clone(), next(pod, &[StepKind::Ready], lost.revision).cloned())).collect(),
+            stayed: stayed.map(|pod| (pod.subject.clone(), next(pod, &[StepKind::Ready], lost.revision).cloned())).collect(),
         });
     }
     found
@@ -165,7 +165,7 @@ fn left<'a>(node: &Timeline, pods: &[&'a Timeline], from: Revision, until: Optio
 }
 
 /// Finds what became of each pod: new pods of the same controller replace the lost ones in the order in which those went.
-fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)> {
+fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(Subject, Fate)> {
     let mut taken: Vec<&Timeline> = Vec::new();
     let mut in_order = left.to_vec();
     in_order.sort_by_key(|(_, phase)| phase.revision);
@@ -173,7 +173,7 @@ fn fates(left: &[(&Timeline, &Phase)], pods: &[&Timeline]) -> Vec<(String, Fate)
         let free: Vec<&Timeline> = pods.iter().copied().filter(|other| !taken.iter().any(|known| std::ptr::eq(*known, *other))).collect();
         let (fate, by) = fate(pod, &free, lost);
         taken.extend(by);
-        (pod.subject.name.clone(), fate)
+        (pod.subject.clone(), fate)
     });
     replacements.collect()
 }
@@ -191,7 +191,7 @@ fn fate<'a>(pod: &'a Timeline, pods: &[&'a Timeline], lost: &Phase) -> (Fate, Op
     match again.or_else(other) {
         Some((made, created)) => {
             let node = made.placements.iter().find(|placement| placement.since >= created).map(|placement| placement.node.clone());
-            (Fate::Replaced(Replacement { pod: made.subject.name.clone(), node }), Some(made))
+            (Fate::Replaced(Replacement { pod: made.subject.clone(), node }), Some(made))
         }
         None if pod.owner.is_empty() => (Fate::Alone, None),
         None => (Fate::NotReplaced, None),

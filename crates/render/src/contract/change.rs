@@ -8,6 +8,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
+use super::window::Window;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, ObjectVersion};
@@ -31,6 +32,9 @@ pub struct History<'a> {
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// The changes.
     pub items: Vec<HistoryItem<'a>>,
 }
@@ -86,6 +90,9 @@ pub struct Change<'a> {
     /// files have too; where it has more, a sentence on standard error says so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<&'a str>,
+    /// When a recorder received it; absent where no recording notes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<Arrived>,
     /// Who made it; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known; null where the data does not show who made it.
@@ -102,6 +109,9 @@ pub struct Change<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectChange<'a> {
+    /// When a recorder received it; absent where no recording notes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<Arrived>,
     /// Who made it; null where the data does not show it.
     pub by: Option<String>,
     /// How that is known; null where the data does not show who made it.
@@ -142,8 +152,9 @@ fn sorted<S: Serializer>(patch: &Option<Patch>, serializer: S) -> Result<S::Ok, 
 impl<'a> ObjectChange<'a> {
     /// One change as a document.
     pub fn new(change: &'a AttributedChange, managed_fields: ManagedFields) -> Self {
-        let AttributedChange { change, dated, actor } = change;
+        let AttributedChange { change, dated, actor, arrived } = change;
         Self {
+            arrived: arrived.map(Arrived::from),
             by: actor.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(actor.as_ref()),
             error: undecodable(change),
@@ -163,7 +174,7 @@ impl<'a> ObjectChange<'a> {
 impl<'a> Change<'a> {
     /// One change of an object as a document.
     pub fn new(change: &'a AttributedChange, subject: &'a KeySubject, managed_fields: ManagedFields) -> Self {
-        let AttributedChange { change, dated, actor } = change;
+        let AttributedChange { change, dated, actor, arrived } = change;
         Self {
             revision: change.revision.0,
             sub_revision: change.sub_revision,
@@ -176,6 +187,7 @@ impl<'a> Change<'a> {
             time_error_seconds: dated.map(|dated| dated.error),
             source: change.origin.into(),
             sources: sources(change),
+            arrived: arrived.map(Arrived::from),
             by: actor.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(actor.as_ref()),
             error: undecodable(change),
@@ -192,6 +204,22 @@ fn sources(change: &ketcd_history::Change) -> Vec<&str> {
 /// Why the new value cannot be decoded.
 fn undecodable(change: &ketcd_history::Change) -> Option<&str> {
     if let ObjectVersion::Opaque(opaque) = &change.after { Some(&opaque.reason) } else { None }
+}
+
+/// When a recorder received a change: the evidence for its time.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Arrived {
+    /// How long before that it was committed at most, in seconds.
+    pub delay_seconds: f64,
+    /// When, by the recorder's clock.
+    pub time: Time,
+}
+
+impl From<ketcd_history::clock::Arrived> for Arrived {
+    fn from(arrived: ketcd_history::clock::Arrived) -> Self {
+        Self { delay_seconds: arrived.delay, time: Time(arrived.time) }
+    }
 }
 
 /// What a change did to its key.

@@ -141,6 +141,24 @@ pub struct Subject<'a> {
     pub uid: &'a str,
 }
 
+/// An object that is meant.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ObjectName<'a> {
+    /// The kind, such as `Pod`.
+    pub kind: &'a str,
+    /// The name.
+    pub name: &'a str,
+    /// The namespace; empty where the kind has none.
+    pub namespace: &'a str,
+}
+
+impl<'a> ObjectName<'a> {
+    /// A pod.
+    pub fn pod(namespace: &'a str, name: &'a str) -> Self {
+        Self { kind: "Pod", name, namespace }
+    }
+}
+
 impl<'a> From<&'a timeline::Subject> for Subject<'a> {
     fn from(subject: &'a timeline::Subject) -> Self {
         Self { kind: &subject.kind, name: &subject.name, namespace: &subject.namespace, uid: &subject.uid }

@@ -73,6 +73,8 @@ pub struct OwnerReference<'a> {
     pub kind: &'a str,
     /// Its name.
     pub name: &'a str,
+    /// Its namespace; empty where its kind has none, null where its kind is not known.
+    pub namespace: Option<&'a str>,
     /// Its uid.
     pub uid: &'a str,
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::change::ChangeType;
 use super::common::{KubernetesObject, PatchOperation};
+use super::window::Window;
 
 /// What `diff` prints.
 #[derive(Debug, JsonSchema)]
@@ -59,6 +60,13 @@ pub struct ComparedMember<'a> {
 pub struct MemberDifference<'a> {
     /// etcd's key.
     pub key: &'a str,
+    /// The object's kind, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored; empty where the
+    /// key belongs to no object.
+    pub kind: &'a str,
+    /// The object's namespace; empty where the kind has none.
+    pub namespace: &'a str,
+    /// The object's name; empty where the key belongs to no object.
+    pub name: &'a str,
     /// What the members have of it, what most of them have first.
     pub versions: Vec<HeldVersion<'a>>,
 }
@@ -83,6 +91,8 @@ pub struct Differences<'a> {
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
+    /// The two states: the first is `since`, the second `until`.
+    pub window: Window,
     /// The differences, in the order of the keys.
     pub items: Vec<Difference<'a>>,
 }

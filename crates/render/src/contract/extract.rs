@@ -6,6 +6,7 @@ use json_patch::Patch;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use ketcd_restore::ObjectId;
 use ketcd_restore::obstacles;
 
 use super::change::ChangeType;
@@ -33,7 +34,7 @@ pub struct Plan<'a> {
     /// Objects that it would make or change, in the order of the apply.
     pub changes: Vec<PlannedChange<'a>>,
     /// What stands in the way.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<Obstacle<'a>>,
     /// How many objects it would leave as they are.
     pub unchanged: usize,
 }
@@ -44,8 +45,15 @@ pub struct PlannedChange<'a> {
     /// `ADDED` or `MODIFIED`.
     #[serde(rename = "type")]
     pub kind: ChangeType,
-    /// The object: kind, namespace and name, as in `deployment.apps/web/tomcat`.
+    /// The object's address, such as `deployment.apps/web/tomcat`.
     pub address: Cow<'a, str>,
+    /// The object's kind, such as `Deployment`.
+    #[serde(rename = "kind")]
+    pub object_kind: &'a str,
+    /// The object's namespace; empty where the kind has none.
+    pub namespace: &'a str,
+    /// The object's name.
+    pub name: &'a str,
     /// The object as it would be.
     pub object: Option<KubernetesObject<'a>>,
     /// A JSON Patch (RFC 6902) from the object as it is; null where it is new.
@@ -55,15 +63,36 @@ pub struct PlannedChange<'a> {
 
 /// What stands in the way of an apply.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Obstacle {
+pub struct Obstacle<'a> {
     /// What it does.
     pub effect: Effect,
     /// What it is. For people: the words are not part of the contract.
     pub message: String,
-    /// The objects that it is about, as addresses.
-    pub objects: Vec<String>,
+    /// The manifests that it is about.
+    pub objects: Vec<PlanObject<'a>>,
+    /// The other object: the one that is missing, has the port or the address, or sets the limit; null where there is none.
+    pub other: Option<PlanObject<'a>>,
     /// What it is.
     pub problem: Problem,
+}
+
+/// An object of a plan.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlanObject<'a> {
+    /// The API group; empty for the core group.
+    pub group: &'a str,
+    /// The kind, such as `Deployment`.
+    pub kind: &'a str,
+    /// The namespace; empty where the kind has none.
+    pub namespace: &'a str,
+    /// The name.
+    pub name: &'a str,
+}
+
+impl<'a> From<&'a ObjectId> for PlanObject<'a> {
+    fn from(id: &'a ObjectId) -> Self {
+        Self { group: &id.group, kind: &id.kind, namespace: id.namespace.as_deref().unwrap_or_default(), name: &id.name }
+    }
 }
 
 /// What an obstacle does.

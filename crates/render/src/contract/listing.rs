@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::KubernetesObject;
+use super::window::Window;
 use super::with_config::PodWithConfig;
+use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;
 
 /// What `ls` prints.
@@ -44,7 +46,7 @@ pub enum Get<'a> {
 #[serde(untagged)]
 pub enum Events<'a> {
     /// `-o json`: a list of Events, oldest first.
-    List(List<'a>),
+    List(EventList<'a>),
     /// Each line of `-o ndjson`: an Event.
     Object(KubernetesObject<'a>),
 }
@@ -65,6 +67,25 @@ pub struct List<'a> {
     pub metadata: ListMetadata<'a>,
 }
 
+/// Events, as kubectl prints several objects: a `v1` `List`. What cannot be decoded is left out and reported on standard error.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventList<'a> {
+    /// `v1`.
+    #[schemars(extend("const" = "v1"))]
+    pub api_version: &'a str,
+    /// The Events.
+    pub items: Vec<KubernetesObject<'a>>,
+    /// `List`.
+    #[schemars(extend("const" = "List"))]
+    pub kind: &'a str,
+    /// The list's metadata.
+    pub metadata: ListMetadata<'a>,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+}
+
 /// A list's metadata.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -80,6 +101,13 @@ pub struct ListMetadata<'a> {
 pub struct Undecodable<'a> {
     /// etcd's key.
     pub key: Cow<'a, str>,
+    /// The object's kind, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored; empty where the
+    /// key belongs to no object.
+    pub kind: String,
+    /// The object's namespace; empty where the kind has none.
+    pub namespace: String,
+    /// The object's name; empty where the key belongs to no object.
+    pub name: String,
     /// The revision of its last change.
     pub mod_revision: i64,
     /// Why it cannot be decoded.
@@ -122,8 +150,9 @@ pub struct KindCount<'a> {
 
 impl<'a> Undecodable<'a> {
     /// What stands in place of the object of a key that cannot be decoded.
-    pub fn new(key: &'a [u8], mod_revision: i64, opaque: &'a Opaque) -> Self {
+    pub fn new(key: &'a [u8], subject: KeySubject, mod_revision: i64, opaque: &'a Opaque) -> Self {
         let opaque = Reason { expected: opaque.expected, length: opaque.length, reason: &opaque.reason };
-        Self { key: String::from_utf8_lossy(key), mod_revision, opaque }
+        let KeySubject { kind, namespace, name } = subject;
+        Self { key: String::from_utf8_lossy(key), kind, namespace, name, mod_revision, opaque }
     }
 }

@@ -20,6 +20,7 @@ pub mod tree;
 pub mod triage;
 pub mod usage;
 pub mod watch;
+pub mod window;
 pub mod with_config;
 
 pub use registry::{CONTRACTS, Contract, find};

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::change::ObjectChange;
 use super::common::{ActorFrom, Subject, Time};
+use super::window::Window;
 
 /// What `timeline` prints.
 #[derive(Debug, JsonSchema)]
@@ -24,6 +25,9 @@ pub struct List<'a> {
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 /// The timeline of one object.
@@ -63,6 +67,9 @@ pub struct Timeline<'a> {
     /// Pods that keep it waiting; absent for pods and nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Vec<Waiting<'a>>>,
+    /// The stretch of history that was asked for, in `-o json` of one object; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 /// Something that happened to an object.
@@ -111,8 +118,8 @@ pub struct Event<'a> {
     pub first_time: Option<Time>,
     /// The Event's message.
     pub message: &'a str,
-    /// What it is about, as `kind/namespace/name`, or `kind/name`.
-    pub object: String,
+    /// What it is about; its uid is empty where the Event does not say it.
+    pub object: Subject<'a>,
     /// The Event's reason, such as `FailedScheduling`.
     pub reason: &'a str,
     /// The revision of its last version.
@@ -273,8 +280,8 @@ pub struct Outage<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stayed<'a> {
-    /// The pod, as `namespace/name`.
-    pub pod: &'a str,
+    /// The pod.
+    pub object: Subject<'a>,
     /// The revision in which it was ready again; null where it was not.
     pub ready_revision: Option<i64>,
 }
@@ -302,8 +309,8 @@ pub struct Cordon<'a> {
 pub struct PodFate<'a> {
     /// What became of it.
     pub fate: Fate,
-    /// The pod, as `namespace/name`.
-    pub pod: &'a str,
+    /// The pod.
+    pub object: Subject<'a>,
     /// The pod that replaced it; null where none did.
     pub replacement: Option<Replacement<'a>>,
 }
@@ -327,6 +334,6 @@ pub enum Fate {
 pub struct Replacement<'a> {
     /// Its node; null where it has none.
     pub node: Option<&'a str>,
-    /// The pod, as `namespace/name`.
-    pub pod: &'a str,
+    /// The pod.
+    pub object: Subject<'a>,
 }

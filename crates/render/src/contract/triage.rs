@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
+use super::window::Window as HistoryWindow;
 use crate::triage::{self as page, TriagePage, absence_words, causes_of, command, words};
 use crate::trouble;
 use ketcd_history::trouble::triage;
@@ -25,10 +26,15 @@ pub struct Triage<'a> {
     pub not_decoded: usize,
     /// The revision looked at.
     pub revision: i64,
+    /// Whether `findings` and `changes` hold only what concerns the objects asked for.
+    pub selected: bool,
     /// etcd itself.
     pub storage: Storage<'a>,
     /// The moment looked at; null where nothing in the data shows it.
     pub time: Option<Time>,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<HistoryWindow>,
     /// The stretches of time whose changes were read, ascending.
     pub windows: Vec<Window>,
 }
@@ -232,6 +238,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_decoded: page.not_decoded,
             revision: page.revision.0,
+            selected: page.is_selected,
             storage: Storage {
                 bytes: storage.status.file_bytes,
                 hashes: storage.hashes.as_ref().map(|hashes| Hashes {
@@ -244,6 +251,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
                 writes,
             },
             time: page.now.map(Time),
+            window: None,
             windows: page.windows.iter().map(|&(from, to, is_cut)| Window { from: Time(from), is_cut, to: Time(to) }).collect(),
         }
     }

@@ -1,10 +1,14 @@
 //! The JSON of `usage`.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::Time;
-use crate::usage::{Large, UsagePage};
+use super::window::Window;
+use crate::usage::{Large, NamedKey, UsagePage};
+use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::usage::Sum;
 
 /// What `usage` prints.
@@ -52,6 +56,9 @@ pub struct Usage<'a> {
     /// Revisions of the span, at least, that are not among the writes and deletions, as their keys were made and deleted in between; null where every
     /// change was read.
     pub unseen_revisions: Option<u64>,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// Bytes that are written in an hour; null where neither bytes nor the database's size or no times are known.
     pub written_bytes_per_hour: Option<f64>,
 }
@@ -78,7 +85,18 @@ pub struct Span {
 pub struct Row<'a> {
     /// What the sums are of.
     pub by: By,
-    /// Its name: a resource, a namespace (empty for what has none), a field manager (empty where there is none), or an object's address.
+    /// etcd's key; absent for sums of many keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<Cow<'a, str>>,
+    /// The kind of the key's object, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored;
+    /// empty where the key belongs to no object, absent for sums of many keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'a str>,
+    /// The namespace of the key's object; empty where the kind has none, absent for sums of many keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<&'a str>,
+    /// A resource, a namespace (empty for what has none), a field manager (empty where there is none), or the name of the key's object (empty
+    /// where the key belongs to no object).
     pub name: &'a str,
     /// The sums.
     #[serde(flatten)]
@@ -130,8 +148,15 @@ pub struct Largest<'a> {
     pub field: Option<&'a str>,
     /// The part of the object's JSON that the field is; null with `field`.
     pub field_part: Option<f64>,
-    /// Its address.
+    /// etcd's key.
+    pub key: Cow<'a, str>,
+    /// Its kind, such as `Pod`; its resource, such as `crontabs.stable.example.com`, where the definition is not stored; empty where the key
+    /// belongs to no object.
+    pub kind: &'a str,
+    /// Its name; empty where the key belongs to no object.
     pub name: &'a str,
+    /// Its namespace; empty where the kind has none.
+    pub namespace: &'a str,
 }
 
 /// Objects that a controller left behind.
@@ -159,7 +184,10 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             bytes: large.bytes,
             field: large.field.as_ref().map(|field| field.path.as_str()),
             field_part: large.field.as_ref().map(|field| field.bytes as f64 / (field.of as f64).max(1.0)),
-            name: &large.name,
+            key: large.key.text(),
+            kind: &large.key.subject.kind,
+            name: &large.key.subject.name,
+            namespace: &large.key.subject.namespace,
         };
         let left = page.left.iter().map(|left| LeftBehind {
             bytes: left.bytes,
@@ -170,7 +198,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             release: Some(&left.release[..]).filter(|release| !release.is_empty()),
         });
         Self {
-            busiest: rows(page, By::Key, &page.keys),
+            busiest: keys(page),
             compared_every: page.compared_every,
             counts_bytes: page.has_bytes,
             days_to_quota: page.days_to_quota(),
@@ -191,6 +219,7 @@ impl<'a> From<&'a UsagePage> for Usage<'a> {
             },
             total: sums(page, page.total),
             unseen_revisions: page.unseen,
+            window: None,
             written_bytes_per_hour: page.written_growth(),
         }
     }
@@ -201,12 +230,22 @@ pub fn all_rows(page: &UsagePage) -> Vec<Row<'_>> {
     let mut all = rows(page, By::Resource, &page.resources);
     all.extend(rows(page, By::Namespace, &page.namespaces));
     all.extend(page.managers.iter().flat_map(|managers| rows(page, By::Manager, managers)));
-    all.extend(rows(page, By::Key, &page.keys));
+    all.extend(keys(page));
     all
 }
 
 fn rows<'a>(page: &UsagePage, by: By, of: &'a [(String, Sum)]) -> Vec<Row<'a>> {
-    of.iter().map(|(name, sum)| Row { by, name, sums: sums(page, *sum) }).collect()
+    of.iter().map(|(name, sum)| Row { by, key: None, kind: None, namespace: None, name, sums: sums(page, *sum) }).collect()
+}
+
+/// The rows of single keys.
+fn keys(page: &UsagePage) -> Vec<Row<'_>> {
+    page.keys.iter().map(|(key, sum)| key_row(key, sums(page, *sum))).collect()
+}
+
+fn key_row(key: &NamedKey, sums: Sums) -> Row<'_> {
+    let KeySubject { kind, namespace, name } = &key.subject;
+    Row { by: By::Key, key: Some(key.text()), kind: Some(kind), namespace: Some(namespace), name, sums }
 }
 
 fn sums(page: &UsagePage, sum: Sum) -> Sums {

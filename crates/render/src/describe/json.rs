@@ -28,12 +28,13 @@ fn owner(owner: &super::DescribedOwner) -> contract::OwnerReference<'_> {
         found: owner.found,
         kind: text("kind"),
         name: text("name"),
+        namespace: owner.namespace.as_deref(),
         uid: text("uid"),
     }
 }
 
 fn last_change(attributed: &AttributedChange, managed_fields: ManagedFields) -> contract::LastChange {
-    let AttributedChange { change, dated, actor } = attributed;
+    let AttributedChange { change, dated, actor, .. } = attributed;
     contract::LastChange {
         by: actor.as_ref().map(Actor::to_string),
         by_from: ActorFrom::of(actor.as_ref()),

@@ -107,6 +107,14 @@ impl JsonPath {
         write_parts(&self.parts, value, out)
     }
 
+    /// Runs the template on `value` and writes, for each text and each expression, a JSON list of what it is: kubectl's `jsonpath-as-json`.
+    ///
+    /// # Errors
+    /// As [`JsonPath::write`].
+    pub fn write_as_json(&self, value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
+        write_parts_as_json(&self.parts, value, out)
+    }
+
     /// Returns the values the template's expressions find.
     ///
     /// # Errors
@@ -135,6 +143,21 @@ fn write_parts(parts: &[Part], value: &Value, out: &mut dyn Write) -> Result<(),
             Part::Range(nodes, inner) => {
                 for found in evaluate::path(nodes, value)? {
                     write_parts(inner, &found, out)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_parts_as_json(parts: &[Part], value: &Value, out: &mut dyn Write) -> Result<(), WriteError> {
+    for part in parts {
+        match part {
+            Part::Text(text) => json::write_document(&[text], out)?,
+            Part::Path(nodes) => json::write_document(&evaluate::path(nodes, value)?, out)?,
+            Part::Range(nodes, inner) => {
+                for found in evaluate::path(nodes, value)? {
+                    write_parts_as_json(inner, &found, out)?;
                 }
             }
         }
@@ -191,6 +214,23 @@ mod tests {
         check("{..address}", "10.0.0.1 h<1> 10.0.0.2");
         check("{.items[0].spec.*}", "3 true");
         check("{.items[0].status.addresses[1]}", "{\"address\":\"h\\u003c1\\u003e\",\"type\":\"Hostname\"}");
+    }
+
+    /// As client-go's `JSONPath` with `EnableJSONOutput` prints it (util/jsonpath/jsonpath.go).
+    #[test]
+    fn expressions_as_json() {
+        let as_json = |template: &str| {
+            let mut out = Vec::new();
+            JsonPath::parse(template).unwrap().write_as_json(&data(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(as_json("{.items[*].metadata.name}"), "[\n    \"a\",\n    \"b\"\n]\n");
+        assert_eq!(as_json("{.items[0].spec}"), "[\n    {\n        \"n\": 3,\n        \"ok\": true\n    }\n]\n");
+        assert_eq!(as_json("{.none}"), "[]\n");
+        assert_eq!(as_json("n={.items[1].spec.n}"), "[\n    \"n=\"\n]\n[\n    12\n]\n");
+        let each = "[\n    \"a\"\n]\n[\n    \";\"\n]\n[\n    \"b\"\n]\n[\n    \";\"\n]\n";
+        assert_eq!(as_json("{range .items[*]}{.metadata.name};{end}"), each);
+        assert_eq!(as_json("{..address}").matches("\\u003c1\\u003e").count(), 1);
     }
 
     #[test]

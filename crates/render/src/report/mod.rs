@@ -32,7 +32,7 @@ use event::EventMark;
 use packed::Packer;
 use row::ObjectRow;
 
-pub use notes::{decisions_note, reach_words, recorded_note, selection_note};
+pub use notes::{decisions_note, reach_words, recorded_note, selection_note, window_words};
 pub use page::{Heading, is_page};
 
 /// Bytes of changes that a page has room for, deflated: with base64 and the rest, less than 50 MB.

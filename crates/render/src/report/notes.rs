@@ -1,6 +1,7 @@
 //! What a report says of itself: how far it reaches, where its decisions come from, which objects have no row.
 
 use ketcd_cluster::survey::RowSelection;
+use ketcd_cluster::{Window, WindowEnd};
 use ketcd_scheduler::VersionFrom;
 use ketcd_store::Revision;
 
@@ -31,6 +32,17 @@ pub fn reach_words(compacted: Option<Revision>, is_one_moment: bool) -> String {
         None => "complete since the cluster began".to_owned(),
         Some(revision) => format!("revisions up to {revision} were compacted away"),
     }
+}
+
+/// Which stretch of the history was asked for, as the page says it: what its words were resolved to.
+pub fn window_words(window: &Window) -> String {
+    let end = |end: &WindowEnd| {
+        let time = end.time.map(|time| format!(" ({}Z)", time.strftime("%Y-%m-%dT%H:%M:%S"))).unwrap_or_default();
+        format!("revision {}{time}", end.revision)
+    };
+    let since = window.since.as_ref().map(|since| format!("after {}", end(since)));
+    let until = window.until.as_ref().map(|until| format!("up to {}", end(until)));
+    format!("shown is what happened {}", since.into_iter().chain(until).collect::<Vec<_>>().join(", "))
 }
 
 /// What the reader must know of decisions that were evaluated by the rules of a scheduler.

@@ -12,7 +12,7 @@ use crate::style::{self, paint};
 use crate::value::{columns, padded};
 use crate::visible::visible;
 use ketcd_history::ActorFrom;
-use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Timeline};
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Subject, Timeline};
 
 /// Lines that a paragraph may take.
 const LINES: usize = 12;
@@ -141,7 +141,7 @@ pub(super) fn write_outages(outages: &[Outage], width: Option<usize>, out: &mut 
                 || "not ready again within the history".to_owned(),
                 |ready| format!("ready again {}", clock_time(ready.dated).trim()),
             );
-            writeln!(out, "    {}  stayed bound, {again}", visible(pod))?;
+            writeln!(out, "    {}  stayed bound, {again}", visible(&pod.name))?;
         }
     }
     Ok(())
@@ -170,17 +170,17 @@ pub(super) fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
-fn fates(pods: &[(String, Fate)], out: &mut dyn Write) -> io::Result<()> {
-    let width = pods.iter().map(|(pod, _)| columns(&visible(pod))).max().unwrap_or(0);
+fn fates(pods: &[(Subject, Fate)], out: &mut dyn Write) -> io::Result<()> {
+    let width = pods.iter().map(|(pod, _)| columns(&visible(&pod.name))).max().unwrap_or(0);
     for (pod, fate) in pods {
         let instead = match fate {
-            Fate::Replaced(Replacement { pod, node: Some(node) }) => format!("replaced by {pod} on {node}"),
-            Fate::Replaced(Replacement { pod, node: None }) => format!("replaced by {pod}, which waits for a node"),
+            Fate::Replaced(Replacement { pod, node: Some(node) }) => format!("replaced by {} on {node}", pod.name),
+            Fate::Replaced(Replacement { pod, node: None }) => format!("replaced by {}, which waits for a node", pod.name),
             Fate::Ended => "had ended before".to_owned(),
             Fate::NotReplaced => "not replaced by its controller".to_owned(),
             Fate::Alone => "did not come back: it has no controller".to_owned(),
         };
-        writeln!(out, "    {}  {}", padded(&visible(pod), width), visible(&instead))?;
+        writeln!(out, "    {}  {}", padded(&visible(&pod.name), width), visible(&instead))?;
     }
     Ok(())
 }

@@ -8,11 +8,12 @@ use super::told::Told;
 use crate::contract::change::ObjectChange;
 use crate::contract::common::{ActorFrom, Time};
 use crate::contract::timeline as contract;
+use crate::contract::window::Window;
 use crate::duration::seconds_between;
 use crate::json;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
-use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Timeline};
+use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Subject, Timeline};
 use ketcd_store::Revision;
 
 use super::detail::{detail, template_change};
@@ -46,18 +47,19 @@ pub fn write_lines(told: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn
     Ok(!gathered.is_empty())
 }
 
-/// Writes the timelines as one JSON document, which is a list where several objects were asked for; returns whether there was one.
+/// Writes the timelines as one JSON document, which is a list where several objects were asked for, with the stretch of history in its head;
+/// returns whether there was one.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_document(told: &Told<'_>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<bool> {
+pub fn write_document(told: &Told<'_>, window: Option<Window>, managed_fields: ManagedFields, out: &mut dyn Write) -> io::Result<bool> {
     let gathered = gathered(told);
     let mut items: Vec<contract::Timeline<'_>> = gathered.iter().map(|gathered| document(gathered, told.oldest, managed_fields)).collect();
     match items.pop() {
-        Some(only) if items.is_empty() && !told.many => json::write_pretty(&only, out)?,
+        Some(only) if items.is_empty() && !told.many => json::write_pretty(&contract::Timeline { window, ..only }, out)?,
         last => {
             items.extend(last);
-            json::write_pretty(&contract::List { items, kind: "List" }, out)?;
+            json::write_pretty(&contract::List { items, kind: "List", window }, out)?;
         }
     }
     writeln!(out)?;
@@ -113,6 +115,7 @@ fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: Ma
         rollouts: timeline.rollouts.iter().map(rollout).collect(),
         vanished: timeline.vanished,
         waiting: waiting.as_ref().map(|waiting| waiting.iter().map(waits).collect()),
+        window: None,
     }
 }
 
@@ -155,7 +158,7 @@ fn event(note: &Note) -> contract::Event<'_> {
         count: note.count,
         first_time: note.first.map(Time),
         message: &note.message,
-        object: note.object(),
+        object: (&note.about).into(),
         reason: &note.reason,
         revision: note.revision.0,
         source: &note.source,
@@ -214,8 +217,10 @@ fn waits<'a>((timeline, phase): &(&'a Timeline, &'a Phase)) -> contract::Waiting
 
 fn outage(outage: &Outage) -> contract::Outage<'_> {
     let tainted = outage.tainted.as_ref().and_then(|tainted| tainted.dated);
-    let stayed =
-        outage.stayed.iter().map(|(pod, ready)| contract::Stayed { pod, ready_revision: ready.as_ref().map(|ready| ready.revision.0) });
+    let stayed = outage
+        .stayed
+        .iter()
+        .map(|(pod, ready)| contract::Stayed { object: pod.into(), ready_revision: ready.as_ref().map(|ready| ready.revision.0) });
     contract::Outage {
         evicted: outage.evicted.iter().map(fate).collect(),
         evicted_after_taint_seconds: seconds(tainted, outage.first_evicted),
@@ -242,13 +247,13 @@ fn cordon(cordon: &Cordon) -> contract::Cordon<'_> {
     }
 }
 
-fn fate((pod, fate): &(String, Fate)) -> contract::PodFate<'_> {
+fn fate((pod, fate): &(Subject, Fate)) -> contract::PodFate<'_> {
     let (fate, replacement) = match fate {
         Fate::Replaced(replacement) => (contract::Fate::Replaced, Some(replacement)),
         Fate::Ended => (contract::Fate::Ended, None),
         Fate::NotReplaced => (contract::Fate::NotReplaced, None),
         Fate::Alone => (contract::Fate::NoController, None),
     };
-    let replacement = replacement.map(|made| contract::Replacement { node: made.node.as_deref(), pod: &made.pod });
-    contract::PodFate { fate, pod, replacement }
+    let replacement = replacement.map(|made| contract::Replacement { node: made.node.as_deref(), object: (&made.pod).into() });
+    contract::PodFate { fate, object: pod.into(), replacement }
 }

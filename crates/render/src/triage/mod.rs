@@ -53,6 +53,8 @@ pub struct TriagePage<'a> {
     pub not_decoded: usize,
     /// Whether some of the data could not be read. Absent objects are then not reported.
     pub is_partial: bool,
+    /// Whether only what concerns the objects asked for is shown.
+    pub is_selected: bool,
     /// Whether all is shown, in full.
     pub is_wide: bool,
     /// Columns of the terminal.
@@ -97,8 +99,9 @@ fn healthy(page: &TriagePage<'_>) -> String {
     // etcd says how it is now, not how it was.
     let etcd = if page.is_past { "" } else { ", etcd itself" };
     let nothing = if is_partial(page) { "nothing wrong was found in what could be read" } else { "nothing is wrong" };
+    let of_asked = if page.is_selected { " with what was asked for" } else { "" };
     format!(
-        "{nothing}{at}, revision {}; looked at: {}, {}, {}{etcd}",
+        "{nothing}{of_asked}{at}, revision {}; looked at: {}, {}, {}{etcd}",
         page.revision,
         count(nodes, "node"),
         count(pods, "pod"),

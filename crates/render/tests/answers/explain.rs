@@ -51,7 +51,7 @@ pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Res
 fn document(explanation: &Explanation, replay: &Replay, node: Option<&str>, since: Option<&SinceRefusal>) -> Value {
     let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
     let mut out = Vec::new();
-    write_json(explanation, mode, None, node, since, &mut out).unwrap();
+    write_json(explanation, mode, None, node, since, None, &mut out).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
 

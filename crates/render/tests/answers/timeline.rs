@@ -193,7 +193,11 @@ async fn the_numbers_are_right() {
             && (lost["evictedAfterTaintSeconds"].as_f64().unwrap() - 300.0).abs() < 2.0,
         "{lost}"
     );
-    assert_eq!((lost["evicted"].as_array().unwrap().len(), lost["stayed"][0]["pod"].as_str()), (11, Some("agent-4rtgr")), "{lost}");
+    assert_eq!(
+        (lost["evicted"].as_array().unwrap().len(), lost["stayed"][0]["object"]["name"].as_str()),
+        (11, Some("agent-4rtgr")),
+        "{lost}"
+    );
 }
 
 /// The whole story of one object, as text.

@@ -148,6 +148,29 @@ impl ApplyObstacle {
     }
 }
 
+impl ApplyObstacle {
+    /// Returns the object that is missing, has what is wanted, or sets the limit; `None` where there is no other object.
+    pub fn other(&self) -> Option<&ObjectId> {
+        match self {
+            Self::Needed { needed: other }
+            | Self::NodePortTaken { by: other, .. }
+            | Self::ClusterIpTaken { by: other, .. }
+            | Self::QuotaExceeded { quota: other, .. }
+            | Self::WebhookUnreachable { configuration: other, .. }
+            | Self::Webhook { configuration: other, .. }
+            | Self::Policy { policy: other }
+            | Self::LimitRange { limits: other }
+            | Self::Missing { missing: other } => Some(other),
+            Self::NotServed { .. }
+            | Self::NamespaceMissing { .. }
+            | Self::NamespaceTerminating { .. }
+            | Self::Immutable { .. }
+            | Self::Terminating
+            | Self::VolumeReserved { .. } => None,
+        }
+    }
+}
+
 /// How kubectl patches an object of this kind: it merges lists of the kinds that client-go knows.
 pub fn merge_of(group: &str) -> Merge {
     let is_builtin =

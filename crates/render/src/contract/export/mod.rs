@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::change::{ChangeType, Source};
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
+use super::window::Window;
 
 pub use decision::{DecisionNodeRow, DecisionRow};
 pub use event::EventRow;
@@ -99,6 +100,9 @@ pub struct Export {
     pub revision: i64,
     /// The tables, in the order asked for.
     pub tables: Vec<ExportedTable>,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 /// What was written of a table.

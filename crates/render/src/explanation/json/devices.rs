@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::contract::common::ObjectName;
 use ketcd_scheduler::{ClaimDevices, Explanation};
 
 /// A device, and the request that it serves.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Device<'a> {
     /// The ResourceClaim.
-    claim: &'a str,
+    claim: ObjectName<'a>,
     /// The claim's request that it serves.
     request: &'a str,
     /// The DRA driver.
@@ -35,7 +36,9 @@ pub(super) struct Recorded<'a> {
 /// The devices of one claim.
 pub(super) fn of_claim(of: &ClaimDevices) -> impl Iterator<Item = Device<'_>> {
     let devices = of.allocation.devices.iter();
-    devices.map(|(request, driver, pool, device)| Device { claim: &of.claim, request, driver, pool, device })
+    let (namespace, name) = of.claim.split_once('/').unwrap_or(("", &of.claim));
+    let claim = move || ObjectName { kind: "ResourceClaim", name, namespace };
+    devices.map(move |(request, driver, pool, device)| Device { claim: claim(), request, driver, pool, device })
 }
 
 /// The devices that the attempt was seen to allocate.

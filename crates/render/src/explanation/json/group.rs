@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::contract::common::ObjectName;
 use ketcd_scheduler::cluster::PodKey;
 use ketcd_scheduler::{CompositeGroupResult, GroupCycle, GroupOutcome, MemberResult, PlacementResult};
 
@@ -21,8 +22,8 @@ pub(super) struct Cycle<'a> {
     min_count: Option<usize>,
     /// How many pods of the group had nodes before.
     scheduled: usize,
-    /// The pods in the order in which they are tried, as `namespace/name`.
-    order: Vec<String>,
+    /// The pods in the order in which they are tried.
+    order: Vec<ObjectName<'a>>,
     /// The node label whose values the placements are; null where the group has no such constraint.
     topology_key: Option<&'a str>,
     /// The placements tried.
@@ -30,8 +31,8 @@ pub(super) struct Cycle<'a> {
     /// The composite pod groups above it, the nearest first; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     composite_pod_groups: Vec<Composite<'a>>,
-    /// The pods that preemption would delete for the group, as `namespace/name`.
-    victims: Vec<String>,
+    /// The pods that preemption would delete for the group.
+    victims: Vec<ObjectName<'a>>,
 }
 
 /// A composite pod group.
@@ -107,8 +108,8 @@ struct Score {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "PlacedPod")]
 struct Member<'a> {
-    /// The pod, as `namespace/name`.
-    pod: String,
+    /// The pod.
+    pod: ObjectName<'a>,
     /// Its node; null where it fits on none.
     node: Option<&'a str>,
     /// Whether other pods must be evicted first.
@@ -128,16 +129,16 @@ pub(super) fn group(cycle: &GroupCycle) -> Cycle<'_> {
         message: &cycle.message,
         min_count: cycle.min_count,
         scheduled: cycle.scheduled,
-        order: cycle.order.iter().map(full_name).collect(),
+        order: cycle.order.iter().map(pod).collect(),
         topology_key: cycle.topology_key.as_deref(),
         placements: placements(&cycle.placements, cycle.chosen),
         composite_pod_groups: cycle.above.iter().map(composite).collect(),
-        victims: cycle.victims.iter().map(|pod| pod.full_name()).collect(),
+        victims: cycle.victims.iter().map(|victim| ObjectName::pod(&victim.namespace, &victim.name)).collect(),
     }
 }
 
-fn full_name((namespace, name): &PodKey) -> String {
-    format!("{namespace}/{name}")
+fn pod((namespace, name): &PodKey) -> ObjectName<'_> {
+    ObjectName::pod(namespace, name)
 }
 
 fn composite(group: &CompositeGroupResult) -> Composite<'_> {
@@ -168,7 +169,7 @@ fn placements<'a>(tried: &'a [PlacementResult], chosen: Option<usize>) -> Vec<Pl
 
 fn member(tried: &MemberResult) -> Member<'_> {
     Member {
-        pod: full_name(&tried.pod),
+        pod: pod(&tried.pod),
         node: tried.node.as_deref(),
         preempts: tried.preempts,
         tied: tried.tied.iter().map(|node| &**node).collect(),

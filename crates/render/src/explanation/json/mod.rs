@@ -10,6 +10,7 @@ use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Agreement, DecidedBy, Explanation, FilterMode, Judgement, WholePod};
 
 use crate::contract::common::Time;
+use crate::contract::window::Window;
 
 use super::caveats::{assumptions, caveats, version_evidence};
 use super::since::SinceRefusal;
@@ -41,6 +42,9 @@ pub struct List<'a> {
     /// `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: &'static str,
+    /// The stretch of history that was asked for; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
     /// The decisions, oldest first.
     pub items: Vec<Document<'a>>,
 }
@@ -87,6 +91,9 @@ pub struct Document<'a> {
     /// The devices that the pod's claims were allocated; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     recorded_devices: Vec<devices::Recorded<'a>>,
+    /// The stretch of history that was asked for, in `-o json` of one pod; absent where neither end was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<Window>,
 }
 
 /// A pod.
@@ -201,6 +208,7 @@ pub fn write_json(
     time: Option<Dated>,
     only: Option<&str>,
     since: Option<&SinceRefusal>,
+    window: Option<Window>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let attempt = &explanation.attempt;
@@ -238,6 +246,7 @@ pub fn write_json(
         preemption: preemption::preemption(explanation),
         group: judgement.group.as_deref().map(group::group),
         recorded_devices: devices::recorded(explanation),
+        window,
     };
     serde_json::to_writer(&mut *out, &document)?;
     out.write_all(b"\n")

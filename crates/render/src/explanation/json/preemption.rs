@@ -30,6 +30,8 @@ struct CandidateNode<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Victim<'a> {
+    /// `Pod`.
+    kind: &'static str,
     /// Its namespace.
     namespace: &'a str,
     /// Its name.
@@ -43,6 +45,8 @@ struct Victim<'a> {
 /// A pod that preemption deleted.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Preempted<'a> {
+    /// `Pod`.
+    kind: &'static str,
     /// Its namespace.
     namespace: &'a str,
     /// Its name.
@@ -63,6 +67,7 @@ pub(super) fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
             .victims
             .iter()
             .map(|victim| Victim {
+                kind: "Pod",
                 namespace: &victim.pod.namespace,
                 name: &victim.pod.name,
                 priority: victim.pod.spec.priority,
@@ -71,6 +76,7 @@ pub(super) fn preemption(explanation: &Explanation) -> Option<Preemption<'_>> {
             .collect(),
     });
     let preempted = explanation.preempted.iter();
-    let preempted = preempted.map(|(pod, revision)| Preempted { namespace: &pod.namespace, name: &pod.name, revision: *revision });
+    let preempted =
+        preempted.map(|(pod, revision)| Preempted { kind: "Pod", namespace: &pod.namespace, name: &pod.name, revision: *revision });
     Some(Preemption { candidates: candidates.collect(), preempted: preempted.collect() })
 }

@@ -1,0 +1,17 @@
+//! Which rows are exported.
+
+use crate::cli::scheduler::SchedulerArgs;
+use ketcd_cluster::AskedKeys;
+use ketcd_render::contract::export::Table;
+
+/// Which rows are exported.
+pub(in crate::cli) struct Rows<'a> {
+    /// The tables asked for.
+    pub tables: Vec<Table>,
+    /// The objects asked for; `None` where all are.
+    pub of: Option<AskedKeys>,
+    /// What else says which they are, as it was written: the namespace, the selectors.
+    pub selectors: [Option<&'a str>; 3],
+    /// How decisions are evaluated.
+    pub scheduler: &'a SchedulerArgs,
+}
