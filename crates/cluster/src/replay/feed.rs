@@ -87,6 +87,11 @@ impl<'s> Feed<'s> {
         }
     }
 
+    /// Whether anything is not known of the scheduler's restarts.
+    pub(super) fn is_any_unknown(&self) -> bool {
+        !self.noted.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Whether a key is an Event's.
     pub(super) fn is_event(&self, key: &[u8]) -> bool {
         key.strip_prefix(self.prefix.as_bytes()).is_some_and(|path| path.starts_with(b"events/"))

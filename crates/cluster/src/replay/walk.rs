@@ -9,7 +9,7 @@ use ketcd_scheduler::{Attempt, Gates, NEWEST_SCHEDULER, OpenAttempts, Replay, Ru
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
 use super::feed::{CHUNK, Feed, WatchedVersion, take_all};
-use super::restarts::Takeover;
+use super::restarts::{Restarts, Takeover};
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 use crate::read::{Keys, Read, event_keys, events};
@@ -205,8 +205,11 @@ struct Walker<'r, F> {
 }
 
 impl<'r, F> Walker<'r, F> {
-    fn new(replay: &'r mut Replay, restarts: VecDeque<Takeover>, each: F) -> Self {
-        Self { replay, open: OpenAttempts::default(), restarts, each }
+    fn new(replay: &'r mut Replay, restarts: Restarts, each: F) -> Self {
+        if let Some(locked) = restarts.locked {
+            replay.trace_restarts(locked);
+        }
+        Self { replay, open: OpenAttempts::default(), restarts: restarts.takeovers, each }
     }
 
     /// Takes in a change; hands on the attempts that are settled by it.

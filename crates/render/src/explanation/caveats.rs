@@ -50,9 +50,7 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
     vec![match caveat {
         Caveat::Unread(objects) => return unread(objects),
         Caveat::NoAttempt(decided_by) => no_attempt(*decided_by).to_owned(),
-        Caveat::OtherProfile { requested, applied } => {
-            format!("the pod's schedulerName is \"{requested}\", whose profile is not known: that of {applied} is applied as a hypothesis")
-        }
+        Caveat::OtherProfile { requested, applied, others } => other_profile(requested, applied, others),
         Caveat::UnknownRelease { release, applied } => {
             format!("the rules of {applied} are applied to {release}, whose own rules ketcd does not know")
         }
@@ -64,6 +62,11 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
         Caveat::Assumed(pods) => assumed(pods),
         Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),
+        Caveat::RestartsUntraced => {
+            "no lock of the scheduler is in etcd, as without leader election: whether its process was restarted meanwhile, \
+            and forgot what it had assumed, is not known"
+                .to_owned()
+        }
         Caveat::UnknownFilters { nodes, missing } => {
             format!("a filter's verdict is unknown on {} of the nodes that seem to fit: {missing}", nodes.len())
         }
@@ -96,6 +99,18 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::EqualVictims { nodes } => equal_victims(nodes),
         Caveat::BudgetOrder { nodes } => budget_order(nodes),
     }]
+}
+
+/// What is evaluated where the profile of the pod's scheduler is not known, and what else depends on it.
+fn other_profile(requested: &str, applied: &str, others: &[String]) -> String {
+    let hypothesis = format!(
+        "the pod's schedulerName is \"{requested}\", whose profile is not known: that of {applied} is applied as a hypothesis \
+         (--scheduler-config gives its profile)"
+    );
+    match others {
+        [] => hypothesis,
+        _ => format!("{hypothesis}; the choices for {}, decided near this one, depend on it too", others.join(", ")),
+    }
 }
 
 /// Why a pod without an attempt is evaluated anyway.

@@ -25,12 +25,18 @@ pub(super) struct Circumstances<'a> {
     pub attempt: &'a Attempt,
     /// The judgement of the rules.
     pub judgement: &'a Judgement,
+    /// The judgement of the state evaluated, without marks.
+    pub certain: &'a Judgement,
     /// Whether our message is the recorded one.
     pub same_message: bool,
     /// The pods that were assumed.
     pub assumed: &'a [AssumedPod],
     /// The pods that may have been decided about on either side of the attempt.
     pub neighbours: &'a [NeighbourDoubt],
+    /// Pods of the same `schedulerName` that were decided about near the attempt.
+    pub alike: &'a [String],
+    /// Whether no lock of the scheduler shows when its process began anew.
+    pub untraced: bool,
     /// How the state was found, if it is not simply the revision before.
     pub found: Option<StateSeen>,
     /// The revision evaluated.
@@ -45,7 +51,8 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     let release = of.scheduler.version.release;
     if !of.own_profile {
         let requested = of.attempt.pod.spec.scheduler_name.clone();
-        found.push(Caveat::OtherProfile { requested, applied: of.profile.scheduler_name.clone() });
+        let (applied, others) = (of.profile.scheduler_name.clone(), of.alike.to_vec());
+        found.push(Caveat::OtherProfile { requested, applied, others });
     }
     if applied_release(release) != release {
         found.push(Caveat::UnknownRelease { release, applied: applied_release(release) });
@@ -62,6 +69,9 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     }
     if !of.neighbours.is_empty() {
         found.push(Caveat::Neighbours(of.neighbours.to_vec()));
+    }
+    if of.untraced && found.iter().any(|caveat| matches!(caveat, Caveat::Assumed(_) | Caveat::Neighbours(_))) {
+        found.push(Caveat::RestartsUntraced);
     }
     found.extend(of.found.map(|state| Caveat::StateSeen { state, revision: of.evaluated_revision }));
     unknown_rules(of, &mut found);
@@ -80,7 +90,7 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     {
         found.push(Caveat::ImageHistoryCompacted);
     }
-    found.extend(doubtful_scores(of.judgement));
+    found.extend(doubtful_scores(of.certain));
     found.extend(batched(of));
     found
 }

@@ -90,6 +90,7 @@ impl Replay {
         let mut log = UndoLog::new(self);
         let replay = &mut *log;
         let (profile, own_profile) = replay.scheduler.profile_for(&attempt.pod);
+        let alike = if own_profile { Vec::new() } else { replay.decided_alike(&attempt) };
         let circumstances = Circumstances {
             scheduler: &replay.scheduler,
             profile,
@@ -97,9 +98,12 @@ impl Replay {
             state: &replay.state,
             attempt: &attempt,
             judgement: &evaluation.judgement,
+            certain: evaluation.certain(),
             same_message: evaluation.same_message,
             assumed: &evaluation.assumed,
             neighbours: doubts,
+            alike: &alike,
+            untraced: replay.is_untraced(&attempt.pod),
             found,
             evaluated_revision,
             complete: replay.complete,

@@ -31,6 +31,9 @@ pub enum Caveat {
         requested: Arc<str>,
         /// The profile applied.
         applied: String,
+        /// Other pods of that `schedulerName`, each as `namespace/name`, that were decided about near the attempt: their choices depend on the same
+        /// profile, and this one on where they were assumed.
+        others: Vec<String>,
     },
     /// The release is newer than any known; the rules of another are applied.
     UnknownRelease {
@@ -61,6 +64,8 @@ pub enum Caveat {
     Assumed(Vec<AssumedPod>),
     /// Whether the attempt came before or after the decisions about these pods is not known, and its numbers depend on it.
     Neighbours(Vec<NeighbourDoubt>),
+    /// The scheduler holds no lock, so nothing in etcd shows when its process began anew: pods that it had assumed would be forgotten then.
+    RestartsUntraced,
     /// A filter's verdict is unknown on nodes that seem to fit.
     UnknownFilters {
         /// The nodes.

@@ -15,6 +15,17 @@ pub(crate) enum Sampling {
     AdaptiveOrFirst,
 }
 
+/// In which order a scheduler that starts lists the pods that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// By their keys.
+    ByKey,
+    /// By their keys, or in any order if lists are streamed.
+    ByKeyUnlessStreamed,
+    /// In any order.
+    InAnyOrder,
+}
+
 impl Rules {
     /// The prefix of errors of a plugin that reads a PreFilter's state (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
     pub(crate) fn reading_state(&self) -> &'static str {
@@ -130,6 +141,16 @@ impl Rules {
     /// Whether the pods of a group that came into the active queue together are tried in any order (`podGroupInfoForPod`, 1.36).
     pub(crate) fn tries_members_in_any_order(&self) -> bool {
         self.group_cycles && self.release.0 <= 36
+    }
+
+    /// In which order a scheduler that starts lists the pods that wait: API servers list by key since 1.27 (`cacher/watch_cache.go`), and informers
+    /// have lists streamed since 1.35 (WatchListClient, client-go `features/known_features.go`).
+    pub(crate) fn listing(&self) -> Listing {
+        match self.release.0 {
+            ..=26 => Listing::InAnyOrder,
+            27..=34 => Listing::ByKey,
+            _ => Listing::ByKeyUnlessStreamed,
+        }
     }
 
     /// Whether groups are scheduled as in 1.37 (`schedule_one_podgroup.go`): PodGroupPostFilter, one priority for all pods of a group.

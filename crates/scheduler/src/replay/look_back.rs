@@ -31,7 +31,7 @@ pub(crate) struct SoughtState<'a> {
 impl Replay {
     /// What is known of an attempt whose state is to be found. The state is as of the revision before the outcome.
     pub(crate) fn sought<'a>(&self, attempt: &'a Attempt) -> SoughtState<'a> {
-        let since = self.changes_within(attempt.queued, attempt.revision - 1).map(|(_, change)| change);
+        let since = self.changes_within(self.writes_after(attempt), attempt.revision - 1).map(|(_, change)| change);
         let nominated = self.nominated_by(attempt);
         let own = before_own_writes(&attempt.pod, nominated.as_deref(), since, &self.state);
         // A node that the scheduler nominated only because it was about to bind the pod there is its own write too.
@@ -195,9 +195,10 @@ impl Replay {
         mut fallback: ChosenState,
     ) -> Result<ChosenState, Box<ChosenState>> {
         let mut left = (50_000 / self.state.node_count().max(1)).clamp(8, 400);
+        let begun = self.began_after(sought.attempt);
         for at in (0..end).rev() {
             let (revision, change) = &self.journal[at];
-            if *revision <= sought.attempt.queued || left == 0 {
+            if *revision <= begun || left == 0 {
                 break;
             }
             if sought.keeps(change) {

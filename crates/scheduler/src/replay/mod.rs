@@ -50,6 +50,8 @@ pub struct Replay {
     ledger: Ledger,
     pub(crate) images: ImageSnapshots,
     event_only: EventOnly,
+    /// The schedulers that hold a lock, where that is known.
+    locked: Option<Vec<RestartedSchedulers>>,
     unreadable: usize,
     pub(crate) depth: Depth,
     /// Whether explanations bring remedies.
@@ -76,6 +78,7 @@ impl Replay {
             ledger: Ledger::default(),
             images: ImageSnapshots::default(),
             event_only: EventOnly::default(),
+            locked: None,
             unreadable: 0,
             depth: Depth::default(),
             remedies: false,
@@ -154,13 +157,26 @@ impl Replay {
         self.ledger.restart(revision, schedulers);
     }
 
-    /// Records what a change that ends no attempt shows: a pod that waits or is gone, or that another pod was assumed.
+    /// Sets which schedulers hold locks, those of each process together: only of these is it known when another process took over.
+    pub fn trace_restarts(&mut self, locked: Vec<RestartedSchedulers>) {
+        self.locked = Some(locked);
+    }
+
+    /// Whether it is known that the scheduler of a pod holds no lock.
+    pub(crate) fn is_untraced(&self, pod: &PodInfo) -> bool {
+        let holds = |of: &RestartedSchedulers| of.concern(&pod.spec.scheduler_name) != Concern::None;
+        self.locked.as_ref().is_some_and(|locked| !locked.iter().any(holds))
+    }
+
+    /// Records what a change that ends no attempt shows: a pod that waits or is gone, or that another pod was assumed or forgotten.
     fn observe(&mut self, change: &ObjectChange, revision: i64) {
-        let pods = self.waiting.keys().filter_map(|(namespace, name)| self.state.pod(namespace, name)).cloned();
-        if let Some((pod, node)) = assumed::shown_by(change, pods, &self.state, self.scheduler.version.release)
-            && let Some((queued, first)) = self.waiting.get(&pod.key())
-        {
-            self.ledger.begin(first.clone(), *queued, revision, node);
+        let pods = || self.waiting.keys().filter_map(|(namespace, name)| self.state.pod(namespace, name)).cloned();
+        if let Some((pod, node)) = assumed::shown_by(change, pods(), &self.state, self.scheduler.version.release) {
+            if let Some((queued, first)) = self.waiting.get(&pod.key()) {
+                self.ledger.begin(first.clone(), *queued, revision, node);
+            }
+        } else if let Some(pod) = assumed::undone_by(change, pods(), &self.state) {
+            self.ledger.undo(&pod.key(), revision);
         }
         self.note(change, revision);
     }

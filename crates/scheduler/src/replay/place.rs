@@ -9,6 +9,9 @@ use super::assumed::{NEAR, Neighbours, Subject};
 use super::own_writes::first_own_write;
 use super::{LOOK_AHEAD, Replay};
 
+/// How many pods of the same scheduler are named.
+const ALIKE: usize = 3;
+
 impl Replay {
     /// The changes from when an attempt's pod began to wait up to revision `until`, oldest first.
     pub(super) fn changes_within(&self, after: i64, until: i64) -> impl DoubleEndedIterator<Item = (i64, &ObjectChange)> {
@@ -17,21 +20,42 @@ impl Replay {
         self.journal.range(from..to.max(from)).map(|(revision, change)| (*revision, change))
     }
 
+    /// The revision after which an attempt began: its pod waits since then, the process that made it took over, or its pod may have been forgotten.
+    pub(crate) fn began_after(&self, attempt: &Attempt) -> i64 {
+        let forgotten = self.ledger.forgotten(&attempt.pod, attempt.revision).map_or(0, |(since, _)| since);
+        attempt.queued.max(self.ledger.taken_over(&attempt.pod, attempt.revision - 1)).max(forgotten)
+    }
+
+    /// The revision after which only this attempt can have written for its pod: not one before that was forgotten.
+    pub(crate) fn writes_after(&self, attempt: &Attempt) -> i64 {
+        let forgotten = self.ledger.forgotten(&attempt.pod, attempt.revision).map_or(0, |(_, shown)| shown - 1);
+        self.began_after(attempt).max(forgotten)
+    }
+
     /// The decisions near an attempt.
     pub(crate) fn neighbours(&self, attempt: &Attempt) -> Neighbours {
-        let since: Vec<_> = self.changes_within(attempt.queued, attempt.revision - 1).collect();
+        let since: Vec<_> = self.changes_within(self.writes_after(attempt), attempt.revision - 1).collect();
         let nominated = self.nominated_by(attempt);
         let own = first_own_write(attempt, nominated.as_deref(), &since, &self.state);
         let pending = matches!(attempt.outcome, AttemptOutcome::Pending | AttemptOutcome::Gated);
+        let rules = &self.scheduler.profile_for(&attempt.pod).0.rules;
+        let is_known = !attempt.event_only && !pending;
         let subject = Subject {
             pod: &attempt.pod,
             queued: attempt.queued,
-            fresh: self.ledger.is_fresh(&attempt.pod, attempt.queued, attempt.revision) && !attempt.event_only && !pending,
+            fresh: is_known && self.ledger.is_fresh(&attempt.pod, attempt.queued, attempt.revision),
+            relisted: self.ledger.relisted(&attempt.pod, attempt.queued, attempt.revision).filter(|_| is_known),
+            listing: rules.listing(),
             written: own.unwrap_or(if pending { attempt.revision + 1 } else { attempt.revision }),
             refused: attempt.outcome == AttemptOutcome::Unschedulable && !attempt.event_only,
             waits_for_refusals: !self.scheduler.profile_for(&attempt.pod).0.gates.on("SchedulerAsyncAPICalls"),
         };
         self.ledger.neighbours(&subject, &self.scheduler)
+    }
+
+    /// Other pods of the same `schedulerName` whose decisions are shown next to an attempt's, the nearest first.
+    pub(crate) fn decided_alike(&self, attempt: &Attempt) -> Vec<String> {
+        self.ledger.nearest(&attempt.pod, attempt.revision, ALIKE)
     }
 
     /// Whether every decision that can have been made before an attempt is known, where the history was replayed up to `revision`.

@@ -26,6 +26,15 @@ pub(super) struct Takeover {
     pub schedulers: RestartedSchedulers,
 }
 
+/// What is known of the restarts of schedulers.
+#[derive(Debug, Default)]
+pub(super) struct Restarts {
+    /// The takeovers, ascending.
+    pub takeovers: VecDeque<Takeover>,
+    /// The schedulers that hold a lock; `None` where locks cannot be read.
+    pub locked: Option<Vec<RestartedSchedulers>>,
+}
+
 /// A reading of a lock.
 enum Reading {
     Held(Held),
@@ -43,21 +52,22 @@ impl Feed<'_> {
     ///
     /// # Errors
     /// The source cannot be read.
-    pub(super) async fn restarts(&self, after: Revision, until: Revision) -> Result<VecDeque<Takeover>> {
+    pub(super) async fn restarts(&self, after: Revision, until: Revision) -> Result<Restarts> {
         let after = after.max(self.cluster.source.span().await?.oldest);
         if after >= until {
-            return Ok(VecDeque::new());
+            return Ok(Restarts::default());
         }
         let (Some(after), Some(until)) = (self.readable(after, true).await?, self.readable(until, false).await?) else {
-            return Ok(VecDeque::new());
+            return Ok(Restarts::default());
         };
-        let mut found = Vec::new();
+        let (mut found, mut locked) = (Vec::new(), Vec::new());
         for lock in self.locks([after, until]).await? {
             let takeovers = self.takeovers(&lock, after, until).await?;
             found.extend(takeovers.into_iter().map(|revision| Takeover { revision, schedulers: lock.schedulers.clone() }));
+            locked.push(lock.schedulers);
         }
         found.sort_by_key(|takeover| takeover.revision);
-        Ok(found.into())
+        Ok(Restarts { takeovers: found.into(), locked: Some(locked).filter(|_| !self.is_any_unknown()) })
     }
 
     /// The revision itself, or the next one that can be read where it is between two sources.

@@ -60,6 +60,13 @@ impl History {
 
     /// The takeovers after its first revision, each with the schedulers for certain, and the notices.
     async fn found(&self, fault: Fault, configured: Option<ConfiguredLock>) -> (Vec<(i64, Vec<String>)>, Vec<RestartsUnknown>) {
+        let (found, notices) = self.restarts(fault, configured).await;
+        let takeovers = found.takeovers.into_iter();
+        (takeovers.map(|takeover| (takeover.revision, takeover.schedulers.certain.into_iter().collect())).collect(), notices)
+    }
+
+    /// What is known after its first revision, and the notices.
+    async fn restarts(&self, fault: Fault, configured: Option<ConfiguredLock>) -> (Restarts, Vec<RestartsUnknown>) {
         let file = load::open_bytes("store.db", self.0.finish().into(), &Limits::default(), &|_| None).unwrap();
         let kept = Arc::new(Mutex::new(Vec::new()));
         let taken = Arc::clone(&kept);
@@ -73,7 +80,6 @@ impl History {
         let mut feed = Feed::new(&cluster).await.unwrap();
         feed.configured = configured;
         let found = feed.restarts(Revision(2), Revision(self.1 + 1)).await.unwrap();
-        let found = found.into_iter().map(|takeover| (takeover.revision, takeover.schedulers.certain.into_iter().collect())).collect();
         let notices = kept.lock().unwrap().clone();
         (found, notices)
     }
@@ -161,6 +167,20 @@ fn taken(name: &str, manager: &str) -> (History, i64) {
 async fn a_lock_that_another_process_takes_is_found_at_its_revision() {
     let (history, revision) = taken("kube-system/kube-scheduler", "kube-scheduler");
     assert_eq!(history.found(Fault::None, None).await, (vec![(revision, vec!["default-scheduler".to_owned()])], vec![]));
+}
+
+#[tokio::test]
+async fn the_schedulers_that_hold_locks_are_known_where_locks_can_be_read() {
+    let locked = async |history: &History, fault| {
+        let (found, _) = history.restarts(fault, None).await;
+        found.locked.map(|locked| locked.into_iter().flat_map(|of| of.certain).collect::<Vec<_>>())
+    };
+    let (history, _) = taken("kube-system/kube-scheduler", "kube-scheduler");
+    assert_eq!(locked(&history, Fault::None).await, Some(vec!["default-scheduler".to_owned()]));
+    assert_eq!(locked(&history, Fault::Denied).await, None);
+    let mut without = History::default();
+    without.fill(9);
+    assert_eq!(locked(&without, Fault::None).await, Some(Vec::new()), "no scheduler is elected");
 }
 
 #[tokio::test]
@@ -265,7 +285,7 @@ async fn recorded() -> Cluster {
 async fn the_takeovers_of_a_recorded_cluster_are_found() {
     let cluster = recorded().await;
     let span = cluster.source.span().await.unwrap();
-    let found = Feed::new(&cluster).await.unwrap().restarts(span.oldest, span.newest).await.unwrap();
+    let found = Feed::new(&cluster).await.unwrap().restarts(span.oldest, span.newest).await.unwrap().takeovers;
     assert_eq!(found.iter().map(|takeover| takeover.revision).collect::<Vec<_>>(), RECORDED);
     assert!(found.iter().all(|takeover| takeover.schedulers.certain.contains("default-scheduler")));
 }

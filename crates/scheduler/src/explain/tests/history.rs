@@ -14,12 +14,14 @@ use crate::{Gates, Profile, Release, VersionEvidence, VersionFrom};
 pub(super) struct History {
     changes: Vec<(String, Option<Value>)>,
     restarts: Vec<(i64, RestartedSchedulers)>,
+    /// The schedulers that hold a lock, where that is known.
+    locked: Option<Vec<RestartedSchedulers>>,
 }
 
 impl History {
     /// Begins with nodes of 10 CPUs and 10 GiB.
     pub(super) fn with_nodes(names: &[&str]) -> Self {
-        let mut history = Self { changes: Vec::new(), restarts: Vec::new() };
+        let mut history = Self { changes: Vec::new(), restarts: Vec::new(), locked: None };
         for name in names {
             history.node(name, &[]);
         }
@@ -82,7 +84,14 @@ impl History {
 
     /// Another process of these schedulers takes over.
     pub(super) fn restart_of(&mut self, schedulers: RestartedSchedulers) {
-        self.restarts.push((self.revision() + 1, schedulers));
+        let revision = self.put("leases/kube-system/kube-scheduler", json!({"kind": "Lease"}));
+        self.restarts.push((revision, schedulers));
+    }
+
+    /// Schedulers of these names hold locks, and no others.
+    pub(super) fn lock(&mut self, names: &[&str]) {
+        let certain = names.iter().map(|name| (*name).to_owned()).collect();
+        self.locked = Some(vec![RestartedSchedulers::new(certain, BTreeSet::new(), false)]);
     }
 
     /// Writes a class whose volumes wait for their first consumer, and a claim of it.
@@ -115,6 +124,7 @@ impl History {
     /// Explains every attempt; with `only`, those of other pods are skipped.
     pub(super) fn explained_by(&self, scheduler: Scheduler, only: Option<&str>) -> Vec<Explanation> {
         let mut replay = Replay::new(scheduler, true);
+        self.locked.iter().for_each(|locked| replay.trace_restarts(locked.clone()));
         let mut open = OpenAttempts::default();
         let mut found = Vec::new();
         let mut each = |replay: &mut Replay, attempt: crate::Attempt| match only {

@@ -4,6 +4,7 @@ mod groups;
 mod history;
 mod images;
 mod order;
+mod relisted;
 mod repeated;
 mod settled;
 mod waiting;

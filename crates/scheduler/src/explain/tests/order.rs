@@ -1,6 +1,6 @@
 //! Bindings written in another order than the decisions were made.
 
-use crate::explanation::Agreement;
+use crate::explanation::{Agreement, Caveat};
 use crate::replay::RestartedSchedulers;
 
 use super::history::{History, Pod, assumed, doubted, is_marked, scheduler, total};
@@ -48,6 +48,20 @@ fn a_refusal_is_written_before_the_next_pod_is_taken() {
     early.bind(&low, "n1");
     early.bind(&high, "n2");
     assert_eq!(assumed(&early.explained("low")), [("a/high", "n2")], "it was in the queue when the refusal was written");
+}
+
+#[test]
+fn a_pod_behind_one_that_was_refused_later_was_decided_about_after() {
+    let urgent = |name: &'static str| Pod { priority: 5, ..Pod::new(name) };
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    history.pod(&Pod::new("low"));
+    history.pod(&urgent("refused"));
+    history.pod(&urgent("behind"));
+    history.bind(&Pod::new("low"), "n1");
+    history.refuse(&urgent("refused"), "0/2 nodes are available");
+    history.bind(&urgent("behind"), "n2");
+    let low = history.explained("low");
+    assert_eq!((assumed(&low), doubted(&low)), (vec![], vec![]));
 }
 
 #[test]
@@ -162,4 +176,35 @@ fn another_schedulers_restart_changes_nothing_and_one_that_may_be_its_own_leaves
     assert_eq!(restarted(&["second"], &["default-scheduler"]), (1, 0));
     assert_eq!(restarted(&["second"], &[]), (0, 1));
     assert_eq!(restarted(&["default-scheduler"], &[]), (0, 1));
+}
+
+#[test]
+fn without_a_lock_an_assumed_pod_may_have_been_forgotten() {
+    let untraced = |locked: Option<&[&str]>| {
+        let mut history = overtaken(&Pod::new("older"), &Pod::new("newer"));
+        locked.into_iter().for_each(|names| history.lock(names));
+        ["newer", "older"].map(|name| history.explained(name).caveats.contains(&Caveat::RestartsUntraced))
+    };
+    assert_eq!(untraced(Some(&[])), [true, false], "only the newer one counts an assumed pod");
+    assert_eq!(untraced(Some(&["other"])), [true, false]);
+    assert_eq!([untraced(Some(&["default-scheduler"])), untraced(None)], [[false; 2]; 2]);
+}
+
+#[test]
+fn a_profile_that_is_not_known_concerns_the_other_pods_of_its_scheduler_too() {
+    let of = |name: &'static str, scheduler: &'static str| Pod { scheduler, ..Pod::new(name) };
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    for pod in [of("one", "other"), of("two", "other"), of("three", "default-scheduler")] {
+        history.pod(&pod);
+        history.bind(&pod, "n1");
+    }
+    let others = |name: &str| {
+        let explanation = history.explained(name);
+        explanation.caveats.into_iter().find_map(|caveat| match caveat {
+            Caveat::OtherProfile { others, .. } => Some(others),
+            _ => None,
+        })
+    };
+    assert_eq!(others("one"), Some(vec!["a/two".to_owned()]));
+    assert_eq!(others("three"), None);
 }

@@ -43,6 +43,28 @@ pub(crate) fn shown_by(
     }
 }
 
+/// The pod among the `waiting` ones whose assumption a change undoes: a claim that no longer names its node (a provisioner could not serve it), devices
+/// that are no longer reserved for it (`Unreserve`), a nomination that was taken back.
+pub(crate) fn undone_by(
+    change: &ObjectChange,
+    mut waiting: impl Iterator<Item = Arc<PodInfo>>,
+    state: &ClusterState,
+) -> Option<Arc<PodInfo>> {
+    match (&change.before, &change.after) {
+        (Some(CachedObject::PersistentVolumeClaim(before)), Some(CachedObject::PersistentVolumeClaim(after))) => {
+            selected_node(before).filter(|_| selected_node(after).is_none())?;
+            waiting.find(|pod| pod.namespace == change.key.namespace && delayed_claims(pod, state).contains(&change.key.name))
+        }
+        (Some(CachedObject::ResourceClaim(before)), Some(CachedObject::ResourceClaim(after))) if reserved(before) != reserved(after) => {
+            waiting.find(|pod| reserves(before, pod) && !reserves(after, pod))
+        }
+        (Some(CachedObject::Pod(before)), Some(CachedObject::Pod(after))) if after.nominated_node_name.is_none() => {
+            is_expected(before, after).then(|| after.clone())
+        }
+        _ => None,
+    }
+}
+
 /// Whether a change binds a volume or reserves devices for a pod that is assumed. The scheduler knows of it when the pod is assumed, before it is
 /// written (`AssumePodVolumes`, `inFlightAllocations`).
 pub(crate) fn is_written_for(change: &ObjectChange, pod: &PodInfo, state: &ClusterState) -> bool {

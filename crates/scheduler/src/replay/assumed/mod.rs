@@ -12,8 +12,9 @@ mod ledger;
 mod members;
 mod neighbours;
 mod order;
+mod relisted;
 
-pub(crate) use evidence::{is_written_for, shown_by};
+pub(crate) use evidence::{is_written_for, shown_by, undone_by};
 pub(crate) use ledger::{End, Ledger};
 pub(crate) use neighbours::{NEAR, Neighbour, Neighbours};
 pub(crate) use order::{Order, Subject};

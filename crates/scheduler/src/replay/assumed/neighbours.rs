@@ -57,14 +57,17 @@ impl Ledger {
         let others: Vec<&Decision> = self.since(subject.queued).filter(|other| other.pod.uid != subject.pod.uid).collect();
         let (own, foreign): (Vec<&Decision>, Vec<&Decision>) =
             others.into_iter().partition(|other| is_same_scheduler(&other.pod, subject.pod, scheduler) == Some(true));
-        let (place, taken) = (Place::of(subject, &own), Taken::of(subject, &own));
+        let (place, taken) = (Place::of(subject, &own, self), Taken::of(subject, &own));
         let (mut limit, mut found) = (place.before, Vec::new());
         for other in &own {
             match place.order(other) {
                 Order::After => limit = limit.min(other.written),
                 order => {
-                    let guess = taken.guess(subject, other).filter(|_| order == Order::Either);
-                    if guess.is_some_and(|guess| !guess.before) {
+                    let (order, guess) = match other.forgotten_since().filter(|since| *since < subject.written) {
+                        Some(_) => (Order::Either, Some(Guess { before: false, margin: 0 })),
+                        None => (order, taken.guess(subject, other).filter(|_| order == Order::Either)),
+                    };
+                    if guess.is_some_and(|guess| !guess.before) && other.forgotten_since().is_none() {
                         limit = limit.min(other.written);
                     }
                     found.extend(neighbour(other, (order, guess), subject).filter(|_| !is_same_group(&other.pod, subject.pod)));
@@ -129,9 +132,10 @@ impl Neighbours {
         found.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// The first revision that shows the decision about a pod.
+    /// The first revision that shows the decision that put a pod on its node.
     pub(crate) fn written(&self, pod: &PodInfo) -> i64 {
-        self.number_of(pod).map_or(0, |at| self.others[at].written)
+        let decided = |other: &&Neighbour| other.pod.uid == pod.uid && other.pod.node_name == pod.node_name;
+        self.others.iter().find(decided).map_or(0, |other| other.written)
     }
 
     /// The number of a pod.
@@ -172,7 +176,9 @@ impl Neighbours {
             let Some(current) = state.pod(&neighbour.pod.namespace, &neighbour.pod.name).filter(|pod| pod.uid == neighbour.pod.uid) else {
                 continue;
             };
-            let (counted, there) = (neighbour.is_counted(revision), current.is_on_node());
+            // A pod that was forgotten and decided about again is a neighbour twice.
+            let there = current.is_on_node() && current.node_name == neighbour.pod.node_name;
+            let counted = neighbour.is_counted(revision);
             // The scheduler takes no notice of nominations by another process.
             let is_unnoticed = neighbour.foreign && !counted && current.nominated_node_name.is_some();
             if counted == there && !is_unnoticed

@@ -6,8 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::PodInfo;
+use crate::release::Listing;
 
 use super::ledger::{Decision, Ledger};
+use super::neighbours::NEAR;
+use super::relisted::{Listed, Relisting};
 
 /// An attempt whose place among the decisions is asked for.
 pub(crate) struct Subject<'a> {
@@ -17,6 +20,10 @@ pub(crate) struct Subject<'a> {
     pub queued: i64,
     /// Whether it was never refused or held back before.
     pub fresh: bool,
+    /// The takeover since which it waits in a new queue, if it was never refused or held back before.
+    pub relisted: Option<i64>,
+    /// In which order a new process lists pods.
+    pub listing: Listing,
     /// The first revision that shows the attempt.
     pub written: i64,
     /// Whether it was refused.
@@ -41,6 +48,8 @@ pub(super) struct Place<'a> {
     subject: &'a Subject<'a>,
     /// Refusals that were written before the next pod was taken.
     refusals: Vec<&'a Decision>,
+    /// The list that the pod's turn follows, where it is known.
+    relisting: Option<Relisting>,
     /// The attempt began after this revision was written.
     pub after: i64,
     /// The attempt had seen its state before this revision was written.
@@ -48,11 +57,12 @@ pub(super) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Finds it. `others` are decisions about other pods of the same scheduler.
-    pub(super) fn of(subject: &'a Subject<'a>, others: &[&'a Decision]) -> Self {
+    /// Finds it. `others` are decisions about other pods of the same scheduler, among those of the ledger.
+    pub(super) fn of(subject: &'a Subject<'a>, others: &[&'a Decision], ledger: &Ledger) -> Self {
         let refusals = others.iter().filter(|other| subject.waits_for_refusals && other.is_refusal());
         let refusals: Vec<&Decision> = refusals.copied().collect();
-        let after = taken_after(subject.turn(), &refusals);
+        let relisting = Relisting::of(subject, ledger);
+        let after = taken_after(subject.turn(), &refusals, relisting.as_ref());
         let mut later: Vec<&Decision> = others.iter().filter(|other| other.fresh && subject.fresh).copied().collect();
         later.retain(|other| other.queued > subject.queued && other.queued < subject.written);
         later.sort_by_key(|other| -other.queued);
@@ -67,64 +77,84 @@ impl<'a> Place<'a> {
             earliest.insert(priority, before);
         }
         let before = bound(&earliest, subject.pod.spec.priority, subject.written);
-        Self { subject, refusals, after, before }
+        Self { subject, refusals, relisting, after, before }
     }
 
     /// When another decision of the same scheduler was made.
     pub(super) fn order(&self, other: &Decision) -> Order {
         let (own, others) = (self.subject.turn(), other.turn());
-        if other.written <= self.after || others.is_ahead(own) {
+        let list = self.relisting.as_ref();
+        if other.written <= self.after || others.is_ahead(own, list) {
             Order::Before
-        } else if other.queued >= self.before || own.is_ahead(others) {
+        } else if other.queued >= self.before || own.is_ahead(others, list) {
             Order::After
         } else if self.subject.refused && self.subject.waits_for_refusals && other.written < self.subject.written
             || others.passes(own, self.after)
         {
             Order::Before
-        } else if own.passes(others, taken_after(others, &self.refusals)) {
-            Order::After
         } else {
-            Order::Either
+            let after = taken_after(others, &self.refusals, list);
+            if self.subject.written < after || own.passes(others, after) { Order::After } else { Order::Either }
         }
     }
 }
 
 /// A pod's turn in the queue.
 #[derive(Clone, Copy)]
-struct Turn {
+struct Turn<'a> {
     queued: i64,
     priority: i32,
     fresh: bool,
+    relisted: Option<i64>,
+    listed: Listed<'a>,
 }
 
-impl Turn {
+impl<'a> Turn<'a> {
+    fn new(pod: &'a PodInfo, queued: i64, (fresh, relisted): (bool, Option<i64>)) -> Self {
+        Self { queued, priority: pod.spec.priority, fresh, relisted, listed: Listed::new(pod, queued) }
+    }
+
     /// Whether the queue held it ahead of another one from the beginning.
-    fn is_ahead(self, other: Self) -> bool {
-        self.fresh && other.fresh && self.queued < other.queued && self.priority >= other.priority
+    fn is_ahead(&self, other: Self, list: Option<&Relisting>) -> bool {
+        let came_first = match (self.relisted, other.relisted) {
+            (None, None) => self.fresh && other.fresh && self.queued < other.queued,
+            (Some(takeover), None) => other.fresh && other.queued > takeover,
+            (None, Some(_)) => false,
+            (takeover, others) => takeover == others && list.is_some_and(|list| list.is_first(&self.listed, &other.listed)),
+        };
+        came_first && self.priority >= other.priority
     }
 
     /// Whether it came into the queue later than another one, which was taken only after revision `after`, and passed it by its priority.
-    fn passes(self, other: Self, after: i64) -> bool {
-        self.fresh && other.fresh && self.queued < after && self.priority > other.priority
+    fn passes(&self, other: Self, after: i64) -> bool {
+        let was_there = match (self.relisted, other.relisted) {
+            (None, None) => self.fresh && other.fresh && self.queued < after,
+            // The process may not have heard of what was created shortly before it took over.
+            (Some(takeover), Some(others)) => takeover == others && self.queued < takeover - NEAR,
+            _ => false,
+        };
+        was_there && self.priority > other.priority
     }
 }
 
 impl Subject<'_> {
-    fn turn(&self) -> Turn {
-        Turn { queued: self.queued, priority: self.pod.spec.priority, fresh: self.fresh }
+    fn turn(&self) -> Turn<'_> {
+        Turn::new(self.pod, self.queued, (self.fresh, self.relisted))
     }
 }
 
 impl Decision {
-    fn turn(&self) -> Turn {
-        Turn { queued: self.queued, priority: self.pod.spec.priority, fresh: self.fresh }
+    fn turn(&self) -> Turn<'_> {
+        Turn::new(&self.pod, self.queued, (self.fresh, self.relisted))
     }
 }
 
-/// The last revision before which a pod cannot have been taken from the queue: it was created then, or one ahead of it was refused.
-fn taken_after(turn: Turn, refusals: &[&Decision]) -> i64 {
-    let ahead = refusals.iter().filter(|other| other.turn().is_ahead(turn));
-    ahead.map(|other| other.written).fold(turn.queued, i64::max)
+/// The last revision before which a pod cannot have been taken from the queue: it was created then, a new process took over, or one ahead of it was
+/// refused.
+fn taken_after(turn: Turn, refusals: &[&Decision], list: Option<&Relisting>) -> i64 {
+    let ahead = refusals.iter().filter(|other| other.turn().is_ahead(turn, list));
+    let queued = turn.relisted.map_or(turn.queued, |takeover| takeover.max(turn.queued));
+    ahead.map(|other| other.written).fold(queued, i64::max)
 }
 
 impl Ledger {
