@@ -1,6 +1,6 @@
 //! Real schedulers' traces held against ours: every filter verdict, score, total and message on the recorded clusters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject};
 use ketcd_scheduler::{
     Agreement, Attempt, AttemptOutcome, Explanation, Gates, NEWEST_SCHEDULER, NodeJudgement, OpenAttempts, PluginScore, Profile, Release,
-    Replay, Rules, Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
+    Replay, RestartedSchedulers, Rules, Scheduler, SchedulerConfiguration, Verdict, VersionEvidence, VersionFrom, detect,
 };
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
 use serde_json::Value;
@@ -42,10 +42,17 @@ fn changes(file: &Path, mut each: impl FnMut(&str, &Event)) {
     });
 }
 
+/// A scheduler, and the revisions at which another process of it took over, ascending.
+struct Recorded {
+    scheduler: Scheduler,
+    takeovers: VecDeque<i64>,
+}
+
 /// Explains every attempt of the pods wanted, in order.
-fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut each: impl FnMut(Explanation)) {
+fn explain(file: &Path, recorded: Recorded, wanted: &BTreeSet<String>, mut each: impl FnMut(Explanation)) {
     let decoder = Decoder::new();
     let reader = ObjectReader::new(&decoder);
+    let Recorded { scheduler, mut takeovers } = recorded;
     let mut replay = Replay::new(scheduler, true);
     let mut open = OpenAttempts::default();
     let mut explained = |replay: &mut Replay, attempt: Attempt| {
@@ -58,6 +65,10 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
     changes(file, |path, event| {
         let (key, value) = (&event.key_value.key, &event.key_value.value);
         let mod_revision = event.revision.0;
+        while let Some(takeover) = takeovers.front().copied().filter(|takeover| *takeover <= mod_revision) {
+            takeovers.pop_front();
+            replay.restart(takeover, RestartedSchedulers::new(["default-scheduler".to_owned()].into(), BTreeSet::new(), false));
+        }
         let stored = (event.kind == EventKind::Put).then_some(RawObject::Stored { reader: &reader, key, value, mod_revision });
         let attempts = match (ObjectKey::parse(path), stored) {
             (Some(object), stored) => replay.advance(&object, stored, event.revision.0),
@@ -79,7 +90,7 @@ fn explain(file: &Path, scheduler: Scheduler, wanted: &BTreeSet<String>, mut eac
 #[derive(Default)]
 struct Tally {
     counts: BTreeMap<&'static str, (usize, usize)>,
-    /// Scores that are marked uncertain, and that differ.
+    /// Scores that are marked uncertain and verdicts that are unknown, where they differ.
     uncertain: usize,
     differing: Vec<String>,
 }
@@ -124,6 +135,11 @@ fn hold(tally: &mut Tally, line: &Value, explanation: &Explanation) {
     for (name, filters) in line["filters"].as_object().into_iter().flatten() {
         let last = filters.as_array().unwrap().last().unwrap();
         let upstream = (last[1] != "Success").then(|| [0, 1, 2].map(|at| last[at].as_str().unwrap().to_owned()));
+        let is_unknown = place(name).is_some_and(|node| node.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown { .. })));
+        if is_unknown && refusal(&judgement.filters, place(name)) != upstream {
+            tally.uncertain += 1;
+            continue;
+        }
         tally.hold("filters", || format!("{pod} on {name}"), refusal(&judgement.filters, place(name)), upstream);
         assert!(place(name).is_some_and(|node| !node.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Error(_)))));
     }
@@ -196,7 +212,7 @@ fn is_of_line(line: &Value, explanation: &Explanation) -> bool {
 }
 
 /// Compares a trace with the attempts a database shows, as they come. Of equal refusals the last counts: a condition is written once.
-fn compared(database: &Path, trace: &Path, scheduler: Scheduler) -> Tally {
+fn compared(database: &Path, trace: &Path, recorded: Recorded) -> Tally {
     let lines = truth(trace);
     assert!(!lines.is_empty());
     let pod = |line: &Value| line["pod"].as_str().unwrap().to_owned();
@@ -206,7 +222,7 @@ fn compared(database: &Path, trace: &Path, scheduler: Scheduler) -> Tally {
         wanted.insert((pod(line), line["revision"].as_i64(), message), line);
     }
     let mut last: BTreeMap<(String, Option<i64>, Option<String>), Tally> = BTreeMap::new();
-    explain(database, scheduler, &lines.iter().map(pod).collect(), |explanation| {
+    explain(database, recorded, &lines.iter().map(pod).collect(), |explanation| {
         let name = explanation.attempt.pod.full_name();
         for (key, line) in wanted.iter().filter(|((pod, ..), line)| *pod == name && is_of_line(line, &explanation)) {
             let mut tally = Tally::default();
@@ -247,7 +263,7 @@ fn version_in(database: &Path) -> VersionFrom {
 
 /// Every capture below `testdata/captures`, or below the directory that `KETCD_CAPTURES` names: a folder with a database `snapshot.db` and traces
 /// `truth*.jsonl`, plain or `.zst`; `truth-1.9.jsonl` is of release 1.9, the others of the release found in the data, with the folder's
-/// `scheduler-config.yaml` if it has one. Prints a line for each and the whole with `--nocapture`.
+/// `scheduler-config.yaml` and its `feature-gates` if it has them; `takeovers` are the revisions at which another process took over. Prints a line for each and the whole with `--nocapture`.
 #[test]
 #[allow(clippy::print_stdout, reason = "what it prints is what it is run for")]
 fn every_recorded_attempt_is_evaluated_as_the_scheduler_did() {
@@ -278,14 +294,26 @@ fn held(folder: &Path) -> Vec<(String, Tally)> {
         let older = name(trace).strip_prefix("truth-1.").and_then(|rest| rest.split('.').next()?.parse().ok()).map(Release);
         let release = older.unwrap_or(recorded.release);
         let configuration = files.iter().find(|file| name(file) == "scheduler-config.yaml").filter(|_| older.is_none());
+        let mut gates = Gates::new(release).at_patch(recorded.patch.filter(|_| older.is_none()));
+        for given in words(&files, "feature-gates") {
+            gates = gates.parse(&given).unwrap();
+        }
         let profiles = match configuration {
             Some(file) => configured(file, release),
-            None => vec![Profile::new(release, Gates::new(release).at_patch(recorded.patch.filter(|_| older.is_none())))],
+            None => vec![Profile::new(release, gates)],
         };
-        let tally = compared(database, trace, scheduler(release, profiles, recorded.release));
+        let takeovers = words(&files, "takeovers").iter().map(|revision| revision.parse().unwrap()).collect();
+        let tally = compared(database, trace, Recorded { scheduler: scheduler(release, profiles, recorded.release), takeovers });
         (format!("{}/{} by the rules of {release}", name(folder), name(trace)), tally)
     };
     traces.into_iter().map(of_trace).collect()
+}
+
+/// The words of the file of a capture with this name, if it has one.
+fn words(files: &[PathBuf], of: &str) -> Vec<String> {
+    let file = files.iter().find(|file| name(file) == of);
+    let text = file.map(|file| std::fs::read_to_string(file).unwrap()).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 fn listed(directory: &Path) -> Vec<PathBuf> {
