@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::history::{History, Pod, assumed, doubted, scheduler, total};
+use super::history::{History, Pod, assumed, doubted, is_marked, scheduler, total};
 
 const WAITS: Pod =
     Pod { name: "waits", priority: 0, scheduler: "default-scheduler", claim: Some("c"), devices: None, image: "i", group: None };
@@ -118,4 +118,31 @@ fn another_process_sees_neither_the_assumption_nor_the_nomination() {
     let next = history.explained_by(unknown, Some("next")).pop().unwrap();
     assert_eq!((assumed(&next), doubted(&next)), (vec![], vec!["a/waits"]), "it may be a profile of the same process");
     assert!(total(&next, "n1") < total(&next, "n2"), "n1 has room for one more");
+}
+
+#[test]
+fn a_pod_that_was_forgotten_and_decided_about_again_is_two_decisions() {
+    let selected = |node: &str| json!({"volume.kubernetes.io/selected-node": node});
+    let mut history = History::with_nodes(&["n1", "n2", "n3"]);
+    history.claim("c", &json!({}), None);
+    history.pod(&WAITS);
+    let decided = |history: &mut History, name: &'static str, node: &str| {
+        history.pod(&Pod::new(name));
+        history.bind(&Pod::new(name), node);
+    };
+    history.claim("c", &selected("n1"), None);
+    decided(&mut history, "first", "n3");
+    history.claim("c", &json!({}), None);
+    decided(&mut history, "between", "n2");
+    history.claim("c", &selected("n2"), None);
+    decided(&mut history, "second", "n1");
+    (0..20).for_each(|_| {
+        history.node("n3", &[]);
+    });
+    history.bind(&WAITS, "n2");
+    let [first, between, second] = ["first", "between", "second"].map(|name| history.explained(name));
+    assert_eq!((assumed(&first), doubted(&first)), (vec![("a/waits", "n1")], vec![]));
+    assert_eq!((assumed(&between), doubted(&between)), (vec![], vec!["a/waits"]), "it may have been forgotten already");
+    assert!(is_marked(&between, "n1"));
+    assert_eq!(assumed(&second), [("a/waits", "n2")]);
 }
