@@ -1,6 +1,7 @@
 //! Whether an attempt's numbers would differ if a neighbour had been decided about on its other side. Where the recorded outcome follows all the
 //! same, nothing in etcd says which of the two states the attempt saw.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::UndoLog;
@@ -30,7 +31,7 @@ impl Replay {
         (chosen, doubts)
     }
 
-    /// Tries each neighbour whose place is open on the other side of the attempt; marks what differs and returns the neighbours it depends on. The
+    /// Tries each neighbour whose place is open on the other side of the attempt, and those of one node together; marks what differs and returns the neighbours it depends on. The
     /// state is the one evaluated, as of `revision`.
     fn doubt_neighbours(
         &mut self,
@@ -53,23 +54,49 @@ impl Replay {
             return found;
         }
         let certain = evaluation.certain().clone();
-        for at in self.first_tried(tried) {
+        let tried = self.first_tried(tried);
+        let several = if evaluation.follows { together(&settled, &tried, revision) } else { Vec::new() };
+        for turned in tried.into_iter().map(|at| vec![at]).chain(several) {
             let mut log = UndoLog::new(self);
-            let (other, _) = log.evaluate_turned(sought, &settled, at, revision);
+            let (other, _) = log.evaluate_turned(sought, &settled, &turned, revision);
             drop(log);
             if !other.follows && evaluation.follows {
                 continue;
             }
+            let names: Vec<String> = turned.iter().map(|at| neighbours.get(*at).pod.full_name()).collect();
             let nodes = match other.follows {
-                true => mark(&mut evaluation.judgement, &certain, &other.judgement, &is_open(&[neighbours.get(at).pod.full_name()])),
+                true => mark(&mut evaluation.judgement, &certain, &other.judgement, &is_open(&names)),
                 false => differing(&certain, &other.judgement),
             };
             if !nodes.is_empty() || !evaluation.follows {
-                found.push(doubt(neighbours, at, (settled.get(at).is_counted(revision), false), nodes));
+                let each = turned.into_iter().map(|at| doubt(neighbours, at, (settled.get(at).is_counted(revision), false), nodes.clone()));
+                each.for_each(|doubt| add(&mut found, doubt));
             }
         }
         evaluation.certain = Some(Box::new(certain));
         found
+    }
+}
+
+/// Neighbours on one node that are counted, and those that are not, where there are several: together they may change what none of them changes alone.
+fn together(neighbours: &Neighbours, tried: &[usize], revision: i64) -> Vec<Vec<usize>> {
+    let mut found: BTreeMap<(Option<&str>, bool), Vec<usize>> = BTreeMap::new();
+    for at in tried {
+        let neighbour = neighbours.get(*at);
+        found.entry((neighbour.pod.node_name.as_deref(), neighbour.is_counted(revision))).or_default().push(*at);
+    }
+    found.into_values().filter(|on_node| on_node.len() > 1).collect()
+}
+
+/// Adds a neighbour, or the nodes that depend on one that is known.
+fn add(found: &mut Vec<NeighbourDoubt>, doubt: NeighbourDoubt) {
+    match found.iter_mut().find(|known| known.pod == doubt.pod && known.written == doubt.written) {
+        Some(known) => {
+            known.nodes.extend(doubt.nodes);
+            known.nodes.sort();
+            known.nodes.dedup();
+        }
+        None => found.push(doubt),
     }
 }
 

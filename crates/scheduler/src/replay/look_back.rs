@@ -100,7 +100,7 @@ impl Replay {
         for at in tried {
             let counted = !neighbours.get(at).is_counted(revision);
             let mut other = UndoLog::new(self);
-            let (mut evaluation, seen) = other.evaluate_turned(sought, neighbours, at, revision);
+            let (mut evaluation, seen) = other.evaluate_turned(sought, neighbours, &[at], revision);
             if evaluation.follows {
                 other.keep();
                 let nodes = differing(&written.judgement, &evaluation.judgement);
@@ -117,27 +117,31 @@ impl Replay {
         neighbours
     }
 
-    /// Evaluates with a neighbour on the other side of the attempt than it is on in the state, which is as of `revision`. Without one that etcd shows
+    /// Evaluates with neighbours on the other side of the attempt than they are on in the state, which is as of `revision`. Without one that etcd shows
     /// by then, the state is that before its first write: a later one has seen the neighbour. Returns the revision of the state, too.
     pub(super) fn evaluate_turned(
         &mut self,
         sought: &SoughtState,
         neighbours: &Neighbours,
-        at: usize,
+        turned: &[usize],
         revision: i64,
     ) -> (EvaluatedAttempt, i64) {
-        let neighbour = neighbours.get(at);
-        if !neighbour.is_counted(revision) {
-            return (self.evaluate(sought.attempt, &sought.pod, revision, &neighbours.with(at, Order::Before)), revision);
+        let (mut ordered, mut earlier) = (neighbours.clone(), revision);
+        for at in turned {
+            let neighbour = neighbours.get(*at);
+            let counted = neighbour.is_counted(revision);
+            ordered.settle(*at, if counted { Order::After } else { Order::Before });
+            if counted {
+                earlier = earlier.min(neighbour.shown - 1);
+            }
         }
-        let earlier = revision.min(neighbour.shown - 1);
         let from = self.journal.partition_point(|(at, _)| *at <= earlier);
         let to = self.journal.partition_point(|(at, _)| *at <= revision);
         let Self { journal, state, .. } = self;
         for (_, change) in journal.range(from..to).rev().filter(|(_, change)| !sought.keeps(change)) {
             state.undo(change);
         }
-        (self.evaluate(sought.attempt, &sought.pod, earlier, &neighbours.with(at, Order::After)), earlier)
+        (self.evaluate(sought.attempt, &sought.pod, earlier, &ordered), earlier)
     }
 
     /// Evaluates on the revision before the outcome with the attempt's own writes undone, then on earlier and earlier ones.
