@@ -9,7 +9,7 @@ use ketcd_cluster::rights::Reads;
 use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, Selection, files};
 use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::etcd::{EtcdSource, grant_command};
-use ketcd_store::load::{Cache, Limits};
+use ketcd_store::load::{AuditLogs, Cache, Limits, WithAuditLogs};
 use ketcd_store::{At, Revision, Source};
 
 use super::args::GlobalArgs;
@@ -99,7 +99,7 @@ impl Session {
                 progress::start(format!("opening {first}{more}"));
             }
         }
-        let (source, newest_stamp) = open_source(args, attendance)?;
+        let (source, newest_stamp, logs) = open_source(args, attendance)?;
         if attendance == Attendance::User {
             progress::start("waiting for etcd".to_owned());
         }
@@ -125,7 +125,8 @@ impl Session {
             newest_stamp,
             notices: attendance.notices(),
         };
-        let cluster = Cluster::new(Box::new(Interruptible::new(source, interrupt.clone())), options);
+        let mut cluster = Cluster::new(Box::new(Interruptible::new(source, interrupt.clone())), options);
+        cluster.set_audit_logs(logs);
         Ok(Self { cluster, interrupt, args: args.clone(), format, encryption })
     }
 
@@ -175,9 +176,10 @@ fn moment_asked(args: &GlobalArgs) -> Result<Option<Moment>> {
 }
 
 /// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.
-fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Source>, Option<Timestamp>)> {
+fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Source>, Option<Timestamp>, AuditLogs)> {
     let (paths, endpoints) = args.sources();
     let limits = limits(args);
+    let WithAuditLogs { logs, others: paths } = AuditLogs::among(&paths, &limits)?;
     let noted = |source: Box<dyn Source>| {
         source.damage().iter().chain(source.left_out()).for_each(|problem| attendance.note(problem));
         source
@@ -188,13 +190,17 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Sou
         let config = connection::config(&connection, attendance)?;
         let live = Box::new(EtcdSource::new(config, Arc::new(move |notice: &str| attendance.note(notice)))?);
         if paths.is_empty() {
-            return Ok((live, None));
+            return Ok((live, None, logs));
         }
         let tell = Arc::new(move |sentence: &str| attendance.note(sentence));
-        return Ok((noted(ketcd_store::load::open_beside(&paths, &limits, endpoints.join(","), live, tell)?), None));
+        return Ok((noted(ketcd_store::load::open_beside(&paths, &limits, endpoints.join(","), live, tell)?), None, logs));
+    }
+    if let (true, Some(log)) = (paths.is_empty(), logs.names().next()) {
+        return Err(Error::new(format!("{log} is an audit log, which says who asked for changes but does not hold the cluster's state"))
+            .hint("name what it belongs to as well: -f snapshot.db -f audit.log"));
     }
     let opened = files::open(&paths, &limits)?;
-    Ok((noted(opened.source), opened.newest_stamp))
+    Ok((noted(opened.source), opened.newest_stamp, logs))
 }
 
 /// How much a file may take.

@@ -10,6 +10,7 @@ use super::root;
 
 /// The crates that others may depend on.
 const LIBRARIES: &[&str] = &[
+    "ketcd-audit",
     "ketcd-cluster",
     "ketcd-history",
     "ketcd-kube",

@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 use ketcd_kube::{Decoder, KeyResource, Kinds, ObjectPath, RegistryKey, Release, ReleaseEvidence, Scope};
 use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision, Source, Want};
 
+use crate::audit::logs::Audit;
 use crate::clock::dates::Dates;
 use crate::error::{DeniedKeys, Error, Result};
 use crate::notice::Notice;
@@ -57,6 +58,7 @@ pub struct Cluster {
     /// What the user may not read.
     pub(crate) refused: Refused,
     pub(crate) dates: Dates,
+    pub(crate) audit: Audit,
 }
 
 impl Cluster {
@@ -80,6 +82,7 @@ impl Cluster {
             kinds: OnceCell::new(),
             refused: Refused::default(),
             dates: Dates::default(),
+            audit: Audit::default(),
             options,
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod api;
 mod asked;
+mod audit;
 pub mod blame;
 pub mod census;
 pub mod clock;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use ketcd_audit::{Damage, LogSpan};
 use ketcd_history::clock::{Bound, Dated, Moment};
 use ketcd_kube::{Release, UnknownField};
 use ketcd_store::{Revision, Unsearched};
@@ -78,6 +79,41 @@ pub enum Notice {
     },
     /// Something is wrong with the times in the data.
     ClockProblem(String),
+    /// Lines of an audit log are not events.
+    AuditLines {
+        /// The log.
+        log: String,
+        /// How many are not.
+        damaged: u64,
+        /// The first, with what is wrong with it.
+        first: Damage,
+    },
+    /// An audit log cannot be read to its end.
+    AuditLogCut {
+        /// The log.
+        log: String,
+        /// Why.
+        problem: String,
+    },
+    /// The audit logs lack requests of these revisions, both ends included.
+    AuditGap {
+        /// The first.
+        from: Revision,
+        /// The last.
+        to: Revision,
+    },
+    /// Changes that no request of the audit logs made, though they would hold it.
+    Unexplained {
+        /// Their revisions, in order.
+        revisions: Vec<Revision>,
+    },
+    /// The audit logs were written by API servers whose clocks differ by at least so many seconds.
+    AuditClocksDiffer(f64),
+    /// The audit logs hold no request of the time of this history.
+    AuditElsewhere {
+        /// From when to when they are; `None` where they hold no request.
+        span: Option<LogSpan>,
+    },
     /// Scheduling attempts within these revisions are missing, as the revisions cannot be read.
     AttemptsMissing {
         /// The first.

@@ -1,10 +1,11 @@
-//! A change with its time and its actor.
+//! A change with its time, its actor and its request.
 
 use super::actor::{Actor, actor_by};
 use super::change::Change;
 use super::clock::{Arrived, Clock, Dated};
+use ketcd_audit::Authorship;
 
-/// A change with its time and its actor.
+/// A change with its time, its actor and its request.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct AttributedChange {
@@ -12,10 +13,12 @@ pub struct AttributedChange {
     pub change: Change,
     /// When it was made; `None` where nothing dates the revision.
     pub dated: Option<Dated>,
-    /// Who made it; `None` where it is not known.
+    /// Who made it, as etcd's data shows; `None` where it does not.
     pub actor: Option<Actor>,
     /// When a recorder received it; `None` where none noted that.
     pub arrived: Option<Arrived>,
+    /// The request that made it; `None` where no audit log says.
+    pub request: Option<Authorship>,
 }
 
 impl AttributedChange {
@@ -24,6 +27,13 @@ impl AttributedChange {
         let dated = clock.date(change.revision);
         let actor = actor_by(&change, clock);
         let arrived = clock.arrived(change.revision);
-        Self { change, dated, actor, arrived }
+        let request = clock.request(change.revision, change.sub_revision).cloned();
+        Self { change, dated, actor, arrived, request }
+    }
+
+    /// Returns who made the change, as far as that is known: the user of its request, else its actor.
+    pub fn by(&self) -> Option<Actor> {
+        let request = self.request.as_ref().and_then(Authorship::request);
+        request.map(|request| Actor::audited(&request.user)).or_else(|| self.actor.clone())
     }
 }

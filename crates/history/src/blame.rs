@@ -58,7 +58,7 @@ impl Blame {
         let setter = Setter {
             revision: known.then_some(attributed.change.revision),
             dated: attributed.dated.filter(|_| known),
-            by: attributed.actor.clone().filter(|_| known),
+            by: attributed.by().filter(|_| known),
         };
         self.setters.push(setter);
         let Some(after) = attributed.change.after.whole() else {
@@ -148,7 +148,7 @@ mod tests {
             after: Object::from(after).into(),
             earlier: None,
         };
-        AttributedChange { change, dated: None, actor: None, arrived: None }
+ AttributedChange { change, dated: None, actor: None, arrived: None, request: None } 
     }
 
     fn revision(blamed: &Blamed, lines: &SetterTree) -> Option<i64> {

@@ -19,6 +19,8 @@ pub mod timeline;
 pub mod trouble;
 pub mod usage;
 
+pub use ketcd_audit as audit;
+
 pub use actor::{Actor, ActorFrom, actor};
 pub use attributed_change::AttributedChange;
 pub use change::{Change, ChangeKind, ObjectVersion};

@@ -7,6 +7,7 @@ use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
 use super::{duration, value};
+use ketcd_history::audit::Authorship;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::{Detail, FieldChange, object_fields};
 use ketcd_history::{ActorFrom, AttributedChange, Change, ChangeKind, ObjectVersion, noise};
@@ -112,11 +113,12 @@ impl ChangeWriter {
     }
 
     fn who(&mut self, attributed: &AttributedChange) -> String {
-        let by = attributed.actor.as_ref().map(|actor| {
+        let by = attributed.by().map(|actor| {
             let inferred = actor.from == ActorFrom::Inferred;
             self.inferred |= inferred;
             format!("{}{}", visible(&actor.to_string()), if inferred { "*" } else { "" })
         });
+        let by = request_words(attributed).or(by);
         let elapsed = match (self.previous, attributed.dated) {
             (Some(previous), Some(now)) if !self.options.many => Some(format!("+{}", duration::between(previous, now))),
             _ => None,
@@ -277,5 +279,26 @@ mod tests {
             ["03:04:05.678", "03:04:05.67 ", "03:04:05.6  ", "03:04:05    ", "03:04:05    "]
         );
         assert_eq!(clock_time(None).len(), 12);
+    }
+}
+
+/// What an audit log adds to who made a change: the user with the program, all users that may have, or that no request did.
+fn request_words(attributed: &AttributedChange) -> Option<String> {
+    match attributed.request.as_ref()? {
+        found @ (Authorship::Exact(_) | Authorship::Attributed(_)) => {
+            let request = found.request()?;
+            let as_whom = request.impersonator.as_ref().map(|who| format!(" (impersonated by {})", visible(who)));
+            // A component's user names it already.
+            let program = attributed.actor.as_ref().filter(|_| as_whom.is_none() && !request.user.starts_with("system:"));
+            let program = program.map(|actor| format!(" ({})", visible(&actor.to_string())));
+            Some(format!("{}{}", visible(&request.user), as_whom.or(program).unwrap_or_default()))
+        }
+        Authorship::Candidates(requests) => {
+            let mut users: Vec<String> = requests.iter().map(|request| visible(&request.user).into_owned()).collect();
+            users.sort();
+            users.dedup();
+            Some(format!("perhaps {}", users.join(" or ")))
+        }
+        Authorship::Unexplained(_) => Some("no request in the audit log".to_owned()),
     }
 }

@@ -7,11 +7,42 @@ use ketcd_store::{Revision, Unsearched};
 use super::duration::{length, seconds_between};
 use super::watch::gap_words;
 
+/// Says which changes no request made.
+fn unexplained(revisions: &[Revision]) -> String {
+    const NAMED: usize = 8;
+    let named: Vec<String> = revisions.iter().take(NAMED).map(|revision| format!("r{revision}")).collect();
+    let more = if revisions.len() > NAMED { format!(" and {} more", revisions.len() - NAMED) } else { String::new() };
+    format!(
+        "no request in the audit logs made {}{more}, though they hold the requests of other such changes: they were written past the API server, or their requests were not logged",
+        named.join(", ")
+    )
+}
+
 /// Returns what a notice says.
 pub fn words(notice: &Notice) -> String {
     match notice {
         Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),
         Notice::SchedulerStart(start) => start_words(start),
+        Notice::AuditLines { log, damaged: 1, first } => format!("{log}: line {} {}; it is left out", first.line, first.problem),
+        Notice::AuditLines { log, damaged, first } => {
+            format!("{log}: {damaged} lines are left out; the first is line {}, which {}", first.line, first.problem)
+        }
+        Notice::AuditLogCut { log, problem } => format!("{log}: cannot be read to its end: {problem}"),
+        Notice::AuditGap { from, to } => {
+            format!(
+                "the audit logs lack the requests of revisions {from} to {to}: who made these changes is not known, and nothing is concluded from it"
+            )
+        }
+        Notice::Unexplained { revisions } => unexplained(revisions),
+        Notice::AuditClocksDiffer(seconds) => {
+            format!(
+                "the audit logs were written by API servers whose clocks differ by at least {seconds:.1} s: requests are matched that much less closely"
+            )
+        }
+        Notice::AuditElsewhere { span: None } => "the audit logs hold no finished request".to_owned(),
+        Notice::AuditElsewhere { span: Some(span) } => {
+            format!("the audit logs hold no request of this history: they are from {} to {}", span.from, span.to)
+        }
         Notice::Definition { key, problem } => format!("{key}: {problem}"),
         Notice::Undefined { problem } => {
             format!("{problem}, which define custom kinds: only objects of built-in kinds are shown")

@@ -43,7 +43,7 @@ impl Cluster {
     }
 
     async fn first_clock(&self) -> Result<&Arc<Clock>> {
-        self.dates.clock.get_or_try_init(|| async { self.find_clock().await.map(Arc::new) }).await
+        self.dates.clock.get_or_try_init(|| async { self.audited(self.find_clock().await?).await.map(Arc::new) }).await
     }
 
     /// Dates revisions as closely as the data allows. `versions` were read for another reason and may show times; those of a key follow each other.
@@ -56,7 +56,7 @@ impl Cluster {
         let Some(sampled) = sampled.as_mut() else { return Ok(Arc::clone(clock)) };
         versions.iter().for_each(|version| sampled.samples.add(version.clone()));
         self.refine(sampled, revisions).await?;
-        Ok(Arc::new(sampled.samples.clock(&self.decoder)))
+        Ok(Arc::new(self.with_known_authors(sampled.samples.clock(&self.decoder))))
     }
 
     /// [`Self::clock_around`] with leases, to say who made changes: of a long history those of the nodes of these events' pods or, where there are none,

@@ -1,5 +1,6 @@
 //! Questions to a recorded cluster, asked as a program asks them: without a command line.
 
+mod audit;
 mod encryption;
 mod explain;
 mod extract;

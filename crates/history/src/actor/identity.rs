@@ -11,6 +11,8 @@ pub enum ActorFrom {
     Recorded,
     /// We conclude it from what changed.
     Inferred,
+    /// An audit log has the request: the name is the user that it acted as.
+    Audited,
 }
 
 impl ActorFrom {
@@ -19,6 +21,7 @@ impl ActorFrom {
         match self {
             Self::Recorded => "recorded",
             Self::Inferred => "inferred",
+            Self::Audited => "audited",
         }
     }
 }
@@ -41,6 +44,10 @@ impl Actor {
 
     pub(super) fn inferred(name: impl Into<String>) -> Self {
         Self { name: name.into(), on: None, from: ActorFrom::Inferred }
+    }
+
+    pub(crate) fn audited(user: &str) -> Self {
+        Self { name: user.to_owned(), on: None, from: ActorFrom::Audited }
     }
 
     pub(super) fn on(mut self, name: Option<&str>) -> Self {

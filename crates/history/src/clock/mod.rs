@@ -14,6 +14,7 @@ mod live;
 mod moment;
 mod newest;
 mod reference;
+mod requests;
 mod stamp;
 mod steps;
 mod writers;
@@ -29,6 +30,7 @@ pub use moment::{Bound, Moment, ParseBoundError, ParseMomentError, duration};
 pub use newest::newest_stamp;
 pub use writers::Skew;
 
+use requests::Requests;
 use stamp::{Micros, SECOND, Stamp};
 use steps::Steps;
 
@@ -60,13 +62,14 @@ pub struct Clock {
     leases: Leases,
     /// When revisions arrived at a recorder, ascending.
     arrivals: Vec<Arrival>,
+    requests: Requests,
 }
 
 impl Clock {
     /// Returns when `revision` was written; `None` where the data does not say, because nothing before it or nothing after it is dated.
     pub fn date(&self, revision: Revision) -> Option<Dated> {
-        let earliest = self.earliest.at_or_before(revision.0)?;
-        let latest = self.latest.at_or_after(revision.0)?;
+        let earliest = self.earliest.at_or_before(revision.0);
+        let (earliest, latest) = self.requests.narrow(revision.0, earliest.zip(self.latest.at_or_after(revision.0)))?;
         Some(dated(earliest, latest))
     }
 
@@ -87,7 +90,8 @@ impl Clock {
 
     /// The first and last revision that can be dated.
     pub fn dated_span(&self) -> Option<(Revision, Revision)> {
-        let (first, last) = (self.earliest.first()?, self.latest.last()?);
+        let of_data = self.earliest.first().zip(self.latest.last());
+        let (first, last) = self.requests.widen(of_data)?;
         (first <= last).then_some((Revision(first), Revision(last)))
     }
 
@@ -141,7 +145,7 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
     let mut problems = reference::problems(stamps, &chain);
     problems.extend(writers.skews.iter().map(Skew::to_string));
-    Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default(), arrivals: Vec::new() }
+ Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default(), arrivals: Vec::new(), requests: Requests::default() } 
 }
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is

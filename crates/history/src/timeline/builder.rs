@@ -47,8 +47,7 @@ impl TimelineBuilder {
         let steps = self.detector.steps(change);
         self.chapters.observe(&attributed, &steps);
         for Step { phase, detail } in steps {
-            let phase =
-                Phase { phase, revision: change.revision, dated: attributed.dated, by: attributed.actor.clone(), detail, longest: false };
+            let phase = Phase { phase, revision: change.revision, dated: attributed.dated, by: attributed.by(), detail, longest: false };
             timeline.phases.push(phase);
         }
         timeline.until = Some(change.revision);

@@ -100,7 +100,7 @@ impl Chapters {
         self.rollouts.push(Rollout {
             begun: attributed.change.revision,
             dated: attributed.dated,
-            by: attributed.actor.clone(),
+            by: attributed.by(),
             number: None,
             cause: None,
             change: change.clone(),

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
 use super::window::Window;
+use super::request::ChangeRequest;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, ObjectVersion};
@@ -103,6 +104,12 @@ pub struct Change<'a> {
     /// A JSON Patch (RFC 6902) from the previous readable version to this one; null for `ADDED`, and where either version is not readable.
     #[schemars(with = "Option<Vec<PatchOperation>>")]
     pub patch: Option<Patch>,
+    /// The request of the audit logs that made it, and how that is known; absent where no log says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<ChangeRequest<'a>>,
+    /// True where the audit logs hold the requests that make such changes, and none for this one; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unexplained: bool,
 }
 
 /// A change of a timeline's object, without the object itself.
@@ -125,6 +132,9 @@ pub struct ObjectChange<'a> {
     #[schemars(with = "Option<Vec<PatchOperation>>")]
     #[serde(serialize_with = "sorted")]
     pub patch: Option<Patch>,
+    /// The request of the audit logs that made it, and how that is known; absent where no log says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<ChangeRequest<'a>>,
     /// The revision that made it.
     pub revision: i64,
     /// The best of the places that hold it.
@@ -142,6 +152,9 @@ pub struct ObjectChange<'a> {
     /// What happened.
     #[serde(rename = "type")]
     pub kind: ChangeType,
+    /// True where the audit logs hold the requests that make such changes, and none for this one; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unexplained: bool,
 }
 
 /// Serializes a patch with sorted members, as all of a timeline is.
@@ -152,7 +165,7 @@ fn sorted<S: Serializer>(patch: &Option<Patch>, serializer: S) -> Result<S::Ok, 
 impl<'a> ObjectChange<'a> {
     /// One change as a document.
     pub fn new(change: &'a AttributedChange, managed_fields: ManagedFields) -> Self {
-        let AttributedChange { change, dated, actor, arrived } = change;
+ let (request, unexplained) = ChangeRequest::of(change.request.as_ref()); let (AttributedChange { change, dated, .., arrived }, actor) = (change, change.by()); 
         Self {
             arrived: arrived.map(Arrived::from),
             by: actor.as_ref().map(ToString::to_string),
@@ -160,6 +173,7 @@ impl<'a> ObjectChange<'a> {
             error: undecodable(change),
             key: String::from_utf8_lossy(&change.key),
             patch: change.patch(managed_fields),
+            request,
             revision: change.revision.0,
             source: change.origin.into(),
             sources: sources(change),
@@ -167,6 +181,7 @@ impl<'a> ObjectChange<'a> {
             time: Time::of(*dated),
             time_error_seconds: dated.map(|dated| dated.error),
             kind: change.kind.into(),
+            unexplained,
         }
     }
 }
@@ -174,7 +189,7 @@ impl<'a> ObjectChange<'a> {
 impl<'a> Change<'a> {
     /// One change of an object as a document.
     pub fn new(change: &'a AttributedChange, subject: &'a KeySubject, managed_fields: ManagedFields) -> Self {
-        let AttributedChange { change, dated, actor, arrived } = change;
+ let (request, unexplained) = ChangeRequest::of(change.request.as_ref()); let (AttributedChange { change, dated, .., arrived }, actor) = (change, change.by()); 
         Self {
             revision: change.revision.0,
             sub_revision: change.sub_revision,
@@ -192,6 +207,8 @@ impl<'a> Change<'a> {
             by_from: ActorFrom::of(actor.as_ref()),
             error: undecodable(change),
             patch: change.patch(managed_fields),
+            request,
+            unexplained,
         }
     }
 }

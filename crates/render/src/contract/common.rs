@@ -174,6 +174,8 @@ pub enum ActorFrom {
     Recorded,
     /// It is concluded from what changed.
     Inferred,
+    /// An audit log has the request; the name is its user.
+    Audited,
 }
 
 impl ActorFrom {
@@ -182,6 +184,7 @@ impl ActorFrom {
         actor.map(|actor| match actor.from {
             ketcd_history::ActorFrom::Recorded => Self::Recorded,
             ketcd_history::ActorFrom::Inferred => Self::Inferred,
+            ketcd_history::ActorFrom::Audited => Self::Audited,
         })
     }
 }

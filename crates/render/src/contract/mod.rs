@@ -14,6 +14,7 @@ pub mod extract;
 pub mod listing;
 pub mod plugins;
 mod registry;
+pub mod request;
 pub mod status;
 pub mod timeline;
 pub mod tree;

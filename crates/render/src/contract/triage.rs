@@ -283,8 +283,8 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[pa
 fn change(attributed: &AttributedChange) -> Option<Change> {
     let subject = timeline::Subject::of(attributed.change.object()?);
     Some(Change {
-        by: attributed.actor.as_ref().map(ToString::to_string),
-        by_from: ActorFrom::of(attributed.actor.as_ref()),
+        by: attributed.by().map(|by| by.to_string()),
+        by_from: ActorFrom::of(attributed.by().as_ref()),
         kind: subject.kind,
         name: subject.name,
         namespace: subject.namespace,

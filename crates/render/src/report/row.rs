@@ -174,7 +174,7 @@ impl ObjectRow {
             ChangeKind::Deleted => "Deleted".to_owned(),
             ChangeKind::Modified => self.summary(before.as_deref(), &paths),
         };
-        if let Some(actor) = &attributed.actor {
+        if let Some(actor) = attributed.by() {
             label.push_str(" · ");
             label.push_str(&actor.to_string());
         }
@@ -188,7 +188,7 @@ impl ObjectRow {
         self.mark(Tick { time, kind: change.kind, label: label.clone() });
         let mut version = json!({
             "r": change.revision.0, "t": time, "e": attributed.dated.map(|dated| dated.error), "y": change.kind.as_str(), "s": Source::from(change.origin),
-            "by": attributed.actor.as_ref().map(ToString::to_string), "inferred": attributed.actor.as_ref().is_some_and(|actor| actor.from == ActorFrom::Inferred),
+            "by": attributed.by().map(|by| by.to_string()), "inferred": attributed.by().is_some_and(|actor| actor.from == ActorFrom::Inferred),
             "label": label,
         });
         match (&patch, &change.after) {

@@ -173,7 +173,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
 
 fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
     let subject = Subject::of(attributed.change.object()?);
-    let by = attributed.actor.as_ref().map_or(String::new(), |actor| {
+    let by = attributed.by().map_or(String::new(), |actor| {
         let mark = if actor.from == ActorFrom::Inferred { "*" } else { "" };
         format!("{actor}{mark}")
     });

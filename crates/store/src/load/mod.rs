@@ -1,5 +1,7 @@
 //! Opens files as a [`Source`]; their content decides what they are.
 
+mod audit_logs;
+mod audit_text;
 mod bolt;
 mod buckets;
 mod checksum;
@@ -63,6 +65,7 @@ use super::{Error, Result, Source};
 pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
 
+pub use audit_logs::{AuditLogs, WithAuditLogs};
 pub use mapped::file_at as mapped_file_at;
 pub use options::{Cache, KeyOf, Limits};
 

@@ -140,7 +140,7 @@ pub(super) fn open_found(path: &str, found: PathContent, limits: &Limits, key_of
 }
 
 /// The path of a folder or an archive, and the name of what is meant in it; empty where all of it is.
-fn split(path: &str) -> (&str, &str) {
+pub(super) fn split(path: &str) -> (&str, &str) {
     if path == "-" || Path::new(path).exists() {
         return (path, "");
     }
@@ -149,7 +149,7 @@ fn split(path: &str) -> (&str, &str) {
 }
 
 /// Whether a folder is a member's data dir or a k3s server's, whose other files are not databases of their own.
-fn is_known_folder(path: &Path) -> bool {
+pub(super) fn is_known_folder(path: &Path) -> bool {
     #[cfg(feature = "kine")]
     if kine::in_directory(path).is_some() {
         return true;

@@ -66,7 +66,7 @@ pub(in super::super) enum Method {
 
 impl Packed {
     /// What undoes the compression.
-    pub(super) fn decoder(&self) -> io::Result<Box<dyn Read + Send>> {
+    pub(in super::super) fn decoder(&self) -> io::Result<Box<dyn Read + Send>> {
         let bytes = self.bytes.clone();
         Ok(match self.method {
             Method::Stored => Box::new(bytes.reader()),
@@ -111,7 +111,7 @@ impl Entry {
     }
 
     /// The first bytes, decompressed; `None` where they cannot be read.
-    pub(super) fn look(&self) -> Option<Bytes> {
+    pub(in super::super) fn look(&self) -> Option<Bytes> {
         let bytes = match &self.body {
             Body::File(path) => map_lazily(&self.name, &File::open(path).ok()?).ok()?,
             Body::Bytes(bytes) => bytes.clone(),

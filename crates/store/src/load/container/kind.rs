@@ -4,13 +4,14 @@ use bytes::Bytes;
 
 #[cfg(feature = "kine")]
 use super::super::dqlite;
+use super::super::audit_text::begins_as_audit_log;
 use super::super::{bolt, foreign, wal};
 use super::entry::Entry;
 use super::{tape, zip};
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in super::super) enum Kind {
     /// A tar or zip archive.
     Archive,
     /// A database of etcd.
@@ -25,6 +26,8 @@ pub(super) enum Kind {
     Dqlite,
     /// Text that begins as API objects do.
     Objects,
+    /// Text that begins as an audit log does.
+    AuditLog,
     /// Nothing that can be opened, and what to do: a fragment.
     Foreign(&'static str),
     /// What was not written to its end.
@@ -40,7 +43,7 @@ const UNFINISHED: [&str; 4] = [".part", ".partial", ".tmp", ".crdownload"];
 
 impl Kind {
     /// What an entry is that begins with `bytes`.
-    pub(super) fn of(entry: &Entry, bytes: &Bytes) -> Self {
+    pub(in super::super) fn of(entry: &Entry, bytes: &Bytes) -> Self {
         let name = entry.file_name();
         if UNFINISHED.iter().any(|suffix| name.ends_with(suffix)) {
             return Self::Unfinished;
@@ -59,6 +62,7 @@ impl Kind {
             _ if tape::looks_like_tar(bytes) || zip::begins_so(bytes) => Self::Archive,
             _ if bolt::looks_like_bolt(bytes) => Self::Database,
             _ if looks_like_sqlite(bytes) => Self::Sqlite,
+            _ if begins_as_audit_log(bytes) => Self::AuditLog,
             _ => {
                 foreign::recognised(bytes).map_or_else(|| if begins_as_objects(bytes) { Self::Objects } else { Self::Other }, Self::Foreign)
             }

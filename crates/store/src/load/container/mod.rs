@@ -15,16 +15,20 @@ mod numbered;
 mod tape;
 mod zip;
 
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
 
+use super::mapped::map_lazily;
 use super::options::Reading;
 use super::problem::LoadProblem;
 
 pub(super) use choice::{Choice, Chosen};
 pub(super) use companions::of_known_folder;
 pub(super) use entry::{Body, Entry, WITHIN, name_within, shown};
+pub(super) use kind::Kind;
 
 /// Whether bytes begin as an archive does.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {
@@ -44,6 +48,42 @@ pub(super) fn is_archive_behind_something(bytes: &[u8]) -> bool {
 pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
     let gathered = gather::of_archive(archive, within, reading)?;
     choice::choose(gathered, "an archive", reading)
+}
+
+/// The audit logs in an archive, or in one part of it, and whether it holds anything else that is read.
+///
+/// # Errors
+///
+/// A fragment: nothing of it can be read.
+pub(super) fn audit_logs_in_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<(Vec<Entry>, bool), String> {
+    gather::of_archive(archive, within, reading).map(audit_logs)
+}
+
+/// The same of a folder.
+///
+/// # Errors
+///
+/// As of [`audit_logs_in_archive`].
+pub(super) fn audit_logs_in_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<(Vec<Entry>, bool), String> {
+    gather::of_folder(path, within, reading).map(audit_logs)
+}
+
+/// The audit logs among what was gathered, and whether there is anything else that is read.
+fn audit_logs(gathered: gather::Gathered) -> (Vec<Entry>, bool) {
+    let others = [Kind::Archive, Kind::Database, Kind::Sqlite, Kind::Log, Kind::Objects];
+    let is_only_log = !gathered.found.iter().any(|found| others.contains(&found.kind));
+    let logs: Vec<Entry> = gathered.found.into_iter().filter(|found| found.kind == Kind::AuditLog).map(|found| found.entry).collect();
+    let holds_others = logs.is_empty() || !is_only_log;
+    (logs, holds_others)
+}
+
+/// The bytes of a file, of which not all need be in memory at once.
+///
+/// # Errors
+///
+/// The file cannot be opened.
+pub(super) fn file_bytes(name: &str, path: &Path) -> io::Result<Bytes> {
+    map_lazily(name, &File::open(path)?)
 }
 
 /// The same of a folder.

@@ -1,0 +1,67 @@
+//! The forms of audit logs: from one record to the event in it.
+//!
+//! A record is an event as API servers write it, or a wrapping of one: CloudWatch and Azure hold it as text in a member, Google and Azure's tables
+//! have members of their own.
+
+mod aks;
+mod event;
+mod gke;
+mod wrapped;
+
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+
+use crate::names::Names;
+use crate::request::Request;
+
+pub(crate) use aks::event_of_row;
+pub(crate) use wrapped::event_in_row;
+
+/// What a record is.
+pub(crate) enum Record {
+    /// A request that has ended.
+    Request(Box<Request>),
+    /// Another event: a request that was received or goes on.
+    Other,
+    /// Nothing of an audit log; a fragment says why.
+    Unknown(String),
+}
+
+/// Texts wrapped in texts deeper than this are not opened.
+const DEEPEST: usize = 3;
+
+/// Reads a record.
+pub(crate) fn read(record: &[u8], names: &mut Names) -> Record {
+    read_at(record, names, 0)
+}
+
+fn read_at(record: &[u8], names: &mut Names, depth: usize) -> Record {
+    if depth > DEEPEST {
+        return Record::Unknown("is wrapped too often".to_owned());
+    }
+    if record.first() == Some(&b'[') {
+        return wrapped::of_fields(record, names, depth);
+    }
+    // Most records are events: no map is made of their members.
+    match event::read(record, names) {
+        Ok(Some(found)) => return found,
+        Ok(None) => {}
+        Err(error) if error.is_data() => {}
+        Err(error) => return not_json(&error),
+    }
+    let members: HashMap<&str, &RawValue> = match serde_json::from_slice(record) {
+        Ok(members) => members,
+        Err(error) => return not_json(&error),
+    };
+    if members.contains_key("protoPayload") {
+        return gke::read(record, names);
+    }
+    let read = |record: &[u8], names: &mut Names| read_at(record, names, depth + 1);
+    wrapped::of_members(&members, names, read)
+        .or_else(|| aks::of_members(&members, names))
+        .unwrap_or_else(|| Record::Unknown("is not an audit event".to_owned()))
+}
+
+fn not_json(error: &serde_json::Error) -> Record {
+    Record::Unknown(format!("is not JSON: {error}"))
+}

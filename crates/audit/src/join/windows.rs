@@ -1,0 +1,120 @@
+//! Between which moments each change was made, in microseconds: by the requests that are known, and by the data's own times.
+
+use std::sync::Arc;
+
+use crate::change::ChangeFacts;
+use crate::request::Request;
+
+/// How far an API server's times may be from the moment of a write in any case.
+const LEAST: i64 = 20_000;
+
+/// The data's own bounds assume that writes follow their stamps soon. On a busy machine they come later.
+const EARLIER: i64 = 100_000;
+const LATER: i64 = 1_000_000;
+
+/// How much later than the data allows an answer may name its revision: what a request that changed nothing names may be much older.
+const NAMED_LATER: i64 = 10_000_000;
+
+/// Clocks that differ by more are not believed.
+const MOST_SKEW: i64 = 30_000_000;
+
+/// The windows of changes, in their order.
+pub(super) struct Windows {
+    low: Vec<i64>,
+    high: Vec<i64>,
+    /// What the data says.
+    data: Vec<(i64, i64)>,
+    slack: i64,
+}
+
+impl Windows {
+    /// Begins with what every answer says that names a revision: that it was there by then.
+    pub(super) fn of(changes: &[ChangeFacts], requests: &[Arc<Request>], skew: i64) -> Self {
+        let slack = LEAST + skew;
+        let data = changes.iter().map(|change| {
+            let earliest = change.earliest.map_or(i64::MIN, |time| time.as_microsecond() - EARLIER);
+            (earliest, change.latest.map_or(i64::MAX, |time| time.as_microsecond() + LATER))
+        });
+        let mut windows = Self { low: vec![i64::MIN; changes.len()], high: vec![i64::MAX; changes.len()], data: data.collect(), slack };
+        for request in requests {
+            let Some(named) = request.names_revision else { continue };
+            let after = changes.partition_point(|change| change.revision <= named);
+            if let Some(high) = after.checked_sub(1).and_then(|at| windows.high.get_mut(at)) {
+                *high = (*high).min(request.interval().1 + slack);
+            }
+        }
+        windows.propagate();
+        windows
+    }
+
+    /// How far times of the log may be off.
+    pub(super) fn slack(&self) -> i64 {
+        self.slack
+    }
+
+    /// By how much clocks of API servers differ at least.
+    pub(super) fn skew(&self) -> i64 {
+        self.slack - LEAST
+    }
+
+    /// The window of a change.
+    pub(super) fn of_change(&self, at: usize) -> (i64, i64) {
+        (self.low[at].max(self.data[at].0), self.high[at].min(self.data[at].1))
+    }
+
+    /// Whether a request that fits by its times alone cannot have made a change.
+    pub(super) fn excludes(&self, at: usize, request: &Request) -> bool {
+        let ((low, high), (from, to)) = (self.of_change(at), request.interval());
+        from - self.slack > high || to + self.slack < low
+    }
+
+    /// Whether a request whose answer names the change's revision cannot have made it: it came when others had been answered with later revisions, or
+    /// the data says that it was long before or after.
+    pub(super) fn excludes_naming(&self, at: usize, request: &Request) -> bool {
+        let ((from, to), (earliest, latest)) = (request.interval(), self.data[at]);
+        let from = from - self.slack;
+        from > self.high[at] || from > latest.saturating_add(NAMED_LATER) || to + self.slack < earliest.saturating_sub(NAMED_LATER)
+    }
+
+    /// Takes in that a request made a change.
+    pub(super) fn narrow(&mut self, at: usize, request: &Request) {
+        let (from, to) = request.interval();
+        self.low[at] = self.low[at].max(from - self.slack);
+        self.high[at] = self.high[at].min(to + self.slack);
+    }
+
+    /// Revisions are in order of time.
+    pub(super) fn propagate(&mut self) {
+        let mut bound = i64::MIN;
+        for low in &mut self.low {
+            bound = bound.max(*low);
+            *low = bound;
+        }
+        bound = i64::MAX;
+        for high in self.high.iter_mut().rev() {
+            bound = bound.min(*high);
+            *high = bound;
+        }
+    }
+}
+
+/// By how much clocks of API servers differ at least: of two revisions in a row the later one's request cannot have been answered before the earlier
+/// one's was received. Single cases may be requests that changed nothing.
+pub(super) fn skew(changes: &[ChangeFacts], requests: &[Arc<Request>]) -> i64 {
+    /// The fewest cases, and how many pairs there may be for each.
+    const FEWEST: usize = 3;
+    const PAIRS: usize = 200;
+    let is_revision = |revision: i64| changes.binary_search_by_key(&revision, |change| change.revision).is_ok();
+    let mut named: Vec<(i64, i64, i64)> = requests
+        .iter()
+        .filter_map(|request| request.names_revision.map(|named| (named, request.interval().1, request.interval().0)))
+        .filter(|(named, ..)| is_revision(*named))
+        .collect();
+    // The first that was answered with a revision.
+    named.sort_unstable();
+    named.dedup_by_key(|(named, ..)| *named);
+    let mut off: Vec<i64> = named.windows(2).map(|pair| pair[0].2 - pair[1].1).filter(|&off| off > LEAST).collect();
+    off.sort_unstable_by(|one, other| other.cmp(one));
+    let are_enough = off.len() >= FEWEST.max(named.len() / PAIRS);
+    if are_enough { off[FEWEST - 1].min(MOST_SKEW) } else { 0 }
+}

@@ -1,0 +1,323 @@
+//! Splits a stream of JSON into records without holding more than one: a document each, or the elements of the lists that exports wrap them in.
+//!
+//! Lines are not trusted to be whole: a log that was cut and goes on has half a document before a line that begins with the next one. A string of JSON
+//! has no line end in it, and inside an object no document begins, so the damage is found, named, and the next line is read.
+
+use memchr::memchr3;
+
+/// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries, `value`, `records` and
+/// `entries` of other exports.
+const LISTS: [&[u8]; 7] = [b"items", b"events", b"logEvents", b"results", b"value", b"records", b"entries"];
+
+/// The longest record: API servers take requests of 3 MiB, but answers may be longer.
+pub(crate) const LONGEST: usize = 64 << 20;
+
+/// Lists within lists deeper than this are records.
+const DEEPEST: usize = 3;
+
+/// What the splitter found.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Piece<'b> {
+    /// A record that begins on this line, from 1.
+    Record(u64, &'b [u8]),
+    /// Something that is not a record, on this line; a fragment says what.
+    Damage(u64, &'static str),
+}
+
+/// What surrounds the records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    /// A list whose elements are records.
+    List,
+    /// The object that holds such a list.
+    Object,
+}
+
+/// A splitter.
+#[derive(Default)]
+pub(crate) struct Splitter {
+    around: Vec<Around>,
+    /// What was read of the value at hand.
+    buffer: Vec<u8>,
+    /// The open brackets of the value at hand: whether each is an object.
+    open: Vec<bool>,
+    /// Whether the value at hand is the rest of an object around lists, and is not kept.
+    is_rest: bool,
+    in_string: bool,
+    escaped: bool,
+    /// Where the last string of the outermost object begins and ends in the buffer.
+    last_string: (usize, usize),
+    /// Whether that string is the name of a member whose value comes next.
+    is_name: bool,
+    /// The last byte that is not a space.
+    last: u8,
+    /// Whether the last byte was a line end.
+    at_line_start: bool,
+    line: u64,
+    began: u64,
+    /// Whether the rest of this line is skipped.
+    skips_line: bool,
+    /// Whether the text on this line outside of documents was reported.
+    told: bool,
+}
+
+impl Splitter {
+    /// Takes the next bytes of the stream.
+    pub(crate) fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) {
+        if self.line == 0 {
+            (self.line, self.at_line_start) = (1, true);
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            at += match (self.open.is_empty(), self.in_string) {
+                (true, _) => self.outside(bytes[at], take),
+                (false, true) => self.string(&bytes[at..], take),
+                (false, false) => self.inside(bytes[at], take),
+            };
+        }
+    }
+
+    /// Says what is left at the end of the stream.
+    pub(crate) fn end(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        if !self.open.is_empty() && !self.is_rest {
+            take(Piece::Damage(self.began, "is cut short"));
+        }
+    }
+
+    fn newline(&mut self) {
+        self.line += 1;
+        (self.at_line_start, self.skips_line, self.told) = (true, false, false);
+    }
+
+    /// A byte between values. Returns how many were taken.
+    fn outside(&mut self, byte: u8, take: &mut dyn FnMut(Piece<'_>)) -> usize {
+        match byte {
+            b'\n' => self.newline(),
+            _ if self.skips_line => {}
+            b'{' => self.begin(true),
+            // What CloudWatch's queries return of one event is a list.
+            b'[' if self.around.last() == Some(&Around::List) && self.around.len() > 1 => self.begin(false),
+            b'[' if self.around.is_empty() => self.around.push(Around::List),
+            b']' if self.around.last() == Some(&Around::List) => {
+                self.around.pop();
+                if self.around.last() == Some(&Around::Object) {
+                    self.around.pop();
+                    (self.is_rest, self.began) = (true, self.line);
+                    self.open.push(true);
+                    self.buffer.clear();
+                }
+            }
+            _ if byte.is_ascii_whitespace() || byte == b',' || self.told => {}
+            // Exports to a bucket have the time before each event; the mark of an encoding is nothing either.
+            _ if byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b'T' | b'Z' | 0xef | 0xbb | 0xbf) => {}
+            _ => {
+                self.told = true;
+                take(Piece::Damage(self.line, "has text that is not JSON"));
+            }
+        }
+        1
+    }
+
+    fn begin(&mut self, is_object: bool) {
+        self.buffer.clear();
+        self.buffer.push(if is_object { b'{' } else { b'[' });
+        self.open.clear();
+        self.open.push(is_object);
+        (self.is_rest, self.in_string, self.escaped, self.is_name) = (false, false, false, false);
+        (self.last, self.began, self.at_line_start) = (self.buffer[0], self.line, false);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if !self.is_rest || self.open.len() == 1 {
+            self.buffer.extend_from_slice(bytes);
+        }
+        if self.is_rest && self.buffer.len() > 4096 {
+            self.buffer.clear();
+            self.is_name = false;
+        }
+    }
+
+    /// Bytes inside a string. Returns how many were taken.
+    fn string(&mut self, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) -> usize {
+        if self.escaped && bytes[0] != b'\n' {
+            self.escaped = false;
+            self.keep(&bytes[..1]);
+            return 1;
+        }
+        let Some(end) = memchr3(b'"', b'\\', b'\n', bytes) else {
+            self.keep(bytes);
+            self.bound(take);
+            return bytes.len();
+        };
+        self.keep(&bytes[..end]);
+        match bytes[end] {
+            b'\n' => {
+                self.give_up("is cut short", take);
+                self.newline();
+                return end + 1;
+            }
+            b'\\' => self.escaped = true,
+            _ => {
+                self.in_string = false;
+                self.last_string.1 = self.buffer.len();
+            }
+        }
+        self.keep(&bytes[end..=end]);
+        self.last = bytes[end];
+        end + 1
+    }
+
+    /// A byte inside a value and outside of its strings. Returns how many were taken.
+    fn inside(&mut self, byte: u8, take: &mut dyn FnMut(Piece<'_>)) -> usize {
+        let is_outermost = self.open.len() == 1 && self.open[0];
+        let began_line = std::mem::take(&mut self.at_line_start);
+        match byte {
+            b'\n' => {
+                self.newline();
+                self.keep(b"\n");
+                return 1;
+            }
+            b'{' if began_line && self.breaks_off() => {
+                self.give_up("is cut short", take);
+                return 0;
+            }
+            b'"' => {
+                self.in_string = true;
+                self.keep(b"\"");
+                self.last_string = (self.buffer.len(), self.buffer.len());
+                self.last = byte;
+                return 1;
+            }
+            b':' if is_outermost => self.is_name = true,
+            b'[' if is_outermost && self.is_name && self.wraps() => {
+                self.open.clear();
+                self.around.extend([Around::Object, Around::List]);
+                self.buffer.clear();
+                self.is_name = false;
+                return 1;
+            }
+            b'{' | b'[' => {
+                self.open.push(byte == b'{');
+                self.is_name = false;
+            }
+            b'}' | b']' => {
+                if self.open.pop() != Some(byte == b'}') {
+                    self.give_up("is not JSON", take);
+                    self.skips_line = true;
+                    return 1;
+                }
+                self.keep(&[byte]);
+                if self.open.is_empty() {
+                    self.finish(take);
+                }
+                self.last = byte;
+                return 1;
+            }
+            b',' => self.is_name = false,
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            self.last = byte;
+        }
+        self.keep(&[byte]);
+        self.bound(take);
+        1
+    }
+
+    /// Whether a document that begins here cannot be inside the value at hand.
+    fn breaks_off(&self) -> bool {
+        match self.open.last() {
+            Some(true) => self.last != b':',
+            _ => !matches!(self.last, b'[' | b','),
+        }
+    }
+
+    /// Whether the last name is that of a list that wraps records.
+    fn wraps(&self) -> bool {
+        let (from, to) = self.last_string;
+        self.around.len() < DEEPEST && self.buffer.get(from..to).is_some_and(|name| LISTS.contains(&name))
+    }
+
+    fn finish(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        if !self.is_rest {
+            take(Piece::Record(self.began, &self.buffer));
+        }
+        self.is_rest = false;
+        self.buffer.clear();
+    }
+
+    fn give_up(&mut self, why: &'static str, take: &mut dyn FnMut(Piece<'_>)) {
+        take(Piece::Damage(self.began, why));
+        self.open.clear();
+        self.buffer.clear();
+        (self.in_string, self.escaped, self.is_rest, self.is_name) = (false, false, false, false);
+    }
+
+    fn bound(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        if self.buffer.len() > LONGEST {
+            self.give_up("is longer than 64 MiB", take);
+            self.skips_line = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The records and damages of a text, fed in pieces of one size.
+    fn split(text: &str, size: usize) -> Vec<String> {
+        let (mut splitter, mut found) = (Splitter::default(), Vec::new());
+        let mut take = |piece: Piece<'_>| {
+            found.push(match piece {
+                Piece::Record(line, bytes) => format!("{line}:{}", String::from_utf8_lossy(bytes)),
+                Piece::Damage(line, why) => format!("{line}!{why}"),
+            });
+        };
+        text.as_bytes().chunks(size).for_each(|bytes| splitter.feed(bytes, &mut take));
+        splitter.end(&mut take);
+        found
+    }
+
+    #[test]
+    fn records_are_found_in_every_wrapping_whatever_the_pieces() {
+        for (text, wanted) in [
+            ("{\"a\":1}\n{\"b\":\"}\\\"\"}\n", &["1:{\"a\":1}", "2:{\"b\":\"}\\\"\"}"][..]),
+            (
+                "{\"kind\":\"EventList\",\"items\":[{\"a\":{\"items\":[1]}},\n{\"b\":2}],\"x\":{}}{\"c\":3}",
+                &["1:{\"a\":{\"items\":[1]}}", "2:{\"b\":2}", "2:{\"c\":3}"],
+            ),
+            ("[\n  {\"a\":1},\n  {\"b\":2}\n]\n", &["2:{\"a\":1}", "3:{\"b\":2}"]),
+            (
+                "{\"messageType\":\"DATA\",\"logEvents\":[{\"message\":\"x\"}]}{\"logEvents\":[{\"message\":\"y\"}]}",
+                &["1:{\"message\":\"x\"}", "1:{\"message\":\"y\"}"],
+            ),
+            (
+                "{\"results\":[[{\"field\":\"@message\"}],[{\"field\":\"z\"}]],\"status\":\"Complete\"}",
+                &["1:[{\"field\":\"@message\"}]", "1:[{\"field\":\"z\"}]"],
+            ),
+            ("2026-11-24T18:36:56.000Z {\"a\":1}\n", &["1:{\"a\":1}"]),
+            ("{\n \"a\": [\n  {\n  }\n ]\n}\n", &["1:{\n \"a\": [\n  {\n  }\n ]\n}"]),
+        ] {
+            for size in [1, 2, 7, 4096] {
+                assert_eq!(split(text, size), wanted, "{text} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_named_and_the_next_line_is_read() {
+        for (text, wanted) in [
+            ("{\"a\":\"cut\n{\"b\":1}\n", &["1!is cut short", "2:{\"b\":1}"][..]),
+            ("{\"a\":1,\n{\"b\":1}\n", &["1!is cut short", "2:{\"b\":1}"]),
+            ("{\"a\":{\"c\":[1\n{\"b\":1}\n", &["1!is cut short", "2:{\"b\":1}"]),
+            ("{\"a\":1}}\n{\"b\":1}\n", &["1:{\"a\":1}", "1!has text that is not JSON", "2:{\"b\":1}"]),
+            ("{\"a\":[1}\n{\"b\":1}\n{\"c", &["1!is not JSON", "2:{\"b\":1}", "3!is cut short"]),
+            ("I0101 started\n{\"b\":1}\n", &["1!has text that is not JSON", "1!", "2:{\"b\":1}"][..1]),
+        ] {
+            let found = split(text, 3);
+            assert_eq!(&found[..wanted.len()], wanted, "{text}");
+        }
+        assert_eq!(split("I0101 started\n{\"b\":1}\n", 5), ["1!has text that is not JSON", "2:{\"b\":1}"]);
+    }
+}

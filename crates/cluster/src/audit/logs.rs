@@ -1,0 +1,23 @@
+//! The audit logs of a cluster, and what they say once they were read.
+
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use ketcd_audit::Authors;
+use ketcd_store::load::AuditLogs;
+
+/// The audit logs of a cluster, and what they say.
+#[derive(Default)]
+pub(crate) struct Audit {
+    pub(super) logs: AuditLogs,
+    /// Nothing where no log is of this history.
+    pub(super) authors: OnceCell<Option<Arc<Authors>>>,
+}
+
+impl Audit {
+    /// Logs that were not read yet.
+    pub(super) fn of(logs: AuditLogs) -> Self {
+        Self { logs, authors: OnceCell::new() }
+    }
+}
