@@ -33,6 +33,7 @@ mod progress;
 mod raw_values;
 mod recorder;
 mod reporting;
+mod requested;
 mod running;
 mod scheduler;
 mod screen;

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::cli::absence::{Missing, Search};
 use crate::cli::lines;
 use crate::cli::output::{Output, note};
+use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -42,6 +43,8 @@ pub(crate) struct HistoryArgs {
     #[command(flatten)]
     select: SelectArgs,
     #[command(flatten)]
+    requested: RequestedArgs,
+    #[command(flatten)]
     telling: TellingArgs,
 }
 
@@ -61,10 +64,11 @@ impl Ask for HistoryArgs {
         let keys = if self.all { Keys::all() } else { session.asked(&self.addresses, session.args.all_namespaces).await? };
         let (after, newest) = (session.counted_after(), session.revision().await?);
         let select = self.select.read()?;
+        self.requested.check(session)?;
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
-        if !told.are_text() && select.takes_all() {
+        if !told.are_text() && select.takes_all() && self.requested.take_all() {
             lines::write(session, keys, newest, &mut missing, &mut told, out).await?;
         } else {
             let (mut changes, clock) = dated_changes(session, keys, newest).await?;
@@ -76,7 +80,10 @@ impl Ask for HistoryArgs {
                     Read::Item(change) => {
                         missing.saw(&change.key);
                         if change.revision > after && select.takes(&change) {
-                            telling::write(session, &mut told, &AttributedChange::new(change, &clock), out).await?;
+                            let change = AttributedChange::new(change, &clock);
+                            if self.requested.take(change.request.as_ref()) {
+                                telling::write(session, &mut told, &change, out).await?;
+                            }
                         }
                     }
                 }
