@@ -2,6 +2,7 @@
 //!
 //! The fuzz targets run them under libFuzzer, `tests/mutants` runs them with the same seeds and the same mutator a bounded number of times.
 
+mod audit;
 mod configuration;
 mod containers;
 mod etcd_answers;
@@ -43,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "gardener_delta", check: containers::gardener_delta, words: DELTA, mend: containers::mend_delta, most: 1 << 13 },
     Target { name: "zip", check: containers::zip, words: ZIP, mend: |_| (), most: 1 << 14 },
     Target { name: "tar", check: containers::tar, words: TAR, mend: |data| containers::mend_tar(data), most: 1 << 14 },
+    Target { name: "audit_log", check: audit::audit_log, words: AUDIT, mend: |_| (), most: 1 << 14 },
     Target { name: "yaml", check: files::yaml, words: YAML, mend: |_| (), most: 1 << 14 },
     Target { name: "error_text", check: files::error_text, words: ERROR_TEXT, mend: |_| (), most: 1 << 13 },
     Target { name: "protobuf", check: stored::protobuf, words: &["k8s\0", "v1", "Pod", "apps/v1"], mend: |_| (), most: 1 << 15 },
@@ -100,6 +102,27 @@ const MANIFEST: &[&str] = &[
     "[]",
     "{",
     ",",
+];
+const AUDIT: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    "\n",
+    "\n{",
+    ",",
+    "\"",
+    "\\",
+    "\"items\":[",
+    "\"logEvents\":[",
+    "\"message\":\"",
+    "\"stage\":\"ResponseComplete\"",
+    "\"verb\":\"delete\"",
+    "\"resourceVersion\":\"9223372036854775808\"",
+    "\"code\":70000",
+    "\"protoPayload\":{",
+    "AuditId,Verb,Stage",
+    "+275760-09-13T00:00:00Z",
 ];
 const KINE: &[&str] = &[
     "id",
