@@ -36,13 +36,17 @@ fn guides() -> Vec<PathBuf> {
     guides
 }
 
-/// A folder as a guide finds it: the files of the recorded cluster, plain ones, and a snapshot that somebody changed.
+/// A folder as a guide finds it: the files of the recorded cluster, plain ones, a snapshot that somebody changed, and a day with its audit log.
 fn files() -> TempDir {
     let folder = folder();
     let capture = root().join("testdata/captures/k120-story");
     for name in ["snapshot.db.zst", "compacted.db.zst", "story.log"] {
         fs::copy(capture.join(name), folder.path().join(name)).unwrap();
     }
+    let (audit, audited) = (root().join("testdata/audit"), folder.path().join("audited"));
+    fs::create_dir(&audited).unwrap();
+    fs::copy(audit.join("snapshot.db.zst"), audited.join("snapshot.db.zst")).unwrap();
+    fs::copy(audit.join("full.jsonl.zst"), audited.join("audit.log.zst")).unwrap();
     let member = zstd::decode_all(fs::File::open(capture.join("member.tar.zst")).unwrap()).unwrap();
     fs::write(folder.path().join("member.tar"), member).unwrap();
     let mut changed = fs::read(folder.path().join("snapshot.db")).unwrap();
