@@ -85,6 +85,7 @@ parsers! {
     gardener_delta 1_000
     zip 1_000
     tar 1_000
+    audit_log 2_000
     yaml 2_000
     error_text 2_000
     protobuf 3_000
