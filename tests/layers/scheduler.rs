@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "config",
     "cycle",
     "preemption",
+    "queue",
     "groups",
     "devices",
     "evidence",

@@ -20,6 +20,7 @@ mod plugins;
 mod pod_groups;
 mod preemption;
 mod profile;
+pub mod queue;
 pub mod registry;
 mod release;
 mod remedies;

@@ -216,7 +216,7 @@ impl ClusterState {
     }
 
     /// Undoes a change; changes are undone in the reverse of their order.
-    pub(crate) fn undo(&mut self, change: &ObjectChange) {
+    pub fn undo(&mut self, change: &ObjectChange) {
         self.set(&change.key, change.before.clone());
     }
 

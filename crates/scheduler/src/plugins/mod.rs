@@ -32,6 +32,7 @@ pub(crate) mod volume_restrictions;
 pub(crate) mod volume_zone;
 mod workload_selector;
 
+pub(crate) use inter_pod_affinity::{others_term_matches, own_term_matches};
 pub(crate) use node_affinity::{named_nodes, required_matches};
 pub(crate) use node_resources::offered_and_taken;
 pub(crate) use node_unschedulable::CORDON;

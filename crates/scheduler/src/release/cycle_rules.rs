@@ -27,6 +27,12 @@ pub(crate) enum Listing {
 }
 
 impl Rules {
+    /// Whether a pod whose backoff has not ended is tried where no other waits (`backend/queue/active_queue.go`, gate SchedulerPopFromBackoffQ, on by
+    /// default since 1.33).
+    pub(crate) fn tries_pods_in_backoff(&self) -> bool {
+        self.release.0 >= 33
+    }
+
     /// The prefix of errors of a plugin that reads a PreFilter's state (`getPreFilterState` of `nodeports`, `podtopologyspread`): shorter since 1.20.
     pub(crate) fn reading_state(&self) -> &'static str {
         if self.release.0 >= 20 { "reading" } else { "error reading" }

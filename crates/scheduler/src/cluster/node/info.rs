@@ -96,6 +96,26 @@ impl Deref for NodeInfo {
 }
 
 impl NodeInfo {
+    /// A node on which nothing runs.
+    pub(crate) fn empty(node: Arc<Node>) -> Self {
+        Self { node, exists: true, ..Self::default() }
+    }
+
+    /// The Node object.
+    pub fn object(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// How much of a resource its pods request: CPU in thousandths, memory in bytes.
+    pub fn requests_of(&self, resource: &str) -> i64 {
+        self.requested.get(resource)
+    }
+
+    /// How much of a resource it offers: CPU in thousandths, memory in bytes.
+    pub fn offers_of(&self, resource: &str) -> i64 {
+        self.node.allocatable.get(resource)
+    }
+
     /// Adds a pod and its requests.
     pub fn add_pod(&mut self, pod: Arc<PodInfo>, rules: &RequestRules) {
         let resource = rules.pod_resource(&pod);

@@ -87,6 +87,36 @@ pub(crate) struct ClaimStatus {
 }
 
 impl PodInfo {
+    /// Its labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The uid of the owner that controls it.
+    pub fn controller_uid(&self) -> Option<&str> {
+        self.spec.controller.as_ref().map(|owner| &*owner.uid)
+    }
+
+    /// The name of the scheduler that it waits for.
+    pub fn scheduler_name(&self) -> &Arc<str> {
+        &self.spec.scheduler_name
+    }
+
+    /// The names of its scheduling gates.
+    pub fn scheduling_gates(&self) -> &[Arc<str>] {
+        &self.spec.scheduling_gates
+    }
+
+    /// The pod group it belongs to.
+    pub fn pod_group(&self) -> Option<&Arc<str>> {
+        self.spec.pod_group.as_ref()
+    }
+
+    /// Whether it is a static pod's mirror.
+    pub fn is_mirror(&self) -> bool {
+        self.mirror
+    }
+
     /// Compiles a pod. What cannot be read is added to `problems`; the rest counts.
     pub fn compile(pod: &PodFields, mod_revision: i64, interner: &mut PodInterner, problems: &mut Vec<String>) -> Self {
         let (no_metadata, no_spec, no_status) = (MetadataFields::default(), SpecFields::default(), StatusFields::default());

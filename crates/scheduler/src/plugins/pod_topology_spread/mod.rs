@@ -104,7 +104,7 @@ const HOSTNAME: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A constraint, ready to count.
-struct Constraint {
+pub(crate) struct Constraint {
     key: Arc<str>,
     max_skew: i64,
     min_domains: i64,
@@ -114,7 +114,13 @@ struct Constraint {
 }
 
 impl Constraint {
-    fn matches(&self, labels: &Labels) -> bool {
+    /// The node label whose values are its domains.
+    pub(crate) fn key(&self) -> &Arc<str> {
+        &self.key
+    }
+
+    /// Whether it counts pods with these labels.
+    pub(crate) fn matches(&self, labels: &Labels) -> bool {
         self.selector.as_ref().is_some_and(|selector| selector.matches(labels))
     }
 
@@ -190,6 +196,11 @@ fn constraints(cycle: &Cycle, when: WhenUnsatisfiable) -> Vec<Constraint> {
         return Vec::new();
     }
     chosen.map(|constraint| Constraint { selector: Some(selector.clone()), ..own_constraint(constraint, cycle) }).collect()
+}
+
+/// The constraints that must hold.
+pub(crate) fn hard_constraints(cycle: &Cycle) -> Vec<Constraint> {
+    constraints(cycle, WhenUnsatisfiable::DoNotSchedule)
 }
 
 fn own_constraint(constraint: &SpreadConstraint, cycle: &Cycle) -> Constraint {
