@@ -134,8 +134,9 @@ fn grouped(command: &clap::Command) -> String {
     let mut page = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
     for group in GROUPS {
         page.push_str(&format!("\n{heading}{}:{heading:#}\n", group.heading));
-        for name in group.commands {
-            let about = broken(&about(name), ABOUT);
+        for module in group.commands {
+            let name = module.replace('_', "-");
+            let about = broken(&about(&name), ABOUT);
             page.push_str(&format!("  {literal}{name:<10}{literal:#}  {}\n", about.join(&format!("\n{:14}", ""))));
         }
     }

@@ -1,6 +1,7 @@
 //! The command line: arguments, output, exit codes. No other module knows that there is a user.
 
 mod absence;
+mod actions;
 mod args;
 mod attendance;
 mod bucket;

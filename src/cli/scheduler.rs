@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use zeroize::Zeroizing;
 
 use ketcd_cluster::Cluster;
 use ketcd_cluster::explain::Explainer;
@@ -30,13 +31,25 @@ impl SchedulerArgs {
     /// # Errors
     /// The source cannot be read, or the flags would be refused by that scheduler.
     pub(super) async fn explainer<'c>(&self, cluster: &'c Cluster) -> Result<Explainer<'c>> {
-        let text = self.scheduler_config.as_deref().map(|path| flag_file::read("--scheduler-config", path)).transpose()?;
-        let file = self.scheduler_config.as_ref().zip(text.as_ref());
-        let options = SchedulerOptions {
+        let text = self.configuration()?;
+        Ok(cluster.explainer(&self.options(text.as_ref())).await?)
+    }
+
+    /// Reads the configuration that the flags name, if they name one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn configuration(&self) -> Result<Option<Zeroizing<String>>> {
+        self.scheduler_config.as_deref().map(|path| flag_file::read("--scheduler-config", path)).transpose()
+    }
+
+    /// Returns what the flags say, with the text of the configuration.
+    pub(super) fn options<'a>(&'a self, text: Option<&'a Zeroizing<String>>) -> SchedulerOptions<'a> {
+        let file = self.scheduler_config.as_ref().zip(text);
+        SchedulerOptions {
             version: self.scheduler_version.as_deref(),
             feature_gates: self.feature_gates.as_deref(),
             configuration: file.map(|(path, text)| ConfigurationFile { name: path.display().to_string(), text }),
-        };
-        Ok(cluster.explainer(&options).await?)
+        }
     }
 }

@@ -183,6 +183,7 @@ fn calls(objects: &str) -> Vec<Call> {
                 (_, "key") => vec![[&of_etcd[..], &["--cert", &certificate]].concat()],
                 ("decode", _) => vec![vec!["decode"], vec!["decode", "--lines"], vec!["decode", "--show-secrets"]],
                 ("explain" | "report" | "export", "scheduler_config") => vec![[&of_file[..], &["explain", "pod/b/a"]].concat()],
+                ("what-if", "scheduler_config") => vec![[&of_file[..], &["what-if", "--decisions"]].concat()],
                 ("serve", "tls_cert") => vec![[&of_file[..], &["serve", "--tls-key", &key]].concat()],
                 ("serve", "tls_key") => vec![[&of_file[..], &["serve", "--tls-cert", &certificate]].concat()],
                 ("record", _) => vec![["record"].into_iter().chain(of_etcd[1..].iter().copied()).collect()],

@@ -38,6 +38,7 @@ mod timeline;
 mod triage;
 mod untrue_server;
 mod usage;
+mod what_if;
 mod window;
 
 use ketcd_testing::{data_dir as unpack, fake_etcd, pty};

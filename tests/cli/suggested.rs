@@ -51,6 +51,7 @@ const ASKED: &[(&str, &[&str])] = &[
     ("triage", &["", "-o wide", "-n web", "--rev 1000"]),
     ("usage", &[""]),
     ("watch", &["pod/ubuntu", "pod/web/crahser"]),
+    ("what-if", &["", "--drain node2", "--drain node9", "--fit deploy/web/tomcat", "--delete pods", "--restart pod/web/crasher"]),
 ];
 
 /// The recorded clusters: a file, and the keys of what is sealed in it.

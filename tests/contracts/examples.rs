@@ -154,6 +154,26 @@ fn usages() {
 }
 
 #[test]
+fn what_ifs() {
+    for from in SOURCES.into_iter().chain([From::Objects]) {
+        let (_, exit) = run(from, "what-if --each node -o json", "");
+        check(from, "what-if --each node -o json", "WhatIf", exit);
+        let (_, exit) = run(from, "what-if --spare --each zone -o ndjson", "");
+        if exit < 2 {
+            check(from, "what-if --spare --each zone -o ndjson", "WhatIf", exit);
+        }
+    }
+    let whatif = From::Capture("k137-whatif/snapshot.db.zst");
+    let drained = &check(whatif, "what-if --rev 1453 --drain w09 --seeds 3 -o json", "WhatIf", 1)[0];
+    assert_eq!(drained["futures"]["count"], 3);
+    assert!(!drained["events"].as_array().unwrap().is_empty() && !drained["summary"]["waiting"].as_array().unwrap().is_empty());
+    let fit = &check(whatif, "what-if --rev 3082 --fit deploy/shop/fit-10 -o json", "WhatIf", 0)[0];
+    assert_eq!(fit["fit"]["count"], 1);
+    let judged = &check(STORY, "what-if --decisions --scheduler-version 1.30 -o json", "Decisions", 1)[0];
+    assert!(!judged["decisions"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn listings() {
     for from in SOURCES.into_iter().chain([From::Objects]) {
         check(from, "ls --all -A -o json", "List", code(from, 0));

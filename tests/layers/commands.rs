@@ -101,10 +101,9 @@ fn a_new_command_touches_two_files() {
         named.visit_file(&syn::parse_file(&fs::read_to_string(&file).unwrap()).unwrap());
         let foreign: Vec<&String> = arguments.intersection(&named.0).collect();
         let is_own = |args: &&String| {
-            source
-                .name
-                .strip_prefix("cli/commands/")
-                .is_some_and(|name| name == "mod.rs" || format!("{}args", name.trim_end_matches(".rs")) == args.to_lowercase())
+            source.name.strip_prefix("cli/commands/").is_some_and(|name| {
+                name == "mod.rs" || format!("{}args", name.trim_end_matches(".rs").replace('_', "")) == args.to_lowercase()
+            })
         };
         assert!(foreign.iter().all(is_own), "{} names {foreign:?}", source.name);
     }

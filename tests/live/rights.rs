@@ -45,6 +45,7 @@ const COMMANDS: [&str; 30] = [
     "encryption",
     "triage",
     "usage",
+    "what-if --drain node2",
 ];
 
 /// etcd with a capture in it and a user without rights.

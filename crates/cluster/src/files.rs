@@ -11,7 +11,7 @@ use ketcd_store::Source;
 use ketcd_store::load::{Limits, open_within};
 
 use crate::cluster::DEFAULT_PREFIX;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A source made of files.
 pub struct Files {
@@ -38,6 +38,23 @@ pub fn open(paths: &[String], limits: &Limits) -> Result<Files> {
         key_of(&kinds.borrow(), object)
     })?;
     Ok(Files { source, newest_stamp: newest.get() })
+}
+
+/// Reads the objects of a file of manifests: YAML or JSON, one or many.
+///
+/// # Errors
+/// The file cannot be read, or holds something else.
+pub fn manifests(path: &str) -> Result<Vec<Value>> {
+    let (kinds, found) = (Kinds::builtin(), RefCell::new(Vec::new()));
+    open_within(&[path.to_owned()], &Limits::default(), &|object| {
+        found.borrow_mut().push(object.clone());
+        key_of(&kinds, object)
+    })?;
+    let found = found.into_inner();
+    if found.is_empty() {
+        return Err(Error::invalid(format!("{path} holds no manifests")).hint("name a file of API objects, as kubectl apply takes it"));
+    }
+    Ok(found)
 }
 
 /// The key under which the API server would store an object that was read from a file of objects.

@@ -46,5 +46,6 @@ pub mod usage;
 pub mod value;
 pub mod visible;
 pub mod watch;
+pub mod what_if;
 pub mod with_config;
 pub mod yaml;

@@ -26,6 +26,7 @@ mod tree;
 mod triage;
 mod usage;
 mod watch;
+mod what_if;
 
 use clap::Subcommand;
 
@@ -86,6 +87,7 @@ commands! {
     }
     "Why" {
         Explain(explain::ExplainArgs),
+        WhatIf(what_if::WhatIfArgs),
         Plugins(plugins::PluginsArgs),
     }
     "Keep" {

@@ -33,6 +33,23 @@ impl Feed<'_> {
         Ok(detect(&state))
     }
 
+    /// Returns the state at `at`, with the sums of a scheduler's rules.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub async fn state(&self, at: Revision, scheduler: &Scheduler) -> Result<ClusterState> {
+        let mut state = ClusterState::new(scheduler.profiles[0].rules.requests);
+        for &kind in WatchedKind::ALL {
+            let range = KeyRange::prefix(format!("{}{}/", self.prefix, kind.storage_path()));
+            let mut entries: Vec<KeyValue> =
+                self.cluster.source.range(range, At::Revision(at), Want::Values).await?.entries.try_collect().await?;
+            // Schedulers know nodes in the order in which they were created.
+            entries.sort_by_key(|entry| entry.create_revision);
+            take_all(&entries, |entry| self.read(entry), |version| version.put(&mut state));
+        }
+        Ok(state)
+    }
+
     /// Takes in the state at `at` as it is, without what led to it.
     pub async fn seed_state(&mut self, replay: &mut Replay, at: Revision) -> Result<()> {
         self.seed_and_changes(replay, at, at).await.map(drop)

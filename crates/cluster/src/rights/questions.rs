@@ -24,6 +24,8 @@ pub enum Question<'a> {
     Events(&'a [String]),
     /// Scheduling decisions about pods.
     Decisions(&'a [String]),
+    /// What would become of pods.
+    WhatIf,
     /// The story of objects with the scheduling decisions.
     Report(&'a [String]),
     /// What differs between two states of objects.
@@ -75,6 +77,11 @@ const DECISIONS: Right = Right {
     needs: "what a scheduler watches, and Events; before etcd 3.4.25 and 3.5.8 all keys",
     also: "`/registry/leases/kube-system/kube-scheduler`, which shows when the scheduler was restarted",
 };
+const WHAT_IF: Right = Right {
+    commands: "`what-if`",
+    needs: "what a scheduler watches",
+    also: "what controllers and admission look at (`/registry/deployments/`, `/registry/priorityclasses/` and others); what may not be read is named",
+};
 const REPORT: Right = Right { commands: "`report` of objects", needs: "their keys, and what `explain` needs", also: "" };
 const TRIAGE: Right = Right {
     commands: "`triage`",
@@ -90,8 +97,8 @@ const RECORD: Right = Right { commands: "`record`", needs: "all keys; with `--ke
 const STATUS: Right = Right { commands: "`status`", needs: "any key; all keys to count them all", also: "" };
 
 /// The rows of the table of rights.
-const TABLE: [&Right; 11] =
-    [&OBJECTS, &ONE_HISTORY, &HISTORIES, &CONFIGURATION, &EVENTS, &DECISIONS, &REPORT, &TRIAGE, &EVERYTHING, &RECORD, &STATUS];
+const TABLE: [&Right; 12] =
+    [&OBJECTS, &ONE_HISTORY, &HISTORIES, &CONFIGURATION, &EVENTS, &DECISIONS, &WHAT_IF, &REPORT, &TRIAGE, &EVERYTHING, &RECORD, &STATUS];
 
 impl<'a> Question<'a> {
     /// Returns what cannot be done without.
@@ -108,6 +115,7 @@ impl<'a> Question<'a> {
             Self::Report(words) => Reads { words, unless: Unaddressed::NamespaceOrAll, ..scheduling },
             Self::Differences(words) => Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(words) },
             Self::Extract(words) => Reads { unless: Unaddressed::NamespaceOrObjects, ..Reads::of(words) },
+            Self::WhatIf => Reads { past: false, ..scheduling },
             Self::Triage => Reads { unless: Unaddressed::Troubles, ..Reads::of(&[]) },
             Self::Everything | Self::Status => Reads::of(&[]),
             Self::Export => Reads { past: true, ..Reads::of(&[]) },
@@ -125,6 +133,7 @@ impl<'a> Question<'a> {
             Self::WithConfiguration(_) => &CONFIGURATION,
             Self::Events(_) => &EVENTS,
             Self::Decisions(_) => &DECISIONS,
+            Self::WhatIf => &WHAT_IF,
             Self::Report(_) => &REPORT,
             Self::Triage => &TRIAGE,
             Self::Status => &STATUS,
@@ -163,6 +172,7 @@ mod tests {
                 Question::Report(words),
                 Question::Differences(words),
                 Question::Extract(words),
+                Question::WhatIf,
                 Question::Triage,
                 Question::Everything,
                 Question::Export,

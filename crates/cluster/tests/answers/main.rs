@@ -12,6 +12,7 @@ mod objects;
 mod related;
 mod triage;
 mod usage;
+mod what_if;
 
 use futures_util::TryStreamExt;
 

@@ -22,6 +22,7 @@ pub mod triage;
 pub mod usage;
 pub mod watch;
 pub mod window;
+pub mod what_if;
 pub mod with_config;
 
 pub use registry::{CONTRACTS, Contract, find};

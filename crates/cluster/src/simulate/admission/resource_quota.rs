@@ -1,0 +1,97 @@
+//! ResourceQuota: whether a namespace's quotas leave room for a pod. What is used is counted from the pods that are there.
+//! Source: `plugin/pkg/admission/resourcequota/controller.go`, `pkg/quota/v1/evaluator/core/pods.go` (1.37).
+
+use std::sync::Arc;
+
+use ketcd_kube::{Format, Quantity};
+use serde_json::Value;
+
+use crate::simulate::amounts::{amount, of_pod, sum};
+use crate::simulate::json::{is_finished, list, number, text};
+use crate::simulate::world::World;
+
+/// Checks every quota of the namespace that the pod is in the scope of.
+///
+/// # Errors
+/// What the pod exceeds, or has to say.
+pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Result<(), String> {
+    let quotas: Vec<Arc<Value>> = world.model.ids_in("ResourceQuota", namespace).iter().filter_map(|id| world.model.get(id)).collect();
+    if quotas.is_empty() {
+        return Ok(());
+    }
+    let pods: Vec<Arc<Value>> = world.model.ids_in("Pod", namespace).iter().filter_map(|id| world.model.get(id)).collect();
+    for quota in quotas.iter().filter(|quota| is_in_scope(quota, pod)) {
+        let name = text(quota, "/metadata/name");
+        let (mut requested, mut used, mut limited) = (Vec::new(), Vec::new(), Vec::new());
+        for (resource, hard) in quota.pointer("/spec/hard").and_then(Value::as_object).into_iter().flatten() {
+            let Some(own) = usage(pod, resource) else { continue };
+            if own.is_zero() && must_be_named(pod, resource) {
+                return Err(format!("failed quota: {name}: must specify {resource}"));
+            }
+            let counted = pods.iter().filter(|pod| !is_finished(pod) && is_in_scope(quota, pod));
+            let taken = counted.filter_map(|pod| usage(pod, resource)).fold(Quantity::ZERO, sum);
+            if !own.is_zero() && sum(taken, own) > amount(hard) {
+                requested.push(format!("{resource}={own}"));
+                used.push(format!("{resource}={taken}"));
+                limited.push(format!("{resource}={}", hard.as_str().map_or_else(|| hard.to_string(), str::to_owned)));
+            }
+        }
+        if !requested.is_empty() {
+            let [requested, used, limited] = [requested, used, limited].map(|parts| parts.join(","));
+            return Err(format!("exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"));
+        }
+    }
+    Ok(())
+}
+
+/// What a pod uses of a quota's resource; `None` where pods use none of it.
+fn usage(pod: &Value, resource: &str) -> Option<Quantity> {
+    match resource {
+        "pods" | "count/pods" => Some(Quantity::new(1, Format::DecimalSI)),
+        "cpu" | "memory" | "ephemeral-storage" => Some(of_pod(pod, "requests", resource).unwrap_or(Quantity::ZERO)),
+        other => match other.split_once('.') {
+            Some(("requests", of)) if of != "storage" => Some(of_pod(pod, "requests", of).unwrap_or(Quantity::ZERO)),
+            Some(("limits", of)) => Some(of_pod(pod, "limits", of).unwrap_or(Quantity::ZERO)),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a pod has to say what it wants of a resource that a quota limits (`PodConstraintsFunc`).
+fn must_be_named(pod: &Value, resource: &str) -> bool {
+    let (which, of) = match resource.split_once('.') {
+        Some((which @ ("requests" | "limits"), of)) => (which, of),
+        _ => ("requests", resource),
+    };
+    matches!(of, "cpu" | "memory") && of_pod(pod, which, of).is_none()
+}
+
+/// Whether a quota counts a pod (`podMatchesScopeFunc`).
+fn is_in_scope(quota: &Value, pod: &Value) -> bool {
+    let best_effort = || {
+        ["requests", "limits"]
+            .iter()
+            .all(|which| ["cpu", "memory"].iter().all(|of| of_pod(pod, which, of).is_none_or(|amount| amount.is_zero())))
+    };
+    let is_terminating = || number(pod, "/spec/activeDeadlineSeconds").is_some();
+    let class = text(pod, "/spec/priorityClassName");
+    let scope = |scope: &str| match scope {
+        "BestEffort" => best_effort(),
+        "NotBestEffort" => !best_effort(),
+        "Terminating" => is_terminating(),
+        "NotTerminating" => !is_terminating(),
+        _ => true,
+    };
+    let selected = |expression: &Value| {
+        let values = list(expression, "/values");
+        match (text(expression, "/scopeName"), text(expression, "/operator")) {
+            ("PriorityClass", "In") => values.iter().any(|value| value == class),
+            ("PriorityClass", "NotIn") => values.iter().all(|value| value != class),
+            ("PriorityClass", "Exists") => !class.is_empty(),
+            ("PriorityClass", _) => class.is_empty(),
+            (name, _) => scope(name),
+        }
+    };
+    list(quota, "/spec/scopes").iter().filter_map(Value::as_str).all(scope)
+        && list(quota, "/spec/scopeSelector/matchExpressions").iter().all(selected)
+}

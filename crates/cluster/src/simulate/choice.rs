@@ -1,0 +1,40 @@
+//! How a simulation chooses among equals: always the first, or by a seed.
+
+/// A future: which of several equals is chosen each time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choices {
+    /// The state of the generator; `None`: the first of all equals is chosen.
+    state: Option<u64>,
+}
+
+impl Choices {
+    /// The future of a seed.
+    pub(super) fn seeded(seed: u64) -> Self {
+        Self { state: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1) }
+    }
+
+    /// Chooses one of so many.
+    pub(super) fn one_of(&mut self, count: usize) -> usize {
+        let Some(state) = self.state.as_mut().filter(|_| count > 1) else { return 0 };
+        // xorshift64*, by Vigna.
+        *state ^= *state >> 12;
+        *state ^= *state << 25;
+        *state ^= *state >> 27;
+        let drawn = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+        usize::try_from(drawn).unwrap_or(0) % count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_future_and_none_is_the_first() {
+        let drawn = |mut choices: Choices| (0..40).map(|_| choices.one_of(4)).collect::<Vec<_>>();
+        assert_eq!(drawn(Choices::seeded(7)), drawn(Choices::seeded(7)));
+        assert_ne!(drawn(Choices::seeded(7)), drawn(Choices::seeded(8)));
+        assert!((0..4).all(|one| drawn(Choices::seeded(7)).contains(&one)));
+        assert_eq!(drawn(Choices::default()), [0; 40]);
+    }
+}

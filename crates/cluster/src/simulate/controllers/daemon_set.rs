@@ -1,0 +1,107 @@
+//! DaemonSets: one pod on each node that suits. Source: `pkg/controller/daemon/daemon_controller.go`, `util/daemonset_util.go` (1.37).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ketcd_scheduler::suitability;
+use serde_json::{Value, json};
+
+use super::replica_set::active;
+use super::template;
+use crate::simulate::answer::Happening;
+use crate::simulate::json::{is_terminating, list, member, text};
+use crate::simulate::model::Id;
+use crate::simulate::world::World;
+
+/// Makes the pods that are missing, and deletes those whose node does not suit any more.
+pub(super) fn sync(world: &mut World<'_>, id: &Id) {
+    let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
+    let mut by_node: BTreeMap<String, Vec<Id>> = BTreeMap::new();
+    for id in world.model.owned_by(text(&set, "/metadata/uid")) {
+        if let Some(pod) = world.model.get(&id) {
+            by_node.entry(target(&pod)).or_default().push(id);
+        }
+    }
+    let daemon = with_tolerations(&set["spec"]["template"]["spec"]);
+    for node in world.model.ids("Node") {
+        let Some(object) = world.model.get(&node) else { continue };
+        let Ok(suits) = suitability(&daemon, &object) else { continue };
+        let continues = suits.labels && evicting(&object, &daemon);
+        match by_node.get(&node.name) {
+            None if suits.labels && suits.taints && suits.cordon => create(world, &set, &node.name),
+            Some(pods) if !continues => pods.iter().for_each(|pod| delete(world, pod)),
+            _ => {}
+        }
+    }
+    let pods = active(world, &set);
+    for (pod, object) in pods {
+        if !world.model.has(&Id::new("Node", "", &target(&object))) {
+            delete(world, &pod);
+        }
+    }
+}
+
+/// Whether the taints of a node that evict are tolerated; those that only keep new pods away do not matter to one that runs.
+fn evicting(node: &Arc<Value>, daemon: &Value) -> bool {
+    let mut node = (**node).clone();
+    let taints: Vec<Value> = list(&node, "/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute").cloned().collect();
+    member(&mut node, "spec").insert("taints".to_owned(), json!(taints));
+    suitability(daemon, &node).is_ok_and(|suits| suits.taints)
+}
+
+/// The node that a daemon's pod is on or meant for (`GetTargetNodeName`).
+fn target(pod: &Value) -> String {
+    let terms = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
+    match text(pod, "/spec/nodeName") {
+        "" => text(pod, terms).to_owned(),
+        node => node.to_owned(),
+    }
+}
+
+/// A daemon tolerates what its node reports (`AddOrUpdateDaemonPodTolerations`).
+fn with_tolerations(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    let mut all = list(&spec, "/tolerations").to_vec();
+    for (key, effect) in [
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+        ("node.kubernetes.io/unreachable", "NoExecute"),
+        ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+        ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+        ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+        ("node.kubernetes.io/unschedulable", "NoSchedule"),
+    ] {
+        all.push(json!({"key": key, "operator": "Exists", "effect": effect}));
+    }
+    if spec["hostNetwork"] == true {
+        all.push(json!({"key": "node.kubernetes.io/network-unavailable", "operator": "Exists", "effect": "NoSchedule"}));
+    }
+    if let Some(spec) = spec.as_object_mut() {
+        spec.insert("tolerations".to_owned(), json!(all));
+    }
+    spec
+}
+
+fn create(world: &mut World<'_>, set: &Value, node: &str) {
+    let name = format!("{}-{}", text(set, "/metadata/name"), world.generated());
+    let mut pod = template::pod(world, set, &name);
+    pod["spec"] = with_tolerations(&pod["spec"]);
+    let field = json!({"key": "metadata.name", "operator": "In", "values": [node]});
+    let affinity = member(member_of(&mut pod["spec"], "affinity"), "nodeAffinity");
+    let required = affinity.entry("requiredDuringSchedulingIgnoredDuringExecution").or_insert_with(|| json!({"nodeSelectorTerms": []}));
+    match required["nodeSelectorTerms"].as_array_mut() {
+        Some(terms) if !terms.is_empty() => terms.iter_mut().for_each(|term| term["matchFields"] = json!([field])),
+        _ => required["nodeSelectorTerms"] = json!([{"matchFields": [field]}]),
+    }
+    template::create(world, set, pod);
+}
+
+fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {
+    member(object, name);
+    &mut object[name]
+}
+
+fn delete(world: &mut World<'_>, id: &Id) {
+    let Some(pod) = world.model.get(id).filter(|pod| !is_terminating(pod)) else { return };
+    world.record(Happening::Deleted, id, &pod);
+    world.terminate(id, |_| {});
+}

@@ -1,0 +1,95 @@
+//! How many disruptions each PodDisruptionBudget allows. Source: `pkg/controller/disruption/disruption.go` (1.37).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ketcd_kube::LabelSelector;
+use serde_json::{Value, json};
+
+use crate::simulate::json::{controller, is_condition_true, is_finished, is_terminating, list, member, number, scaled, text};
+use crate::simulate::model::Id;
+use crate::simulate::world::World;
+
+/// Counts the budgets of a namespace again.
+pub(in crate::simulate) fn sync(world: &mut World<'_>, namespace: &str) {
+    for id in world.model.ids_in("PodDisruptionBudget", namespace) {
+        let Some(budget) = world.model.get(&id) else { continue };
+        let pods = selected(world, &budget);
+        let Some((expected, desired)) = expected(world, &budget, &pods) else { continue };
+        let healthy = pods.iter().filter(|pod| is_condition_true(pod, "Ready") && !is_terminating(pod)).count();
+        let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
+        let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };
+        let before = &budget["status"];
+        if number(before, "/disruptionsAllowed").unwrap_or(0) == allowed && number(before, "/currentHealthy") == Some(healthy) {
+            continue;
+        }
+        let mut budget = (*budget).clone();
+        let generation = budget["metadata"]["generation"].clone();
+        let status = member(&mut budget, "status");
+        status.remove("disruptedPods");
+        for (field, value) in
+            [("disruptionsAllowed", allowed), ("currentHealthy", healthy), ("desiredHealthy", desired), ("expectedPods", expected)]
+        {
+            status.insert(field.to_owned(), json!(value));
+        }
+        status.insert("observedGeneration".to_owned(), generation);
+        world.model.put(budget);
+    }
+}
+
+/// The pods that a budget selects; one without a selector selects none, an empty one all (policy/v1).
+pub(in crate::simulate) fn selected(world: &mut World<'_>, budget: &Value) -> Vec<Arc<Value>> {
+    let Some(selector) = budget["spec"].get("selector").filter(|selector| selector.is_object()) else { return Vec::new() };
+    let Some(selector) = LabelSelector::from_object(selector) else { return Vec::new() };
+    let ids = world.model.ids_in("Pod", text(budget, "/metadata/namespace"));
+    let chosen: Vec<Id> = ids.into_iter().filter(|id| world.model.pod(id).is_some_and(|pod| selector.matches(pod.labels()))).collect();
+    chosen.iter().filter_map(|id| world.model.get(id)).filter(|pod| !is_finished(pod)).collect()
+}
+
+/// How many pods there should be, and how many have to be healthy (`getExpectedPodCount`); `None` where a controller's scale is not known.
+fn expected(world: &mut World<'_>, budget: &Value, pods: &[Arc<Value>]) -> Option<(i64, i64)> {
+    let spec = &budget["spec"];
+    if !spec["maxUnavailable"].is_null() {
+        let expected = scale(world, pods)?;
+        return Some((expected, (expected - scaled(&spec["maxUnavailable"], expected, true)?).max(0)));
+    }
+    match &spec["minAvailable"] {
+        Value::Null => Some((i64::try_from(pods.len()).ok()?, 0)),
+        whole @ Value::Number(_) => Some((i64::try_from(pods.len()).ok()?, whole.as_i64()?)),
+        share => {
+            let expected = scale(world, pods)?;
+            Some((expected, scaled(share, expected, true)?))
+        }
+    }
+}
+
+/// The sum of the scales of the controllers of some pods (`getExpectedScale`).
+fn scale(world: &mut World<'_>, pods: &[Arc<Value>]) -> Option<i64> {
+    let mut scales: BTreeMap<Id, i64> = BTreeMap::new();
+    for pod in pods {
+        let Some(owner) = controller(pod) else { continue };
+        let mut id = Id::new(text(owner, "/kind"), text(pod, "/metadata/namespace"), text(owner, "/name"));
+        let mut object = world.model.get(&id)?;
+        if let Some(above) = controller(&object).filter(|above| above["kind"] == "Deployment") {
+            id = Id::new("Deployment", &id.namespace, text(above, "/name"));
+            object = world.model.get(&id)?;
+        }
+        let scale = number(&object, "/spec/replicas").or_else(|| number(&object, "/spec/parallelism")).unwrap_or(1);
+        scales.insert(id, scale);
+    }
+    Some(scales.values().sum())
+}
+
+/// The budgets that select a pod.
+pub(in crate::simulate) fn of_pod(world: &mut World<'_>, id: &Id) -> Vec<Arc<Value>> {
+    let budgets: Vec<Arc<Value>> =
+        world.model.ids_in("PodDisruptionBudget", &id.namespace).iter().filter_map(|id| world.model.get(id)).collect();
+    let Some(pod) = world.model.pod(id) else { return Vec::new() };
+    let selects = |budget: &Arc<Value>| {
+        let selector = budget["spec"].get("selector").filter(|selector| selector.is_object());
+        selector.and_then(LabelSelector::from_object).is_some_and(|selector| selector.matches(pod.labels()))
+    };
+    let mut found: Vec<Arc<Value>> = budgets.into_iter().filter(selects).collect();
+    found.retain(|budget| list(budget, "/metadata/deletionTimestamp").is_empty());
+    found
+}

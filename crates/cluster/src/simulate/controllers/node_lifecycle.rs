@@ -1,0 +1,151 @@
+//! Nodes that are cordoned, tainted or silent: the taints that the controllers write, and the pods that have to leave.
+//! Source: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`, `pkg/controller/tainteviction/taint_eviction.go` (1.37).
+
+use serde_json::{Value, json};
+
+use crate::simulate::answer::Happening;
+use crate::simulate::json::{is_finished, is_terminating, list, member, number, set_condition, text};
+use crate::simulate::model::Id;
+use crate::simulate::world::{Due, World};
+
+/// The taint of a cordoned node.
+const CORDONED: &str = "node.kubernetes.io/unschedulable";
+/// The taint of a node that does not answer.
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
+
+/// Cordons a node or takes the cordon off; the taint follows.
+pub(in crate::simulate) fn cordon(world: &mut World<'_>, name: &str, is_on: bool) {
+    let id = Id::new("Node", "", name);
+    let Some(node) = world.model.get(&id) else { return };
+    let mut node = (*node).clone();
+    let spec = member(&mut node, "spec");
+    match is_on {
+        true => spec.insert("unschedulable".to_owned(), json!(true)),
+        false => spec.remove("unschedulable"),
+    };
+    world.write_node(node);
+    match is_on {
+        true => taint(world, name, &json!({"key": CORDONED, "effect": "NoSchedule"})),
+        false => untaint(world, name, CORDONED, None),
+    }
+}
+
+/// Taints a node; one with the same key and effect is replaced.
+pub(in crate::simulate) fn taint(world: &mut World<'_>, name: &str, taint: &Value) {
+    let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
+    let mut node = (*node).clone();
+    let taints = member(&mut node, "spec").entry("taints").or_insert_with(|| json!([]));
+    if let Some(taints) = taints.as_array_mut() {
+        taints.retain(|known| known["key"] != taint["key"] || known["effect"] != taint["effect"]);
+        taints.push(taint.clone());
+    }
+    world.write_node(node);
+    if taint["effect"] == "NoExecute" {
+        evict(world, name);
+    }
+}
+
+/// Takes a taint off a node, of one effect or of any.
+pub(in crate::simulate) fn untaint(world: &mut World<'_>, name: &str, key: &str, effect: Option<&str>) {
+    let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
+    let mut node = (*node).clone();
+    if let Some(taints) = member(&mut node, "spec").get_mut("taints").and_then(Value::as_array_mut) {
+        taints.retain(|taint| taint["key"] != key || effect.is_some_and(|effect| taint["effect"] != effect));
+    }
+    world.write_node(node);
+}
+
+/// A node stops answering: its pods are not ready, and leave when they have tolerated that long enough.
+pub(in crate::simulate) fn fail(world: &mut World<'_>, name: &str) {
+    let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
+    let mut node = (*node).clone();
+    let time = world.timestamp();
+    set_condition(
+        &mut node,
+        json!({"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown",
+        "message": "Kubelet stopped posting node status.", "lastTransitionTime": time}),
+    );
+    world.silent.insert(name.to_owned());
+    world.write_node(node);
+    for id in on_node(world, name) {
+        if let Some(pod) = world.model.get(&id) {
+            let mut pod = (*pod).clone();
+            set_condition(&mut pod, json!({"type": "Ready", "status": "False", "lastTransitionTime": time}));
+            world.update_pod(pod);
+            world.budgets.insert(id.namespace);
+        }
+    }
+    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
+    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoExecute"}));
+}
+
+/// The pods of a node, in order of namespace and name.
+pub(in crate::simulate) fn on_node(world: &World<'_>, name: &str) -> Vec<Id> {
+    let pods = world.model.state.node(name).map_or(&[][..], |node| &node.pods);
+    let mut ids: Vec<Id> = pods.iter().map(|pod| Id::pod(&pod.namespace, &pod.name)).collect();
+    ids.sort();
+    ids
+}
+
+/// Lets pods leave a node whose taints they do not tolerate, at once or when their `tolerationSeconds` are over.
+fn evict(world: &mut World<'_>, name: &str) {
+    let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
+    let taints: Vec<Value> = list(&node, "/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute").cloned().collect();
+    for id in on_node(world, name) {
+        let Some(pod) = world.model.get(&id).filter(|pod| !is_terminating(pod)) else { continue };
+        let stays = tolerated_for(&taints, list(&pod, "/spec/tolerations"));
+        match stays {
+            Stay::Always => {}
+            Stay::For(0) => leave(world, &id, text(&pod, "/metadata/uid")),
+            Stay::For(seconds) => {
+                let uid = text(&pod, "/metadata/uid").to_owned();
+                world.later(seconds * 1_000, Due::NoLongerTolerated(id, uid));
+            }
+        }
+    }
+}
+
+/// How long a pod stays.
+enum Stay {
+    Always,
+    For(i64),
+}
+
+/// The shortest time of the tolerations that cover the taints (`getMinTolerationTime`); none where a taint is not covered.
+fn tolerated_for(taints: &[Value], tolerations: &[Value]) -> Stay {
+    let covers = |toleration: &Value, taint: &Value| {
+        let (key, effect) = (text(toleration, "/key"), text(toleration, "/effect"));
+        (key.is_empty() || key == text(taint, "/key"))
+            && matches!(effect, "" | "NoExecute")
+            && (toleration["operator"] == "Exists" || text(toleration, "/value") == text(taint, "/value"))
+    };
+    let mut least: Option<i64> = None;
+    for taint in taints {
+        let Some(toleration) = tolerations.iter().find(|toleration| covers(toleration, taint)) else { return Stay::For(0) };
+        if let Some(seconds) = number(toleration, "/tolerationSeconds") {
+            least = Some(least.map_or(seconds, |least| least.min(seconds)).max(0));
+        }
+    }
+    least.map_or(Stay::Always, Stay::For)
+}
+
+/// A pod leaves its node, if it is still that pod and the taints are still there.
+pub(in crate::simulate) fn leave(world: &mut World<'_>, id: &Id, uid: &str) {
+    let Some(pod) = world.model.get(id).filter(|pod| text(pod, "/metadata/uid") == uid && !is_terminating(pod) && !is_finished(pod)) else {
+        return;
+    };
+    let node = text(&pod, "/spec/nodeName").to_owned();
+    let taints = world.model.get(&Id::new("Node", "", &node)).map(|node| list(&node, "/spec/taints").to_vec()).unwrap_or_default();
+    if !taints.iter().any(|taint| taint["effect"] == "NoExecute") {
+        return;
+    }
+    world.record(Happening::Evicted, id, &pod).message = Some("TaintManagerEviction: deleting due to NoExecute taint".to_owned());
+    let time = world.timestamp();
+    world.terminate(id, |pod| {
+        set_condition(
+            pod,
+            json!({"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint", "lastTransitionTime": time}),
+        );
+    });
+}

@@ -1,0 +1,34 @@
+//! What if: a cluster's state played on, after a drain, a failure, new nodes, another number of replicas, with the exact scheduler.
+//!
+//! The scheduler's crate evaluates each attempt and keeps the queue. What else decides is here: the objects and a clock ([`world`]), what an API
+//! server makes of a pod ([`admission`]), controllers, one file a kind ([`controllers`]), the eviction API and kubectl's drain.
+
+mod action;
+mod admission;
+mod amounts;
+mod answer;
+mod choice;
+mod controllers;
+mod decisions;
+mod drain;
+mod equals;
+mod eviction;
+mod fit;
+mod futures;
+mod json;
+mod loads;
+mod losses;
+mod model;
+mod perform;
+mod question;
+mod read;
+mod scheduling;
+mod settle;
+mod spare;
+mod volumes;
+mod world;
+
+pub use action::{Action, NodeChoice};
+pub use answer::{Fit, Future, Futures, Happening, Loads, Loss, NodeLoad, SimulatedEvent, SimulatedPod, Spare, Unmodelled, WhatIf};
+pub use decisions::{JudgedDecision, Verdict};
+pub use question::{FitOf, WhatIfQuestion};

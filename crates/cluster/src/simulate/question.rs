@@ -1,0 +1,123 @@
+//! A what-if asked of a cluster, and its answer.
+
+use std::sync::Arc;
+
+use ketcd_kube::Address;
+use ketcd_scheduler::Scheduler;
+use ketcd_store::Revision;
+use serde_json::Value;
+
+use super::action::Action;
+use super::answer::{Unmodelled, WhatIf};
+use super::choice::Choices;
+use super::fit::fit;
+use super::futures::summed_up;
+use super::loads::loads;
+use super::losses::losses;
+use super::model::Id;
+use super::perform::perform;
+use super::read;
+use super::settle::settle;
+use super::spare::spare;
+use super::world::World;
+use crate::cluster::Cluster;
+use crate::error::{Error, Result};
+use crate::replay::{Feed, SchedulerOptions};
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct WhatIfQuestion<'q> {
+    /// What is done, in this order.
+    pub actions: Vec<Action>,
+    /// The same in the user's words.
+    pub words: Vec<String>,
+    /// Of what is asked how many more fit, after the actions.
+    pub fit: Option<FitOf>,
+    /// In how many futures; 0: in one, in which the first of all equals is chosen.
+    pub seeds: u64,
+    /// Whether the loss of each node (`node`), of each zone (`zone`), or of the nodes of each value of a label is asked, after the actions.
+    pub each: Option<String>,
+    /// Whether it is asked which nodes could be drained, after the actions.
+    pub spare: bool,
+    /// The scheduler.
+    pub scheduler: SchedulerOptions<'q>,
+}
+
+/// Of what is asked how many more fit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FitOf {
+    /// An object of the cluster.
+    Address(String),
+    /// An object as it is given.
+    Object(Value),
+}
+
+impl Cluster {
+    /// Plays the state at the revision looked at on, after some actions, until the cluster comes to rest.
+    ///
+    /// # Errors
+    /// The source cannot be read, an action cannot be done, or the options would be refused by that scheduler.
+    pub async fn what_if(&self, question: &WhatIfQuestion<'_>) -> Result<WhatIf> {
+        let mut feed = Feed::new(self).await?;
+        let at = self.revision().await?;
+        let scheduler = feed.scheduler(&question.scheduler, at).await?;
+        if question.seeds == 0 {
+            return played(self, &mut feed, (&scheduler, at), question, Choices::default()).await;
+        }
+        let mut futures = Vec::new();
+        for seed in 1..=question.seeds {
+            futures.push(played(self, &mut feed, (&scheduler, at), question, Choices::seeded(seed)).await?);
+        }
+        let summed_up = summed_up(&futures);
+        let first = futures.swap_remove(0);
+        Ok(WhatIf { futures: Some(summed_up), ..first })
+    }
+}
+
+/// One future.
+async fn played<'c>(
+    cluster: &'c Cluster,
+    feed: &mut Feed<'c>,
+    (scheduler, at): (&Scheduler, Revision),
+    question: &WhatIfQuestion<'_>,
+    mut choices: Choices,
+) -> Result<WhatIf> {
+    let mut world = read::world(cluster, feed, scheduler.clone(), at).await?;
+    let mut answer = WhatIf { revision: at.0, actions: question.words.clone(), before: loads(&world), ..WhatIf::default() };
+    settle(&mut world, &mut choices);
+    for action in &question.actions {
+        perform(cluster, &mut world, action, &mut choices).await?;
+    }
+    if let Some(by) = &question.each {
+        answer.losses = Some(losses(&mut world, by, &mut choices)?);
+    }
+    if question.spare {
+        answer.spare = Some(spare(&mut world, &mut choices));
+    }
+    if let Some(of) = &question.fit {
+        let object = object(cluster, &mut world, of).await?;
+        answer.fit = Some(fit(&mut world, &object, &mut choices)?);
+    }
+    let unreadable = std::mem::take(&mut world.model.unreadable);
+    world.caveats.extend(unreadable.into_iter().map(|object| Unmodelled::Unreadable { object }));
+    answer.after = loads(&world);
+    answer.waiting = world.waiting();
+    answer.events = std::mem::take(&mut world.events);
+    answer.caveats = std::mem::take(&mut world.caveats).into_iter().collect();
+    Ok(answer)
+}
+
+/// The object whose pods are to fit.
+async fn object(cluster: &Cluster, world: &mut World<'_>, of: &FitOf) -> Result<Arc<Value>> {
+    let address = match of {
+        FitOf::Object(object) => return Ok(Arc::new(object.clone())),
+        FitOf::Address(address) => address,
+    };
+    let [Address::Objects { kind, namespace, name: Some(name) }] = &cluster.address(address).await?[..] else {
+        return Err(
+            Error::invalid(format!("{address:?} does not name one object")).hint("write KIND/NAMESPACE/NAME, such as deploy/shop/web")
+        );
+    };
+    let id = Id::new(&kind.kind, namespace.as_deref().unwrap_or(cluster.namespace()), name);
+    world.model.get(&id).ok_or_else(|| Error::invalid(format!("{} {}/{} does not exist", id.kind, id.namespace, id.name)))
+}

@@ -1,0 +1,54 @@
+//! Lets a cluster come to rest: controllers, the scheduler, and what is due, until nothing is left to do.
+
+use super::answer::Unmodelled;
+use super::choice::Choices;
+use super::controllers::{self, node_lifecycle};
+use super::json::text;
+use super::scheduling;
+use super::world::{Due, World};
+
+/// After so many steps a cluster is taken never to come to rest.
+const MOST_STEPS: usize = 2_000_000;
+
+/// Lets the cluster come to rest.
+pub(super) fn settle(world: &mut World<'_>, choices: &mut Choices) {
+    for _ in 0..MOST_STEPS {
+        if !step(world, choices) {
+            return;
+        }
+    }
+    world.caveats.insert(Unmodelled::Endless { steps: MOST_STEPS });
+}
+
+/// Does the next thing: what is due by now, a controller's work, an attempt of the scheduler, or what comes next on the clock. Returns whether there
+/// was anything.
+fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
+    if let Some(due) = world.take_due() {
+        happen(world, &due);
+        return true;
+    }
+    if controllers::sync(world) {
+        return true;
+    }
+    let now = world.now;
+    if let Some(pod) = world.queue.next(now) {
+        scheduling::attempt(world, &pod, choices);
+        return true;
+    }
+    let next = [world.next_due(), world.queue.next_backoff()].into_iter().flatten().min();
+    let Some(time) = next else { return false };
+    world.now = world.now.max(time);
+    true
+}
+
+fn happen(world: &mut World<'_>, due: &Due) {
+    match due {
+        Due::Ended(id, uid) => {
+            let is_same = world.model.get(id).is_some_and(|pod| text(&pod, "/metadata/uid") == uid);
+            if is_same {
+                world.gone(id);
+            }
+        }
+        Due::NoLongerTolerated(id, uid) => node_lifecycle::leave(world, id, uid),
+    }
+}

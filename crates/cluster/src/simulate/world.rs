@@ -1,0 +1,383 @@
+//! A cluster on its way: its objects, its scheduler's queue, a clock, what is due, and the record of what happened.
+//!
+//! Everything that changes an object goes through here, so that the queue hears of it and the controllers that are concerned look again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ketcd_scheduler::Scheduler;
+use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
+use ketcd_scheduler::queue::{ClusterEvent, SchedulingQueue};
+use serde_json::{Value, json};
+
+use super::answer::{Happening, SimulatedEvent, SimulatedPod, Unmodelled};
+use super::json::{controller, is_finished, is_terminating, member, number, set_condition, text};
+use super::model::{Id, Model};
+
+/// What happens at a time of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// A pod's containers have stopped, and its kubelet says so.
+    Ended(Id, String),
+    /// A pod has tolerated its node's taints for as long as it does.
+    NoLongerTolerated(Id, String),
+}
+
+/// Whether pods that wait are tried again when an object of a kind is written: what volumes and devices depend on (`EventsToRegister` of 1.37).
+fn helps_pods(kind: WatchedKind) -> bool {
+    use WatchedKind::{
+        CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, PersistentVolume, PersistentVolumeClaim, ResourceClaim, ResourceSlice,
+        StorageClass, VolumeAttachment,
+    };
+    matches!(
+        kind,
+        CsiDriver
+            | CsiNode
+            | CsiStorageCapacity
+            | DeviceClass
+            | PersistentVolume
+            | PersistentVolumeClaim
+            | ResourceClaim
+            | ResourceSlice
+            | StorageClass
+            | VolumeAttachment
+    )
+}
+
+/// What a cluster is doing: all but its objects.
+#[derive(Clone, Default)]
+pub(super) struct Course {
+    pub queue: SchedulingQueue,
+    /// The moment it began with, in milliseconds since 1970.
+    pub began: i64,
+    /// The time, in milliseconds since 1970.
+    pub now: i64,
+    due: BTreeMap<(i64, u64), Due>,
+    dues: u64,
+    /// Controllers that have to look at their objects again.
+    pub dirty: BTreeSet<Id>,
+    /// Namespaces whose disruption budgets have to be counted again.
+    pub budgets: BTreeSet<String>,
+    /// Deployments that were changed: their rollout goes on until it is done.
+    pub changed: BTreeSet<Id>,
+    /// Those of them that have a new template.
+    pub rollouts: BTreeSet<Id>,
+    /// Controllers whose pods the API server refused.
+    pub refused_owners: BTreeSet<Id>,
+    /// Nodes that do not answer.
+    pub silent: BTreeSet<String>,
+    pub events: Vec<SimulatedEvent>,
+    pub caveats: BTreeSet<Unmodelled>,
+    /// The pods that the simulation made.
+    made: BTreeSet<Id>,
+    /// How many names it gave.
+    names: u64,
+    /// The scheduler's last message about each pod that waits.
+    pub messages: BTreeMap<Id, String>,
+}
+
+/// The cluster.
+pub(super) struct World<'c> {
+    pub model: Model<'c>,
+    pub scheduler: Scheduler,
+    course: Course,
+}
+
+impl Deref for World<'_> {
+    type Target = Course;
+
+    fn deref(&self) -> &Course {
+        &self.course
+    }
+}
+
+impl DerefMut for World<'_> {
+    fn deref_mut(&mut self) -> &mut Course {
+        &mut self.course
+    }
+}
+
+/// A cluster as it was.
+pub(super) struct Mark {
+    model: usize,
+    course: Course,
+}
+
+impl<'c> World<'c> {
+    /// Remembers the cluster as it is.
+    pub(super) fn mark(&mut self) -> Mark {
+        Mark { model: self.model.remember(), course: self.course.clone() }
+    }
+
+    /// Goes back to a cluster as it was.
+    pub(super) fn back(&mut self, mark: Mark) {
+        self.model.back(mark.model);
+        self.course = mark.course;
+    }
+
+    /// The pods that wait, each with the scheduler's last message, if it was tried.
+    pub(super) fn waiting(&mut self) -> Vec<(SimulatedPod, Option<String>)> {
+        let ids: Vec<Id> = self.queue.pods().map(|(namespace, name)| Id::pod(namespace, name)).collect();
+        let read = ids.into_iter().filter_map(|id| self.model.get(&id).map(|pod| (id, pod))).collect::<Vec<_>>();
+        read.into_iter().map(|(id, pod)| (self.named(&id, &pod), self.messages.get(&id).cloned())).collect()
+    }
+
+    /// A cluster at a moment, in milliseconds since 1970, when nothing has happened yet.
+    pub(super) fn new(model: Model<'c>, scheduler: Scheduler, now: i64) -> Self {
+        let course = Course { queue: SchedulingQueue::new(&scheduler), began: now, now, ..Course::default() };
+        Self { model, scheduler, course }
+    }
+
+    /// The time as objects have it.
+    pub(super) fn timestamp(&self) -> String {
+        Timestamp::from_second(self.now.div_euclid(1_000)).map(|time| time.to_string()).unwrap_or_default()
+    }
+
+    /// The end of a name that an API server would generate; it has a letter and a digit that those never have.
+    pub(super) fn generated(&mut self) -> String {
+        self.names += 1;
+        format!("new{}", self.names)
+    }
+
+    /// Lets something happen in so many milliseconds.
+    pub(super) fn later(&mut self, milliseconds: i64, what: Due) {
+        self.dues += 1;
+        let when = (self.now.saturating_add(milliseconds), self.dues);
+        self.due.insert(when, what);
+    }
+
+    /// When the next thing is due.
+    pub(super) fn next_due(&self) -> Option<i64> {
+        self.due.keys().next().map(|(time, _)| *time)
+    }
+
+    /// Takes the next thing that is due by now.
+    pub(super) fn take_due(&mut self) -> Option<Due> {
+        let first = *self.due.keys().next().filter(|(time, _)| *time <= self.now)?;
+        self.due.remove(&first)
+    }
+
+    /// What names a pod in the answer.
+    pub(super) fn named(&mut self, id: &Id, pod: &Value) -> SimulatedPod {
+        let owner = self.owner_of(pod);
+        SimulatedPod { namespace: id.namespace.clone(), name: id.name.clone(), owner, is_new: self.made.contains(id) }
+    }
+
+    /// Whether the simulation made a pod.
+    pub(super) fn has_made(&self, id: &Id) -> bool {
+        self.made.contains(id)
+    }
+
+    /// The topmost controller of a pod.
+    fn owner_of(&mut self, pod: &Value) -> Option<String> {
+        let own = controller(pod)?;
+        let id = Id::new(text(own, "/kind"), text(pod, "/metadata/namespace"), text(own, "/name"));
+        let above = self.model.get(&id).and_then(|owner| controller(&owner).map(|above| text(above, "/name").to_owned()));
+        Some(above.unwrap_or(id.name))
+    }
+
+    /// Records what happens to a pod.
+    pub(super) fn record(&mut self, what: Happening, id: &Id, pod: &Value) -> &mut SimulatedEvent {
+        let node = Some(text(pod, "/spec/nodeName").to_owned()).filter(|node| !node.is_empty());
+        let pod = self.named(id, pod);
+        let after = self.now - self.began;
+        self.events.push(SimulatedEvent { node, ..SimulatedEvent::of(what, after, pod) });
+        let last = self.events.len() - 1;
+        &mut self.events[last]
+    }
+
+    /// Writes a node; new ones are added.
+    pub(super) fn write_node(&mut self, node: Value) {
+        let name = text(&node, "/metadata/name").to_owned();
+        let before = self.model.state.node(&name).map(|node| node.object().clone());
+        self.model.put(node);
+        let Some(after) = self.model.state.node(&name).map(|node| node.object().clone()) else { return };
+        let event = match &before {
+            Some(before) => ClusterEvent::NodeUpdated(before, &after),
+            None => ClusterEvent::NodeAdded(&after),
+        };
+        self.course.queue.moved(&event, &self.model.state, &self.scheduler, self.course.now);
+        let daemons = self.model.ids("DaemonSet");
+        self.dirty.extend(daemons);
+    }
+
+    /// Deletes a node.
+    pub(super) fn delete_node(&mut self, name: &str) {
+        let Some(before) = self.model.state.node(name).map(|node| node.object().clone()) else { return };
+        self.model.remove(&Id::new("Node", "", name));
+        self.course.queue.moved(&ClusterEvent::NodeDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
+    }
+
+    /// Writes an object that is neither a pod nor a node.
+    pub(super) fn write(&mut self, object: Value) {
+        let (id, watched) = (Id::of(&object), ObjectKey::of(&object).map(|key| key.kind));
+        self.model.put(object);
+        if let Some(kind) = watched.filter(|kind| helps_pods(*kind)) {
+            self.course.queue.moved(&ClusterEvent::Other(kind), &self.model.state, &self.scheduler, self.course.now);
+        }
+        if id.kind == "PodDisruptionBudget" {
+            self.budgets.insert(id.namespace.clone());
+        }
+        self.dirty.insert(id);
+    }
+
+    /// Adds a pod that was admitted.
+    pub(super) fn create_pod(&mut self, pod: Value) {
+        let id = Id::of(&pod);
+        self.made.insert(id.clone());
+        self.record(Happening::Created, &id, &pod);
+        self.model.put(pod);
+        self.budgets.insert(id.namespace.clone());
+        self.enqueue(&id);
+    }
+
+    /// Puts a pod that waits for this scheduler into the queue.
+    fn enqueue(&mut self, id: &Id) {
+        let Some(info) = self.model.pod(id).cloned() else { return };
+        if info.node_name.is_some() || info.finished {
+            return;
+        }
+        if !self.scheduler.profile_for(&info).1 {
+            self.caveats.insert(Unmodelled::OtherScheduler { name: info.scheduler_name().to_string() });
+            return;
+        }
+        if let Some(group) = info.pod_group() {
+            self.caveats.insert(Unmodelled::PodGroup { group: format!("{}/{group}", info.namespace) });
+        }
+        if !self.scheduler.profile_for(&info).0.waits_at_gates(&info) {
+            self.course.queue.add(&info, self.course.now);
+        }
+    }
+
+    /// Binds a pod to a node. It is running and ready at once: how long containers take to start is in no data.
+    pub(super) fn bind(&mut self, id: &Id, node: &str) {
+        let Some(pod) = self.model.get(id) else { return };
+        let mut pod = (*pod).clone();
+        let time = self.timestamp();
+        member(&mut pod, "spec").insert("nodeName".to_owned(), json!(node));
+        self.add_topology(&mut pod, node);
+        for condition in ["PodScheduled", "Initialized", "ContainersReady", "Ready"] {
+            set_condition(&mut pod, json!({"type": condition, "status": "True", "lastTransitionTime": time}));
+        }
+        let status = member(&mut pod, "status");
+        status.remove("nominatedNodeName");
+        status.insert("phase".to_owned(), json!("Running"));
+        status.insert("startTime".to_owned(), json!(time));
+        self.model.put(pod);
+        if let Some(info) = self.model.pod(id).cloned() {
+            self.queue.remove(&info.key());
+            self.course.queue.moved(&ClusterEvent::PodAdded(&info), &self.model.state, &self.scheduler, self.course.now);
+        }
+        self.messages.remove(id);
+        self.touch(id);
+    }
+
+    /// Copies the node's topology labels to the pod, as admission does when it is bound (`plugin/pkg/admission/podtopologylabels`, since 1.35).
+    fn add_topology(&self, pod: &mut Value, node: &str) {
+        const KEYS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+        if self.scheduler.version.release.0 < 35 {
+            return;
+        }
+        let Some(node) = self.model.state.node(node) else { return };
+        let found: Vec<(&str, String)> = KEYS.iter().filter_map(|key| Some((*key, node.labels.get(key)?.to_owned()))).collect();
+        if found.is_empty() {
+            return;
+        }
+        let metadata = member(pod, "metadata");
+        let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+        found.into_iter().for_each(|(key, value)| labels[key] = json!(value));
+    }
+
+    /// Begins to delete a pod, as the API server does: one that has no node, or has ended, is gone at once; another one when its grace period ends.
+    pub(super) fn terminate(&mut self, id: &Id, change: impl FnOnce(&mut Value)) {
+        let Some(pod) = self.model.get(id) else { return };
+        if is_terminating(&pod) {
+            return;
+        }
+        let mut pod = (*pod).clone();
+        change(&mut pod);
+        let (node, uid) = (text(&pod, "/spec/nodeName").to_owned(), text(&pod, "/metadata/uid").to_owned());
+        let grace = number(&pod, "/spec/terminationGracePeriodSeconds").unwrap_or(30).max(0);
+        if node.is_empty() || is_finished(&pod) || grace == 0 && !self.silent.contains(&node) {
+            self.model.put(pod);
+            return self.gone(id);
+        }
+        let metadata = member(&mut pod, "metadata");
+        metadata.insert("deletionTimestamp".to_owned(), json!(self.timestamp()));
+        metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+        self.update_pod(pod);
+        self.touch(id);
+        if self.silent.contains(&node) {
+            self.caveats.insert(Unmodelled::NeverEnds { node });
+        } else {
+            self.later(grace * 1_000, Due::Ended(id.clone(), uid));
+        }
+    }
+
+    /// Writes a pod that is there.
+    pub(super) fn update_pod(&mut self, pod: Value) {
+        let id = Id::of(&pod);
+        let before = self.model.pod(&id).cloned();
+        self.model.put(pod);
+        let after = self.model.pod(&id).cloned();
+        if let (Some(before), Some(after)) = (before, after)
+            && before.node_name.is_some()
+        {
+            let event = if after.finished { ClusterEvent::PodDeleted(&before) } else { ClusterEvent::PodUpdated(&before, &after) };
+            self.course.queue.moved(&event, &self.model.state, &self.scheduler, self.course.now);
+        }
+    }
+
+    /// Removes a pod.
+    pub(super) fn gone(&mut self, id: &Id) {
+        let before = self.model.pod(id).cloned();
+        self.touch(id);
+        self.model.remove(id);
+        self.messages.remove(id);
+        let refused = std::mem::take(&mut self.refused_owners);
+        self.dirty.extend(refused);
+        let Some(before) = before else { return };
+        self.queue.remove(&before.key());
+        if before.node_name.is_some() && !before.finished {
+            self.course.queue.moved(&ClusterEvent::PodDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
+        }
+    }
+
+    /// Lets the controllers look again that a change of a pod concerns: its own, and the disruption controller.
+    fn touch(&mut self, id: &Id) {
+        self.budgets.insert(id.namespace.clone());
+        let Some(pod) = self.model.get(id) else { return };
+        if let Some(owner) = controller(&pod) {
+            self.dirty.insert(Id::new(text(owner, "/kind"), &id.namespace, text(owner, "/name")));
+        }
+    }
+
+    /// Writes that a pod was refused by the scheduler, as its condition says it.
+    pub(super) fn refuse(&mut self, id: &Id, message: &str, nominated: Option<&Arc<str>>) {
+        let Some(pod) = self.model.get(id) else { return };
+        let mut pod = (*pod).clone();
+        let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message,
+            "lastTransitionTime": self.timestamp()});
+        set_condition(&mut pod, condition);
+        let status = member(&mut pod, "status");
+        match nominated {
+            Some(node) => drop(status.insert("nominatedNodeName".to_owned(), json!(&**node))),
+            // A pod that waits for its victims keeps its node; one that preemption would not help loses it (`Evaluator.Preempt`).
+            None if message.contains("preemption: not eligible") => {}
+            None => drop(status.remove("nominatedNodeName")),
+        }
+        self.model.put(pod);
+    }
+
+    /// Whether a pod that was refused so far got another message than before, or its first.
+    pub(super) fn says_new(&mut self, id: &Id, message: &str) -> bool {
+        self.messages.insert(id.clone(), message.to_owned()).is_none_or(|last| last != message)
+    }
+
+    /// The nodes' names, in order.
+    pub(super) fn nodes(&self) -> Vec<String> {
+        self.model.ids("Node").into_iter().map(|id| id.name).collect()
+    }
+}

@@ -1,0 +1,276 @@
+//! `what-if`: what would happen, in order, what became of the pods, and what the nodes carry.
+
+use std::io::{self, Write};
+
+use ketcd_cluster::simulate::{Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, Verdict, WhatIf};
+
+use super::status::bytes;
+use super::style::{FAINT, PLAIN, STRONG, WARNING, paint};
+use super::table::write_aligned;
+use super::visible::visible;
+
+/// The most events shown, unless all are asked for.
+const EVENTS: usize = 60;
+/// The most nodes shown whose load changes, unless all are asked for.
+const NODES: usize = 15;
+
+/// Writes the answer as text; `is_wide`: all of it.
+///
+/// # Errors
+/// The stream's.
+pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if is_wide { answer.events.len() } else { answer.events.len().min(EVENTS) };
+    let rows: Vec<Vec<String>> = answer.events[..shown].iter().map(row).collect();
+    write_aligned(&rows, out)?;
+    if shown < answer.events.len() {
+        let left = answer.events.len() - shown;
+        writeln!(out, "{}", paint(FAINT, format!("{left} more events (-o wide shows them)")))?;
+    }
+    if !rows.is_empty() {
+        writeln!(out)?;
+    }
+    summary(answer, out)?;
+    questions(answer, out)?;
+    nodes(answer, is_wide, out)?;
+    for unknown in &answer.caveats {
+        writeln!(out, "{}  {}", paint(WARNING, "not simulated"), visible(&caveat(unknown)))?;
+    }
+    Ok(())
+}
+
+/// Writes what another scheduler makes of decisions as text: how many of each verdict, and those that would be different; `is_wide`: all of them.
+///
+/// # Errors
+/// The stream's.
+pub fn write_decisions(judged: &[JudgedDecision], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    let is_shown = |decision: &&JudgedDecision| is_wide || is_change(&decision.verdict);
+    let rows: Vec<Vec<String>> = judged.iter().filter(is_shown).map(decision_row).collect();
+    write_aligned(&rows, out)?;
+    if !rows.is_empty() {
+        writeln!(out)?;
+    }
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for decision in judged {
+        let word = verdict_word(&decision.verdict);
+        match counts.iter_mut().find(|(known, _)| *known == word) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((word, 1)),
+        }
+    }
+    let parts: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    writeln!(out, "{}", paint(STRONG, format!("{} decisions: {}", judged.len(), parts.join(", "))))
+}
+
+/// Whether a decision would be another one.
+pub fn is_change(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Other { .. } | Verdict::Fits { .. } | Verdict::FitsNowhere { .. })
+}
+
+fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "same node",
+        Verdict::Tied => "same node among equals",
+        Verdict::Other { .. } => "other node",
+        Verdict::Fits { .. } => "would fit",
+        Verdict::FitsNowhere { .. } => "would not fit",
+        Verdict::StillRefused => "still refused",
+        Verdict::Unknown => "unknown",
+    }
+}
+
+fn decision_row(decision: &JudgedDecision) -> Vec<String> {
+    let was = decision.node.as_deref().unwrap_or("nowhere");
+    let becomes = match &decision.verdict {
+        Verdict::Other { nodes, plugin } => {
+            let by = plugin.map_or_else(String::new, |plugin| format!("  {plugin}"));
+            format!("{was} → {}{by}", nodes.join(" or "))
+        }
+        Verdict::Fits { nodes } => format!("{was} → {}", nodes.join(" or ")),
+        Verdict::FitsNowhere { message } => format!("{was} → nowhere  {}", message.as_deref().unwrap_or_default()),
+        Verdict::Same | Verdict::Tied | Verdict::StillRefused | Verdict::Unknown => was.to_owned(),
+    };
+    vec![
+        format!("r{}", decision.revision),
+        verdict_word(&decision.verdict).to_owned(),
+        visible(&format!("pod/{}", decision.pod)).into_owned(),
+        visible(&becomes).into_owned(),
+    ]
+}
+
+/// A line of the sequence.
+fn row(event: &SimulatedEvent) -> Vec<String> {
+    let word = word(event.what);
+    let mut detail = Vec::new();
+    match (event.what, &event.node) {
+        (Happening::Scheduled, Some(node)) => detail.push(format!("to {node}")),
+        (_, Some(node)) => detail.push(format!("on {node}")),
+        (_, None) => {}
+    }
+    if !event.tied_with.is_empty() {
+        detail.push(format!("as good: {}", event.tied_with.join(", ")));
+    }
+    detail.extend(event.preempted_by.iter().map(|by| format!("for {by}")));
+    detail.extend(event.message.clone());
+    detail.extend(event.budget.iter().map(|budget| format!("budget {budget}")));
+    let detail = visible(&detail.join("  ")).into_owned();
+    vec![seconds(event.after), word.to_owned(), visible(&name(&event.pod)).into_owned(), detail]
+}
+
+fn seconds(milliseconds: i64) -> String {
+    let (whole, tenths) = (milliseconds / 1_000, milliseconds % 1_000 / 100);
+    if tenths == 0 { format!("+{whole}s") } else { format!("+{whole}.{tenths}s") }
+}
+
+fn name(pod: &SimulatedPod) -> String {
+    format!("pod/{}/{}", pod.namespace, pod.name)
+}
+
+fn word(what: Happening) -> &'static str {
+    match what {
+        Happening::Evicted => "evicted",
+        Happening::Blocked => "blocked",
+        Happening::Deleted => "deleted",
+        Happening::Created => "created",
+        Happening::Refused => "refused",
+        Happening::Scheduled => "scheduled",
+        Happening::Preempted => "preempted",
+        Happening::Unschedulable => "unschedulable",
+    }
+}
+
+/// What became of the pods, on a few lines.
+fn summary(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    let all = [
+        Happening::Evicted,
+        Happening::Deleted,
+        Happening::Blocked,
+        Happening::Preempted,
+        Happening::Created,
+        Happening::Refused,
+        Happening::Scheduled,
+    ];
+    let counted = all.iter().filter(|what| answer.count(**what) > 0);
+    let parts: Vec<String> = counted.map(|what| format!("{} {}", answer.count(*what), word(*what))).collect();
+    let text = if parts.is_empty() { "nothing happens".to_owned() } else { parts.join(", ") };
+    writeln!(out, "{}", paint(STRONG, text))?;
+    if let Some(fit) = &answer.fit {
+        writeln!(out, "{} {}", paint(STRONG, fit.count), if fit.count == 1 { "more fits" } else { "more fit" })?;
+        if let Some(message) = &fit.message {
+            writeln!(out, "  the next one does not: {}", visible(message))?;
+        }
+    }
+    for (pod, message) in answer.waiting.iter().filter(|(pod, _)| pod.is_new || answer.fit.is_none()) {
+        let when = if pod.is_new { "waits" } else { "still waits" };
+        let message = message.as_deref().map_or_else(String::new, |message| format!("  {}", visible(message)));
+        writeln!(out, "{} {}{message}", paint(WARNING, when), visible(&name(pod)))?;
+    }
+    Ok(())
+}
+
+/// The answers to what was asked beyond the actions: several futures, losses, spare nodes.
+fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(futures) = &answer.futures {
+        for future in &futures.workloads {
+            writeln!(out, "  {}", visible(&outcome(future, futures.count)))?;
+        }
+    }
+    for loss in answer.losses.iter().flatten() {
+        let mut parts = vec![format!("{} pods leave", loss.evicted)];
+        if !loss.waiting.is_empty() {
+            let mut owners: Vec<String> = loss.waiting.iter().map(|(pod, _)| owner(pod)).collect();
+            owners.dedup();
+            parts.push(format!("{} find no place: {}", loss.waiting.len(), owners.join(", ")));
+        }
+        if !loss.budgets.is_empty() {
+            parts.push(format!("budgets broken: {}", loss.budgets.join(", ")));
+        }
+        let style = if loss.waiting.is_empty() { PLAIN } else { WARNING };
+        writeln!(out, "{}  {}", paint(style, visible(&loss.name)), visible(&parts.join("; ")))?;
+    }
+    if let Some(spare) = &answer.spare {
+        let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
+        writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
+        for (node, why) in &spare.others {
+            writeln!(out, "  {node}  {}", visible(why))?;
+        }
+    }
+    Ok(())
+}
+
+fn owner(pod: &SimulatedPod) -> String {
+    format!("{}/{}", pod.namespace, pod.owner.as_deref().unwrap_or(&pod.name))
+}
+
+/// What becomes of a workload's pods in several futures, in a line.
+fn outcome(future: &Future, count: usize) -> String {
+    let pending = future.waiting.iter().filter(|waiting| **waiting > 0).count();
+    let of = format!("{}/{}", future.namespace, future.owner);
+    let nodes = match future.nodes.values().all(|futures| *futures == count) {
+        true => format!("on {}", future.nodes.keys().cloned().collect::<Vec<_>>().join(", ")),
+        false => "node differs".to_owned(),
+    };
+    match (pending, future.nodes.is_empty()) {
+        (0, _) => format!("placed in {count} of {count}: {of}; {nodes}"),
+        (_, true) => format!("pending in {pending} of {count}: {of}"),
+        (_, false) => format!("pending in {pending} of {count}: {of}; {nodes}"),
+    }
+}
+
+/// The nodes whose load changes, those with the largest change first.
+fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    let of = |loads: &ketcd_cluster::simulate::Loads, name: &String| loads.get(name).copied();
+    let mut names: Vec<&String> =
+        answer.before.keys().chain(answer.after.keys().filter(|name| !answer.before.contains_key(*name))).collect();
+    names.retain(|name| of(&answer.before, name) != of(&answer.after, name));
+    if names.is_empty() {
+        return Ok(());
+    }
+    let cpu = |load: Option<NodeLoad>| load.map_or(0, |load| load.cpu);
+    names.sort_by_key(|name| (std::cmp::Reverse((cpu(of(&answer.after, name)) - cpu(of(&answer.before, name))).abs()), (*name).clone()));
+    let shown = if is_wide { names.len() } else { names.len().min(NODES) };
+    let mut rows = vec![["NODE", "CPU", "MEMORY", "PODS"].map(str::to_owned).to_vec()];
+    for name in &names[..shown] {
+        let (before, after) = (of(&answer.before, name), of(&answer.after, name));
+        let change = |show: &dyn Fn(NodeLoad) -> String| {
+            let one = |load: Option<NodeLoad>| load.map_or_else(|| "-".to_owned(), show);
+            format!("{} → {}", one(before), one(after))
+        };
+        rows.push(vec![
+            visible(name).into_owned(),
+            change(&|load| share(load.cpu, load.cpu_of)),
+            change(&|load| bytes(u64::try_from(load.memory).unwrap_or(0))),
+            change(&|load| format!("{}/{}", load.pods, load.pods_of)),
+        ]);
+    }
+    writeln!(out)?;
+    write_aligned(&rows, out)?;
+    if shown < names.len() {
+        writeln!(out, "{}", paint(FAINT, format!("{} more nodes (-o wide shows them)", names.len() - shown)))?;
+    }
+    Ok(())
+}
+
+/// A part of a whole in per cent.
+fn share(part: i64, whole: i64) -> String {
+    if whole <= 0 { "-".to_owned() } else { format!("{}%", part.saturating_mul(100) / whole) }
+}
+
+/// What is not simulated, in a sentence.
+pub fn caveat(unknown: &Unmodelled) -> String {
+    match unknown {
+        Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing makes it again, and kubectl drain needs --force"),
+        Unmodelled::Webhooks { configurations } => {
+            format!("admission webhooks for pods ({configurations} configurations) may change or refuse what is created")
+        }
+        Unmodelled::Controller { kind, name } => format!("what {kind} {name} does when its pods are gone is not known"),
+        Unmodelled::NeverEnds { node } => {
+            format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
+        }
+        Unmodelled::OtherScheduler { name } => format!("pods of the scheduler {name} are not scheduled"),
+        Unmodelled::Autoscaled { workload } => format!("an autoscaler may change the number of pods of {workload}"),
+        Unmodelled::PodGroup { group } => format!("pods of the group {group} are tried one by one, not together"),
+        Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
+        Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
+        Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
+    }
+}
