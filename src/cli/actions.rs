@@ -102,7 +102,7 @@ fn action(flag: &str, value: &str) -> Result<Action> {
     })
 }
 
-/// Of what `--fit` asks how many more fit: a file that is there, or else an address.
+/// The object of which `--fit` asks how many more fit: a file that is there, or else an address.
 ///
 /// # Errors
 /// The file cannot be read, or does not hold one object.

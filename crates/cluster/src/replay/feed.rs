@@ -120,6 +120,11 @@ impl WatchedVersion<'_> {
         self.revision
     }
 
+    /// The object's key; `None`: it is an Event.
+    pub(super) fn key(&self) -> Option<&ObjectKey> {
+        if let What::Watched(key, _) = &self.what { Some(key) } else { None }
+    }
+
     pub(super) fn put(self, state: &mut ClusterState) {
         if let What::Watched(key, object) = self.what {
             state.apply(&key, object, self.revision);

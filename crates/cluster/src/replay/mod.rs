@@ -7,7 +7,9 @@ mod locks;
 mod restarts;
 mod scheduler;
 mod started;
+mod seen;
 mod walk;
 
 pub use feed::Feed;
 pub use scheduler::{ConfigurationFile, SchedulerOptions};
+pub use seen::Seen;

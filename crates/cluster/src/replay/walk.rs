@@ -124,7 +124,7 @@ impl Feed<'_> {
     }
 
     /// Hands on every change of some keys that concerns a scheduler; the next ones are read meanwhile.
-    async fn follow<E: From<Error>>(
+    pub(super) async fn follow<E: From<Error>>(
         &self,
         ranges: Vec<KeyRange>,
         from: Revision,

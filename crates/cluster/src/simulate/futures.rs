@@ -21,7 +21,7 @@ pub(super) fn summed_up(answers: &[WhatIf]) -> Futures {
     Futures { count: answers.len(), workloads: by_workload.into_values().collect() }
 }
 
-/// Of each workload, the nodes its pods got, and how many of its pods wait.
+/// The nodes that the pods of each workload got, and how many of its pods wait.
 type Outcomes = BTreeMap<(String, String), (BTreeSet<String>, usize)>;
 
 fn outcomes(answer: &WhatIf) -> Outcomes {

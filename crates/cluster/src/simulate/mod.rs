@@ -26,6 +26,7 @@ mod scheduling;
 mod settle;
 mod spare;
 mod volumes;
+mod waiting;
 mod world;
 
 pub use action::{Action, NodeChoice};

@@ -46,7 +46,10 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &A
         }
         Action::Label { node, key, value } => label(world, node, key, value.as_deref())?,
         Action::AddLike { count, node } => add_like(world, *count, node, choices)?,
-        Action::AddNodes(nodes) => nodes.iter().for_each(|node| add(world, node.clone())),
+        Action::AddNodes(nodes) => {
+            nodes.iter().for_each(|node| add(world, node.clone()));
+            join(world, nodes.iter().map(|node| text(node, "/metadata/name").to_owned()).collect(), choices);
+        }
         Action::Delete(address) => delete(world, &one(cluster, address).await?)?,
         Action::Scale { address, replicas } => scale(world, &one(cluster, address).await?, *replicas)?,
         Action::Restart(address) => restart(world, &one(cluster, address).await?)?,
@@ -92,6 +95,7 @@ fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {
 /// Adds nodes like another one: the same labels but the host name, the same taints but those that report its state, no cordon.
 fn add_like(world: &mut World<'_>, count: usize, like: &str, choices: &mut Choices) -> Result<()> {
     let model = found(world, like)?;
+    let mut names = Vec::new();
     for _ in 0..count {
         let name = format!("{like}-{}", world.generated());
         let mut node = (*model).clone();
@@ -102,18 +106,33 @@ fn add_like(world: &mut World<'_>, count: usize, like: &str, choices: &mut Choic
             labels.insert("kubernetes.io/hostname".to_owned(), json!(name));
         }
         add(world, node);
-        settle(world, choices);
+        names.push(name);
     }
+    join(world, names, choices);
     Ok(())
 }
 
-/// Adds a node that is ready: without a cordon, and without taints that report a state.
+/// Lets nodes join as kubelets do: each is there with the taint of one that is not ready, until it is (`plugin/pkg/admission/nodetaint`,
+/// `node_lifecycle_controller.go`).
+fn join(world: &mut World<'_>, names: Vec<String>, choices: &mut Choices) {
+    settle(world, choices);
+    for name in names {
+        node_lifecycle::untaint(world, &name, NOT_READY, None);
+        settle(world, choices);
+    }
+}
+
+/// The taint of a node that is not ready yet.
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+/// Adds a node that has still to be ready: without a cordon, and without taints that report another state.
 fn add(world: &mut World<'_>, mut node: Value) {
     let reports = |taint: &Value| text(taint, "/key").starts_with("node.kubernetes.io/");
     let taints: Vec<Value> = list(&node, "/spec/taints").iter().filter(|taint| !reports(taint)).cloned().collect();
     let spec = member(&mut node, "spec");
     spec.remove("unschedulable");
-    spec.insert("taints".to_owned(), json!(taints));
+    let not_ready = json!({"key": NOT_READY, "effect": "NoSchedule"});
+    spec.insert("taints".to_owned(), taints.into_iter().chain([not_ready]).collect());
     node["apiVersion"] = json!("v1");
     node["kind"] = json!("Node");
     super::json::set_condition(&mut node, json!({"type": "Ready", "status": "True"}));

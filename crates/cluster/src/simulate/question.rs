@@ -31,7 +31,7 @@ pub struct WhatIfQuestion<'q> {
     pub actions: Vec<Action>,
     /// The same in the user's words.
     pub words: Vec<String>,
-    /// Of what is asked how many more fit, after the actions.
+    /// The object of which it is asked how many more fit, after the actions.
     pub fit: Option<FitOf>,
     /// In how many futures; 0: in one, in which the first of all equals is chosen.
     pub seeds: u64,
@@ -43,7 +43,7 @@ pub struct WhatIfQuestion<'q> {
     pub scheduler: SchedulerOptions<'q>,
 }
 
-/// Of what is asked how many more fit.
+/// The object of which it is asked how many more fit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FitOf {
     /// An object of the cluster.

@@ -10,9 +10,6 @@ use super::fixture::{at_revision, open, path};
 
 const CAPTURE: &str = "k137-whatif";
 
-/// Experiments that end otherwise: which of two pods that waited is tried first depends on attempts that left no trace.
-const OTHERWISE: [u64; 1] = [0];
-
 fn experiments() -> Vec<Value> {
     let text = testdata::read("captures/k137-whatif/experiments.jsonl.zst");
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(|line| serde_json::from_slice(line).unwrap()).collect()
@@ -58,13 +55,13 @@ fn question(experiment: &Value) -> WhatIfQuestion<'static> {
     WhatIfQuestion { actions, fit, ..WhatIfQuestion::default() }
 }
 
-/// Of each workload, how many of its new pods were placed, and the messages of those that wait.
+/// How many new pods of each workload were placed, and the messages of those that wait.
 type Placed = BTreeMap<String, (usize, Vec<String>)>;
 
 fn foreseen(answer: &WhatIf) -> Placed {
     let mut last: BTreeMap<&str, &SimulatedEvent> = BTreeMap::new();
     let ends = |event: &&SimulatedEvent| event.pod.is_new && matches!(event.what, Happening::Scheduled | Happening::Unschedulable);
-    answer.events.iter().filter(ends).for_each(|event| drop(last.insert(&event.pod.name, event)));
+    last.extend(answer.events.iter().filter(ends).map(|event| (&*event.pod.name, event)));
     let mut placed = Placed::new();
     for event in last.values() {
         let of = placed.entry(event.pod.owner.clone().unwrap_or_else(|| event.pod.name.clone())).or_default();
@@ -158,13 +155,12 @@ async fn differences(experiment: &Value) -> Vec<String> {
 async fn experiments_go_as_they_really_went() {
     let experiments = experiments();
     assert_eq!(experiments.len(), 24);
-    let (mut wrong, mut numbers) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     for experiment in experiments {
         let differences = differences(&experiment).await;
         if !differences.is_empty() {
-            numbers.extend(experiment["id"].as_u64());
             wrong.push(format!("{} {}\n  {}", experiment["id"], experiment["action"], differences.join("\n  ")));
         }
     }
-    assert_eq!(numbers, OTHERWISE, "{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
