@@ -36,6 +36,18 @@ fn guides() -> Vec<PathBuf> {
     guides
 }
 
+/// A scheduler's configuration that fills nodes.
+const PACKING: &str = "\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+";
+
 /// A folder as a guide finds it: the files of the recorded cluster, plain ones, a snapshot that somebody changed, and a day with its audit log.
 fn files() -> TempDir {
     let folder = folder();
@@ -49,6 +61,9 @@ fn files() -> TempDir {
     fs::copy(audit.join("full.jsonl.zst"), audited.join("audit.log.zst")).unwrap();
     let member = zstd::decode_all(fs::File::open(capture.join("member.tar.zst")).unwrap()).unwrap();
     fs::write(folder.path().join("member.tar"), member).unwrap();
+    let shop = zstd::decode_all(fs::File::open(root().join("testdata/captures/k137-whatif/snapshot.db.zst")).unwrap()).unwrap();
+    fs::write(folder.path().join("shop.db"), shop).unwrap();
+    fs::write(folder.path().join("packing.yaml"), PACKING).unwrap();
     let mut changed = fs::read(folder.path().join("snapshot.db")).unwrap();
     let image = b"tomcat:10";
     let at = changed.windows(image.len()).position(|window| window == image).unwrap();
