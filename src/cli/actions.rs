@@ -27,6 +27,9 @@ const FLAGS: [Flag; 11] = [
     ("apply", "FILE", ValueHint::FilePath, "Apply the manifests of this file, as the API server would admit them."),
 ];
 
+/// Those that the short help shows.
+const USUAL: [&str; 4] = ["drain", "fail", "add", "scale"];
+
 /// The actions, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ActionArgs(Vec<(&'static str, String)>);
@@ -34,7 +37,8 @@ pub(super) struct ActionArgs(Vec<(&'static str, String)>);
 impl Args for ActionArgs {
     fn augment_args(command: Command) -> Command {
         let arg = |(name, value, hint, help): Flag| {
-            Arg::new(name).long(name).value_name(value).value_hint(hint).help(help).action(ArgAction::Append).help_heading("Actions")
+            let arg = Arg::new(name).long(name).value_name(value).value_hint(hint).help(help).action(ArgAction::Append);
+            arg.help_heading("Actions").hide_short_help(!USUAL.contains(&name))
         };
         command.args(FLAGS.map(arg))
     }

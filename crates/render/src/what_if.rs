@@ -151,15 +151,18 @@ fn summary(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     ];
     let counted = all.iter().filter(|what| answer.count(**what) > 0);
     let parts: Vec<String> = counted.map(|what| format!("{} {}", answer.count(*what), word(*what))).collect();
-    let text = if parts.is_empty() { "nothing happens".to_owned() } else { parts.join(", ") };
-    writeln!(out, "{}", paint(STRONG, text))?;
+    if !parts.is_empty() {
+        writeln!(out, "{}", paint(STRONG, parts.join(", ")))?;
+    } else if !answer.actions.is_empty() {
+        writeln!(out, "{}", paint(STRONG, "nothing happens"))?;
+    }
     if let Some(fit) = &answer.fit {
         writeln!(out, "{} {}", paint(STRONG, fit.count), if fit.count == 1 { "more fits" } else { "more fit" })?;
         if let Some(message) = &fit.message {
             writeln!(out, "  the next one does not: {}", visible(message))?;
         }
     }
-    for (pod, message) in answer.waiting.iter().filter(|(pod, _)| pod.is_new || answer.fit.is_none()) {
+    for (pod, message) in answer.waiting.iter().filter(|(pod, _)| pod.is_new || !answer.actions.is_empty()) {
         let when = if pod.is_new { "waits" } else { "still waits" };
         let message = message.as_deref().map_or_else(String::new, |message| format!("  {}", visible(message)));
         writeln!(out, "{} {}{message}", paint(WARNING, when), visible(&name(pod)))?;

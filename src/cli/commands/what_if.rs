@@ -13,7 +13,7 @@ use ketcd_cluster::simulate::WhatIfQuestion;
 use ketcd_render::contract::what_if::{Decisions, WhatIf};
 use ketcd_render::{json, what_if};
 
-/// Show what would happen to pods if nodes were drained, failed or added, or workloads changed
+/// Show what would happen to pods if nodes or workloads changed
 ///
 /// Plays the state of any moment on: does the actions in the order given, each once the cluster has come to rest, with what the API server,
 /// controllers and the scheduler of that release would do. Pods that controllers make get names that end with `newN`, as no API server gives
@@ -23,8 +23,8 @@ use ketcd_render::{json, what_if};
 #[command(before_help = "\
 # What becomes of a node's pods if it is drained\n\
 ketcd -f snapshot.db what-if --drain node3\n\
-# How many more pods of a Deployment fit, and what limits the next one\n\
-ketcd -f snapshot.db what-if --fit deploy/shop/web")]
+# How many more pods like this one fit, and what limits the next one\n\
+ketcd -f snapshot.db what-if --fit pod/lab/ubuntu")]
 pub(crate) struct WhatIfArgs {
     #[command(flatten)]
     actions: ActionArgs,
@@ -32,7 +32,7 @@ pub(crate) struct WhatIfArgs {
     #[arg(long, value_name = "ADDRESS|FILE")]
     fit: Option<String>,
     /// Play so many futures, in which equals are chosen differently, and show what holds in all of them.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: Option<u64>,
     /// After the actions, let each node (node), each zone (zone), or the nodes of each value of this label fail, one after the other.
     #[arg(long, value_name = "node|zone|LABEL")]
