@@ -1,5 +1,6 @@
 //! Bindings written in another order than the decisions were made.
 
+use crate::Verdict;
 use crate::explanation::{Agreement, Caveat};
 use crate::replay::RestartedSchedulers;
 
@@ -78,6 +79,25 @@ fn where_priorities_leave_the_order_open_the_scores_that_depend_on_it_are_marked
     let scores = low.judgement.scores.as_ref().unwrap();
     let (lowest, highest) = scores.ranges[&1];
     assert!(lowest < highest && highest == total(&low, "n2"), "{lowest} to {highest}");
+}
+
+#[test]
+fn a_verdict_that_several_pods_change_only_together_is_unknown() {
+    let other = |name: &'static str| Pod { scheduler: "other", ..Pod::new(name) };
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    history.pod(&Pod::new("low"));
+    for name in ["one", "two"] {
+        history.pod(&other(name));
+    }
+    history.bind(&Pod::new("low"), "n2");
+    for name in ["one", "two"] {
+        history.bind(&other(name), "n1");
+    }
+    let unknown = crate::Scheduler { configured: false, ..scheduler(&["default-scheduler"]) };
+    let low = history.explained_by(unknown, None).remove(0);
+    assert_eq!(doubted(&low), ["a/one", "a/two"]);
+    let node = low.judgement.nodes.iter().find(|node| &*node.name == "n1").unwrap();
+    assert!(node.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown { .. })), "{:?}", node.verdicts);
 }
 
 #[test]
