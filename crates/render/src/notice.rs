@@ -19,6 +19,7 @@ fn unexplained(revisions: &[Revision]) -> String {
 }
 
 /// Returns what a notice says.
+#[expect(clippy::too_many_lines, reason = "one arm for each notice")]
 pub fn words(notice: &Notice) -> String {
     match notice {
         Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),

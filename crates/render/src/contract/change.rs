@@ -106,7 +106,7 @@ pub struct Change<'a> {
     pub patch: Option<Patch>,
     /// The request of the audit logs that made it, and how that is known; absent where no log says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<ChangeRequest<'a>>,
+    pub request: Option<Box<ChangeRequest<'a>>>,
     /// True where the audit logs hold the requests that make such changes, and none for this one; absent otherwise.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unexplained: bool,
@@ -134,7 +134,7 @@ pub struct ObjectChange<'a> {
     pub patch: Option<Patch>,
     /// The request of the audit logs that made it, and how that is known; absent where no log says.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request: Option<ChangeRequest<'a>>,
+    pub request: Option<Box<ChangeRequest<'a>>>,
     /// The revision that made it.
     pub revision: i64,
     /// The best of the places that hold it.

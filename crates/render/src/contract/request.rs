@@ -63,7 +63,7 @@ pub struct AuditedRequest<'a> {
 
 impl<'a> ChangeRequest<'a> {
     /// What audit logs say about a change, and whether no request of theirs made it.
-    pub fn of(authorship: Option<&'a Authorship>) -> (Option<Self>, bool) {
+    pub fn of(authorship: Option<&'a Authorship>) -> (Option<Box<Self>>, bool) {
         let Some(found) = authorship else { return (None, false) };
         let known_by = match found {
             Authorship::Exact(_) => RequestMatch::Exact,
@@ -74,7 +74,7 @@ impl<'a> ChangeRequest<'a> {
         let request = found.request().map(|request| AuditedRequest::of(request));
         let is_one = request.is_some() && found.requests().len() == 1;
         let candidates = found.requests().iter().filter(|_| !is_one).map(|request| AuditedRequest::of(request)).collect();
-        (Some(Self { candidates, known_by, request }), false)
+        (Some(Box::new(Self { candidates, known_by, request })), false)
     }
 }
 
