@@ -14,7 +14,7 @@ use crate::watcher::Watching;
 const GRANT: &str = "etcdctl role grant-permission ROLE read ";
 
 /// Every command that ends by itself. The objects are in the capture.
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 31] = [
     "ls",
     "ls --all -o name",
     "ls pods -A",

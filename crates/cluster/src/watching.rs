@@ -171,7 +171,7 @@ impl<'c> Watching<'c> {
             None => {
                 let delay = self.cluster.source.latest_delay(change.revision).unwrap_or_else(|| self.begun.elapsed());
                 let (dated, actor) = (Some(self.live.date(Timestamp::now(), delay)), actor(&change));
- AttributedChange { change, dated, actor, arrived: None, request: None } 
+                AttributedChange { change, dated, actor, arrived: None, request: None }
             }
         }
     }

@@ -148,7 +148,7 @@ mod tests {
             after: Object::from(after).into(),
             earlier: None,
         };
- AttributedChange { change, dated: None, actor: None, arrived: None, request: None } 
+        AttributedChange { change, dated: None, actor: None, arrived: None, request: None }
     }
 
     fn revision(blamed: &Blamed, lines: &SetterTree) -> Option<i64> {

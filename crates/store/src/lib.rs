@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod alarm;
-mod companion;
 mod arrival;
+mod companion;
 mod error;
 #[cfg(feature = "live")]
 pub mod etcd;
@@ -24,8 +24,8 @@ mod status;
 mod versions;
 
 pub use alarm::Alarm;
-pub use companion::{Companion, CompanionChoice, CompanionKind};
 pub use arrival::{Arrival, Arrivals};
+pub use companion::{Companion, CompanionChoice, CompanionKind};
 pub use error::{Error, Result};
 pub use key_value::{Event, EventKind, KeyRange, KeyValue, Origin, Sources};
 pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, WatchItem};

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use super::{
- Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision, RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem, 
+    Arrival, Arrivals, At, Companion, CompanionChoice, CompanionKind, Error, KeyRange, KeyValue, Listing, MemberHashes, Result, Revision,
+    RevisionSpan, Shortcuts, SourceStatus, Until, Want, WatchItem,
 };
 
 /// A read-only view of etcd's key space over a span of revisions.

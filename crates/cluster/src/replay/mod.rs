@@ -6,8 +6,8 @@ mod gap;
 mod locks;
 mod restarts;
 mod scheduler;
-mod started;
 mod seen;
+mod started;
 mod walk;
 
 pub use feed::Feed;

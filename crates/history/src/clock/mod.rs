@@ -145,7 +145,15 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
     let (earliest, latest) = envelope(trusted.map(|(stamp, _)| stamp));
     let mut problems = reference::problems(stamps, &chain);
     problems.extend(writers.skews.iter().map(Skew::to_string));
- Clock { earliest, latest, skews: writers.skews, problems, leases: Leases::default(), arrivals: Vec::new(), requests: Requests::default() } 
+    Clock {
+        earliest,
+        latest,
+        skews: writers.skews,
+        problems,
+        leases: Leases::default(),
+        arrivals: Vec::new(),
+        requests: Requests::default(),
+    }
 }
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is

@@ -8,8 +8,8 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
-use super::window::Window;
 use super::request::ChangeRequest;
+use super::window::Window;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{AttributedChange, ObjectVersion};
@@ -165,7 +165,8 @@ fn sorted<S: Serializer>(patch: &Option<Patch>, serializer: S) -> Result<S::Ok, 
 impl<'a> ObjectChange<'a> {
     /// One change as a document.
     pub fn new(change: &'a AttributedChange, managed_fields: ManagedFields) -> Self {
- let (request, unexplained) = ChangeRequest::of(change.request.as_ref()); let (AttributedChange { change, dated, .., arrived }, actor) = (change, change.by()); 
+        let (request, unexplained) = ChangeRequest::of(change.request.as_ref());
+        let (AttributedChange { change, dated, arrived, .. }, actor) = (change, change.by());
         Self {
             arrived: arrived.map(Arrived::from),
             by: actor.as_ref().map(ToString::to_string),
@@ -189,7 +190,8 @@ impl<'a> ObjectChange<'a> {
 impl<'a> Change<'a> {
     /// One change of an object as a document.
     pub fn new(change: &'a AttributedChange, subject: &'a KeySubject, managed_fields: ManagedFields) -> Self {
- let (request, unexplained) = ChangeRequest::of(change.request.as_ref()); let (AttributedChange { change, dated, .., arrived }, actor) = (change, change.by()); 
+        let (request, unexplained) = ChangeRequest::of(change.request.as_ref());
+        let (AttributedChange { change, dated, arrived, .. }, actor) = (change, change.by());
         Self {
             revision: change.revision.0,
             sub_revision: change.sub_revision,

@@ -21,8 +21,8 @@ pub mod tree;
 pub mod triage;
 pub mod usage;
 pub mod watch;
-pub mod window;
 pub mod what_if;
+pub mod window;
 pub mod with_config;
 
 pub use registry::{CONTRACTS, Contract, find};

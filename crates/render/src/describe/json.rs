@@ -34,7 +34,7 @@ fn owner(owner: &super::DescribedOwner) -> contract::OwnerReference<'_> {
 }
 
 fn last_change(attributed: &AttributedChange, managed_fields: ManagedFields) -> contract::LastChange {
- let (AttributedChange { change, dated, .., .. }, actor) = (attributed, attributed.by()); 
+    let (AttributedChange { change, dated, .. }, actor) = (attributed, attributed.by());
     contract::LastChange {
         by: actor.as_ref().map(Actor::to_string),
         by_from: ActorFrom::of(actor.as_ref()),

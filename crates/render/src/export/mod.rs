@@ -26,7 +26,7 @@ pub fn history_row<'a>(
     stored: Option<VersionFacts>,
     managed_fields: ManagedFields,
 ) -> HistoryRow<'a> {
- let (AttributedChange { change, dated, .., .. }, actor) = (attributed, attributed.by()); 
+    let (AttributedChange { change, dated, .. }, actor) = (attributed, attributed.by());
     let object = change.object();
     let field = |path: &str| object.and_then(|object| at(object, path)).and_then(Value::as_str);
     let patch = change.patch(managed_fields);

@@ -28,7 +28,8 @@ use tokio::sync::OnceCell;
 
 use crate::arrival::each_once;
 use crate::{
- Arrival, Arrivals, At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing, PartGap, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem, 
+    Arrival, Arrivals, At, Companion, Error, Event, Facts, Generations, HistoryKind, KeyHistory, KeyRange, KeyValue, LateDamage, Listing,
+    PartGap, Result, Revision, RevisionSpan, Shortcuts, Source, SourceStatus, Until, Want, WatchItem,
 };
 use lineage::{Verdict, Witness, compare};
 use live::LivePart;

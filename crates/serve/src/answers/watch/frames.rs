@@ -190,7 +190,17 @@ mod tests {
     impl Source for Failing {
         fn facts(&self) -> Facts<'_> {
             let history = HistoryKind::Changes;
- Facts { history, has_all_keys: true, damage: &[], left_out: &[], companions: &[], late_damage: None, before: None, arrivals: None, live: None } 
+            Facts {
+                history,
+                has_all_keys: true,
+                damage: &[],
+                left_out: &[],
+                companions: &[],
+                late_damage: None,
+                before: None,
+                arrivals: None,
+                live: None,
+            }
         }
 
         fn status(&self) -> BoxFuture<'_, ketcd_store::Result<SourceStatus>> {

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
+use super::super::audit_text::begins_as_audit_log;
 #[cfg(feature = "kine")]
 use super::super::dqlite;
-use super::super::audit_text::begins_as_audit_log;
 use super::super::{bolt, foreign, wal};
 use super::entry::Entry;
 use super::{tape, zip};
