@@ -79,7 +79,7 @@ pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[Com
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let revision = async |text: &str| match text {
         "" => Ok(None),
-        text => Ok(Some(session.resolve(text.parse::<Bound>().map_err(|_| wrong())?).await?)),
+        text => Ok(Some(session.end_of(text.parse::<Bound>().map_err(|_| wrong())?).await?)),
     };
     let (from, to): (Result<_>, Result<_>) = (revision(from).await, revision(to).await);
     Ok(ComparedState::between(session, from?, to?).await?)

@@ -23,7 +23,7 @@ const OF_OBJECTS: &[(&str, &str)] = &[
     ("report", "--out -"),
     ("timeline", ""),
     ("tree", ""),
-    ("triage", "-o wide"),
+    ("triage", "-o wide --until 22:20:30"),
     ("usage", "-o wide"),
     ("watch", ""),
 ];
@@ -89,7 +89,7 @@ fn a_name_is_written_in_three_ways() {
 #[test]
 fn several_are_named_and_all_of_a_kind() {
     for (name, more) in OF_OBJECTS {
-        for words in ["pod/web/crasher pod/lab/spread-2", "pod crasher nothing -n web", "pods -n lab", "pods -A"] {
+        for words in ["pod/web/crasher pod/lab/spread-5", "pod crasher nothing -n web", "pods -n lab", "pods -A"] {
             let printed = text(&format!("{name} {words} {more}"));
             let other = if words.ends_with("web") { "" } else { "spread-" };
             assert!(printed.contains(other), "{name} {words}: {printed}");
@@ -192,7 +192,7 @@ fn without_a_kind_selectors_select_of_what_is_shown_then() {
         "report -n lab --out -",
         "extract -n lab --all",
         "diff -n lab --rev 300..",
-        "triage -n lab",
+        "triage -n lab --until 22:20:30",
         "usage -n lab -o wide",
     ] {
         let selected = text(&format!("{words} -l app=spread"));

@@ -73,7 +73,7 @@ fn files_formats_and_plugins() {
     assert_eq!(in_folder(&["-f", "x", "diff", "--rev", "2..3", "statef"]), ["statefulsets"]);
 
     assert_eq!(offered(&["plugins", "noderesourcesf"]), ["NodeResourcesFit"]);
-    assert_eq!(offered(&["get", "-o", "json"]), ["json", "jsonpath="]);
+    assert_eq!(offered(&["get", "-o", "json"]), ["json", "jsonpath=", "jsonpath-as-json=", "jsonpath-file="]);
     assert_eq!(offered(&["timeline", "-o", ""]), ["table", "json", "ndjson"]);
 }
 

@@ -168,11 +168,11 @@ fn heads_of_json_say_what_words_of_time_were_resolved_to() {
     ] {
         let head = |flags: &str| -> Value { serde_json::from_str(&text(&format!("{command} -o json {flags}"))).unwrap() };
         assert_eq!(head("").get("window"), None, "{command}");
-        let window = head("--since 22:15 --until 22:20")["window"].take();
+        let window = head("--since 22:16:30 --until 22:20")["window"].take();
         let revisions = ["since", "until"].map(|end| window[end]["revision"].clone());
         assert!(revisions[0].as_i64() < revisions[1].as_i64() && revisions[0].as_i64() > Some(0), "{command}: {window}");
         let [since, until] = revisions.clone();
-        let wanted = json!({"since": end(since, "2026-11-20T22:15:00.000Z"), "until": end(until, "2026-11-20T22:20:00.000Z")});
+        let wanted = json!({"since": end(since, "2026-11-20T22:16:30.000Z"), "until": end(until, "2026-11-20T22:20:00.000Z")});
         assert_eq!(window, wanted, "{command}");
         // An age counts from the newest revision, and a revision has the time at which it was written.
         let [by_revision, by_age] = [format!("--rev {}", revisions[1]), "--at 275s".to_owned()].map(|flags| head(&flags)["window"].take());
@@ -190,9 +190,9 @@ fn heads_of_json_say_what_words_of_time_were_resolved_to() {
         ["2026-11-20T22:16:30.000Z", "2026-11-20T22:20:00.000Z"]
     );
     let page = folder.path().join("page.html");
-    text(&format!("report -n web --since 22:15 --out {}", page.display()));
+    text(&format!("report -n web --since 22:16:30 --out {}", page.display()));
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("shown is what happened after revision ") && page.contains(" (2026-11-20T22:15:00Z)"));
+    assert!(page.contains("shown is what happened after revision ") && page.contains(" (2026-11-20T22:16:30Z)"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Cluster {
     ///
     /// # Errors
     /// The source cannot be read, or the moment is before its history.
-    pub async fn resolve(&self, bound: Bound) -> Result<WindowEnd> {
+    pub async fn end_of(&self, bound: Bound) -> Result<WindowEnd> {
         let moment = match bound {
             Bound::Revision(revision) => return Ok(WindowEnd { revision, time: None }),
             Bound::Moment(moment) => moment,
@@ -68,7 +68,7 @@ impl Cluster {
             return Err(Error::invalid("--since needs a history, and API objects show one moment"));
         }
         let (oldest, to) = (self.source.span().await?.oldest, self.revision().await?);
-        let asked = match self.resolve(bound).await {
+        let asked = match self.end_of(bound).await {
             Err(Error::BeforeHistory { asked, .. }) => {
                 self.note(Notice::SinceBeforeHistory { asked: bound, oldest });
                 return Ok(Since { after: Revision(0), time: Some(asked) });
