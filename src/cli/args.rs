@@ -101,7 +101,7 @@ pub(super) struct GlobalArgs {
 }
 
 /// The variable that names what `-f` names, several separated as in `PATH`.
-const FILE_VARIABLE: &str = "KETCD_FILE";
+pub(super) const FILE_VARIABLE: &str = "KETCD_FILE";
 
 /// Splits the value of [`FILE_VARIABLE`].
 fn names_in(value: &str) -> Vec<String> {

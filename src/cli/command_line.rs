@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use super::args::GlobalArgs;
+use super::args::{FILE_VARIABLE, GlobalArgs};
 use super::called;
 use super::commands::{Command, GROUPS};
 use super::complete;
@@ -42,7 +42,7 @@ pub fn command() -> clap::Command {
 /// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
 pub(super) fn parse() -> Cli {
     let matches = with_help().try_get_matches_from(against_file(std::env::args_os()));
-    let parsed = matches.inspect(show_flags).and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = matches.inspect(show_flags).and_then(no_file_for_an_object).and_then(|matches| Cli::from_arg_matches(&matches));
     parsed.map_err(led).unwrap_or_else(|error| {
         match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
             Some(line) => {
@@ -97,6 +97,22 @@ fn with_flag(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Op
     }
     let line = CommandLine::ketcd("-f").word(file);
     Some(arguments.filter(|argument| argument != file).fold(line, |line, argument| line.word(&argument)))
+}
+
+/// Refuses a file in the place of an object, where nothing says what is to be read: it would be looked for in a live etcd.
+fn no_file_for_an_object(matches: clap::ArgMatches) -> clap::error::Result<clap::ArgMatches> {
+    let Some((_, command)) = matches.subcommand() else { return Ok(matches) };
+    let is_flag = |id| command.try_contains_id(id).is_ok_and(|is_known| is_known && command.value_source(id).is_some());
+    let is_set = |name| std::env::var_os(name).is_some();
+    if is_flag("files") || is_flag("endpoints") || is_set(FILE_VARIABLE) || is_set("ETCDCTL_ENDPOINTS") {
+        return Ok(matches);
+    }
+    let words = command.try_get_many::<String>("addresses").ok().flatten().into_iter().flatten();
+    let is_kind = |word: &str| built_in().find_all(word.split('/').next().unwrap_or(word)).is_ok();
+    let Some(file) = words.into_iter().find(|word| !is_kind(word) && Path::new(word).is_file()) else { return Ok(matches) };
+    let mut error = clap::Error::new(clap::error::ErrorKind::UnknownArgument).with_cmd(&Cli::command());
+    error.insert(ContextKind::InvalidArg, ContextValue::String(file.clone()));
+    Err(error)
 }
 
 /// Leaves out the `-f` of `--against -f newer.db`: what follows `--against` may be a file in any case.

@@ -222,7 +222,7 @@ fn descriptions_events_and_trees() {
             check(from, command, document, exit);
         }
         let (_, exit) = run(from, "events -A -o json", "");
-        check(from, "events -A -o json", "List", exit);
+        check(from, "events -A -o json", "EventList", exit);
         check(from, "events -A -o ndjson", "KubernetesObject", exit);
     }
     let node = &check(STORY, "describe node/node1 -o json", "Description", 0)[0];
@@ -289,7 +289,8 @@ fn blames() {
         let names = run(from, "ls nodes,pods,deployments -A -o ndjson", "").0;
         for line in names.lines().step_by(15) {
             let object: Value = serde_json::from_str(line).unwrap();
-            let Some(kind) = object["kind"].as_str() else { continue };
+            // What cannot be decoded has no metadata.
+            let (Some(kind), true) = (object["kind"].as_str(), object["metadata"].is_object()) else { continue };
             let [namespace, name] = ["namespace", "name"].map(|field| object["metadata"][field].as_str().unwrap_or_default());
             let (printed, _) = run(from, &format!("blame {kind}/{namespace}/{name} -o json").replace("//", "/"), "");
             assert!(!printed.is_empty(), "{kind}/{namespace}/{name}");

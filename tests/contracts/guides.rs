@@ -51,6 +51,8 @@ profiles:
 /// A folder as a guide finds it: the files of the recorded cluster, plain ones, a snapshot that somebody changed, and a day with its audit log.
 fn files() -> TempDir {
     let folder = folder();
+    // It would be read with a data dir that lies in the same folder.
+    fs::remove_file(folder.path().join("encryption-config.yaml")).unwrap();
     let capture = root().join("testdata/captures/k120-story");
     for name in ["snapshot.db.zst", "compacted.db.zst", "story.log"] {
         fs::copy(capture.join(name), folder.path().join(name)).unwrap();

@@ -13,6 +13,7 @@ fn text(path: &str) -> String {
 /// The rows of the page's table: what a row says is limited, what its value begins with, and where that stands in the code.
 const NUMBERS: &[(&str, &str, &str, &str)] = &[
     ("requests to a live etcd", "at most 1,000 a second (`--qps`)", "crates/store/src/etcd/pacer.rs", "const PACE: f64 = 1000.0;"),
+    ("one record of an audit log", "64 MiB;", "crates/audit/src/splitter.rs", "const LONGEST: usize = 64 << 20;"),
     ("one message of etcd", "64 MiB;", "crates/store/src/etcd/config.rs", "const LARGEST_MESSAGE: usize = 64 << 20;"),
     (
         "one message of etcd",

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 #[test]
 fn a_real_scheduler_took_the_devices_that_the_rules_say() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-story/snapshot.db.zst");
-    for (pod, claim, request, pool) in [("infer-1", "lab/shared", "gpu", "node3"), ("train-1", "lab/train-1-g-4wf9z", "gpu/small", "node1")]
-    {
+    for (pod, claim, request, pool) in [("infer-1", "shared", "gpu", "node3"), ("train-1", "train-1-g-4wf9z", "gpu/small", "node1")] {
         let mut ketcd = Command::new(env!("CARGO_BIN_EXE_ketcd"));
         let output = ketcd.arg("-f").arg(&file).args(["explain", &format!("pod/lab/{pod}"), "-o", "json"]).output().unwrap();
         let explanation: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let claim = json!({"kind": "ResourceClaim", "namespace": "lab", "name": claim});
         let device = json!([{"claim": claim, "request": request, "driver": "gpu.example.com", "pool": pool, "device": "gpu-0"}]);
         let recorded = &explanation["recordedDevices"];
         assert_eq!((&recorded[0]["devices"], &recorded[0]["agrees"]), (&device, &json!(true)), "{pod}: {recorded}");

@@ -36,16 +36,18 @@ pub(crate) struct ExportArgs {
     addresses: Vec<String>,
     #[command(flatten)]
     select: SelectArgs,
-    /// Where to write the dataset: a directory, which is created if needed, or a bucket: s3://…, gs://… or az://…
+    /// The dataset: a directory or a bucket (s3://…, gs://…, az://…).
+    ///
+    /// A directory is created if needed.
     #[arg(long, value_name = "DIR|URL", value_hint = clap::ValueHint::DirPath)]
     out: String,
     /// The format of the files.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "parquet")]
     format: FileFormat,
-    /// Write only these tables: objects, history, events, decisions, decision_nodes. Default: all of them.
+    /// Write only these tables. Default: all of them.
     #[arg(long, value_name = "TABLE", value_delimiter = ',', value_parser = table())]
     tables: Vec<Table>,
-    /// The cluster's name in the dataset. Default: the uid of its namespace kube-system.
+    /// The cluster's name. Default: the uid of kube-system.
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
     #[command(flatten)]

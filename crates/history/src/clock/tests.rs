@@ -151,7 +151,7 @@ fn what_a_recorder_received_is_dated_by_its_arrival() {
     assert_eq!([2, 3, 4].map(dated), [const { None::<()> }; 3].map(|_| Some(("01.249".to_owned(), 0.001))));
     assert_eq!(dated(9), Some(("09.248".to_owned(), 0.002)));
     // What lies between was written between.
-    assert_eq!(dated(7), Some(("05.249".to_owned(), 4.001)));
+    assert_eq!(dated(7), Some(("05.249".to_owned(), 4.002)));
     assert_eq!((dated(1), dated(10)), (None, None));
     let arrived = |revision: i64| clock.arrived(Revision(revision)).map(|arrived| arrived.delay);
     assert_eq!([1, 2, 4, 5, 9, 10].map(arrived), [None, Some(0.002), Some(0.002), None, Some(0.004), None]);
