@@ -267,21 +267,6 @@ pub fn clock_time(dated: Option<Dated>) -> String {
     format!("{:<12}", time.strftime(format).to_string())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_no_finer_than_they_are_known() {
-        let shown = |error: f64| clock_time(Some(Dated { time: "2026-01-02T03:04:05.678Z".parse().unwrap(), error }));
-        assert_eq!(
-            [0.001, 0.01, 0.2, 0.525, 30.0].map(shown),
-            ["03:04:05.678", "03:04:05.67 ", "03:04:05.6  ", "03:04:05    ", "03:04:05    "]
-        );
-        assert_eq!(clock_time(None).len(), 12);
-    }
-}
-
 /// What an audit log adds to who made a change: the user with the program, all users that may have, or that no request did.
 fn request_words(attributed: &AttributedChange) -> Option<String> {
     match attributed.request.as_ref()? {
@@ -300,5 +285,20 @@ fn request_words(attributed: &AttributedChange) -> Option<String> {
             Some(format!("perhaps {}", users.join(" or ")))
         }
         Authorship::Unexplained(_) => Some("no request in the audit log".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_no_finer_than_they_are_known() {
+        let shown = |error: f64| clock_time(Some(Dated { time: "2026-01-02T03:04:05.678Z".parse().unwrap(), error }));
+        assert_eq!(
+            [0.001, 0.01, 0.2, 0.525, 30.0].map(shown),
+            ["03:04:05.678", "03:04:05.67 ", "03:04:05.6  ", "03:04:05    ", "03:04:05    "]
+        );
+        assert_eq!(clock_time(None).len(), 12);
     }
 }

@@ -141,7 +141,7 @@ fn arguments(pod: &Value, container: &Value) -> Option<Arguments> {
     let words = ["command", "args"].into_iter().flat_map(|field| container[field].as_array().into_iter().flatten());
     let words: Vec<&str> = words.filter_map(Value::as_str).collect();
     let is_program = |word: &&str| *word == "kube-scheduler" || word.ends_with("/kube-scheduler");
-    let flags = match words.iter().position(|word| is_program(word)) {
+    let flags = match words.iter().position(is_program) {
         Some(program) => &words[program + 1..],
         // The image's own program, or a shell.
         None if words.iter().all(|word| word.starts_with("--")) => &words[..],

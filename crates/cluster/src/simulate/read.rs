@@ -75,7 +75,7 @@ async fn note_unknown(cluster: &Cluster, world: &mut World<'_>, at: Revision) ->
             let rules = list(object, "/webhooks").iter().flat_map(|webhook| list(webhook, "/rules"));
             rules.flat_map(|rule| list(rule, "/resources")).any(|resource| resource == "pods" || resource == "*" || resource == "*/*")
         };
-        configurations += decoded.filter(|decoded| decoded.object().is_some_and(|object| of_pods(object))).count();
+        configurations += decoded.filter(|decoded| decoded.object().is_some_and(&of_pods)).count();
     }
     if configurations > 0 {
         world.caveats.insert(Unmodelled::Webhooks { configurations });

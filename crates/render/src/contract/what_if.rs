@@ -13,6 +13,7 @@ use crate::what_if::caveat;
 #[derive(Debug, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "it is only made into a schema")]
+#[expect(clippy::large_enum_variant, reason = "it is described, never made")]
 pub enum WhatIfs<'a> {
     /// `what-if` with actions or questions.
     WhatIf(WhatIf<'a>),
