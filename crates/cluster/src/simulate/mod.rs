@@ -1,7 +1,7 @@
 //! What if: a cluster's state played on, after a drain, a failure, new nodes, another number of replicas, with the exact scheduler.
 //!
-//! The scheduler's crate evaluates each attempt and keeps the queue. What else decides is here: the objects and a clock ([`world`]), what an API
-//! server makes of a pod ([`admission`]), controllers, one file a kind ([`controllers`]), the eviction API and kubectl's drain.
+//! The scheduler's crate evaluates each attempt and keeps the queue. What else decides is here: the objects and a clock (`world`), what an API
+//! server makes of a pod (`admission`), controllers, one file a kind (`controllers`), the eviction API and kubectl's drain.
 
 mod action;
 mod admission;
