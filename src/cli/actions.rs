@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use ketcd_cluster::files::manifests;
-use ketcd_cluster::simulate::{Action, FitOf, NodeChoice};
+use ketcd_cluster::simulate::{FitOf, NodeChoice, WhatIfAction};
 
 use super::{Error, Result};
 
@@ -81,27 +81,27 @@ impl ActionArgs {
     ///
     /// # Errors
     /// One is not of its form, or a file cannot be read.
-    pub(super) fn read(&self) -> Result<Vec<Action>> {
+    pub(super) fn read(&self) -> Result<Vec<WhatIfAction>> {
         self.0.iter().map(|(flag, value)| action(flag, value)).collect()
     }
 }
 
-fn action(flag: &str, value: &str) -> Result<Action> {
+fn action(flag: &str, value: &str) -> Result<WhatIfAction> {
     let text = value.to_owned();
     Ok(match flag {
-        "drain" => Action::Drain(text),
-        "fail" => Action::Fail(NodeChoice::parse(value)),
-        "cordon" => Action::Cordon(text),
-        "uncordon" => Action::Uncordon(text),
-        "taint" => Action::taint(value)?,
-        "label" => Action::label(value)?,
-        "delete" => Action::Delete(text),
-        "scale" => Action::scale(value)?,
-        "restart" => Action::Restart(text),
-        "apply" => Action::Apply(manifests(value)?),
-        _ => match Action::add_like(value) {
+        "drain" => WhatIfAction::Drain(text),
+        "fail" => WhatIfAction::Fail(NodeChoice::parse(value)),
+        "cordon" => WhatIfAction::Cordon(text),
+        "uncordon" => WhatIfAction::Uncordon(text),
+        "taint" => WhatIfAction::taint(value)?,
+        "label" => WhatIfAction::label(value)?,
+        "delete" => WhatIfAction::Delete(text),
+        "scale" => WhatIfAction::scale(value)?,
+        "restart" => WhatIfAction::Restart(text),
+        "apply" => WhatIfAction::Apply(manifests(value)?),
+        _ => match WhatIfAction::add_like(value) {
             Some(action) => action,
-            None => Action::AddNodes(manifests(value)?),
+            None => WhatIfAction::AddNodes(manifests(value)?),
         },
     })
 }

@@ -16,4 +16,4 @@ pub use change::{ChangeFacts, Did, Stamp};
 pub use join::{Join, Wanted};
 pub use names::Names;
 pub use reader::{Damage, FileReport, LogSpan, Reader};
-pub use request::{Level, Request, Target, Verb};
+pub use request::{Level, Request, RequestTarget, Verb};

@@ -70,7 +70,7 @@ pub enum Level {
 
 /// What a request was about (`objectRef`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct RequestTarget {
     /// The API group; empty for the core group.
     pub group: Arc<str>,
     /// The resource, such as `pods`.
@@ -100,7 +100,7 @@ pub struct Request {
     /// The addresses it came from, the client's first.
     pub source_ips: Vec<Arc<str>>,
     /// What it was about.
-    pub target: Target,
+    pub target: RequestTarget,
     /// When the API server received it.
     pub received: Timestamp,
     /// When the API server had answered it.

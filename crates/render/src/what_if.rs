@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use ketcd_cluster::simulate::{Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, Verdict, WhatIf};
+use ketcd_cluster::simulate::{
+    DecisionVerdict, Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
+};
 
 use super::status::bytes;
 use super::style::{FAINT, PLAIN, STRONG, WARNING, paint};
@@ -62,32 +64,32 @@ pub fn write_decisions(judged: &[JudgedDecision], is_wide: bool, out: &mut dyn W
 }
 
 /// Whether a decision would be another one.
-pub fn is_change(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Other { .. } | Verdict::Fits { .. } | Verdict::FitsNowhere { .. })
+pub fn is_change(verdict: &DecisionVerdict) -> bool {
+    matches!(verdict, DecisionVerdict::Other { .. } | DecisionVerdict::Fits { .. } | DecisionVerdict::FitsNowhere { .. })
 }
 
-fn verdict_word(verdict: &Verdict) -> &'static str {
+fn verdict_word(verdict: &DecisionVerdict) -> &'static str {
     match verdict {
-        Verdict::Same => "same node",
-        Verdict::Tied => "same node among equals",
-        Verdict::Other { .. } => "other node",
-        Verdict::Fits { .. } => "would fit",
-        Verdict::FitsNowhere { .. } => "would not fit",
-        Verdict::StillRefused => "still refused",
-        Verdict::Unknown => "unknown",
+        DecisionVerdict::Same => "same node",
+        DecisionVerdict::Tied => "same node among equals",
+        DecisionVerdict::Other { .. } => "other node",
+        DecisionVerdict::Fits { .. } => "would fit",
+        DecisionVerdict::FitsNowhere { .. } => "would not fit",
+        DecisionVerdict::StillRefused => "still refused",
+        DecisionVerdict::Unknown => "unknown",
     }
 }
 
 fn decision_row(decision: &JudgedDecision) -> Vec<String> {
     let was = decision.node.as_deref().unwrap_or("nowhere");
     let becomes = match &decision.verdict {
-        Verdict::Other { nodes, plugin } => {
+        DecisionVerdict::Other { nodes, plugin } => {
             let by = plugin.map_or_else(String::new, |plugin| format!("  {plugin}"));
             format!("{was} → {}{by}", nodes.join(" or "))
         }
-        Verdict::Fits { nodes } => format!("{was} → {}", nodes.join(" or ")),
-        Verdict::FitsNowhere { message } => format!("{was} → nowhere  {}", message.as_deref().unwrap_or_default()),
-        Verdict::Same | Verdict::Tied | Verdict::StillRefused | Verdict::Unknown => was.to_owned(),
+        DecisionVerdict::Fits { nodes } => format!("{was} → {}", nodes.join(" or ")),
+        DecisionVerdict::FitsNowhere { message } => format!("{was} → nowhere  {}", message.as_deref().unwrap_or_default()),
+        DecisionVerdict::Same | DecisionVerdict::Tied | DecisionVerdict::StillRefused | DecisionVerdict::Unknown => was.to_owned(),
     };
     vec![
         format!("r{}", decision.revision),

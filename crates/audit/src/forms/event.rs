@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Record;
 use crate::names::Names;
-use crate::request::{Level, Request, Target, Verb};
+use crate::request::{Level, Request, RequestTarget, Verb};
 
 /// The members of an event that are read.
 #[derive(Default, Deserialize)]
@@ -172,7 +172,7 @@ fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestam
         impersonator,
         user_agent: names.of(&event.user_agent),
         source_ips: event.source_ips.iter().flatten().map(|address| names.of(address)).collect(),
-        target: Target {
+        target: RequestTarget {
             group: names.of(&of_ref(|reference| reference.api_group.to_string())),
             resource: names.of(&resource),
             namespace: names.of(&namespace),

@@ -3,7 +3,7 @@ use jiff::SignedDuration;
 use super::*;
 use crate::authorship::Unexplained;
 use crate::change::Stamp;
-use crate::request::{Level, Target};
+use crate::request::{Level, RequestTarget};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_795_545_000 + second).unwrap()
@@ -46,7 +46,7 @@ fn request(user: &str, verb: Verb, name: &str, second: i64) -> Request {
         impersonator: None,
         user_agent: "kubectl/v1".into(),
         source_ips: Vec::new(),
-        target: Target { resource: "configmaps".into(), namespace: "shop".into(), name: name.into(), ..Target::default() },
+        target: RequestTarget { resource: "configmaps".into(), namespace: "shop".into(), name: name.into(), ..RequestTarget::default() },
         received: at(second),
         completed: at(second) + SignedDuration::from_millis(100),
         doubt: SignedDuration::ZERO,
@@ -102,7 +102,7 @@ fn an_answer_does_not_make_an_author_of_whom_the_change_does_not_name() {
     let unchanged = Request { names_revision: Some(5), ..request("alice", Verb::Patch, "a", 10) };
     assert_eq!(found(vec![write.clone()], vec![unchanged.clone()]), ["candidates alice"]);
     let of_kubelet = request("node", Verb::Patch, "a", 10);
-    let target = Target { subresource: "status".into(), ..of_kubelet.target.clone() };
+    let target = RequestTarget { subresource: "status".into(), ..of_kubelet.target.clone() };
     let kubelet = Request { manager: Some("kubelet".into()), target, ..of_kubelet };
     assert_eq!(found(vec![write], vec![unchanged, kubelet]), ["attributed node"]);
 }

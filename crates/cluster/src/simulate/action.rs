@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Something that is done to the cluster.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Action {
+pub enum WhatIfAction {
     /// Cordon a node and evict its pods.
     Drain(String),
     /// A node, or all nodes with a label, do not answer any more.
@@ -88,7 +88,7 @@ impl NodeChoice {
     }
 }
 
-impl Action {
+impl WhatIfAction {
     /// Reads `NODE=KEY[=VALUE]:EFFECT`, or `NODE=KEY[:EFFECT]-`, as kubectl taints.
     ///
     /// # Errors
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn taints_are_read_as_kubectl_writes_them() {
-        let read = |text: &str| match Action::taint(text) {
-            Ok(Action::Taint { node, taint, is_removed }) => Some((node, taint, is_removed)),
+        let read = |text: &str| match WhatIfAction::taint(text) {
+            Ok(WhatIfAction::Taint { node, taint, is_removed }) => Some((node, taint, is_removed)),
             _ => None,
         };
         assert_eq!(read("n=k:NoSchedule"), Some(("n".into(), json!({"key": "k", "effect": "NoSchedule"}), false)));
@@ -168,14 +168,14 @@ mod tests {
 
     #[test]
     fn labels_numbers_and_nodes() {
-        assert_eq!(Action::label("n:disk-").ok(), Some(Action::Label { node: "n".into(), key: "disk".into(), value: None }));
-        let zone = Action::Label { node: "n".into(), key: "a/zone".into(), value: Some("b".into()) };
-        assert_eq!(Action::label("n:a/zone=b").ok(), Some(zone));
-        assert!(Action::label("n:disk").is_err() && Action::label("disk=b").is_err());
-        assert_eq!(Action::add_like("3*n1"), Some(Action::AddLike { count: 3, node: "n1".into() }));
-        assert_eq!(Action::add_like("node.yaml"), None);
-        assert_eq!(Action::scale("deploy/a/b=3").ok(), Some(Action::Scale { address: "deploy/a/b".into(), replicas: 3 }));
-        assert!(Action::scale("deploy/a/b").is_err() && Action::scale("deploy/a/b=-1").is_err());
+        assert_eq!(WhatIfAction::label("n:disk-").ok(), Some(WhatIfAction::Label { node: "n".into(), key: "disk".into(), value: None }));
+        let zone = WhatIfAction::Label { node: "n".into(), key: "a/zone".into(), value: Some("b".into()) };
+        assert_eq!(WhatIfAction::label("n:a/zone=b").ok(), Some(zone));
+        assert!(WhatIfAction::label("n:disk").is_err() && WhatIfAction::label("disk=b").is_err());
+        assert_eq!(WhatIfAction::add_like("3*n1"), Some(WhatIfAction::AddLike { count: 3, node: "n1".into() }));
+        assert_eq!(WhatIfAction::add_like("node.yaml"), None);
+        assert_eq!(WhatIfAction::scale("deploy/a/b=3").ok(), Some(WhatIfAction::Scale { address: "deploy/a/b".into(), replicas: 3 }));
+        assert!(WhatIfAction::scale("deploy/a/b").is_err() && WhatIfAction::scale("deploy/a/b=-1").is_err());
         assert_eq!(NodeChoice::parse("zone=a"), NodeChoice::Labelled("zone".into(), "a".into()));
     }
 }

@@ -12,7 +12,7 @@ use crate::replay::SchedulerOptions;
 /// What another scheduler would have decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Verdict {
+pub enum DecisionVerdict {
     /// The same node, as the only best one.
     Same,
     /// The node is one of several that are equally good.
@@ -50,7 +50,7 @@ pub struct JudgedDecision {
     /// The node that was chosen; `None`: it was refused.
     pub node: Option<String>,
     /// What the other scheduler would have decided.
-    pub verdict: Verdict,
+    pub verdict: DecisionVerdict,
 }
 
 impl Cluster {
@@ -79,24 +79,24 @@ fn judged(explanation: &Explanation) -> JudgedDecision {
     JudgedDecision { revision: attempt.revision, pod, node: node.map(ToString::to_string), verdict }
 }
 
-fn verdict(judgement: &Judgement, node: Option<&Arc<str>>) -> Verdict {
+fn verdict(judgement: &Judgement, node: Option<&Arc<str>>) -> DecisionVerdict {
     if judgement.nodes.iter().any(|node| node.fits() && node.unknown().is_some()) {
-        return Verdict::Unknown;
+        return DecisionVerdict::Unknown;
     }
     let best = best(judgement);
     let nodes = || best.iter().map(ToString::to_string).collect::<Vec<_>>();
     match node {
-        None if best.is_empty() => Verdict::StillRefused,
-        None => Verdict::Fits { nodes: nodes() },
-        Some(_) if best.is_empty() => Verdict::FitsNowhere { message: judgement.message.clone() },
+        None if best.is_empty() => DecisionVerdict::StillRefused,
+        None => DecisionVerdict::Fits { nodes: nodes() },
+        Some(_) if best.is_empty() => DecisionVerdict::FitsNowhere { message: judgement.message.clone() },
         Some(node) if best.contains(node) => {
             if best.len() == 1 {
-                Verdict::Same
+                DecisionVerdict::Same
             } else {
-                Verdict::Tied
+                DecisionVerdict::Tied
             }
         }
-        Some(node) => Verdict::Other { nodes: nodes(), plugin: turned_by(judgement, node, &best[0]) },
+        Some(node) => DecisionVerdict::Other { nodes: nodes(), plugin: turned_by(judgement, node, &best[0]) },
     }
 }
 

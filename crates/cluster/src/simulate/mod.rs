@@ -29,7 +29,7 @@ mod volumes;
 mod waiting;
 mod world;
 
-pub use action::{Action, NodeChoice};
+pub use action::{NodeChoice, WhatIfAction};
 pub use answer::{Fit, Future, Futures, Happening, Loads, Loss, NodeLoad, SimulatedEvent, SimulatedPod, Spare, Unmodelled, WhatIf};
-pub use decisions::{JudgedDecision, Verdict};
+pub use decisions::{DecisionVerdict, JudgedDecision};
 pub use question::{FitOf, WhatIfQuestion};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ketcd_kube::Address;
 use serde_json::{Value, json};
 
-use super::action::{Action, NodeChoice};
+use super::action::{NodeChoice, WhatIfAction};
 use super::admission::admit;
 use super::answer::Happening;
 use super::choice::Choices;
@@ -22,38 +22,38 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// What the action names is not there, or it cannot be done.
-pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &Action, choices: &mut Choices) -> Result<()> {
+pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &WhatIfAction, choices: &mut Choices) -> Result<()> {
     match action {
-        Action::Drain(node) => {
+        WhatIfAction::Drain(node) => {
             found(world, node)?;
             drain(world, node, choices);
         }
-        Action::Fail(which) => {
+        WhatIfAction::Fail(which) => {
             for node in chosen(world, which)? {
                 node_lifecycle::fail(world, &node);
             }
         }
-        Action::Cordon(node) | Action::Uncordon(node) => {
+        WhatIfAction::Cordon(node) | WhatIfAction::Uncordon(node) => {
             found(world, node)?;
-            node_lifecycle::cordon(world, node, matches!(action, Action::Cordon(_)));
+            node_lifecycle::cordon(world, node, matches!(action, WhatIfAction::Cordon(_)));
         }
-        Action::Taint { node, taint, is_removed } => {
+        WhatIfAction::Taint { node, taint, is_removed } => {
             found(world, node)?;
             match is_removed {
                 true => node_lifecycle::untaint(world, node, text(taint, "/key"), taint["effect"].as_str()),
                 false => node_lifecycle::taint(world, node, taint),
             }
         }
-        Action::Label { node, key, value } => label(world, node, key, value.as_deref())?,
-        Action::AddLike { count, node } => add_like(world, *count, node, choices)?,
-        Action::AddNodes(nodes) => {
+        WhatIfAction::Label { node, key, value } => label(world, node, key, value.as_deref())?,
+        WhatIfAction::AddLike { count, node } => add_like(world, *count, node, choices)?,
+        WhatIfAction::AddNodes(nodes) => {
             nodes.iter().for_each(|node| add(world, node.clone()));
             join(world, nodes.iter().map(|node| text(node, "/metadata/name").to_owned()).collect(), choices);
         }
-        Action::Delete(address) => delete(world, &one(cluster, address).await?)?,
-        Action::Scale { address, replicas } => scale(world, &one(cluster, address).await?, *replicas)?,
-        Action::Restart(address) => restart(world, &one(cluster, address).await?)?,
-        Action::Apply(objects) => objects.iter().try_for_each(|object| apply(cluster, world, object.clone()))?,
+        WhatIfAction::Delete(address) => delete(world, &one(cluster, address).await?)?,
+        WhatIfAction::Scale { address, replicas } => scale(world, &one(cluster, address).await?, *replicas)?,
+        WhatIfAction::Restart(address) => restart(world, &one(cluster, address).await?)?,
+        WhatIfAction::Apply(objects) => objects.iter().try_for_each(|object| apply(cluster, world, object.clone()))?,
     }
     settle(world, choices);
     Ok(())

@@ -7,7 +7,7 @@ use ketcd_scheduler::Scheduler;
 use ketcd_store::Revision;
 use serde_json::Value;
 
-use super::action::Action;
+use super::action::WhatIfAction;
 use super::answer::{Unmodelled, WhatIf};
 use super::choice::Choices;
 use super::fit::fit;
@@ -28,7 +28,7 @@ use crate::replay::{Feed, SchedulerOptions};
 #[derive(Clone, Debug, Default)]
 pub struct WhatIfQuestion<'q> {
     /// What is done, in this order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<WhatIfAction>,
     /// The same in the user's words.
     pub words: Vec<String>,
     /// The object of which it is asked how many more fit, after the actions.

@@ -32,12 +32,12 @@ pub struct Changed {
     /// Oldest first.
     pub changes: Vec<AttributedChange>,
     /// The times that they are of, ascending.
-    pub windows: Vec<Window>,
+    pub windows: Vec<ChangeWindow>,
 }
 
 /// A stretch of time whose changes were read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct ChangeWindow {
     /// Its begin, where the history is readable that far.
     pub from: Timestamp,
     /// Its end.
@@ -104,7 +104,7 @@ fn unless_refused<T>(read: Result<T>) -> Result<Option<T>> {
 }
 
 /// The revisions between two times; `None` where none is readable.
-async fn window(cluster: &Cluster, from: Timestamp, to: Timestamp, at: Option<Revision>) -> Result<Option<Window>> {
+async fn window(cluster: &Cluster, from: Timestamp, to: Timestamp, at: Option<Revision>) -> Result<Option<ChangeWindow>> {
     let span = cluster.source.span().await?;
     let last = match at {
         Some(at) => at,
@@ -116,7 +116,7 @@ async fn window(cluster: &Cluster, from: Timestamp, to: Timestamp, at: Option<Re
     let first = cluster.revision_at(Moment::Absolute(from)).await.ok().filter(|first| *first >= span.oldest);
     let is_cut = first.is_none() && span.oldest.0 > 1;
     let first = first.map_or(span.oldest, Revision::after);
-    Ok((first <= last).then_some(Window { from, to, is_cut, revisions: (first, last) }))
+    Ok((first <= last).then_some(ChangeWindow { from, to, is_cut, revisions: (first, last) }))
 }
 
 /// The keys whose changes count.

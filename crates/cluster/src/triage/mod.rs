@@ -29,7 +29,7 @@ pub use absence::Absence;
 use absence::absence;
 use causes::causes;
 pub use causes::{Cause, Relation};
-pub use changes::{Changed, Window, changed};
+pub use changes::{ChangeWindow, Changed, changed};
 use since::{date_loops, date_rollouts};
 use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};

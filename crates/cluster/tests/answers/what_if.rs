@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ketcd_cluster::simulate::{Action, FitOf, Happening, SimulatedEvent, WhatIf, WhatIfQuestion};
+use ketcd_cluster::simulate::{FitOf, Happening, SimulatedEvent, WhatIf, WhatIfAction, WhatIfQuestion};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
@@ -28,28 +28,28 @@ fn question(experiment: &Value) -> WhatIfQuestion<'static> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut actions = Vec::new();
     if let Some(node) = action["drain"].as_str() {
-        actions.push(Action::Drain(node.to_owned()));
+        actions.push(WhatIfAction::Drain(node.to_owned()));
     }
     if let Some(node) = action["cordon"].as_str() {
-        actions.push(Action::Cordon(node.to_owned()));
+        actions.push(WhatIfAction::Cordon(node.to_owned()));
     }
     if let Some(taint) = action.get("taint") {
         let taint = format!("{}={}:{}", text(&taint["node"]), text(&taint["key"]), text(&taint["effect"]));
-        actions.push(Action::taint(&taint).unwrap());
+        actions.push(WhatIfAction::taint(&taint).unwrap());
     }
     if let Some(label) = action.get("unlabel") {
-        actions.push(Action::label(&format!("{}:{}-", text(&label["node"]), text(&label["key"]))).unwrap());
+        actions.push(WhatIfAction::label(&format!("{}:{}-", text(&label["node"]), text(&label["key"]))).unwrap());
     }
     if let Some(add) = action.get("add") {
-        actions.push(Action::add_like(&format!("{}*{}", add["count"], text(&add["like"]))).unwrap());
+        actions.push(WhatIfAction::add_like(&format!("{}*{}", add["count"], text(&add["like"]))).unwrap());
     }
     if let Some(create) = action.get("create") {
         let mut pod = create["pod"].clone();
         (pod["apiVersion"], pod["kind"]) = (json!("v1"), json!("Pod"));
-        actions.push(Action::Apply(vec![pod]));
+        actions.push(WhatIfAction::Apply(vec![pod]));
     }
     if action.get("restart").is_some() {
-        actions.extend(experiment["evicted"].as_array().unwrap().iter().map(|pod| Action::Delete(format!("pod/shop/{}", text(pod)))));
+        actions.extend(experiment["evicted"].as_array().unwrap().iter().map(|pod| WhatIfAction::Delete(format!("pod/shop/{}", text(pod)))));
     }
     let fit = action.get("fit").map(|fit| FitOf::Address(format!("deploy/shop/{}", text(&fit["deployment"]))));
     WhatIfQuestion { actions, fit, ..WhatIfQuestion::default() }

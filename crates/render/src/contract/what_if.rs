@@ -100,13 +100,13 @@ impl<'a> From<&'a answer::JudgedDecision> for Decision<'a> {
             verdict,
         };
         match &judged.verdict {
-            answer::Verdict::Same => plain(DecisionVerdict::Same),
-            answer::Verdict::Tied => plain(DecisionVerdict::Tied),
-            answer::Verdict::Other { nodes, plugin } => Self { nodes, plugin: *plugin, ..plain(DecisionVerdict::Other) },
-            answer::Verdict::Fits { nodes } => Self { nodes, ..plain(DecisionVerdict::Fits) },
-            answer::Verdict::FitsNowhere { message } => Self { message: message.as_deref(), ..plain(DecisionVerdict::FitsNowhere) },
-            answer::Verdict::StillRefused => plain(DecisionVerdict::StillRefused),
-            answer::Verdict::Unknown => plain(DecisionVerdict::Unknown),
+            answer::DecisionVerdict::Same => plain(DecisionVerdict::Same),
+            answer::DecisionVerdict::Tied => plain(DecisionVerdict::Tied),
+            answer::DecisionVerdict::Other { nodes, plugin } => Self { nodes, plugin: *plugin, ..plain(DecisionVerdict::Other) },
+            answer::DecisionVerdict::Fits { nodes } => Self { nodes, ..plain(DecisionVerdict::Fits) },
+            answer::DecisionVerdict::FitsNowhere { message } => Self { message: message.as_deref(), ..plain(DecisionVerdict::FitsNowhere) },
+            answer::DecisionVerdict::StillRefused => plain(DecisionVerdict::StillRefused),
+            answer::DecisionVerdict::Unknown => plain(DecisionVerdict::Unknown),
         }
     }
 }
