@@ -18,8 +18,6 @@ pub(crate) use hints::may_help;
 const INITIAL_BACKOFF: i64 = 1_000;
 /// `podMaxBackoffSeconds` by default, in milliseconds.
 const MAX_BACKOFF: i64 = 10_000;
-/// `podMaxInUnschedulablePodsDuration`: how long a refused pod waits for an event at most, in milliseconds.
-pub const MAX_IN_UNSCHEDULABLE: i64 = 5 * 60 * 1_000;
 
 /// Where a waiting pod is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
