@@ -168,6 +168,24 @@ fn custom_resources_without_a_definition_are_shown_under_the_plural_that_kubectl
 }
 
 #[test]
+fn a_custom_resource_that_a_webhook_converts_is_shown_as_it_is_stored() {
+    let version =
+        |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "wheels.cars.example"},
+        "spec": {
+            "group": "cars.example", "scope": "Namespaced", "names": {"kind": "Wheel", "plural": "wheels", "singular": "wheel"},
+            "conversion": {"strategy": "Webhook"}, "versions": [version("v1"), version("v2")],
+        },
+    });
+    let stored = json!({"apiVersion": "cars.example/v1", "kind": "Wheel", "metadata": {"name": "left", "namespace": "x"}, "old": "field"});
+    let objects = file(list(&[definition, stored]).to_string());
+    let output = run(&[objects.path()], &["get", "wheels", "left", "-n", "x", "-o", "json"]);
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!((&shown["apiVersion"], &shown["old"]), (&json!("cars.example/v1"), &json!("field")));
+}
+
+#[test]
 fn openshifts_objects_lie_where_openshift_keeps_them() {
     let route = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7"},
         "spec": {"host": "web.example.com", "to": {"kind": "Service", "name": "web"}, "wildcardPolicy": "None"}});

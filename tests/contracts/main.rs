@@ -11,6 +11,7 @@ mod libraries;
 mod limits;
 mod names;
 mod pages;
+mod promises;
 mod prose;
 mod rights;
 mod stability;

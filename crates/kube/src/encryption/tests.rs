@@ -153,6 +153,13 @@ fn kms_values_name_their_key_and_open_through_the_plugin() {
 }
 
 #[test]
+fn kms_v1_stays_closed_with_every_key_and_plugin() {
+    let ring = KeyRing::new(&config()).with_key_service(Arc::new(Plugin));
+    let closed = ring.open(b"/k", b"k8s:enc:kms:v1:vault:xxxx").unwrap_err();
+    assert!(closed.expected && closed.reason.ends_with("ketcd asks plugins of kms v2 only"), "{closed:?}");
+}
+
+#[test]
 fn an_audit_shows_what_keeps_the_promise() {
     let config = config();
     let ring = KeyRing::new(&config).with_key_service(Arc::new(Plugin));
