@@ -8,12 +8,13 @@ use serde_json::Value;
 
 use super::clock::Clock;
 use super::trouble::LeaseFacts;
-use super::trouble::triage::COMPONENTS;
 use ketcd_store::{KeyValue, Revision};
 
 /// The namespace of kubelets' leases, and that of the control plane's leaders.
 const OF_NODES: &str = "kube-node-lease";
 const OF_LEADERS: &str = "kube-system";
+/// The components whose leases say whether they live.
+const COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
 /// How long a kubelet's lease is good for by default (`nodeLeaseDurationSeconds`), and how often it is renewed: a quarter of that.
 const GOOD_FOR: SignedDuration = SignedDuration::from_secs(40);
 /// How far the clocks of the holder and of the API server may differ, in seconds.
@@ -44,14 +45,18 @@ struct Term {
 fn name_of(key: &[u8]) -> Option<String> {
     let mut parts = std::str::from_utf8(key).ok()?.rsplitn(4, '/');
     let (name, namespace, resource) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_watched = namespace == OF_NODES || namespace == OF_LEADERS && COMPONENTS.contains(&name);
-    (resource == "leases" && is_watched).then(|| format!("{namespace}/{name}"))
+    (resource == "leases" && Leases::tells_who_lives(namespace, name)).then(|| format!("{namespace}/{name}"))
 }
 
 impl Leases {
     /// Returns the keys below which such leases lie, below the API server's prefix.
     pub fn places() -> [String; 2] {
         [OF_NODES, OF_LEADERS].map(|namespace| format!("leases/{namespace}/"))
+    }
+
+    /// Returns whether the lease of this namespace and name says whether a kubelet or a component of the control plane lives.
+    pub fn tells_who_lives(namespace: &str, name: &str) -> bool {
+        namespace == OF_NODES || namespace == OF_LEADERS && COMPONENTS.contains(&name)
     }
 
     /// Returns the key of a node's lease, below the API server's prefix.

@@ -7,7 +7,8 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use ketcd_history::trouble::triage::{COMPONENTS, Triage};
+use ketcd_history::Leases;
+use ketcd_history::trouble::triage::Triage;
 use ketcd_history::trouble::{broken_hooks, services_called};
 use ketcd_kube::{Body, FieldSet};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
@@ -186,5 +187,5 @@ fn is_watched_lease(key: &[u8]) -> bool {
     let key = String::from_utf8_lossy(key);
     let mut parts = key.rsplit('/');
     let (name, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    namespace == "kube-node-lease" || namespace == "kube-system" && COMPONENTS.contains(&name)
+    Leases::tells_who_lives(namespace, name)
 }

@@ -14,13 +14,11 @@ use serde_json::Value;
 
 use super::device::{driver_awaited, reserved_for};
 use super::{BrokenHook, LeaseFacts, Trouble, TroubleKind, troubles_of};
+use crate::Leases;
 use crate::timeline::Subject;
 use cases::{Named, PodCase, WorkloadCase, controller_of};
 
 pub use finding::Finding;
-
-/// The components whose leases in kube-system say whether they live.
-pub const COMPONENTS: [&str; 3] = ["kube-scheduler", "kube-controller-manager", "cloud-controller-manager"];
 
 /// Gathers what is there at one moment.
 #[derive(Default)]
@@ -160,7 +158,7 @@ impl Triage {
         let Some(facts) = LeaseFacts::of(lease) else { return };
         match subject.namespace.as_str() {
             "kube-node-lease" => drop(self.node_leases.insert(subject.name, facts)),
-            "kube-system" if COMPONENTS.contains(&subject.name.as_str()) => self.components.push((subject, facts)),
+            namespace if Leases::tells_who_lives(namespace, &subject.name) => self.components.push((subject, facts)),
             _ => {}
         }
     }
