@@ -40,7 +40,7 @@ fn signs() -> (Vec<Regex>, Regex) {
 }
 
 /// Files of the project with an extension, without what is built or fetched.
-fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+pub(super) fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
