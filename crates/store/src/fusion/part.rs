@@ -56,6 +56,11 @@ impl Part {
         }
     }
 
+    /// The same, of which keys may be missing: a backup of objects has those that were selected.
+    pub(crate) fn of_some_keys(self) -> Self {
+        Self { has_all_keys: false, ..self }
+    }
+
     /// A database file that is opened when it is needed.
     pub(crate) fn of_peek(name: &str, peek: Peek, open: Opener) -> Self {
         Self::closed(name, peek.span(), PartState::Closed { bytes: peek.bytes(), open, peek: Some(Box::new(peek)) })

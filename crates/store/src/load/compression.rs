@@ -12,6 +12,9 @@ pub(super) type Decoder = Box<dyn Read + Send>;
 /// The bytes of memory that an xz file may ask for: `xz -9` asks for 65 MiB, and hardly anybody for more than this.
 const XZ_MEMORY: u64 = 256 << 20;
 
+/// The same of a zstd file, as a power of two: `zstd -22` asks for 128 MiB, `--long=31` for 2 GiB.
+const ZSTD_WINDOW: u32 = 28;
+
 /// A compression.
 struct Compression {
     name: &'static str,
@@ -20,16 +23,20 @@ struct Compression {
     decoder: fn(Bytes) -> io::Result<Decoder>,
 }
 
-const COMPRESSIONS: [Compression; 6] = [
+const COMPRESSIONS: [Compression; 7] = [
     Compression {
         name: "gzip",
         begins: |bytes| bytes.starts_with(&[0x1f, 0x8b]),
-        decoder: |bytes| Ok(Box::new(flate2::read::MultiGzDecoder::new(bytes.reader()))),
+        decoder: |bytes| Ok(Box::new(GzipMembers { decoder: flate2::bufread::GzDecoder::new(bytes.reader()) })),
     },
     Compression {
         name: "zstd",
-        begins: |bytes| bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        decoder: |bytes| Ok(Box::new(zstd::stream::read::Decoder::with_buffer(bytes.reader())?)),
+        begins: |bytes| behind_skippable(bytes).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
+        decoder: |bytes| {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes.reader())?;
+            decoder.window_log_max(ZSTD_WINDOW)?;
+            Ok(Box::new(decoder))
+        },
     },
     Compression {
         name: "xz",
@@ -39,7 +46,19 @@ const COMPRESSIONS: [Compression; 6] = [
             Ok(Box::new(liblzma::bufread::XzDecoder::new_stream(bytes.reader(), stream)))
         },
     },
-    Compression { name: "lz4", begins: |bytes| bytes.starts_with(&lz4::MAGIC), decoder: |bytes| Ok(Box::new(lz4::Frames::new(bytes))) },
+    Compression {
+        name: "lzma",
+        begins: is_lzma,
+        decoder: |bytes| {
+            let stream = liblzma::stream::Stream::new_lzma_decoder(XZ_MEMORY)?;
+            Ok(Box::new(liblzma::bufread::XzDecoder::new_stream(bytes.reader(), stream)))
+        },
+    },
+    Compression {
+        name: "lz4",
+        begins: |bytes| lz4::begins_so(behind_skippable(bytes)),
+        decoder: |bytes| Ok(Box::new(lz4::Frames::new(bytes))),
+    },
     Compression {
         name: "bzip2",
         // The size of its blocks, and the number that begins the first of them or the end.
@@ -70,6 +89,49 @@ pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
 pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Decoder)>> {
     let Some(found) = COMPRESSIONS.iter().find(|compression| (compression.begins)(&bytes)) else { return Ok(None) };
     Ok(Some((found.name, (found.decoder)(bytes)?)))
+}
+
+/// What follows the skippable frames that a file of zstd or LZ4 may begin with (RFC 8878, 3.1.2), as pzstd's do.
+fn behind_skippable(mut bytes: &[u8]) -> &[u8] {
+    /// Nobody writes more of them at the beginning.
+    const MOST: usize = 64;
+    for _ in 0..MOST {
+        let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, rest @ ..] = bytes else { break };
+        let length = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
+        let Some(rest) = rest.get(length..) else { break };
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Whether bytes are a file of `lzma`, xz' older format, which has no magic number: its usual properties, a dictionary of a usual size, the length or
+/// none, and the byte of 0 that the coder begins with.
+fn is_lzma(bytes: &[u8]) -> bool {
+    let Some(&[0x5d, a, b, c, d, ref length @ .., 0]) = bytes.get(..14) else { return false };
+    let dictionary = u32::from_le_bytes([a, b, c, d]);
+    let is_usual = dictionary.is_power_of_two() || dictionary % 3 == 0 && (dictionary / 3).is_power_of_two();
+    is_usual && dictionary >= 1 << 12 && (length == [0xff; 8] || length[6..] == [0, 0] && length != [0; 8])
+}
+
+/// The members of a gzip file, one after another. Zeros behind them, as tapes and block devices leave them, are passed over, as gzip does.
+struct GzipMembers {
+    decoder: flate2::bufread::GzDecoder<bytes::buf::Reader<Bytes>>,
+}
+
+impl Read for GzipMembers {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.decoder.read(into)?;
+            if length > 0 || into.is_empty() {
+                return Ok(length);
+            }
+            let rest = self.decoder.get_ref().get_ref();
+            if rest.iter().all(|&byte| byte == 0) {
+                return Ok(0);
+            }
+            self.decoder = flate2::bufread::GzDecoder::new(rest.clone().reader());
+        }
+    }
 }
 
 /// Whether bytes are a stream of zlib: two of them say so (RFC 1950), which text may have too, so its beginning must not be text and must decompress.
@@ -117,6 +179,37 @@ mod tests {
         assert_eq!(undone([XZ, XZ].concat()).1.unwrap(), b"hellohello");
         for packed in [&one[..], XZ] {
             assert!(undone(packed[..packed.len() - 5].to_vec()).1.is_err());
+        }
+    }
+
+    #[test]
+    fn zeros_behind_gzip_are_passed_over_and_rubbish_is_not() {
+        let member = |text: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text).unwrap();
+            encoder.finish().unwrap()
+        };
+        let two = [member(b"hello "), member(b""), member(b"world")].concat();
+        for behind in [&b""[..], &[0; 700]] {
+            assert_eq!(undone([&two, behind].concat()).1.unwrap(), b"hello world");
+        }
+        for behind in [&b"rubbish"[..], &[0x1f, 0x8b], &[0, 0, 1]] {
+            assert!(undone([&two, behind].concat()).1.is_err());
+        }
+    }
+
+    /// What `printf hello | lzma` writes, and a frame that is to be passed over before one of zstd.
+    #[test]
+    fn older_and_rarer_forms_are_recognised() {
+        let (name, bytes) = undone(
+            b"\x5d\x00\x00\x80\x00\xff\xff\xff\xff\xff\xff\xff\xff\x00\x34\x19\x49\xee\x8e\x68\x21\xff\xff\xff\xb9\xe0\x00\x00".to_vec(),
+        );
+        assert_eq!((name, bytes.unwrap()), ("lzma", b"hello".to_vec()));
+        let zstd = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &zstd::encode_all(&b"hello"[..], 1).unwrap()].concat();
+        let (name, bytes) = undone(zstd);
+        assert_eq!((name, bytes.unwrap()), ("zstd", b"hello".to_vec()));
+        for other in [&[0x53, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff, 1][..], b"]\0\0\0\0 text and text", b"]\0\0\x80\0"] {
+            assert!(!looks_compressed(other), "{other:?}");
         }
     }
 

@@ -13,7 +13,7 @@ const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) a
 const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
 
 /// What a file begins with, and what to say. Letters count whatever their case.
-const BEGINNINGS: [(&[u8], &str); 11] = [
+const BEGINNINGS: [(&[u8], &str); 12] = [
     (b"age-encryption.org/v1\n", AGE),
     (b"-----BEGIN AGE ENCRYPTED FILE-----", AGE),
     (b"-----BEGIN PGP MESSAGE-----", PGP),
@@ -21,14 +21,17 @@ const BEGINNINGS: [(&[u8], &str); 11] = [
     (b"version https://git-lfs.github.com/spec/v1", LFS),
     (b"<!DOCTYPE html", HTML),
     (b"<html", HTML),
+    (b"<head>", HTML),
     (b"<?xml", XML),
     (b"<Error>", XML),
     (b"7z\xbc\xaf\x27\x1c", SEVEN),
     (b"Rar!\x1a\x07", RAR),
 ];
 
-/// Files that a folder of another database holds, by their names, and what to say.
-const NAMES: [(&[&str], &str); 3] = [
+const PEBBLE: &str = "is a store of Pebble or RocksDB, not of etcd, and is not read";
+
+/// Files that a folder of another database holds, by their names or, with a star, by what these begin with, and what to say.
+const NAMES: [(&[&str], &str); 4] = [
     (
         &["metadata1"],
         "is dqlite's folder (MicroK8s, Canonical Kubernetes) without its snapshots and segments; copy the whole folder of the stopped node",
@@ -37,15 +40,16 @@ const NAMES: [(&[&str], &str); 3] = [
         &["meta.inf", "meta.sum"],
         "is a stream of NATS JetStream, which kine can keep its table in and ketcd does not read; use what kubectl prints",
     ),
-    (&["CURRENT", "MANIFEST-"], "is a store of Pebble or RocksDB, not of etcd, and is not read"),
+    (&["CURRENT", "MANIFEST-*"], PEBBLE),
+    // Since format 2 of Pebble (`vfs/atomicfs/marker.go`).
+    (&["marker.manifest.*", "MANIFEST-*"], PEBBLE),
 ];
 
 /// Says that a folder is of another database, by the names of the files in it.
 pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Option<&'static str> {
-    // A file of a series counts whatever its number.
-    let is_there = |wanted: &&str| {
-        let series = wanted.trim_end_matches(|byte: char| byte.is_ascii_digit());
-        names.clone().any(|name| name == *wanted || wanted.contains('-') && name.starts_with(series))
+    let is_there = |wanted: &&str| match wanted.strip_suffix('*') {
+        Some(series) => names.clone().any(|name| name.starts_with(series)),
+        None => names.clone().any(|name| name == *wanted),
     };
     NAMES.iter().find(|(wanted, _)| wanted.iter().all(&is_there)).map(|(_, said)| *said)
 }
@@ -82,7 +86,20 @@ fn is_openpgp(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::recognised;
+    use super::{of_folder, recognised};
+
+    #[test]
+    fn folders_of_other_databases_are_named() {
+        for (names, wanted) in [
+            (&["MANIFEST-000001", "marker.manifest.000001.MANIFEST-000001", "000004.log"][..], "Pebble"),
+            (&["CURRENT", "MANIFEST-000001"], "Pebble"),
+            (&["meta.inf", "1.blk", "meta.sum"], "NATS"),
+            (&["metadata1"], "dqlite"),
+        ] {
+            assert!(of_folder(names.iter().copied()).unwrap_or_default().contains(wanted), "{wanted}");
+        }
+        assert_eq!(of_folder(["CURRENT", "meta.inf", "MANIFEST"].into_iter()), None);
+    }
 
     #[test]
     fn each_is_named_with_what_to_do() {

@@ -108,6 +108,12 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         Chosen::Databases(entries) => {
             return Err(LoadProblem::Format(format!("holds {} databases where one is expected", entries.len())));
         }
+        Chosen::Members(members) => {
+            return Err(LoadProblem::Format(format!("holds the data dirs of {} members where one is expected", members.len())));
+        }
+        Chosen::Moments(moments) => {
+            return Err(LoadProblem::Format(format!("holds {} backups of API objects where one is expected", moments.len())));
+        }
         Chosen::Chains(chains) => {
             return Err(LoadProblem::Format(format!("holds {} full snapshots where one is expected", chains.len())));
         }

@@ -5,7 +5,16 @@ use std::io::{self, Read};
 use bytes::{Buf, Bytes};
 
 /// What a frame begins with.
-pub(super) const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+
+/// What the older form begins with (`lz4 -l`): blocks of 8 MiB, without a checksum or an end.
+const LEGACY: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
+const LEGACY_BLOCK: usize = 8 << 20;
+
+/// Whether bytes begin with a frame.
+pub(super) fn begins_so(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) || bytes.starts_with(&LEGACY)
+}
 
 /// Frames of something else, which are to be passed over: their lowest number.
 const SKIPPABLE: u32 = 0x184d_2a50;
@@ -28,6 +37,8 @@ struct Frame {
     has_block_checksums: bool,
     content: Option<Xxh32>,
     block: usize,
+    /// Whether it is of the older form.
+    is_legacy: bool,
 }
 
 impl Frames {
@@ -58,6 +69,13 @@ impl Frames {
             self.take(length as usize)?;
             return Ok(true);
         }
+        if magic.to_le_bytes() == LEGACY {
+            self.out.clear();
+            self.given = 0;
+            let (is_linked, has_block_checksums, content) = (false, false, None);
+            self.frame = Some(Frame { is_linked, has_block_checksums, content, block: LEGACY_BLOCK, is_legacy: true });
+            return Ok(true);
+        }
         if magic.to_le_bytes() != MAGIC {
             return Err(damaged("what follows a frame is none"));
         }
@@ -80,6 +98,7 @@ impl Frames {
             has_block_checksums: flags & 0x10 != 0,
             content: (flags & 4 != 0).then(Xxh32::default),
             block: 1 << (8 + 2 * block),
+            is_legacy: false,
         });
         Ok(true)
     }
@@ -87,8 +106,12 @@ impl Frames {
     /// Undoes the next block of a frame.
     fn block(&mut self, mut frame: Frame) -> io::Result<()> {
         const PLAIN: u32 = 1 << 31;
+        // The older form ends where the file does, or another frame begins.
+        if frame.is_legacy && (self.rest.is_empty() || begins_so(&self.rest)) {
+            return Ok(());
+        }
         let size = self.number()?;
-        if size == 0 {
+        if size == 0 && !frame.is_legacy {
             let found = frame.content.map(|content| content.finish());
             return match found {
                 Some(sum) if sum != self.number()? => Err(damaged("the checksum of its content does not hold")),
@@ -101,7 +124,7 @@ impl Frames {
         }
         let kept = if frame.is_linked { self.out.len().min(WINDOW) } else { 0 };
         self.out.drain(..self.out.len() - kept);
-        if size & PLAIN != 0 {
+        if size & PLAIN != 0 && !frame.is_legacy {
             self.out.extend_from_slice(&packed);
         } else {
             self.out.resize(kept + frame.block, 0);
@@ -257,6 +280,17 @@ mod tests {
             assert!(undone(damaged).is_err(), "{place}");
         }
         assert!(undone([frame(b"hello"), b"rubbish".to_vec()].concat()).is_err());
+    }
+
+    /// What `printf 'hello hello hello hello\n' | lz4 -l` writes.
+    #[test]
+    fn the_older_form_is_read() {
+        let one = b"\x02\x21\x4c\x18\x0f\x00\x00\x00\x69\x68\x65\x6c\x6c\x6f\x20\x06\x00\x50\x65\x6c\x6c\x6f\x0a".to_vec();
+        assert_eq!(undone(one.clone()).unwrap(), b"hello hello hello hello\n");
+        assert_eq!(undone([one.clone(), one.clone()].concat()).unwrap().len(), 48);
+        for end in 5..one.len() {
+            assert!(undone(one[..end].to_vec()).is_err(), "{end}");
+        }
     }
 
     /// What `lz4 -9` makes of a text of 200 KiB in linked blocks is held against the text by the samples in tests/files/packed.rs; here a block that copies

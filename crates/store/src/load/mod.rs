@@ -41,7 +41,6 @@ mod pump;
 mod raft_snapshot;
 mod several;
 mod spool;
-#[cfg(feature = "objects")]
 mod sql_dump;
 mod wal;
 
@@ -97,7 +96,7 @@ pub fn open_within(paths: &[String], limits: &Limits, key_of: &KeyOf<'_>) -> Res
     if several.found.iter().any(|(_, found)| found.is_objects()) {
         return open_objects(paths, several.found, limits, key_of);
     }
-    Ok(Box::new(several.fused(None, limits)?))
+    Ok(Box::new(several.fused(None, limits, key_of)?))
 }
 
 /// Opens files together with a live etcd, `name`, which gives the present and what came after them. `tell` receives one sentence for each thing that
@@ -118,7 +117,7 @@ pub fn open_beside(
         let problem = "holds API objects, which cannot be read together with a live etcd; name one or the other".to_owned();
         return Err(Error::Format { path: path.clone(), problem });
     }
-    Ok(Box::new(several.fused(Some(LiveInput { name, source, tell }), limits)?))
+    Ok(Box::new(several.fused(Some(LiveInput { name, source, tell }), limits, &|_| None)?))
 }
 
 /// Opens files of API objects as the state of one moment.

@@ -7,6 +7,7 @@ use super::container::{self, Choice, Chosen, WITHIN, name_within};
 use super::data_dir;
 use super::format::Loading;
 use super::formats::{format_of, load_choice, load_image, reading};
+use super::gardener;
 use super::image::{self, Image};
 use super::kept::{IndexFile, KeptIndex as Index};
 #[cfg(feature = "kine")]
@@ -52,6 +53,9 @@ impl PathContent {
             }
             let choice = container::of_folder(Path::new(path), within, &reading).map_err(|problem| problem.of(path))?;
             return Ok(Self::Chosen(Box::new(choice)));
+        }
+        if let Some(chain) = gardener::of_lzw_file(Path::new(path)).filter(|_| within.is_empty()) {
+            return Ok(Self::Chosen(Box::new(Choice::of(Chosen::Chain(chain)))));
         }
         Self::of_image(path, within, open(path, &reading)?, &reading).map(|found| found.unwrap_or_else(Self::File))
     }

@@ -18,6 +18,15 @@ impl LoadProblem {
     }
 }
 
+impl std::fmt::Display for LoadProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(error) => error.fmt(f),
+            Self::Format(problem) => f.write_str(problem),
+        }
+    }
+}
+
 impl From<Error> for LoadProblem {
     fn from(error: Error) -> Self {
         Self::Known(error)

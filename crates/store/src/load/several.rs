@@ -1,5 +1,6 @@
 //! Several files as parts of one history: which of them are read at once, and which are opened when a question needs them.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -30,6 +31,10 @@ pub(super) struct Several {
     said: Vec<String>,
     /// Configuration that lies with them.
     companions: Vec<Companion>,
+    /// The paths that were not named one by one: of these one may be beyond reading, and the others are read.
+    chosen: BTreeSet<String>,
+    /// Why the first of them could not be read.
+    unread: Option<Error>,
 }
 
 impl Several {
@@ -63,13 +68,30 @@ impl Several {
     /// Adds each of several databases.
     fn add_chosen(&mut self, path: &str, chosen: Chosen, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         match chosen {
-            Chosen::Databases(entries) => entries.iter().try_for_each(|entry| self.add_entry(path, entry, limits, unpacked)),
+            Chosen::Databases(entries) => {
+                for entry in entries {
+                    if let Err(problem) = self.add_entry(path, &entry, limits, unpacked) {
+                        self.damage.push(problem.to_string());
+                        self.unread.get_or_insert(problem);
+                    }
+                }
+                Ok(())
+            }
+            Chosen::Members(members) => {
+                members.into_iter().for_each(|(member, parts)| self.push_choice(name_within(path, &member), parts, unpacked));
+                Ok(())
+            }
+            Chosen::Moments(moments) => {
+                moments
+                    .into_iter()
+                    .for_each(|(name, objects)| self.push_choice(name_within(path, &name), Chosen::Objects(objects), unpacked));
+                Ok(())
+            }
             Chosen::Chains(chains) => {
                 for chain in chains {
                     let first = chain.full.as_ref().or(chain.deltas.first().map(|(_, delta)| delta));
                     let name = name_within(path, first.map_or("", |first| &first.name));
-                    let choice = Choice { chosen: Chosen::Chain(chain), damage: Vec::new(), said: Vec::new(), companions: Vec::new() };
-                    self.push(name, PathContent::Chosen(Box::new(choice)), unpacked);
+                    self.push_choice(name, Chosen::Chain(chain), unpacked);
                 }
                 Ok(())
             }
@@ -80,10 +102,18 @@ impl Several {
     fn add_entry(&mut self, path: &str, entry: &Entry, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         if let Body::File(file) = &entry.body {
             let file = file.to_string_lossy();
+            self.chosen.insert(file.clone().into_owned());
             return self.add(&file, PathContent::at(&file, limits, image::look)?, limits, unpacked);
         }
-        self.push(name_within(path, &entry.name), PathContent::Entry(entry.image(&reading(limits))?), unpacked);
+        let (name, image) = (name_within(path, &entry.name), entry.image(&reading(limits))?);
+        self.chosen.insert(name.clone());
+        self.push(name, PathContent::Entry(image), unpacked);
         Ok(())
+    }
+
+    fn push_choice(&mut self, name: String, chosen: Chosen, unpacked: &mut u64) {
+        self.chosen.insert(name.clone());
+        self.push(name, PathContent::Chosen(Box::new(Choice::of(chosen))), unpacked);
     }
 
     fn push(&mut self, path: String, mut at: PathContent, unpacked: &mut u64) {
@@ -98,8 +128,40 @@ impl Several {
     }
 
     /// Makes one history of them.
-    pub(super) fn fused(self, beside: Option<LiveInput>, limits: &Limits) -> Result<Fused> {
-        Ok(Fused::new(parts(self.found, limits)?, beside)?.saying(self.damage, self.said, self.companions))
+    pub(super) fn fused(mut self, beside: Option<LiveInput>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Fused> {
+        let parts = self.parts(limits, key_of)?;
+        Ok(Fused::new(parts, beside)?.saying(self.damage, self.said, self.companions))
+    }
+
+    /// Opens them, or says of a database file how it is opened when it is needed: where they are many or large. All else is opened at once.
+    fn parts(&mut self, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Vec<Part>> {
+        let found = std::mem::take(&mut self.found);
+        let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
+        let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
+        let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
+        let are_many = found.len() > FEW;
+        let mut parts = Vec::with_capacity(found.len());
+        for ((path, found), peek) in found.into_iter().zip(peeks) {
+            let part = match (peek.filter(|_| !at_once), found) {
+                (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
+                (None, PathContent::Packed { span, bytes }) => {
+                    let held = PartState::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
+                    Ok(Part::closed(&path, span, held))
+                }
+                (None, found) => open_part(&path, found, limits, key_of),
+            };
+            match part {
+                Err(problem) if self.chosen.contains(&path) => {
+                    self.damage.push(problem.to_string());
+                    self.unread.get_or_insert(problem);
+                }
+                part => parts.push(part?),
+            }
+        }
+        match self.unread.take() {
+            Some(problem) if parts.is_empty() => Err(problem),
+            _ => Ok(parts),
+        }
     }
 }
 
@@ -124,7 +186,7 @@ fn open_content(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<
             let mut several = Several::default();
             several.add(path, PathContent::Chosen(choice), limits, &mut 0)?;
             let folders = folders(path, &several.found);
-            Ok(Box::new(several.fused(None, limits).map_err(|error| in_folders(path, &folders, error))?))
+            Ok(Box::new(several.fused(None, limits, key_of).map_err(|error| in_folders(path, &folders, error))?))
         }
         found => open_found(path, found, limits, key_of, kept),
     }
@@ -169,26 +231,6 @@ const BYTES_READ_AT_ONCE: u64 = 128 << 20;
 /// How many large files have their indexes kept.
 const FEW: usize = 4;
 
-/// Makes parts of what was found: database files are opened when they are needed where they are many or large, all else at once.
-fn parts(found: Vec<(String, PathContent)>, limits: &Limits) -> Result<Vec<Part>> {
-    let peeks: Vec<Option<Peek>> = found.iter().map(|(path, found)| peek(path, found)).collect();
-    let (closed, bytes) = peeks.iter().flatten().fold((0, 0), |(count, bytes), peek| (count + 1, bytes + peek.bytes()));
-    let at_once = closed <= READ_AT_ONCE && bytes <= BYTES_READ_AT_ONCE;
-    let are_many = found.len() > FEW;
-    found
-        .into_iter()
-        .zip(peeks)
-        .map(|((path, found), peek)| match (peek.filter(|_| !at_once), found) {
-            (Some(peek), _) => Ok(Part::of_peek(&path, peek, opening(&path, limits, are_many))),
-            (None, PathContent::Packed { span, bytes }) => {
-                let held = PartState::Closed { bytes, open: opening(&path, limits, are_many), peek: None };
-                Ok(Part::closed(&path, span, held))
-            }
-            (None, found) => open_part(&path, found, limits),
-        })
-        .collect()
-}
-
 /// Returns what opens a file later. With many files no index is kept: each would replace another's.
 fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
     let cache = limits.cache.clone().filter(|_| !is_one_of_many);
@@ -207,7 +249,7 @@ fn peek(path: &str, found: &PathContent) -> Option<Peek> {
     (can_be_opened && is_database()).then(|| Peek::at(image)).flatten()
 }
 
-fn open_part(path: &str, found: PathContent, limits: &Limits) -> Result<Part> {
+fn open_part(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Part> {
     #[cfg(feature = "recording")]
     if matches!(found, PathContent::Recording) {
         let recording = RecordingSource::open(path)?;
@@ -215,8 +257,10 @@ fn open_part(path: &str, found: PathContent, limits: &Limits) -> Result<Part> {
         return Ok(Part::open(path, SourceKind::Recording, cluster_id, span, Box::new(recording)));
     }
     let mut builder = VersionsBuilder::default();
-    let loaded = load(path, found, limits, &mut builder, &mut Objects::new(&|_| None)).map_err(|problem| problem.of(path))?;
+    let mut objects = Objects::new(key_of);
+    let loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
     let (kind, cluster_id) = (loaded.kind, loaded.cluster_id.map(|id| format!("{id:x}")));
-    let source = finish(path.to_owned(), builder, Objects::new(&|_| None), vec![loaded])?;
-    Ok(Part::open(path, kind, cluster_id, source.whole_span(), Box::new(source)))
+    let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
+    let part = Part::open(path, kind, cluster_id, source.whole_span(), Box::new(source));
+    Ok(if kind == SourceKind::Objects { part.of_some_keys() } else { part })
 }

@@ -38,16 +38,19 @@ pub(super) fn stream(path: &str, from: &mut File, reading: &Reading<'_>) -> Resu
     }
 }
 
-/// Undoes compression, as far as it goes; bytes that are not compressed stay as they are.
+/// Undoes compression, as far as it goes, and a second one in it; bytes that are not compressed stay as they are.
 ///
 /// # Errors
 ///
 /// Nothing can be decompressed, or more than the limits allow.
 pub(super) fn decompress(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Spooled> {
-    let Some((what, mut decoder)) = decoder(bytes.clone()).map_err(|cause| Error::File { path: path.to_owned(), cause })? else {
-        return Ok(Spooled { bytes, cut: None, digest: None });
-    };
-    unpack(path, what, &mut decoder, reading)
+    let undone = |bytes: Bytes| decoder(bytes).map_err(|cause| Error::File { path: path.to_owned(), cause });
+    let Some((what, mut outer)) = undone(bytes.clone())? else { return Ok(Spooled { bytes, cut: None, digest: None }) };
+    let known = reading.may_be_known;
+    let first = unpack_known(path, what, &mut outer, reading, &|beginning| looks_compressed(beginning) || known(beginning))?;
+    let Some((what, mut inner)) = undone(first.bytes.clone())? else { return Ok(first) };
+    let second = unpack(path, what, &mut inner, reading)?;
+    Ok(Spooled { cut: first.cut.or(second.cut), ..second })
 }
 
 /// Reads what a compression, `what`, was undone of.
@@ -56,9 +59,24 @@ pub(super) fn decompress(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Res
 ///
 /// As of [`decompress`].
 pub(super) fn unpack(path: &str, what: &str, decoder: &mut impl Read, reading: &Reading<'_>) -> Result<Spooled> {
-    let (bytes, Pumped { ended, digest }) = copy(path, decoder, reading, reading.may_be_known)?;
+    unpack_known(path, what, decoder, reading, &reading.may_be_known)
+}
+
+fn unpack_known(
+    path: &str,
+    what: &str,
+    decoder: &mut impl Read,
+    reading: &Reading<'_>,
+    is_known: &dyn Fn(&[u8]) -> bool,
+) -> Result<Spooled> {
+    let (bytes, Pumped { ended, digest }) = copy(path, decoder, reading, is_known)?;
+    let asks_for_memory = ended.as_ref().is_some_and(|cause| cause.to_string().contains("memory"));
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
+        Some(_) if bytes.is_empty() && asks_for_memory => Err(Error::Format {
+            path: path.to_owned(),
+            problem: format!("its {what} compression asks for more than 256 MiB of memory; decompress it first and name that file"),
+        }),
         Some(cut) if bytes.is_empty() => Err(Error::Format { path: path.to_owned(), problem: format!("{cut}; copy the file again") }),
         cut => Ok(Spooled {
             cut: cut.map(|cut| format!("{cut} after {} bytes, what follows is missing; copy the file again", bytes.len())),

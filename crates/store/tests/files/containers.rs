@@ -98,6 +98,7 @@ fn a_database_is_read_in_every_compression_and_archive() {
     // Compressed in an archive, and an archive in an archive.
     let (zstd, db) = (zstd::encode_all(&small()[..], 1).unwrap(), small());
     let inner = zip(&[Zipped::new("a/night.db", &db)]);
+    assert_eq!(events(&*open_bytes(&zstd::encode_all(&zstd[..], 1).unwrap()).unwrap()), wanted);
     for entry in [Zipped::new("night.db.zst", &zstd), Zipped { method: 0, ..Zipped::new("/abs/night", &db) }, Zipped::new("in.zip", &inner)]
     {
         assert_eq!(events(&*open_bytes(&zip(&[entry])).unwrap()), wanted);
@@ -262,13 +263,13 @@ fn links_and_pipes_in_a_folder_are_passed_over() {
     assert_eq!((events(&*source).len(), source.damage(), source.left_out()), (59, &[][..], &[][..]));
 }
 
-/// Archives in archives are opened once; one that holds itself, or nothing but archives, ends.
+/// Archives in archives are opened twice; one that holds itself, or nothing but archives, ends.
 #[test]
 fn archives_are_not_opened_without_end() {
     let mut nested = zip(&[Zipped::new("night.db", &small())]);
     for depth in 0..5 {
         let opened = open_bytes(&nested);
-        assert_eq!(opened.is_ok(), depth < 2, "{depth}");
+        assert_eq!(opened.is_ok(), depth < 3, "{depth}");
         nested = zip(&[Zipped { method: 0, ..Zipped::new("in.zip", &nested) }]);
     }
     // Two entries of the list at the same place of the archive, and a list that points into itself.
@@ -315,4 +316,114 @@ fn impossible_deltas_are_refused_with_the_reason() {
         let error = refused(&delta(&text));
         assert!(error.contains(wanted), "{wanted}: {error}");
     }
+}
+
+/// What cannot be opened among backups is named, and the others are read.
+#[test]
+fn a_backup_that_cannot_be_read_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    file("1.db", &small());
+    file("2.db", &small()[..5000]);
+    file("3.db", b"");
+    file("4.db.age", b"age-encryption.org/v1\n-> X25519 abc\n");
+    file("5.db.filepart", &small()[..5000]);
+    file("notes.txt", b"nothing");
+    let source = open(&[folder.path()]).unwrap();
+    assert_eq!(events(&*source).len(), 59);
+    let (damage, said) = (source.damage().join("\n"), said(&*source));
+    assert!(damage.contains("2.db: ") && !damage.contains("3.db"), "{damage}");
+    for wanted in ["3.db is not read: it is empty, cut short", "4.db.age is encrypted with age", "5.db.filepart is not read: by its name"] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert!(!said.contains("notes.txt"), "{said}");
+    std::fs::remove_file(folder.path().join("1.db")).unwrap();
+    let error = open(&[folder.path()]).err().unwrap().to_string();
+    assert!(error.contains("nothing of it can be read"), "{error}");
+}
+
+/// A dump of SQL, and the folder of a store of Pebble, are named in archives and folders too.
+#[test]
+fn other_databases_in_archives_are_named() {
+    let error = refused(&zip(&[Zipped::new("a/kine.sql", b"PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\n")]));
+    assert!(error.contains("a/kine.sql is an SQL dump of sqlite3, no database; load it"), "{error}");
+    let error = refused(&zip(&[Zipped::new("t/MANIFEST-000001", b"x"), Zipped::new("t/marker.manifest.000001.MANIFEST-000001", b"")]));
+    assert!(error.contains("is a store of Pebble"), "{error}");
+}
+
+/// Hidden files are a program's own, unless nothing else is there or one is named.
+#[test]
+fn hidden_files_are_read_where_they_are_meant() {
+    let (db, whole) = (small(), decompressed("k120-story/snapshot.db.zst"));
+    assert_eq!(events(&*open_bytes(&zip(&[Zipped::new(".snapshots/1.db", &db)])).unwrap()).len(), 59);
+    let both = zip(&[Zipped::new(".old/1.db", &whole), Zipped::new("1.db", &db)]);
+    assert_eq!(events(&*open_bytes(&both).unwrap()).len(), 59);
+    let archive = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(archive.path(), both).unwrap();
+    let named = load::open(&[format!("{}::.old", archive.path().display())], &|_| None).unwrap();
+    assert_eq!(events(&*named).len(), 1786);
+}
+
+/// The data dirs of several members: one history of one cluster, refused with their names of several.
+#[test]
+fn members_of_several_clusters_are_refused_with_their_names() {
+    let (one, other) = (decompressed("k120-story/snapshot.db.zst"), decompressed("k136-story/snapshot.db.zst"));
+    let of = |second: &[u8]| zip(&[Zipped::new("m1/member/snap/db", &one), Zipped::new("m2/member/snap/db", second)]);
+    assert_eq!(events(&*open_bytes(&of(&one)).unwrap()).len(), 1786);
+    let error = refused(&of(&other));
+    assert!(error.contains("holds m1, m2: ") && error.contains("not of one etcd cluster"), "{error}");
+}
+
+/// Only a descriptor behind what is stored says how long it is, where the list at the end is lost.
+#[test]
+fn a_stored_entry_is_as_long_as_its_descriptor_says() {
+    let db = small();
+    let mut bytes = b"PK\x03\x04\x14\x00\x08\x00\x00\x00".to_vec();
+    bytes.extend([0; 16]);
+    bytes.extend([1, 0, 0, 0, b'a']);
+    bytes.extend(&db);
+    bytes.extend(b"PK\x07\x08\0\0\0\0");
+    bytes.extend(u32::try_from(db.len()).unwrap().to_le_bytes().repeat(2));
+    bytes.extend(&zip(&[Zipped::new("b.txt", b"text")])[..40]);
+    let source = open_bytes(&bytes).unwrap();
+    assert_eq!(events(&*source).len(), 59);
+    assert!(said(&*source).contains("of 2 files in it one is read: a"), "{}", said(&*source));
+}
+
+/// Velero's bucket: each backup is a state, and an object that changed between two has both versions.
+#[test]
+fn veleros_backups_are_a_coarse_history() {
+    let map = |name: &str, version: u32| {
+        let text = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","namespace":"x","resourceVersion":"{version}"}},"data":{{"v":"{version}"}}}}"#
+        );
+        (format!("resources/configmaps/namespaces/x/{name}.json"), text)
+    };
+    let backup = |maps: &[(String, String)]| {
+        let mut entries = vec![Zipped::new("metadata/version", b"1.1.0")];
+        entries.extend(maps.iter().map(|(name, text)| Zipped::new(name, text.as_bytes())));
+        zip(&entries)
+    };
+    let (first, second) = (backup(&[map("a", 4), map("b", 5)]), backup(&[map("a", 4), map("b", 9), map("c", 8)]));
+    let describing = b"{\"kind\":\"Backup\",\"apiVersion\":\"velero.io/v1\",\"metadata\":{\"name\":\"n\"}}";
+    let bucket = zip(&[
+        Zipped::new("backups/1/1.zip", &first),
+        Zipped::new("backups/1/velero-backup.json", describing),
+        Zipped::new("backups/2/2.zip", &second),
+        Zipped::new("backups/2/velero-backup.json", describing),
+    ]);
+    let key_of = |object: &serde_json::Value| Some(object["metadata"]["name"].as_str()?.as_bytes().to_vec());
+    let open = |bytes: Vec<u8>| load::open_bytes("bytes", bytes.into(), &load::Limits::default(), &key_of);
+    let source = open(bucket).unwrap();
+    let found: Vec<(String, i64)> =
+        events(&*source).iter().map(|event| (String::from_utf8_lossy(&event.key_value.key).into_owned(), event.revision.0)).collect();
+    assert_eq!(found, [("a".to_owned(), 4), ("b".to_owned(), 5), ("c".to_owned(), 8), ("b".to_owned(), 9)]);
+    assert_eq!((alive(&*source, At::Newest).len(), alive(&*source, At::Revision(ketcd_store::Revision(5))).len()), (3, 2));
+    assert!(said(&*source).contains("an object that a later one lacks was deleted, or not selected"), "{}", said(&*source));
+    // Another cluster's has another object in the same place.
+    let mut changed = map("a", 4);
+    changed.1 = changed.1.replace("\"v\":\"4\"", "\"v\":\"x\"");
+    let other = backup(&[changed, map("d", 12)]);
+    let error = open(zip(&[Zipped::new("one.zip", &first), Zipped::new("two.zip", &other)])).err().unwrap().to_string();
+    assert!(error.contains("holds one.zip, two.zip: ") && error.contains("not of one etcd cluster"), "{error}");
 }

@@ -123,6 +123,22 @@ fn deltas_alone_are_a_history_of_the_keys_that_they_name() {
     assert!(source.damage().iter().any(|said| said.ends_with("revisions 419 to 456 are missing")), "{:?}", source.damage());
 }
 
+/// A file that only its name says how to decompress is read alone too, and a damaged full snapshot does not hide the deltas after it.
+#[test]
+fn each_file_is_read_as_far_as_it_goes() {
+    let lzw = fs::read_dir(sample("lzw")).unwrap().map(|file| file.unwrap().path()).min().unwrap();
+    let source = open(&[&lzw]).unwrap();
+    assert!(!held(&*source).is_empty() && source.damage().is_empty(), "{:?}", source.damage());
+    let (bucket, mut wanted) = (copy("nothing"), truth("truth.jsonl.zst"));
+    let full = "Full-00000000-00000331-1795547360.gz";
+    fs::write(file(bucket.path(), full), &fs::read(sample("v2").join(full)).unwrap()[..300]).unwrap();
+    wanted.retain(|(revision, _), _| *revision >= 332);
+    let source = open(&[bucket.path()]).unwrap();
+    assert_eq!(held(&*source), wanted);
+    let damage = source.damage().join("\n");
+    assert!(damage.contains(full) && damage.contains("only the deltas after it are read"), "{damage}");
+}
+
 #[test]
 fn the_backups_of_several_clusters_are_refused_with_their_names() {
     let (one, other) = (copy("nothing"), copy("nothing"));

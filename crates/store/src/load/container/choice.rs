@@ -1,12 +1,11 @@
 //! Which of the entries of a folder or an archive are read: a member, databases of one kind, or objects. What is left out is said.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use bytes::Bytes;
 
 use super::super::data_dir::Parts;
-use super::super::foreign;
 use super::super::gardener::{Chain, Snapshot, cluster_of};
 use super::super::image::Image;
 use super::super::keys::Keys;
@@ -16,12 +15,13 @@ use super::super::wal;
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
 use super::companions;
-use super::entry::{Body, Entry, WITHIN, listed, shown};
-use super::gather::{Found, Gathered};
+use super::entry::{Body, Entry, listed};
+use super::gather::{Found, Gathered, places};
 use super::kind::{BESIDE, Kind};
 #[cfg(feature = "kine")]
 use super::nodes;
-use super::numbered;
+use super::objects::{self, ObjectSets};
+use super::{numbered, said};
 use crate::Companion;
 
 /// How k3s calls its database.
@@ -54,20 +54,29 @@ pub(in super::super) enum Chosen {
     Database(Image),
     /// Several databases of etcd.
     Databases(Vec<Entry>),
+    /// Several members' data dirs, with the folders that they lie in.
+    Members(Vec<(String, Chosen)>),
     /// A full snapshot of Gardener's and the deltas after it.
     Chain(Chain),
     /// Several of them.
     Chains(Vec<Chain>),
     /// API objects.
     Objects(Vec<Entry>),
+    /// API objects of several moments, with the names of the archives that they lie in.
+    Moments(Vec<(String, Vec<Entry>)>),
     /// The keys of etcd, each in an entry of its own.
     Keys(Keys),
 }
 
 impl Choice {
+    /// What was chosen, with nothing to say of it.
+    pub(in super::super) fn of(chosen: Chosen) -> Self {
+        Self { chosen, damage: Vec::new(), said: Vec::new(), companions: Vec::new() }
+    }
+
     /// Whether it is several sources.
     pub(in super::super) fn is_several(&self) -> bool {
-        matches!(self.chosen, Chosen::Databases(_) | Chosen::Chains(_))
+        matches!(self.chosen, Chosen::Databases(_) | Chosen::Members(_) | Chosen::Chains(_) | Chosen::Moments(_))
     }
 }
 
@@ -83,21 +92,28 @@ pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> R
     if !unopened.is_empty() {
         said.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
-    said.extend(unfinished(&found));
+    said.extend(said::unfinished(&found));
     let (chosen, mut read) = of_kind(&found, what, &damage, reading)?;
     let (companions, places) = match chosen {
-        Chosen::Objects(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
+        Chosen::Objects(_) | Chosen::Moments(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
         _ => companions::among(&found, reading),
     };
     read.extend(places);
-    said.extend(sentence(&found, &read, total));
+    said.extend(said::sentence(&found, &read, total));
+    said.extend(said::of_the_rest(&found, &read));
+    if let Chosen::Moments(_) = chosen {
+        said.push("each backup is the state of what it selected: an object that a later one lacks was deleted, or not selected".to_owned());
+    }
     Ok(Choice { chosen, damage, said, companions })
 }
 
 /// What is read, and the places of the entries that it is made of.
 fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
-    if let Some(member) = member(found) {
-        return take_member(found, &member, reading);
+    let members = members(found);
+    match &members[..] {
+        [] => {}
+        [only] => return take_member(found, only, reading),
+        several => return take_members(found, several, reading),
     }
     if let Some(chains) = chains(found, what)? {
         return Ok(chains);
@@ -111,7 +127,7 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     match (&etcd[..], &kine[..]) {
         ([], []) => {}
         ([only], []) => return Ok((Chosen::Database(found[*only].entry.image(reading)?), etcd)),
-        (_, []) => return Ok((Chosen::Databases(etcd.iter().map(|&place| found[place].entry.clone()).collect()), etcd)),
+        (_, []) => return Ok((Chosen::Databases(entries(found, &etcd)), etcd)),
         (_, [only]) if etcd.is_empty() || is_of_k3s(&found[*only]) => return take_kine(found, *only, reading),
         _ => {
             let names = listed(etcd.iter().chain(&kine).map(|&place| &*found[place].entry.name));
@@ -125,17 +141,18 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
     if let Some((keys, read)) = numbered::keys(found, reading)? {
         return Ok((Chosen::Keys(keys), read));
     }
-    objects(found, what, damage)
+    Ok(match objects::sets(found, what, damage)? {
+        ObjectSets::One(read) => (Chosen::Objects(entries(found, &read)), read),
+        ObjectSets::Backups(backups) => {
+            let read = backups.iter().flat_map(|(_, places)| places).copied().collect();
+            (Chosen::Moments(backups.into_iter().map(|(name, places)| (name, entries(found, &places))).collect()), read)
+        }
+    })
 }
 
-/// The places of the entries of a kind.
-fn places(found: &[Found], kind: Kind) -> Vec<usize> {
-    (0..found.len()).filter(|&place| found[place].kind == kind).collect()
-}
-
-/// Whether an entry is a part of a member's data dir, and not in it by chance.
-fn is_of_member(found: &Found) -> bool {
-    found.kind == Kind::Log || found.entry.name == "snap/db" || found.entry.name.ends_with("/snap/db")
+/// The entries at some places.
+fn entries(found: &[Found], places: &[usize]) -> Vec<Entry> {
+    places.iter().map(|&place| found[place].entry.clone()).collect()
 }
 
 /// The folder above the one that an entry lies in.
@@ -143,18 +160,31 @@ fn member_of(entry: &Entry) -> &str {
     entry.folder().rsplit_once('/').map_or("", |(member, _)| member)
 }
 
-/// The folder of the first member.
-fn member(found: &[Found]) -> Option<String> {
-    let first = found
-        .iter()
-        .find(|found| is_of_member(found) && found.kind != Kind::Log)
-        .or_else(|| found.iter().find(|found| is_of_member(found)))?;
-    Some(member_of(&first.entry).to_owned())
+/// The folders of members: of those that have a database, if there are some.
+fn members(found: &[Found]) -> Vec<String> {
+    let folders = |takes_log: bool| -> BTreeSet<&str> {
+        let parts = found.iter().filter(|found| found.is_of_member() && (takes_log || found.kind != Kind::Log));
+        parts.map(|found| member_of(&found.entry)).collect()
+    };
+    let with_database = folders(false);
+    let all = if with_database.is_empty() { folders(true) } else { with_database };
+    all.into_iter().map(str::to_owned).collect()
+}
+
+/// The data dirs of several members: one history, if they are of one cluster.
+fn take_members(found: &[Found], members: &[String], reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
+    let (mut chosen, mut read) = (Vec::new(), Vec::new());
+    for member in members {
+        let (parts, of_it) = take_member(found, member, reading)?;
+        chosen.push((member.clone(), parts));
+        read.extend(of_it);
+    }
+    Ok((Chosen::Members(chosen), read))
 }
 
 fn take_member(found: &[Found], member: &str, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
     let mut read: Vec<usize> =
-        (0..found.len()).filter(|&place| is_of_member(&found[place]) && member_of(&found[place].entry) == member).collect();
+        (0..found.len()).filter(|&place| found[place].is_of_member() && member_of(&found[place].entry) == member).collect();
     let (mut db, mut log) = (None, Vec::new());
     for &place in &read {
         let Found { entry, kind, .. } = &found[place];
@@ -278,104 +308,4 @@ fn keys(found: &[Found], reading: &Reading<'_>) -> Result<Option<(Chosen, Vec<us
     let keys = keys.collect::<Result<Vec<_>, LoadProblem>>()?;
     let keys = Keys { pairs: keys, revision: Some(revision), damage: Vec::new() };
     Ok(Some((Chosen::Keys(keys), (0..found.len()).collect())))
-}
-
-/// The API objects among the entries: of several archives of them none is preferred.
-fn objects(found: &[Found], what: &str, damage: &[String]) -> Result<(Chosen, Vec<usize>), LoadProblem> {
-    let mut sets: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for place in places(found, Kind::Objects) {
-        sets.entry(found[place].inner).or_default().push(place);
-    }
-    // What lies next to one archive of them describes it.
-    if sets.len() == 2 && sets.contains_key(&None) {
-        let (loose, packed) = (sets[&None].len(), sets.values().map(Vec::len).sum::<usize>());
-        let smaller = sets.keys().copied().find(|set| set.is_none() == (2 * loose <= packed));
-        smaller.iter().for_each(|set| drop(sets.remove(set)));
-    }
-    if sets.len() > 1 {
-        let names: BTreeSet<&str> =
-            sets.values().flatten().map(|&place| found[place].entry.name.split(WITHIN).next().unwrap_or_default()).collect();
-        let names = listed(names.into_iter());
-        return Err(
-            format!("is {what} of several sets of API objects, of which each is a state of its own: {names}; name one of them").into()
-        );
-    }
-    let Some(set) = sets.into_values().next() else { return Err(nothing(found, what, damage).into()) };
-    let read = of_velero(found, set);
-    Ok((Chosen::Objects(read.iter().map(|&place| found[place].entry.clone()).collect()), read))
-}
-
-/// Velero writes each object twice: once below the API version that it prefers (velero d30d389, `pkg/backup/item_backupper.go`). With all versions, the
-/// others are the same objects too.
-fn of_velero(found: &[Found], set: Vec<usize>) -> Vec<usize> {
-    let below = |name: &str| {
-        // In an archive within, or not; names of objects may hold what stands between the two (`system::leader-locking-kube-scheduler`).
-        let inner = || name.split_once(WITHIN).and_then(|(_, inner)| inner.strip_prefix("resources/"));
-        let rest = name.strip_prefix("resources/").or_else(inner).or_else(|| Some(name.split_once("/resources/")?.1))?;
-        Some(rest.split_once('/')?.1.to_owned())
-    };
-    let is_velero = found.iter().any(|found| found.entry.name.ends_with("metadata/version"));
-    let without_version = |place: &usize| {
-        below(&found[*place].entry.name).is_some_and(|rest| rest.starts_with("namespaces/") || rest.starts_with("cluster/"))
-    };
-    if is_velero && set.iter().any(without_version) { set.into_iter().filter(without_version).collect() } else { set }
-}
-
-/// Why there is nothing to read.
-fn nothing(found: &[Found], what: &str, damage: &[String]) -> String {
-    if let Some(said) = foreign::of_folder(found.iter().map(|found| found.entry.file_name())) {
-        return said.to_owned();
-    }
-    let foreign = found.iter().find_map(|found| match (found.kind, &found.entry.body) {
-        (Kind::Foreign(said), _) | (_, &Body::Sealed(said)) => Some(format!("; {} {said}", shown(&found.entry.name))),
-        _ => None,
-    });
-    let foreign = foreign.or_else(|| damage.first().map(|damage| format!("; {damage}"))).unwrap_or_default();
-    let held = match found.len() {
-        0 => "no file".to_owned(),
-        1 => format!("one file ({})", listed(found.iter().map(|found| &*found.entry.name))),
-        count => format!("{count} files ({})", listed(found.iter().map(|found| &*found.entry.name))),
-    };
-    format!("is {what} that holds neither a database or log of etcd or kine nor API objects: it has {held}{foreign}")
-}
-
-/// Says which files were not written to their end.
-fn unfinished(found: &[Found]) -> Option<String> {
-    let names: Vec<&str> = found.iter().filter(|found| found.kind == Kind::Unfinished).map(|found| &*found.entry.name).collect();
-    let said = match names.len() {
-        0 => return None,
-        1 => "is not read: by its name, the program that writes it was stopped or still writes",
-        _ => "are not read: by their names, the programs that write them were stopped or still write",
-    };
-    Some(format!("{} {said}", listed(names.into_iter())))
-}
-
-/// Says what of several files is read, and which databases are not.
-fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<String> {
-    let read: BTreeSet<usize> = read.iter().copied().collect();
-    let mut said = Vec::new();
-    let rest = || (0..found.len()).filter(|place| !read.contains(place));
-    if total > read.len() && !read.is_empty() {
-        let names = listed(read.iter().map(|&place| &*found[place].entry.name));
-        said.push(format!(
-            "of {total} files in it {} read: {names}",
-            if read.len() == 1 { "one is".to_owned() } else { format!("{} are", read.len()) }
-        ));
-    }
-    let others: Vec<&str> = rest()
-        .filter(|&place| matches!(found[place].kind, Kind::Database | Kind::Sqlite) || is_of_member(&found[place]))
-        .map(|place| &*found[place].entry.name)
-        .collect();
-    if !others.is_empty() {
-        said.push(format!(
-            "it holds other databases too, which are not read: {}; name one with -f PATH::NAME to read it",
-            listed(others.into_iter())
-        ));
-    }
-    let foreign = rest().filter_map(|place| match &found[place].entry.body {
-        Body::Sealed(why) => Some(format!("{} {why}", shown(&found[place].entry.name))),
-        _ => None,
-    });
-    said.extend(foreign.take(3));
-    said
 }

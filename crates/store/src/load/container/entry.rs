@@ -110,6 +110,15 @@ impl Entry {
         self.name.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
+    /// Whether as many bytes lie in it, so that they are those themselves and nothing was unpacked.
+    pub(super) fn is_as_long_as(&self, bytes: &[u8]) -> bool {
+        match &self.body {
+            Body::File(path) => path.metadata().is_ok_and(|file| file.len() == bytes.len() as u64),
+            Body::Bytes(held) => held.len() == bytes.len(),
+            Body::Packed(_) | Body::Sealed(_) => false,
+        }
+    }
+
     /// The first bytes, decompressed; `None` where they cannot be read.
     pub(in super::super) fn look(&self) -> Option<Bytes> {
         let bytes = match &self.body {
@@ -118,8 +127,10 @@ impl Entry {
             Body::Packed(packed) => beginning(packed.decoder().ok()?),
             Body::Sealed(_) => return None,
         };
+        let Some((_, outer)) = decoder(bytes.clone()).ok()? else { return Some(bytes) };
+        let bytes = beginning(outer);
         match decoder(bytes.clone()).ok()? {
-            Some((_, decoder)) => Some(beginning(decoder)),
+            Some((_, inner)) => Some(beginning(inner)),
             None => Some(bytes),
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::super::options::Reading;
+use super::super::options::{Limits, Reading};
 use super::entry::{Entry, WITHIN};
 use super::kind::Kind;
 use super::{folder, tape, zip};
@@ -15,6 +15,18 @@ pub(super) struct Found {
     pub kind: Kind,
     /// The archive within the folder or archive that it lies in, as an index; `None` where it lies in none.
     pub inner: Option<usize>,
+}
+
+impl Found {
+    /// Whether it is a part of a member's data dir, and not in it by chance.
+    pub(super) fn is_of_member(&self) -> bool {
+        self.kind == Kind::Log || self.entry.name == "snap/db" || self.entry.name.ends_with("/snap/db")
+    }
+}
+
+/// The places of the entries of a kind.
+pub(super) fn places(found: &[Found], kind: Kind) -> Vec<usize> {
+    (0..found.len()).filter(|&place| found[place].kind == kind).collect()
 }
 
 /// What lies in a folder or an archive.
@@ -57,45 +69,82 @@ fn listed(archive: &Bytes, reading: &Reading<'_>) -> Result<(Vec<Entry>, Option<
     Ok((listed.entries, listed.cut))
 }
 
+/// As many archives in one another are opened below the outermost: a folder holds the archive of a backup, which holds another of its configuration.
+const DEEPEST: usize = 2;
+
 fn gather(entries: Vec<Entry>, within: &str, reading: &Reading<'_>) -> Gathered {
-    let mut gathered = Gathered::default();
-    let mut archives = 0;
-    for entry in entries.into_iter().filter(|entry| !is_hidden(&entry.name) && may_hold(&entry.name, within)) {
-        let bytes = entry.look().unwrap_or_default();
-        let kind = Kind::of(&entry, &bytes);
-        drop(bytes);
-        if kind != Kind::Archive {
-            if is_within(&entry.name, within) {
-                gathered.found.push(Found { entry, kind, inner: None });
-            }
-            continue;
+    let gathered = Gathering::new(within, reading, false).all(entries.clone());
+    // Where nothing else lies, what is hidden was meant.
+    if gathered.found.is_empty() && gathered.unopened.is_empty() { Gathering::new(within, reading, true).all(entries) } else { gathered }
+}
+
+/// Entries are being gathered.
+struct Gathering<'g> {
+    within: &'g str,
+    reading: &'g Reading<'g>,
+    takes_hidden: bool,
+    gathered: Gathered,
+    archives: usize,
+    /// The bytes that may still be unpacked of the archives in one entry.
+    left: u64,
+}
+
+impl<'g> Gathering<'g> {
+    fn new(within: &'g str, reading: &'g Reading<'g>, takes_hidden: bool) -> Self {
+        Self { within, reading, takes_hidden, gathered: Gathered::default(), archives: 0, left: 0 }
+    }
+
+    fn all(mut self, entries: Vec<Entry>) -> Gathered {
+        for entry in entries {
+            self.left = self.reading.limits.unpacked;
+            self.add(entry, None, 0);
         }
-        let opened = entry.image(reading).map_err(|error| error.to_string()).and_then(|image| listed(&image.bytes, reading));
+        self.gathered
+    }
+
+    /// Adds an entry of an archive, or what lies in it if it is one.
+    fn add(&mut self, entry: Entry, inner: Option<usize>, depth: usize) {
+        if !may_hold(&entry.name, self.within) || self.is_hidden(&entry.name) {
+            return;
+        }
+        let kind = Kind::of(&entry, &entry.look().unwrap_or_default());
+        if kind == Kind::Archive && depth < DEEPEST {
+            return self.open(&entry, depth);
+        }
+        if is_within(&entry.name, self.within) {
+            self.gathered.found.push(Found { entry, kind, inner });
+        }
+    }
+
+    fn open(&mut self, outer: &Entry, depth: usize) {
+        let limits = Limits { unpacked: self.left, cache: None };
+        let image = outer.image(&Reading { limits: &limits, ..*self.reading });
+        let opened = image.map_err(|error| error.to_string()).and_then(|image| {
+            if !outer.is_as_long_as(&image.bytes) {
+                self.left = self.left.saturating_sub(image.bytes.len() as u64);
+            }
+            listed(&image.bytes, &Reading { limits: &limits, ..*self.reading })
+        });
         match opened {
-            Ok((inner, cut)) => {
-                gathered.damage.extend(cut.map(|cut| format!("{}: {cut}", entry.name)));
-                gathered.found.extend(inner.into_iter().filter_map(|inner| of_inner(&entry, inner, within, archives)));
-                archives += 1;
+            Ok((entries, cut)) => {
+                self.gathered.damage.extend(cut.map(|cut| format!("{}: {cut}", outer.name)));
+                let archive = self.archives;
+                self.archives += 1;
+                for entry in entries {
+                    let name = format!("{}{WITHIN}{}", outer.name, entry.name);
+                    self.add(Entry { name, ..entry }, Some(archive), depth + 1);
+                }
             }
-            Err(problem) => gathered.unopened.push(format!("{} ({problem})", entry.name)),
+            Err(problem) => self.gathered.unopened.push(format!("{} ({problem})", outer.name)),
         }
     }
-    gathered
-}
 
-/// An entry of an archive within; an archive in that is not opened.
-fn of_inner(outer: &Entry, inner: Entry, within: &str, archive: usize) -> Option<Found> {
-    if is_hidden(&inner.name) {
-        return None;
+    /// Whether a name is of what programs keep for themselves: hidden files, unless they are asked for, and those that macOS adds to its archives.
+    fn is_hidden(&self, name: &str) -> bool {
+        let below = name.strip_prefix(self.within).unwrap_or(name);
+        let is_dotted = |part: &str| part.starts_with('.') && !matches!(part, "." | "..") && !self.takes_hidden;
+        below.split('/').flat_map(|part| part.split(WITHIN)).any(|part| part == "__MACOSX" || part.starts_with("._") || is_dotted(part))
     }
-    let kind = Kind::of(&inner, &inner.look().unwrap_or_default());
-    let entry = Entry { name: format!("{}{WITHIN}{}", outer.name, inner.name), body: inner.body };
-    is_within(&entry.name, within).then_some(Found { entry, kind, inner: Some(archive) })
-}
-
-/// Whether a name is of what programs keep for themselves: hidden files, and those that macOS adds to its archives.
-fn is_hidden(name: &str) -> bool {
-    name.split('/').any(|part| part == "__MACOSX" || part.starts_with('.') && !matches!(part, "." | ".."))
 }
 
 /// Whether an entry is what was asked for, or lies in it.

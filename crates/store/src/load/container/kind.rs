@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::super::audit_text::begins_as_audit_log;
 #[cfg(feature = "kine")]
 use super::super::dqlite;
-use super::super::{bolt, foreign, wal};
+use super::super::{bolt, foreign, sql_dump, wal};
 use super::entry::Entry;
 use super::{tape, zip};
 
@@ -30,6 +30,8 @@ pub(in super::super) enum Kind {
     AuditLog,
     /// Nothing that can be opened, and what to do: a fragment.
     Foreign(&'static str),
+    /// A dump of an SQL database.
+    SqlDump,
     /// What was not written to its end.
     Unfinished,
     Other,
@@ -38,8 +40,8 @@ pub(in super::super) enum Kind {
 /// Suffixes of the files that SQLite keeps next to a database: its log, the log's index, and the journal that it uses instead of a log.
 pub(super) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// How programs call what they have not written to its end: etcdctl, rclone, wget and browsers.
-const UNFINISHED: [&str; 4] = [".part", ".partial", ".tmp", ".crdownload"];
+/// How programs call what they have not written to its end: etcdctl, rclone, WinSCP, wget and browsers.
+const UNFINISHED: [&str; 6] = [".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download"];
 
 impl Kind {
     /// What an entry is that begins with `bytes`.
@@ -63,6 +65,7 @@ impl Kind {
             _ if bolt::looks_like_bolt(bytes) => Self::Database,
             _ if looks_like_sqlite(bytes) => Self::Sqlite,
             _ if begins_as_audit_log(bytes) => Self::AuditLog,
+            _ if sql_dump::recognised(name, bytes).is_some() => Self::SqlDump,
             _ => {
                 foreign::recognised(bytes).map_or_else(|| if begins_as_objects(bytes) { Self::Objects } else { Self::Other }, Self::Foreign)
             }

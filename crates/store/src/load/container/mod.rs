@@ -12,6 +12,8 @@ mod kind;
 #[cfg(feature = "kine")]
 mod nodes;
 mod numbered;
+mod objects;
+mod said;
 mod tape;
 mod zip;
 

@@ -235,6 +235,9 @@ fn local(archive: &Bytes, at: usize) -> Option<(Option<Entry>, usize)> {
 
 /// How many bytes an entry takes whose size is behind it: they are unpacked to find out.
 fn described_behind(bytes: &Bytes, said: &Header) -> usize {
+    if said.method == 0 {
+        return stored_length(bytes).unwrap_or(bytes.len());
+    }
     if said.method != 8 {
         return bytes.len();
     }
@@ -243,4 +246,14 @@ fn described_behind(bytes: &Bytes, said: &Header) -> usize {
         Ok(_) => usize::try_from(decoder.total_in()).unwrap_or(bytes.len()),
         Err(_) => bytes.len(),
     }
+}
+
+/// How many bytes come before the first descriptor that says as many: of what is stored nothing else tells.
+fn stored_length(bytes: &[u8]) -> Option<usize> {
+    const DESCRIPTOR: &[u8] = b"PK\x07\x08";
+    let says_so = |&at: &usize| {
+        let sizes = [u32_at(bytes, at + 8).map(u64::from), u64_at(bytes, at + 8)];
+        sizes.contains(&u64::try_from(at).ok())
+    };
+    memchr::memmem::find_iter(bytes, DESCRIPTOR).find(says_so)
 }

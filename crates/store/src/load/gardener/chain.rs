@@ -1,7 +1,9 @@
 //! A full snapshot and the deltas after it as one history.
 
+use std::path::Path;
+
 use super::super::checksum::Check;
-use super::super::container::Entry;
+use super::super::container::{Body, Entry};
 use super::super::db_file::{self, DatabaseFacts};
 use super::super::image::Image;
 use super::super::options::Reading;
@@ -21,6 +23,18 @@ pub(in super::super) struct Chain {
     pub deltas: Vec<(Snapshot, Entry)>,
 }
 
+/// The chain that a file alone is, which only its name says how to decompress; `None` where its first bytes do.
+pub(in super::super) fn of_lzw_file(path: &Path) -> Option<Chain> {
+    let name = path.file_name()?.to_str()?;
+    let snapshot = Snapshot::of(name).filter(|snapshot| snapshot.is_lzw)?;
+    let entry = Entry { name: name.to_owned(), body: Body::File(path.to_owned()) };
+    Some(if snapshot.is_full {
+        Chain { full: Some(entry), deltas: Vec::new() }
+    } else {
+        Chain { full: None, deltas: vec![(snapshot, entry)] }
+    })
+}
+
 /// Reads an entry, which only its name may say how to decompress.
 fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Result<Image> {
     let image = entry.image(reading)?;
@@ -30,6 +44,28 @@ fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Re
     let anything = Reading { may_be_known: |_| true, ..*reading };
     let unpacked = spool::unpack(&entry.name, "LZW", &mut Lzw::new(image.bytes), &anything)?;
     Ok(Image { digest: unpacked.digest, cut: image.cut.or(unpacked.cut), ..Image::plain(unpacked.bytes) })
+}
+
+/// Puts a full snapshot into the index; returns its layer, what it says, and its checksum.
+///
+/// # Errors
+///
+/// Nothing of it can be read.
+fn read_full(
+    full: &Entry,
+    reading: &Reading<'_>,
+    builder: &mut VersionsBuilder,
+) -> std::result::Result<(usize, DatabaseFacts, Option<Check>), LoadProblem> {
+    let named = |problem: String| LoadProblem::Format(format!("{}: {problem}", full.name));
+    let image = image(full, Snapshot::of(full.file_name()), reading)?;
+    let mut bolt = image.database().map_err(named)?;
+    let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(named)?;
+    let checksum = bolt.checksum.map(|expected| match image.digest {
+        Some(digest) => Check::done(digest == expected),
+        None => Check::new(bolt.image.clone(), expected),
+    });
+    facts.damage.extend(image.cut);
+    Ok((layer, facts, checksum))
 }
 
 /// Puts a chain into the index; returns what else it says.
@@ -43,7 +79,6 @@ pub(in super::super) fn load(
     builder: &mut VersionsBuilder,
 ) -> std::result::Result<(DatabaseFacts, Option<Check>), LoadProblem> {
     let no_room = |cause: std::io::Error| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space");
-    let full = chain.full.as_ref().map(|full| image(full, Snapshot::of(full.file_name()), reading)).transpose()?;
     let (mut deltas, mut file_bytes, mut damage, mut read) = (Deltas::new().map_err(no_room)?, 0, Vec::new(), Vec::new());
     for (snapshot, entry) in &chain.deltas {
         let problem = match image(entry, Some(*snapshot), reading) {
@@ -59,22 +94,22 @@ pub(in super::super) fn load(
             None => read.push((*snapshot, entry.name.as_str())),
         }
     }
-    let Some(full) = full else {
+    let name = chain.full.as_ref().map_or("", |full| full.name.as_str());
+    let full = match chain.full.as_ref().map(|full| read_full(full, reading, builder)).transpose() {
+        Err(problem) if !read.is_empty() => {
+            damage.push(format!("{problem}; only the deltas after it are read"));
+            None
+        }
+        full => full?,
+    };
+    let Some((layer, mut facts, checksum)) = full else {
         let mut facts = add_alone(deltas, file_bytes, builder)?;
         facts.damage.extend(damage);
         let (first, name) = read.first().map_or((0, ""), |(snapshot, name)| (snapshot.first - 1, *name));
         facts.gaps = gaps(first, name, &read);
         return Ok((facts, None));
     };
-    let mut bolt = full.database()?;
-    let (layer, mut facts) = db_file::read(&mut bolt, builder)?;
-    let checksum = bolt.checksum.map(|expected| match full.digest {
-        Some(digest) => Check::done(digest == expected),
-        None => Check::new(bolt.image.clone(), expected),
-    });
-    facts.damage.extend(full.cut);
     facts.damage.extend(damage);
-    let name = chain.full.as_ref().map_or("", |full| full.name.as_str());
     facts.gaps = gaps(facts.span.map_or(0, |span| span.newest.0), name, &read);
     facts.file_bytes += file_bytes;
     facts.in_use_bytes += file_bytes;

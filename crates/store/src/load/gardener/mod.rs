@@ -7,6 +7,6 @@ mod delta;
 mod lzw;
 mod name;
 
-pub(super) use chain::{Chain, load};
+pub(super) use chain::{Chain, load, of_lzw_file};
 pub(super) use delta::{begins_so, load_alone};
 pub(super) use name::{Snapshot, cluster_of};

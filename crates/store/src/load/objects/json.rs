@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
 use super::collected::{Collected, Objects, is_list, is_named, name_after, watch_event};
+use super::container_log::behind_log;
 use super::document::{self, DocumentPart};
 
 /// Reads the documents from `start` on; returns what cannot be read.
@@ -37,18 +38,6 @@ pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes, start: usize) -> Ve
         }
     }
     reader.damage
-}
-
-/// Where a container's log ends that begins at a place, as `kubectl cluster-info dump` writes it between its lists (1.37,
-/// `pkg/cmd/clusterinfo/clusterinfo_dump.go`); the place itself where none begins, `None` where it does not end.
-fn behind_log(bytes: &[u8], at: usize) -> Option<usize> {
-    const START: &[u8] = b"==== START logs";
-    let rest = bytes[at..].trim_ascii_start();
-    let Some(title) = rest.strip_prefix(START) else { return Some(at) };
-    let title = title.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
-    let end = [b"==== END logs", title].concat();
-    let place = memchr::memmem::find(rest, &end)?;
-    Some(bytes.len() - rest.len() + place + end.len())
 }
 
 struct Reader<'r, 'k> {

@@ -5,6 +5,8 @@
 //! compact JSON.
 
 mod collected;
+#[cfg(feature = "objects")]
+mod container_log;
 mod copies;
 #[cfg(feature = "objects")]
 mod document;

@@ -11,6 +11,7 @@ use libyaml_safer::{Event, EventData};
 use serde_json::Value;
 
 use super::collected::{Objects, is_list, is_named, name_after};
+use super::container_log::without_logs;
 
 /// Reads the documents; returns what cannot be read.
 pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes) -> Vec<String> {
@@ -21,11 +22,14 @@ pub(super) fn read(objects: &mut Objects<'_>, bytes: &Bytes) -> Vec<String> {
     let end = bytes[..valid].iter().position(|&byte| byte == 0).unwrap_or(valid);
     let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
     let mut damage = Vec::new();
-    let mut line = 1;
-    for document in documents(text) {
-        damage.extend(read_document(objects, document, line));
-        line += lines(document);
+    let (pieces, is_cut) = without_logs(text);
+    for (mut line, piece) in pieces {
+        for document in documents(piece) {
+            damage.extend(read_document(objects, document, line));
+            line += lines(document);
+        }
     }
+    damage.extend(is_cut.then(|| "the log of a container in it has no end; what follows it is missing".to_owned()));
     if end < bytes.len() {
         damage.push(format!("line {} holds bytes that are not text; what follows is missing", 1 + lines(text)));
     }
