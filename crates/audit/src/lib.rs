@@ -3,9 +3,12 @@
 
 mod authorship;
 mod change;
+mod effect;
 mod forms;
 mod join;
 mod names;
+mod patch;
+mod placing;
 mod reader;
 mod request;
 mod rows;
@@ -13,7 +16,10 @@ mod splitter;
 
 pub use authorship::{Authors, Authorship, Unexplained};
 pub use change::{ChangeFacts, Did, Stamp};
+pub use effect::{Effect, Made, effects, may_stay};
 pub use join::{Join, Wanted};
 pub use names::Names;
+pub use patch::patched;
+pub use placing::{Placed, Unplaced, Written, place};
 pub use reader::{Damage, FileReport, LogSpan, Reader};
-pub use request::{Level, Request, RequestTarget, Verb};
+pub use request::{Bodies, Level, Request, RequestTarget, Verb};

@@ -86,6 +86,12 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Returns a reader whose requests keep the bodies that the log holds.
+    #[must_use]
+    pub fn with_bodies() -> Self {
+        Self { names: Names::with_bodies() }
+    }
+
     /// Reads one log; `each` gets every request that has ended, refused ones and reads too. No more than one record is held.
     ///
     /// # Errors

@@ -83,6 +83,15 @@ pub struct RequestTarget {
     pub subresource: Arc<str>,
 }
 
+/// The bodies of a request, as far as the log holds them: JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bodies {
+    /// What was sent.
+    pub sent: Option<Box<str>>,
+    /// What was answered.
+    pub answered: Option<Box<str>>,
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
@@ -124,6 +133,12 @@ pub struct Request {
     pub uid: Option<Box<str>>,
     /// The names of what a `deletecollection` deleted, where the log holds its answer.
     pub deleted: Option<Box<[Box<str>]>>,
+    /// Whether it was answered with a `Status` in the place of an object: a `delete` that was removed the object at once.
+    pub answers_status: bool,
+    /// Whether it asked for a part of a collection, by a selector.
+    pub selects: bool,
+    /// The bodies, where [`Reader::with_bodies`](crate::Reader::with_bodies) reads.
+    pub bodies: Option<Box<Bodies>>,
 }
 
 /// Subresources that change no object: what is created under them is an answer, or a connection.

@@ -67,7 +67,7 @@ fn parsed<T: DeserializeOwned>(text: &str) -> Option<T> {
 }
 
 fn raw(text: &str) -> Option<Box<RawValue>> {
-    if text.starts_with('{') { RawValue::from_string(text.to_owned()).ok() } else { None }
+    if text.starts_with(['{', '[']) { RawValue::from_string(text.to_owned()).ok() } else { None }
 }
 
 /// Addresses as a list, or alone.

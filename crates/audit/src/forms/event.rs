@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Record;
 use crate::names::Names;
-use crate::request::{Level, Request, RequestTarget, Verb};
+use crate::request::{Bodies, Level, Request, RequestTarget, Verb};
 
 /// The members of an event that are read.
 #[derive(Default, Deserialize)]
@@ -73,6 +73,8 @@ pub(super) struct ObjectRef<'a> {
 #[serde(default)]
 pub(super) struct Status {
     pub code: u16,
+    /// `Success` or `Failure`, where the answer is a `Status`: at every level of the policy.
+    pub status: String,
 }
 
 /// What is read of the body of a request or an answer.
@@ -189,6 +191,9 @@ fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestam
         names_revision: named.map(|(revision, _)| revision),
         based_on: based_on(verb, reference, asked.as_ref()),
         uid: uid(reference, answer.as_ref()),
+        answers_status: is_status(event, answer.as_ref()),
+        selects: query.selects,
+        bodies: names.keeps_bodies.then(|| bodies(event)),
         deleted: answer.filter(|_| verb == Verb::DeleteCollection).and_then(|answer| deleted(&answer)),
         user,
     }
@@ -199,6 +204,16 @@ fn code(event: &Event<'_>, answer: Option<&Object<'_>>) -> u16 {
     let of_log = event.response_status.as_ref().map_or(0, |status| status.code);
     let refused = answer.filter(|answer| of_log == 0 && answer.kind == "Status" && answer.code >= 400);
     refused.map_or(of_log, |answer| answer.code)
+}
+
+fn is_status(event: &Event<'_>, answer: Option<&Object<'_>>) -> bool {
+    event.response_status.as_ref().is_some_and(|status| !status.status.is_empty()) || answer.is_some_and(|answer| answer.kind == "Status")
+}
+
+/// The bodies as they are in the log.
+fn bodies(event: &Event<'_>) -> Box<Bodies> {
+    let text = |body: Option<&RawValue>| Some(body?.get()).filter(|text| text.starts_with(['{', '['])).map(Into::into);
+    Box::new(Bodies { sent: text(event.request_object), answered: text(event.response_object) })
 }
 
 /// The first part of the user agent, as the API server makes a field manager of it (k8s.io/apiserver pkg/endpoints/handlers/create.go,
@@ -265,6 +280,7 @@ fn deleted(answer: &Object<'_>) -> Option<Box<[Box<str>]>> {
 struct Query {
     dry_run: bool,
     manager: Option<String>,
+    selects: bool,
 }
 
 impl Query {
@@ -274,6 +290,7 @@ impl Query {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "dryRun" => found.dry_run |= !value.is_empty(),
+                "labelSelector" | "fieldSelector" => found.selects |= !value.is_empty(),
                 "fieldManager" if !value.is_empty() => found.manager = Some(value.into_owned()),
                 _ => {}
             }

@@ -112,7 +112,7 @@ pub(super) fn read(record: &[u8], names: &mut Names) -> Record {
             source_ips: Some(vec![payload.request_metadata.caller_ip.clone()]),
             user_agent: payload.request_metadata.caller_supplied_user_agent.clone(),
             object_ref: Some(reference(&payload.resource_name)),
-            response_status: Some(Status { code: http_status(payload.status.as_ref()) }),
+            response_status: Some(Status { code: http_status(payload.status.as_ref()), ..Status::default() }),
             request_object: payload.request,
             response_object: payload.response,
             stage_timestamp: entry.timestamp,

@@ -58,6 +58,9 @@ fn request(user: &str, verb: Verb, name: &str, second: i64) -> Request {
         based_on: None,
         uid: None,
         deleted: None,
+        answers_status: false,
+        selects: false,
+        bodies: None,
     }
 }
 
