@@ -8,10 +8,10 @@ use ketcd_history::clock::Bound;
 use ketcd_history::diff::ManagedFields;
 use ketcd_kube::{Quantity, QuantityError, Release};
 
-use super::Result;
 use super::connection::ConnectionArgs;
 use super::output::{Color, Format};
 use super::system::files;
+use super::{Result, api_server};
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
@@ -25,7 +25,8 @@ pub(super) struct GlobalArgs {
     /// what lies below it; `-` is standard input. Several files of one cluster are read as one history, in any
     /// combination: revisions that all of them lack are reported, and files of different clusters are refused. With many snapshots, each is
     /// opened only when needed, so damage is reported then. Compressed ones are unpacked first. An endpoint (`-f https://10.0.0.1:2379`;
-    /// separate several members with commas) is a live etcd, which adds what came after the files.
+    /// separate several members with commas) is a live etcd, which adds what came after the files. `kubeconfig:CONTEXT` is the present state
+    /// of a running API server, reached as kubectl reaches it; `kubeconfig:` takes the current context.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
     /// The largest size to which a compressed file or a pipe may be unpacked in TMPDIR.
@@ -105,6 +106,10 @@ pub(super) const FILE_VARIABLE: &str = "KETCD_FILE";
 
 /// Splits the value of [`FILE_VARIABLE`].
 fn names_in(value: &str) -> Vec<String> {
+    // The name of a context may hold any character, so it is the only one.
+    if api_server::is_name(value) {
+        return vec![value.to_owned()];
+    }
     if files::LIST_SEPARATOR != ':' {
         return value.split(files::LIST_SEPARATOR).filter(|name| !name.is_empty()).map(str::to_owned).collect();
     }
@@ -157,6 +162,11 @@ impl GlobalArgs {
         let (urls, paths): (Vec<&String>, Vec<&String>) = self.files.iter().partition(|name| is_url(name));
         let endpoints = urls.into_iter().flat_map(|urls| urls.split(',')).map(str::to_owned).collect();
         (paths.into_iter().cloned().collect(), endpoints)
+    }
+
+    /// The context of an API server that is read: what follows `kubeconfig:`.
+    pub(super) fn api_server(&self) -> Option<&str> {
+        self.files.iter().find_map(|name| api_server::context_of(name))
     }
 
     /// Whether a live etcd is read, alone or beside files.

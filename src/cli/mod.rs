@@ -2,6 +2,7 @@
 
 mod absence;
 mod actions;
+mod api_server;
 mod args;
 mod attendance;
 mod bucket;

@@ -17,7 +17,7 @@ use super::attendance::Attendance;
 use super::encryption::{self, Encryption};
 use super::interruptible::{Interrupt, Interruptible};
 use super::output::Format;
-use super::{Error, Outcome, Result, cautions, connection, progress, system};
+use super::{Error, Outcome, Result, api_server, cautions, connection, progress, system};
 
 /// An open cluster and the flags that say how to look at it.
 pub(super) struct Session {
@@ -101,7 +101,7 @@ impl Session {
         }
         let (source, newest_stamp, logs) = open_source(args, attendance)?;
         if attendance == Attendance::User {
-            progress::start("waiting for etcd".to_owned());
+            progress::start(format!("waiting for {}", if args.api_server().is_some() { "the API server" } else { "etcd" }));
         }
         let encryption = given.unwrap_or_else(|| encryption::found(&*source, attendance));
         let interrupt = Interrupt::default();
@@ -154,7 +154,7 @@ impl Session {
 
     /// Completes the error of a refusal: with the commands that grant all that the command lacks.
     async fn with_grants(&self, error: Error, reads: &Reads<'_>) -> Error {
-        let Some(refusal) = error.refusal() else { return error };
+        let Some(refusal) = error.refusal().filter(|_| self.args.api_server().is_none()) else { return error };
         let lacking = self.lacking(&refusal, reads).await;
         let mut hint = String::new();
         if lacking.is_watched_whole {
@@ -177,6 +177,10 @@ fn moment_asked(args: &GlobalArgs) -> Result<Option<Moment>> {
 
 /// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.
 fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Source>, Option<Timestamp>, AuditLogs)> {
+    if let Some(context) = args.api_server() {
+        let source = Box::new(api_server::open(args, context, attendance)?);
+        return Ok((source, Some(Timestamp::now()), AuditLogs::default()));
+    }
     let (paths, endpoints) = args.sources();
     let limits = limits(args);
     let WithAuditLogs { logs, others: paths } = AuditLogs::among(&paths, &limits)?;

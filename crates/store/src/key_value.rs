@@ -55,6 +55,8 @@ pub enum Origin {
     Wal,
     /// A recording of a running etcd.
     Recording,
+    /// An API server, or a recording made through one: the value is the object as the server returns it, not the bytes in etcd.
+    ApiServer,
     /// A later change of a kine database, which records the value that it replaced.
     OldValue,
     /// Pages of a database file that no tree reaches any more.

@@ -1,4 +1,4 @@
-//! Follows etcd: every change goes into the recording, and a listing of what is alive where one is wanted.
+//! Follows etcd, or an API server: every change goes into the recording, and a listing of what is alive where one is wanted.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -6,15 +6,13 @@ use std::time::{Duration, SystemTime};
 
 use async_stream::try_stream;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
-use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
 use ketcd_kube::is_secret_key;
-use ketcd_store::etcd::EtcdSource;
 use ketcd_store::recording::{MissingRevisions, Recorder};
-use ketcd_store::{At, Error, KeyRange, KeyValue, LiveEtcd, Revision, Source, Until, Want, WatchItem};
+use ketcd_store::{At, Error, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
-use super::Shared;
+use super::{Followed, Shared};
 use crate::cli::Result;
 use crate::cli::output::note;
 
@@ -25,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// A recording under way.
 pub(crate) struct Following<'a> {
-    source: &'a EtcdSource,
+    followed: Followed<'a>,
     ranges: &'a [KeyRange],
     leaves_out_secrets: bool,
     recorder: Recorder,
@@ -42,22 +40,22 @@ type Entries<'a> = BoxStream<'a, Vec<ketcd_store::Result<KeyValue>>>;
 
 impl<'a> Following<'a> {
     pub(crate) fn new(
-        source: &'a EtcdSource,
+        followed: Followed<'a>,
         ranges: &'a [KeyRange],
         leaves_out_secrets: bool,
         recorder: Recorder,
         shared: &'a Shared,
     ) -> Self {
         let (skips_to, next_listing) = (Revision(0), Instant::now());
-        Self { source, ranges, leaves_out_secrets, recorder, shared, skips_to, is_late: false, next_listing }
+        Self { followed, ranges, leaves_out_secrets, recorder, shared, skips_to, is_late: false, next_listing }
     }
 
     /// Records what follows, until something goes wrong.
     ///
     /// # Errors
-    /// The recording cannot be written; etcd refuses to be read, or is not the one that was recorded.
+    /// The recording cannot be written; what is followed refuses to be read, or is not the one that was recorded.
     pub(crate) async fn run(&mut self, from: Revision) -> Result<()> {
-        let source = self.source;
+        let source = self.followed.source();
         let mut watch = source.watch(KeyRange::hull(self.ranges), from, Until::Forever);
         let (mut after, mut quiet) = (After::Pause, Instant::now());
         let mut state: Option<Entries<'a>> = None;
@@ -99,7 +97,7 @@ impl<'a> Following<'a> {
             match item? {
                 WatchItem::Event(event) if event.revision <= self.skips_to => {}
                 WatchItem::Event(event) => {
-                    let delay = LiveEtcd::latest_delay(self.source, event.revision);
+                    let delay = self.followed.source().latest_delay(event.revision);
                     self.recorder.arriving(arrived, delay.map(|delay| delay + lateness));
                     self.recorder.complete(event.revision.before())?;
                     match self.is_recorded(&event.key_value.key) {
@@ -121,8 +119,8 @@ impl<'a> Following<'a> {
     /// it wrote.
     fn miss(&mut self, from: Revision, to: Revision) -> Result<()> {
         let to = to.after();
-        note(&format!("revisions {from} to {to} were compacted before they could be recorded: a gap"));
-        let reason = format!("etcd had compacted them when they were to be read, at {:.0}", Timestamp::now());
+        let (sentence, reason) = self.followed.missed(from, to);
+        note(&sentence);
         self.shared.missing.fetch_add((to.0 - from.0 + 1).max(0).cast_unsigned(), std::sync::atomic::Ordering::Relaxed);
         self.recorder.missing(MissingRevisions { from: from.0, to: to.0, reason })?;
         (self.skips_to, self.is_late, self.next_listing) = (to, false, Instant::now());
@@ -142,7 +140,7 @@ impl<'a> Following<'a> {
         };
         let at = if self.is_late { latest } else { earliest };
         self.recorder.begin_state(at)?;
-        let (source, mut ranges) = (self.source, self.ranges.to_vec());
+        let (source, mut ranges) = (self.followed.source(), self.ranges.to_vec());
         ranges.sort_by(|one, other| one.start.cmp(&other.start));
         let entries = try_stream! {
             for range in ranges {

@@ -1,5 +1,6 @@
-//! Recording: a watch and a listing of a live etcd go into a recording, and what that came to is shown.
+//! Recording: a watch and a listing of a live etcd, or of an API server, go into a recording, and what that came to is shown.
 
+mod followed;
 mod following;
 mod keep;
 mod metrics;
@@ -12,11 +13,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ketcd_store::Revision;
 use ketcd_store::recording::Recorded;
 
+use followed::Followed;
 use following::Following;
 pub(super) use keep::{age, keep};
 use metrics::Metrics;
 use progress::Progress;
-pub(super) use recording::Recording;
+pub(super) use recording::{OfApiServer, Recording};
 
 /// How far the recording has come, for those who show it.
 pub(super) struct Shared {

@@ -9,7 +9,6 @@ use std::time::Duration;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::time::{Instant, interval};
 
-use ketcd_store::etcd::EtcdSource;
 use ketcd_store::{At, KeyRange, Source, Want};
 
 use super::Shared;
@@ -42,7 +41,7 @@ impl Progress {
     }
 
     /// Shows how far it has come, from time to time.
-    pub(crate) async fn run(&self, source: &EtcdSource, ranges: &[KeyRange]) -> Infallible {
+    pub(crate) async fn run(&self, source: &dyn Source, ranges: &[KeyRange]) -> Infallible {
         let (mut ticks, mut asks) = (interval(if self.bar.is_some() { TICK } else { LINE }), interval(ASK));
         // The first tick is at once.
         ticks.tick().await;
@@ -65,7 +64,7 @@ impl Progress {
     }
 
     /// Asks etcd for its newest revision. While it does not answer, what was known stands.
-    async fn ask(&self, source: &EtcdSource, ranges: &[KeyRange]) {
+    async fn ask(&self, source: &dyn Source, ranges: &[KeyRange]) {
         let key = KeyRange::key(KeyRange::hull(ranges).start);
         let answer = tokio::time::timeout(ASK, source.range(key, At::Newest, Want::Keys)).await;
         if let Ok(Ok(listing)) = answer {

@@ -291,7 +291,7 @@ impl From<Origin> for Source {
             Origin::Live => Self::Live,
             Origin::Db => Self::Db,
             Origin::Wal => Self::Wal,
-            Origin::Recording => Self::Recording,
+            Origin::Recording | Origin::ApiServer => Self::Recording,
             Origin::OldValue => Self::OldValue,
             Origin::FreePage => Self::FreePage,
             Origin::Objects => Self::Objects,

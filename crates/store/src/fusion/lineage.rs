@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::part::{Part, PartState};
 use crate::load::Peek;
-use crate::{At, Event, EventKind, KeyRange, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
+use crate::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
 
 /// The least number of changes compared: the newest of those that both can have.
 const COMPARED: usize = 256;
@@ -272,12 +272,22 @@ fn is_contradiction(one: &Event, other: &Event) -> bool {
 /// Whether two changes of a key at a revision are the same, as far as both are known.
 pub(super) fn is_same(one: &Event, other: &Event) -> bool {
     let (ours, theirs) = (&one.key_value, &other.key_value);
+    if one.origin == Origin::ApiServer || other.origin == Origin::ApiServer {
+        return one.kind == other.kind && agree_as_far_as_known(ours, theirs);
+    }
     // Keys of a live etcd are listed without their values; a log that begins later does not know versions.
     let is_without_value = |event: &Event, version: i64| event.origin == Origin::Live && event.key_value.value.is_empty() && version > 0;
     if is_without_value(one, ours.version) || is_without_value(other, theirs.version) {
         return (ours.create_revision, ours.version) == (theirs.create_revision, theirs.version);
     }
     one.kind == other.kind && ours.value == theirs.value
+}
+
+/// Whether what is known of two versions agrees. An API server returns an object in another form than etcd stores it in, and does not say how often
+/// it was written.
+fn agree_as_far_as_known(one: &KeyValue, other: &KeyValue) -> bool {
+    let agree = |one: i64, other: i64| one == 0 || other == 0 || one == other;
+    agree(one.create_revision.0, other.create_revision.0) && agree(one.version, other.version)
 }
 
 /// Says what two sources have of one revision.

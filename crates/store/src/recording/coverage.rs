@@ -60,6 +60,9 @@ pub(super) fn not_asked(scope: &RecordingScope) -> Vec<String> {
     if !scope.left_out.is_empty() {
         phrases.push(format!("{} (record --show-secrets records them)", scope.left_out.join(", ")));
     }
+    if scope.api_server.is_some() {
+        phrases.push("keys and bytes of etcd that the API server does not return, through which it was recorded".to_owned());
+    }
     phrases
 }
 

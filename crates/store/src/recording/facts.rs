@@ -23,6 +23,10 @@ pub struct RecordingScope {
     pub prefixes: Vec<String>,
     /// What was left out of these, in words: `Secrets`.
     pub left_out: Vec<String>,
+    /// Where it was recorded through an API server, the UID of the cluster's namespace `kube-system`, or nothing where that could not be read;
+    /// `None` where it was recorded from etcd. Values are then the API server's JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_server: Option<String>,
 }
 
 /// What a file holds.

@@ -14,8 +14,8 @@ use super::file_reader::{FileReader, Read};
 use super::look::{Look, RecordedFile};
 use crate::arrival::each_once;
 use crate::{
-    Arrival, Arrivals, At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Result,
-    Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until, Want, WatchItem,
+    Arrival, Arrivals, At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, KeyValue, LateDamage, Listing, NoShortcuts, Origin,
+    Result, Revision, RevisionSpan, Source, SourceKind, SourceStatus, Until, Want, WatchItem,
 };
 
 /// The first revision that can hold a change: an empty store is at 1.
@@ -26,6 +26,8 @@ pub(crate) struct RecordingSource {
     reader: FileReader,
     name: String,
     cluster_id: Option<String>,
+    /// What changes are read from: an API server, where it was recorded through one.
+    origin: Origin,
     /// Files of changes, by revision.
     changes: Vec<RecordedFile>,
     /// Files of states, by revision.
@@ -73,6 +75,7 @@ impl RecordingSource {
             reader: FileReader::new(name),
             name: name.to_owned(),
             cluster_id: scope.cluster_id,
+            origin: if scope.api_server.is_some() { Origin::ApiServer } else { Origin::Recording },
             changes,
             states,
             covered,
@@ -185,6 +188,14 @@ impl RecordingSource {
         items
     }
 
+    /// An item with what it was read from.
+    fn read(&self, item: WatchItem) -> WatchItem {
+        match item {
+            WatchItem::Event(event) => WatchItem::Event(Event { origin: self.origin, ..event }),
+            other => other,
+        }
+    }
+
     /// The items of a run of revisions that was recorded, block by block.
     fn recorded<'a>(&'a self, keys: &'a KeyRange, from: i64, to: i64) -> impl Iterator<Item = WatchItem> + use<'a> {
         let item = move |read: Read| match read {
@@ -282,11 +293,11 @@ impl Source for RecordingSource {
                         if !is_next(&item, &mut last) {
                             continue;
                         }
-                        yield Ok(item);
+                        yield Ok(self.read(item));
                     }
                 } else {
                     for item in self.unrecorded(&keys, from, to) {
-                        yield Ok(item);
+                        yield Ok(self.read(item));
                     }
                 }
             }

@@ -36,6 +36,15 @@ pub(super) fn difference(recorded: &RecordingScope, wanted: &RecordingScope) -> 
         }
         _ => {}
     }
+    match (&recorded.api_server, &wanted.api_server) {
+        (Some(one), Some(other)) if !one.is_empty() && !other.is_empty() && one != other => {
+            let clusters = format!("the cluster whose kube-system has the UID {one}, and this is {other}");
+            return Some(format!("is a recording of {clusters}; name another directory"));
+        }
+        (Some(_), None) => return Some("was recorded through an API server; record it so again, or name another directory".to_owned()),
+        (None, Some(_)) => return Some("was recorded from etcd; record it so again, or name another directory".to_owned()),
+        _ => {}
+    }
     let (recorded, wanted) = (without(recorded), without(wanted));
     (recorded != wanted).then(|| format!("is a recording of {recorded}, not of {wanted}; record the same, or name another directory"))
 }

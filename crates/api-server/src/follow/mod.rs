@@ -1,0 +1,8 @@
+//! An API server that is followed: the watches of all resources, merged by revision.
+
+mod frames;
+mod order;
+mod server;
+mod watcher;
+
+pub use server::ApiServer;

@@ -1,0 +1,371 @@
+//! A running API server as a [`Source`] that can be followed: what a recorder reads.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_stream::try_stream;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use ketcd_store::{
+    At, Event, EventKind, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceKind,
+    SourceStatus, Until, Want, WatchItem,
+};
+use serde_json::Value;
+use tokio::sync::RwLock;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep};
+
+use super::order::Order;
+use super::watcher::{Message, Watcher};
+use crate::kubeconfig::Access;
+use crate::objects::{Catalog, Resource, Wanted, left_out_phrases, list, newest};
+use crate::problem::remote;
+use crate::transport::Client;
+
+/// Changes that wait between the watches and who reads them.
+const WAITING: usize = 1000;
+/// How often it is looked whether changes have settled.
+const LOOK: Duration = Duration::from_millis(500);
+/// Definitions of custom resources: where one is added, another resource is to be followed.
+const DEFINITIONS: &str = "customresourcedefinitions.apiextensions.k8s.io";
+/// The namespace whose UID tells clusters apart.
+const IDENTITY: &str = "kube-system";
+
+/// A running API server. Its past is what it can still list: five minutes, with the defaults of a control plane.
+pub struct ApiServer {
+    client: Arc<Client>,
+    wanted: Wanted,
+    catalog: RwLock<Option<Arc<Catalog>>>,
+    /// The newest revision that a watch brought.
+    newest: AtomicI64,
+    /// Why the last revisions were missed.
+    missed: Mutex<String>,
+}
+
+impl ApiServer {
+    /// Reads the server that `access` leads to. Nothing is requested yet.
+    pub fn new(access: Access, wanted: Wanted) -> Self {
+        let (catalog, newest, missed) = (RwLock::default(), AtomicI64::new(0), Mutex::default());
+        Self { client: Arc::new(Client::new(access)), wanted, catalog, newest, missed }
+    }
+
+    async fn catalog(&self) -> Result<Arc<Catalog>> {
+        if let Some(known) = &*self.catalog.read().await {
+            return Ok(Arc::clone(known));
+        }
+        let mut catalog = self.catalog.write().await;
+        match &*catalog {
+            Some(known) => Ok(Arc::clone(known)),
+            None => Ok(Arc::clone(catalog.insert(Arc::new(self.look().await?)))),
+        }
+    }
+
+    /// Looks again for the server's resources, until it has one that was just defined, or does not come to have it.
+    async fn look_for(&self, defined: &str) -> Result<()> {
+        /// A server takes some seconds.
+        const TRIES: usize = 10;
+        for _ in 0..TRIES {
+            let catalog = self.look().await?;
+            let is_there = catalog.resources.iter().any(|resource| resource.name == defined);
+            *self.catalog.write().await = Some(Arc::new(catalog));
+            if is_there {
+                break;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        Ok(())
+    }
+
+    async fn look(&self) -> Result<Catalog> {
+        let mut catalog = Catalog::of(&self.client, &self.wanted).await?;
+        self.leave_out_other_etcds(&mut catalog).await?;
+        if catalog.resources.is_empty() {
+            let server = self.client.access().server();
+            return Err(remote(&server, format!("the API server {server} has no resources that can be recorded"), None));
+        }
+        Ok(catalog)
+    }
+
+    /// Large clusters keep Events in an etcd of their own, whose revisions are not those of the others (`--etcd-servers-overrides`).
+    async fn leave_out_other_etcds(&self, catalog: &mut Catalog) -> Result<()> {
+        let Some(events) = catalog.resources.iter().find(|resource| resource.name == "events") else { return Ok(()) };
+        let Some(other) = catalog.resources.iter().find(|resource| resource.name != "events") else { return Ok(()) };
+        let before = newest(&self.client, other).await?;
+        let own = newest(&self.client, events).await?;
+        let after = newest(&self.client, other).await?;
+        if !(before..=after).contains(&own) {
+            let sentence = format!("Events are left out: they are at revision {own}, all else is at {after}, so they lie in another etcd");
+            catalog.left_out.push(sentence);
+            catalog.resources.retain(|resource| resource.name != "events");
+        }
+        Ok(())
+    }
+
+    /// Returns what is not read though the server has it, one message per item.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, or is not reached.
+    pub async fn left_out(&self) -> Result<Vec<String>> {
+        Ok(self.catalog().await?.left_out.clone())
+    }
+
+    /// Returns what keys begin with that are read; none where all resources are.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, or is not reached.
+    pub async fn prefixes(&self) -> Result<Vec<String>> {
+        let catalog = self.catalog().await?;
+        let all = self.wanted.resources.is_empty();
+        Ok(if all { Vec::new() } else { catalog.resources.iter().map(|resource| resource.prefix.clone()).collect() })
+    }
+
+    /// Returns what is left out because it was not wanted, in phrases.
+    pub fn not_wanted(&self) -> Vec<String> {
+        left_out_phrases(&self.wanted)
+    }
+
+    /// Returns the UID of the namespace `kube-system`, which tells clusters apart; empty where it may not be read.
+    ///
+    /// # Errors
+    ///
+    /// The server is not reached.
+    pub async fn identity(&self) -> Result<String> {
+        let path = format!("/api/v1/namespaces/{IDENTITY}");
+        match self.client.document(&path, "application/json").await {
+            Ok(text) => {
+                let namespace: Value = serde_json::from_slice(&text).unwrap_or_default();
+                Ok(namespace["metadata"]["uid"].as_str().unwrap_or_default().to_owned())
+            }
+            Err(failure) => match self.client.error(failure, "the namespace kube-system", &KeyRange::all()) {
+                error if error.is_denied() => Ok(String::new()),
+                error => Err(error),
+            },
+        }
+    }
+
+    /// Returns why the last gap of a watch is one.
+    pub fn missed(&self) -> String {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn newest_revision(&self) -> Result<Revision> {
+        let known = self.newest.load(Ordering::Relaxed);
+        if known > 0 {
+            return Ok(Revision(known));
+        }
+        let catalog = self.catalog().await?;
+        newest(&self.client, &catalog.resources[0]).await
+    }
+
+    /// Follows all resources from a revision on until something is missed: passes on what came, and says why it ends.
+    fn follow(&self, resources: Vec<Resource>, after: Revision) -> Following<'_> {
+        let (to, messages) = channel(WAITING);
+        let mut tasks = JoinSet::new();
+        let order = Order::new(resources.len(), after);
+        for (number, resource) in resources.iter().cloned().enumerate() {
+            let (client, to, born) = (Arc::clone(&self.client), to.clone(), HashMap::new());
+            tasks.spawn(Watcher { client, resource, number, after, born, to }.run());
+        }
+        Following { server: self, resources, order, messages, begun: Instant::now(), _tasks: tasks }
+    }
+}
+
+/// The watches of all resources.
+struct Following<'a> {
+    server: &'a ApiServer,
+    resources: Vec<Resource>,
+    order: Order,
+    messages: Receiver<Message>,
+    begun: Instant,
+    /// They end with it.
+    _tasks: JoinSet<()>,
+}
+
+/// What comes next of the watches.
+enum Step {
+    Items(Vec<WatchItem>),
+    /// They cannot go on.
+    Missed(Missed),
+}
+
+/// Why watches cannot go on.
+struct Missed {
+    reason: String,
+    /// The custom resource that is to be followed too.
+    defined: Option<String>,
+}
+
+impl Missed {
+    fn of(reason: String) -> Self {
+        Self { reason, defined: None }
+    }
+}
+
+impl Following<'_> {
+    /// Waits for what comes next.
+    async fn step(&mut self) -> Result<Step> {
+        let mut look = interval(LOOK);
+        look.tick().await;
+        loop {
+            let message = tokio::select! {
+                message = self.messages.recv() => message,
+                _ = look.tick() => None,
+            };
+            let mut next = message;
+            while let Some(message) = next {
+                if let Some(missed) = self.take(message)? {
+                    return Ok(Step::Missed(missed));
+                }
+                next = self.messages.try_recv().ok();
+            }
+            self.server.newest.fetch_max(self.order.newest().0, Ordering::Relaxed);
+            let before = self.order.passed();
+            let (events, complete) = self.order.take(self.begun.elapsed());
+            if complete > before {
+                let mut items: Vec<WatchItem> = events.into_iter().map(WatchItem::Event).collect();
+                items.push(WatchItem::Progress(complete));
+                return Ok(Step::Items(items));
+            }
+        }
+    }
+
+    /// Takes what a watch says; returns why something is missed, if it is.
+    fn take(&mut self, message: Message) -> Result<Option<Missed>> {
+        let now = self.begun.elapsed();
+        match message {
+            Message::Connected(number) => self.order.connection(number, true, now),
+            Message::Lost(number) => self.order.connection(number, false, now),
+            Message::Ended(number) => self.order.end(number),
+            Message::Bookmark(number, revision) => self.order.bookmark(number, revision, now),
+            Message::Expired(reason) => return Ok(Some(Missed::of(reason))),
+            Message::Failed(error) => return Err(error),
+            Message::Change(number, event) => {
+                let defined = self.defined(number, &event);
+                if let Err(late) = self.order.event(number, event, now) {
+                    let (name, revision) = (&self.resources[number].name, late.revision);
+                    let reason = format!("a change of {name} of revision {revision} came when later ones had been recorded");
+                    return Ok(Some(Missed::of(reason)));
+                }
+                if let Some(name) = defined {
+                    let reason = format!("{name} was defined, which is followed from then on");
+                    return Ok(Some(Missed { reason, defined: Some(name) }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The resource that a change of a definition adds to the server's.
+    fn defined(&self, number: usize, event: &Event) -> Option<String> {
+        if self.resources[number].name != DEFINITIONS || event.kind != EventKind::Put || !self.server.wanted.resources.is_empty() {
+            return None;
+        }
+        let definition: Value = serde_json::from_slice(&event.key_value.value).ok()?;
+        let name = definition["metadata"]["name"].as_str().filter(|name| self.resources.iter().all(|known| known.name != *name))?;
+        let conditions = definition["status"]["conditions"].as_array()?;
+        let is_served = conditions.iter().any(|one| one["type"] == "Established" && one["status"] == "True");
+        is_served.then(|| name.to_owned())
+    }
+}
+
+impl NoShortcuts for ApiServer {}
+
+impl Source for ApiServer {
+    fn facts(&self) -> Facts<'_> {
+        Facts {
+            history: HistoryKind::Changes,
+            has_all_keys: false,
+            damage: &[],
+            left_out: &[],
+            companions: &[],
+            late_damage: None,
+            before: None,
+            arrivals: None,
+            live: None,
+        }
+    }
+
+    fn status(&self) -> BoxFuture<'_, Result<SourceStatus>> {
+        async move {
+            let access = self.client.access();
+            let mut status = SourceStatus::new(SourceKind::Objects, format!("kubeconfig:{} ({})", access.name(), access.server()));
+            status.newest = Some(self.newest_revision().await?);
+            Ok(status)
+        }
+        .boxed()
+    }
+
+    fn span(&self) -> BoxFuture<'_, Result<RevisionSpan>> {
+        async move {
+            let newest = self.newest_revision().await?;
+            Ok(RevisionSpan { oldest: newest, newest, compacted: Some(newest) })
+        }
+        .boxed()
+    }
+
+    fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
+        async move {
+            let revision = match at {
+                At::Revision(revision) => revision,
+                At::Newest => self.newest_revision().await?,
+            };
+            let entries = try_stream! {
+                let catalog = self.catalog().await?;
+                for resource in &catalog.resources {
+                    let own = resource.keys();
+                    if !keys.covers(&own) && !own.covers(&keys) {
+                        continue;
+                    }
+                    let wanted = if keys.covers(&own) { own } else { keys.clone() };
+                    let mut entries = std::pin::pin!(list(&self.client, resource, wanted, revision, want));
+                    while let Some(entry) = entries.try_next().await? {
+                        yield entry;
+                    }
+                }
+            };
+            Ok(Listing { revision, entries: entries.boxed() })
+        }
+        .boxed()
+    }
+
+    fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
+        try_stream! {
+            let mut after = from.before();
+            loop {
+                let mut resources = self.catalog().await?.resources.clone();
+                resources.retain(|resource| keys.covers(&resource.keys()) || resource.keys().covers(&keys));
+                let mut following = self.follow(resources, after);
+                let missed = loop {
+                    match following.step().await? {
+                        Step::Missed(missed) => break missed,
+                        Step::Items(items) => {
+                            for item in items {
+                                yield item;
+                            }
+                            if matches!(until, Until::Revision(end) if following.order.passed() >= end) {
+                                return;
+                            }
+                        }
+                    }
+                };
+                let passed = following.order.passed();
+                drop(following);
+                *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = missed.reason;
+                if let Some(defined) = missed.defined {
+                    self.look_for(&defined).await?;
+                }
+                self.newest.store(0, Ordering::Relaxed);
+                let newest = self.newest_revision().await?.max(passed.after());
+                // The last of them counts as missed too, and the state at it has what it wrote.
+                yield WatchItem::Gap { from: passed.after(), to: newest.before() };
+                after = newest;
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,175 @@
+//! The watch of one resource, which goes on where it broke off.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use ketcd_store::{Error, Event, EventKind, KeyValue, Origin, Revision, Sources};
+use tokio::sync::mpsc::Sender;
+use tokio::time::{sleep, timeout};
+
+use super::frames::{Frame, Lines, frame};
+use crate::objects::{Resource, stored};
+use crate::transport::{Backoff, Client, Failure, jitter};
+
+/// How long the server is asked to keep a watch, at least (client-go's reflector).
+const LASTS: Duration = Duration::from_secs(300);
+/// How much longer than that a watch may be silent.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// What a watch brings, with the number of its resource.
+pub(super) enum Message {
+    Connected(usize),
+    Lost(usize),
+    Change(usize, Event),
+    Bookmark(usize, Revision),
+    /// The server does not have the changes after the last one any more: why.
+    Expired(String),
+    /// The resource was removed.
+    Ended(usize),
+    /// Nothing more will come.
+    Failed(Error),
+}
+
+/// The watch of one resource.
+pub(super) struct Watcher {
+    pub client: Arc<Client>,
+    pub resource: Resource,
+    pub number: usize,
+    /// The last revision that came.
+    pub after: Revision,
+    /// The objects whose creation came, each with its revision and how often the object was written since.
+    pub born: HashMap<Bytes, (Revision, i64)>,
+    pub to: Sender<Message>,
+}
+
+/// Why a watch came to its end.
+enum End {
+    /// It goes on where it ended.
+    Again,
+    /// After a failure.
+    After(Failure),
+    /// Nobody listens, or all was said.
+    Quit,
+}
+
+impl Watcher {
+    /// Watches until nobody listens, or nothing more can come.
+    pub(super) async fn run(mut self) {
+        let mut backoff = Backoff::default();
+        loop {
+            let end = self.once(&mut backoff).await;
+            let wait = match end {
+                End::Quit => return,
+                // As client-go does, a watch that ended begins again soon, but not in a loop without a pause.
+                End::Again => jitter(Duration::from_millis(100)),
+                End::After(failure) if failure.is_expired() => {
+                    let reason =
+                        format!("the API server did not have the changes of {} after revision {} any more", self.resource.name, self.after);
+                    let _ = self.to.send(Message::Expired(reason)).await;
+                    return;
+                }
+                End::After(failure) if failure.is_not_found() => {
+                    let _ = self.to.send(Message::Ended(self.number)).await;
+                    return;
+                }
+                End::After(failure) if !failure.is_transient() => {
+                    let error = self.client.error(failure, &self.resource.name, &self.resource.keys());
+                    let _ = self.to.send(Message::Failed(error)).await;
+                    return;
+                }
+                End::After(failure) => backoff.after_failure(failure.retry_after()),
+            };
+            if self.to.send(Message::Lost(self.number)).await.is_err() {
+                return;
+            }
+            sleep(wait).await;
+        }
+    }
+
+    /// One request.
+    async fn once(&mut self, backoff: &mut Backoff) -> End {
+        let (path, _) = self.resource.path(&self.resource.keys());
+        let lasts = jitter(LASTS);
+        let (after, seconds) = (self.after, lasts.as_secs());
+        let path = format!("{path}?watch=true&allowWatchBookmarks=true&resourceVersion={after}&timeoutSeconds={seconds}");
+        let mut response = match self.client.get(&path, "application/json").await {
+            Ok(response) => response,
+            Err(failure) => return End::After(failure),
+        };
+        if self.to.send(Message::Connected(self.number)).await.is_err() {
+            return End::Quit;
+        }
+        let mut lines = Lines::default();
+        loop {
+            let data = match timeout(lasts + GRACE, response.next()).await {
+                Err(_silent) => return End::Again,
+                Ok(Err(failure)) => return End::After(failure),
+                Ok(Ok(None)) => return End::Again,
+                Ok(Ok(Some(data))) => data,
+            };
+            lines.push(&data);
+            loop {
+                match lines.next() {
+                    Err(failure) => return End::After(failure),
+                    Ok(None) => break,
+                    Ok(Some(line)) => {
+                        backoff.works();
+                        if let Some(end) = self.take(&line).await {
+                            return end;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes one line; returns the end of the watch where that is one.
+    async fn take(&mut self, line: &[u8]) -> Option<End> {
+        let untrue = || Failure::Unreachable(format!("a watch of {} sent what is not a change of it", self.resource.name));
+        let Some(frame) = frame(line) else { return Some(End::After(untrue())) };
+        let message = match frame {
+            Frame::Error(code, message) => {
+                return Some(End::After(Failure::Refused { code, message, retry_after: None }));
+            }
+            Frame::Bookmark(object) => {
+                let Some(revision) = resource_version(object) else { return Some(End::After(untrue())) };
+                self.after = self.after.max(revision);
+                Message::Bookmark(self.number, revision)
+            }
+            Frame::Added(object) | Frame::Modified(object) | Frame::Deleted(object) => {
+                let is_deletion = matches!(frame, Frame::Deleted(_));
+                let Some(key_value) = stored(&self.resource, object, !is_deletion) else { return Some(End::After(untrue())) };
+                let key_value = self.counted(key_value, &frame);
+                let (revision, kind) = (key_value.mod_revision, if is_deletion { EventKind::Delete } else { EventKind::Put });
+                self.after = self.after.max(revision);
+                let (origin, sources) = (Origin::ApiServer, Sources::default());
+                Message::Change(self.number, Event { revision, sub_revision: 0, kind, key_value, origin, sources })
+            }
+        };
+        self.to.send(message).await.is_err().then_some(End::Quit)
+    }
+
+    /// The same with what is known of its creation. A watch that selects nothing says ADDED of creations alone.
+    fn counted(&mut self, mut key_value: KeyValue, frame: &Frame<'_>) -> KeyValue {
+        match frame {
+            Frame::Added(_) => drop(self.born.insert(key_value.key.clone(), (key_value.mod_revision, 1))),
+            Frame::Deleted(_) => {
+                self.born.remove(&key_value.key);
+                return key_value;
+            }
+            _ => {}
+        }
+        if let Some((created, version)) = self.born.get_mut(&key_value.key) {
+            (key_value.create_revision, key_value.version) = (*created, *version);
+            *version += 1;
+        }
+        key_value
+    }
+}
+
+fn resource_version(object: &str) -> Option<Revision> {
+    let object: serde_json::Value = serde_json::from_str(object).ok()?;
+    object["metadata"]["resourceVersion"].as_str()?.parse().ok().map(Revision)
+}

@@ -1,0 +1,11 @@
+#![doc = include_str!("../README.md")]
+
+mod follow;
+mod kubeconfig;
+mod objects;
+mod problem;
+mod transport;
+
+pub use follow::ApiServer;
+pub use kubeconfig::{Access, Kubeconfig};
+pub use objects::{Moment, Wanted};

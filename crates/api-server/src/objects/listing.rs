@@ -1,0 +1,129 @@
+//! Lists of one resource at exactly one resource version, page by page.
+
+use async_stream::try_stream;
+use bytes::Bytes;
+use form_urlencoded::Serializer;
+use futures_util::Stream;
+use ketcd_store::{Error, KeyRange, KeyValue, Result, Revision, Want};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::catalog::Resource;
+use super::item::stored;
+use crate::problem::remote;
+use crate::transport::{Client, Failure};
+
+/// Objects of a page (client-go's pager).
+const PAGE: &str = "500";
+const JSON: &str = "application/json";
+/// Names and revisions alone.
+pub(super) const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(default)]
+    metadata: PageMetadata,
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct PageMetadata {
+    resource_version: String,
+    r#continue: String,
+}
+
+/// Returns the newest revision, as a list of `resource` says.
+///
+/// # Errors
+///
+/// The server refuses, or is not reached.
+pub(crate) async fn newest(client: &Client, resource: &Resource) -> Result<Revision> {
+    let (path, _) = resource.path(&resource.keys());
+    let failed = |failure| client.error(failure, &resource.name, &resource.keys());
+    let text = client.document(&format!("{path}?limit=1"), METADATA).await.map_err(failed)?;
+    let page: Page<'_> = serde_json::from_slice(&text).map_err(|_| not_a_list(client, resource))?;
+    revision(&page).ok_or_else(|| not_a_list(client, resource))
+}
+
+fn revision(page: &Page<'_>) -> Option<Revision> {
+    page.metadata.resource_version.parse().ok().filter(|number| *number > 0).map(Revision)
+}
+
+/// Returns the objects of `resource` whose keys are in `keys`, at exactly this revision, in the order of their keys.
+pub(crate) fn list<'a>(
+    client: &'a Client,
+    resource: &'a Resource,
+    keys: KeyRange,
+    at: Revision,
+    want: Want,
+) -> impl Stream<Item = Result<KeyValue>> + Send + 'a {
+    let accept = if want == Want::Keys { METADATA } else { JSON };
+    try_stream! {
+        let (path, name) = resource.path(&keys);
+        let mut token = String::new();
+        loop {
+            let query = query(at, &token, name.as_deref());
+            let text = match client.document(&format!("{path}?{query}"), accept).await {
+                Ok(text) => text,
+                // A definition may have been removed since.
+                Err(failure) if failure.is_not_found() => return,
+                Err(failure) => Err(failed(client, resource, at, failure))?,
+            };
+            let (entries, next) = entries(client, resource, &text, want)?;
+            for entry in entries.into_iter().filter(|entry| keys.contains(&entry.key)) {
+                yield entry;
+            }
+            if next.is_empty() {
+                return;
+            }
+            token = next;
+        }
+    }
+}
+
+fn query(at: Revision, token: &str, name: Option<&str>) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("limit", PAGE);
+    if let Some(name) = name {
+        query.append_pair("fieldSelector", &format!("metadata.name={name}"));
+    }
+    // The token has the revision.
+    match token.is_empty() {
+        true => query.append_pair("resourceVersion", &at.to_string()).append_pair("resourceVersionMatch", "Exact"),
+        false => query.append_pair("continue", token),
+    };
+    query.finish()
+}
+
+/// The objects of a page, and the token of the next one.
+fn entries(client: &Client, resource: &Resource, text: &Bytes, want: Want) -> Result<(Vec<KeyValue>, String)> {
+    let page: Page<'_> = serde_json::from_slice(text).map_err(|_| not_a_list(client, resource))?;
+    let mut entries = Vec::new();
+    for item in page.items.unwrap_or_default() {
+        entries.push(stored(resource, item.get(), want == Want::Values).ok_or_else(|| not_a_list(client, resource))?);
+    }
+    // Pages follow one another in the order of keys; a watch cache may return one page in another order.
+    entries.sort_by(|one, other| one.key.cmp(&other.key));
+    Ok((entries, page.metadata.r#continue))
+}
+
+fn failed(client: &Client, resource: &Resource, at: Revision, failure: Failure) -> Error {
+    if failure.is_expired() {
+        return Error::Compacted { asked: at, oldest: at.after() };
+    }
+    if failure.is_future() {
+        return Error::Future { asked: at, newest: at.before() };
+    }
+    client.error(failure, &resource.name, &resource.keys())
+}
+
+fn not_a_list(client: &Client, resource: &Resource) -> Error {
+    let server = client.access().server();
+    remote(
+        &server,
+        format!("the API server {server} answered a request for {} with something else than a list of them", resource.name),
+        None,
+    )
+}

@@ -1,0 +1,14 @@
+//! What an API server has: its resources, lists of their objects, and the state of one moment.
+
+mod catalog;
+mod discovery;
+mod item;
+mod listing;
+mod moment;
+
+pub use catalog::Wanted;
+pub use moment::Moment;
+
+pub(crate) use catalog::{Catalog, Resource, left_out_phrases};
+pub(crate) use item::stored;
+pub(crate) use listing::{list, newest};

@@ -1,0 +1,113 @@
+//! GET requests to one API server.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::Request;
+use hyper::header::{ACCEPT, AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER, USER_AGENT};
+use ketcd_store::{Error, KeyRange};
+use tokio::time::sleep;
+
+use super::connections::Connections;
+use super::failure::Failure;
+use super::login::{Identity, Login};
+use super::pace::{Backoff, Pace};
+use super::response::Response;
+use crate::kubeconfig::Access;
+use crate::problem::settings;
+
+/// How often a request is made that fails for a while.
+const TRIES: u32 = 6;
+/// What is read of the text of a refusal.
+const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// A client of one API server.
+pub(crate) struct Client {
+    access: Access,
+    connections: Connections,
+    login: Login,
+    pace: Pace,
+}
+
+impl Client {
+    pub(crate) fn new(access: Access) -> Self {
+        Self { access, connections: Connections::default(), login: Login::default(), pace: Pace::new() }
+    }
+
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Asks once; again where a plugin's credential was refused, as it may have been revoked.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, or is not reached.
+    pub(crate) async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        match self.get_once(path, accept).await {
+            Err(Failure::Refused { code: 401, .. }) if self.login.forget().await => {
+                self.connections.forget();
+                self.get_once(path, accept).await
+            }
+            answer => answer,
+        }
+    }
+
+    /// Asks for a whole document, several times if need be. `what` names it in errors, `keys` are those that it stands for.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, or is not reached.
+    pub(crate) async fn document(&self, path: &str, accept: &str) -> Result<Bytes, Failure> {
+        let mut backoff = Backoff::default();
+        loop {
+            let answer = match self.get(path, accept).await {
+                Ok(response) => response.whole().await,
+                Err(failure) => Err(failure),
+            };
+            match answer {
+                Err(failure) if failure.is_transient() && !failure.is_future() && backoff.failures() + 1 < TRIES => {
+                    sleep(backoff.after_failure(failure.retry_after())).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// The error of who asked for `what`, which stands for these keys.
+    pub(crate) fn error(&self, failure: Failure, what: &str, keys: &KeyRange) -> Error {
+        failure.into_error(&self.access, what, keys)
+    }
+
+    async fn get_once(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        self.pace.turn().await;
+        let Identity { authorization, client } = self.login.identity(&self.access).await.map_err(Failure::Settings)?;
+        let request = self.request(path, accept, authorization.as_ref().map(|value| value.as_str())).map_err(Failure::Settings)?;
+        let (response, lease) = self.connections.send(&self.access, client.as_ref(), request).await?;
+        let (parts, body) = response.into_parts();
+        if parts.status == hyper::StatusCode::OK {
+            return Ok(Response { body, lease, server: self.access.server() });
+        }
+        let retry_after = parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+        let text = Limited::new(body, LONGEST_REFUSAL).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        lease.finish();
+        Err(Failure::refused(parts.status.as_u16(), retry_after, &text))
+    }
+
+    /// The only place that makes a request: a GET, without a body.
+    fn request(&self, path: &str, accept: &str, authorization: Option<&str>) -> Result<Request<Empty<Bytes>>, Error> {
+        let unusable = || settings("what the kubeconfig says of the user cannot be sent", "check the user in the kubeconfig");
+        let authority = self.access.server();
+        let host = authority.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default().to_owned();
+        let mut request = Request::get(format!("{authority}{path}"));
+        request = request.header(ACCEPT, accept).header(USER_AGENT, concat!("ketcd/", env!("CARGO_PKG_VERSION"))).header(HOST, host);
+        for (name, value) in &self.access.impersonation {
+            request = request.header(*name, value);
+        }
+        if let Some(authorization) = authorization {
+            let mut value = HeaderValue::from_str(authorization).map_err(|_| unusable())?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        request.body(Empty::new()).map_err(|_| unusable())
+    }
+}

@@ -1,0 +1,123 @@
+//! TLS to the API server: what the kubeconfig says, as a rustls configuration.
+
+use std::sync::Arc;
+
+use ketcd_store::Result;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use zeroize::Zeroizing;
+
+use crate::kubeconfig::{Pem, TlsSettings};
+use crate::problem::settings;
+
+/// Returns the client's configuration. `client` is a certificate that an exec plugin handed out.
+///
+/// # Errors
+///
+/// A file that cannot be read, or holds something else.
+pub(super) fn config(tls: &TlsSettings, client: Option<&(Pem, Pem)>) -> Result<ClientConfig> {
+    let unusable = |error: rustls::Error| settings(format!("TLS cannot be set up: {error}"), "check the certificates in the kubeconfig");
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().map_err(unusable)?;
+    let builder = match tls.is_insecure {
+        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer)),
+        false => builder.with_root_certificates(trusted(tls.ca.as_ref())?),
+    };
+    let mut config = match client.or(tls.client.as_ref()) {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = certificates(certificate, "client certificate")?;
+            let text = text(key, "client key")?;
+            let key = PrivateKeyDer::from_pem_slice(&text)
+                .map_err(|_| settings("the client key holds no private key that can be read", "give it as PEM, not encrypted"))?;
+            builder.with_client_auth_cert(chain, key).map_err(unusable)?
+        }
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn trusted(ca: Option<&Pem>) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    match ca {
+        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+        Some(ca) => {
+            for certificate in certificates(ca, "CA")? {
+                let unusable = |error| settings(format!("the CA of the kubeconfig cannot be used: {error}"), "check certificate-authority");
+                roots.add(certificate).map_err(unusable)?;
+            }
+        }
+    }
+    if roots.is_empty() {
+        return Err(settings("the kubeconfig names no CA and the system trusts none", "give certificate-authority in the kubeconfig"));
+    }
+    Ok(roots)
+}
+
+fn certificates(pem: &Pem, what: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let text = text(pem, what)?;
+    let found: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        // A key may be given in its place, so what cannot be read is not quoted.
+        _ => Err(settings(format!("the {what} of the kubeconfig holds no certificate"), "give PEM with BEGIN CERTIFICATE in it")),
+    }
+}
+
+fn text(pem: &Pem, what: &str) -> Result<Zeroizing<Vec<u8>>> {
+    match pem {
+        Pem::Text(text) => Ok(text.clone()),
+        Pem::File(path) => std::fs::read(path).map(Zeroizing::new).map_err(|error| {
+            settings(
+                format!("cannot read the {what} {}: {error}", path.display()),
+                "check the path in the kubeconfig and that you may read it",
+            )
+        }),
+    }
+}
+
+/// `insecure-skip-tls-verify`: any certificate is accepted.
+#[derive(Debug)]
+struct AnyServer;
+
+impl ServerCertVerifier for AnyServer {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    // The signature would prove possession of a key that nobody vouches for.
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        provider().signature_verification_algorithms.supported_schemes()
+    }
+}
