@@ -32,7 +32,6 @@ const ROOMS: &[Room] = &[
         circles: &[&["recording/file.rs", "recording/segment.rs"], &["recording/recorder/mod.rs", "recording/recorder/states.rs"]],
     },
     Room { sources: "crates/store/src", folder: "load/", circles: &[&["load/bolt/database.rs", "load/bolt/live.rs"]] },
-    Room { sources: "crates/history/src", folder: "", circles: &[] },
     Room { sources: "crates/cluster/src", folder: "", circles: &[] },
     Room {
         sources: "crates/scheduler/src",

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::clock::Clock;
-use super::trouble::LeaseFacts;
+use super::lease_facts::LeaseFacts;
 use ketcd_store::{KeyValue, Revision};
 
 /// The namespace of kubelets' leases, and that of the control plane's leaders.

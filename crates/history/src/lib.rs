@@ -12,6 +12,7 @@ pub mod diff;
 mod event_pair;
 mod follow;
 mod intervention;
+mod lease_facts;
 mod leases;
 pub mod noise;
 pub mod state;

@@ -19,11 +19,12 @@ use serde_json::Value;
 
 use ketcd_kube::condition;
 
+pub use crate::lease_facts::LeaseFacts;
 pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
 pub use device::driver_awaited;
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
-pub use node::{LeaseFacts, lease_trouble, silent_since};
+pub use node::{lease_trouble, silent_since};
 pub use of_object::troubles_of;
 pub use storage::{data_troubles, storage_troubles};
 

@@ -1,11 +1,12 @@
 //! What is wrong with a node, and with the holder of a lease.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use ketcd_kube::condition;
 
 use super::{Trouble, TroubleKind, holds, text, time};
+use crate::lease_facts::LeaseFacts;
 
 /// Conditions of a node that are bad when they hold.
 const PRESSURES: [&str; 4] = ["MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"];
@@ -41,37 +42,6 @@ impl Trouble {
         // Without a heartbeat the status has when the silence was noticed.
         let posted = self.since.filter(|_| self.since != self.counts_from);
         silent_since(renewed, posted, self.counts_from.or(self.since))
-    }
-}
-
-/// The parts of a lease that show whether its holder is alive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub struct LeaseFacts {
-    /// When it was renewed last.
-    pub renewed: Timestamp,
-    /// How long that is good for.
-    pub duration: SignedDuration,
-    /// Who holds it; empty where it was given back.
-    pub holder: String,
-}
-
-impl LeaseFacts {
-    /// Reads a Lease; `None` where it does not say when it was renewed.
-    pub fn of(lease: &Value) -> Option<Self> {
-        let spec = &lease["spec"];
-        Some(Self {
-            renewed: time(&spec["renewTime"])?,
-            duration: SignedDuration::from_secs(spec["leaseDurationSeconds"].as_i64()?),
-            holder: text(&spec["holderIdentity"]).unwrap_or_default(),
-        })
-    }
-
-    /// Whether it has run out at `now`.
-    pub fn has_expired(&self, now: Timestamp) -> bool {
-        // The clocks of who renews and of who looks differ by some seconds.
-        const DOUBT: SignedDuration = SignedDuration::from_secs(5);
-        now.duration_since(self.renewed) > self.duration.saturating_add(DOUBT)
     }
 }
 
