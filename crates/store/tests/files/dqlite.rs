@@ -273,3 +273,49 @@ fn numbered_keys_and_values_are_the_state_of_one_moment() {
     fs::remove_file(backup.join("1.key")).unwrap();
     assert!(damage(folder.path()).contains("1 of its 3 keys are missing, the first of them 1.key"), "{}", damage(folder.path()));
 }
+
+/// The number of entries in a segment, and the bytes that they take: it is filled up with zeros.
+fn written(segment: &[u8]) -> (u64, usize) {
+    let number = |at: usize| u64::from_le_bytes(segment[at..at + 8].try_into().unwrap());
+    let (mut entries, mut at) = (0, 8);
+    while segment.get(at..at + 16).is_some_and(|batch| batch[8..].iter().any(|&byte| byte != 0)) {
+        let count = usize::try_from(number(at + 8)).unwrap();
+        let sizes = (0..count).map(|entry| u32::from_le_bytes(segment[at + 16 + entry * 16 + 12..][..4].try_into().unwrap()));
+        let payload: usize = sizes.map(|size| (size as usize).next_multiple_of(8)).sum();
+        at += 16 + 16 * count + payload;
+        entries += count as u64;
+    }
+    (entries, at)
+}
+
+/// A node that stops cleanly gives each open segment the name of its entries and takes the room behind them away (`src/raft/uv_finalize.c`).
+#[test]
+fn a_node_that_was_stopped_has_closed_segments_alone() {
+    let (folder, truth) = (unpacked("killed.tar.zst"), open(&[&sample("killed.db.zst")]).unwrap());
+    let place = folder.path().join("var/lib/k8s-dqlite");
+    let mut names: Vec<String> = fs::read_dir(&place).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let closed = names.iter().filter_map(|name| name.split_once('-')?.1.parse::<u64>().ok().filter(|_| name.starts_with('0')));
+    let (mut last, mut were_open) = (closed.max().unwrap(), 0);
+    for name in names.iter().filter(|name| name.starts_with("open-")) {
+        let bytes = fs::read(place.join(name)).unwrap();
+        let (entries, length) = written(&bytes);
+        if entries > 0 {
+            fs::write(place.join(format!("{:016}-{:016}", last + 1, last + entries)), &bytes[..length]).unwrap();
+            (last, were_open) = (last + entries, were_open + 1);
+        }
+        fs::remove_file(place.join(name)).unwrap();
+    }
+    assert!(were_open > 0);
+    let source = open(&[&place]).unwrap();
+    assert_eq!((source.damage(), of_table(&*source).len()), (&[][..], 416));
+    assert_eq!(of_table(&*source), of_table(&*truth));
+    // A snapshot alone, as after a restore: the state that it was taken of.
+    for file in fs::read_dir(&place).unwrap().map(Result::unwrap).filter(|file| file.file_name().to_string_lossy().starts_with('0')) {
+        fs::remove_file(file.path()).unwrap();
+    }
+    let alone = open(&[&place]).unwrap();
+    let (held, all) = (of_table(&*alone), of_table(&*truth));
+    assert!(alone.damage().is_empty() && !held.is_empty() && held.len() < all.len(), "{:?}", alone.damage());
+    assert_eq!(held, all[..held.len()]);
+}
