@@ -71,16 +71,9 @@ pub struct List<'a> {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventList<'a> {
-    /// `v1`.
-    #[schemars(extend("const" = "v1"))]
-    pub api_version: &'a str,
     /// The Events.
-    pub items: Vec<KubernetesObject<'a>>,
-    /// `List`.
-    #[schemars(extend("const" = "List"))]
-    pub kind: &'a str,
-    /// The list's metadata.
-    pub metadata: ListMetadata<'a>,
+    #[serde(flatten)]
+    pub list: List<'a>,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
