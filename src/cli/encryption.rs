@@ -53,8 +53,9 @@ pub(super) fn found(source: &dyn Source, attendance: Attendance) -> Encryption {
 fn of_companion(companion: &Companion, attendance: Attendance) -> Encryption {
     match EncryptionConfig::parse(&companion.text) {
         Ok(config) => {
-            attendance.note(&format!("sealed values are opened with the keys in {}", companion.place));
-            Encryption { keys: KeyRing::new(&config), config: Some(config) }
+            let note = format!("sealed values are opened with the keys in {}", companion.place);
+            let keys = KeyRing::new(&config).on_first_opening(move || attendance.note(&note));
+            Encryption { keys, config: Some(config) }
         }
         Err(problem) => {
             attendance.note(&format!("{}: {problem}; sealed values stay closed", companion.place));

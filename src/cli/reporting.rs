@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::read::{Keys, Read};
+use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
 use ketcd_store::Revision;
@@ -101,8 +102,8 @@ async fn add_decisions(session: &Session, report: &mut Report, keys: &Keys) -> R
         return Ok(Some(recorded_note()));
     }
     let clock = session.clock().await?;
-    let explainer = session.default_explainer().await?;
-    let note = decisions_note(&explainer.scheduler().version);
+    let explainer = session.explainer(&SchedulerOptions::default()).await?;
+    let note = decisions_note(explainer.scheduler());
     let (mut found, after) = (false, session.counted_after().0);
     let mut decisions = explainer.decisions();
     let walked = decisions.each(|decision| {

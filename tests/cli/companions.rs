@@ -46,6 +46,9 @@ fn sealed_values_are_opened_with_the_configuration_of_the_newest_static_pod() {
     let found = run(folder.path(), &WANTED);
     assert_eq!(String::from_utf8_lossy(&found.stdout), String::from_utf8_lossy(&wanted.stdout), "{}", said(&found));
     assert!(said(&found).contains("sealed values are opened with the keys in") && said(&found).contains(CONFIG_10), "{}", said(&found));
+    // Where nothing sealed is opened nothing is said.
+    let none = run(folder.path(), &["get", "namespaces"]);
+    assert!(none.status.success() && !said(&none).contains("sealed values"), "{}", said(&none));
     // What a flag names wins.
     let own = tempfile::NamedTempFile::new().unwrap();
     fs::write(own.path(), OTHER).unwrap();
@@ -75,4 +78,10 @@ fn decisions_are_evaluated_with_the_configuration_next_to_the_database() {
     assert!(said(&found).contains(note) && said(&found).contains("custom-config/scheduler-config.yaml"), "{}", said(&found));
     let given = run(&folder, &[&explain[..], &flag].concat());
     assert!(!said(&given).contains(note), "{}", said(&given));
+    let page = tempfile::tempdir().unwrap().path().join("report.html");
+    fs::create_dir(page.parent().unwrap()).unwrap();
+    let report = run(&folder, &["report", "--out", page.to_str().unwrap()]);
+    assert!(said(&report).contains(note), "{}", said(&report));
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("with the configuration that was found for it") && !page.contains("default configuration of kube-scheduler"));
 }

@@ -8,6 +8,7 @@ use ketcd_cluster::diff::{ComparedState, Incomparable, Members, diff};
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::export::Exported;
 use ketcd_cluster::read::Keys;
+use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, Selection, WindowEnd, files};
 use ketcd_history::ChangeKind;
 use ketcd_store::load::{Limits, open_within};
@@ -73,7 +74,7 @@ async fn members_are_compared_at_a_revision_that_all_have() {
 async fn every_decision_is_explained_and_the_last_one_about_each_pod_is_kept() {
     let cluster = open(Options { all_namespaces: true, ..Options::default() }).await;
     let (mut all, mut bound) = (0, 0);
-    let mut decisions = cluster.default_explainer().await.unwrap().decisions();
+    let mut decisions = cluster.explainer(&SchedulerOptions::default()).await.unwrap().decisions();
     let walked = decisions.each(|decision| {
         all += 1;
         bound += usize::from(decision.explain().explanation.attempt.pod.node_name.is_some());
@@ -82,7 +83,7 @@ async fn every_decision_is_explained_and_the_last_one_about_each_pod_is_kept() {
     walked.await.unwrap();
     assert!(all > 20 && decisions.unreadable() == 0, "{all} decisions, {bound} bound");
     let pods = Pods::read(&cluster, &words(&["pods"])).await.unwrap();
-    let mut decisions = cluster.default_explainer().await.unwrap().decisions();
+    let mut decisions = cluster.explainer(&SchedulerOptions::default()).await.unwrap().decisions();
     let last = decisions.last_about(&pods, |decided| Ok::<_, Error>(decided.explanation.attempt.revision)).await.unwrap();
     assert!(last.len() > 10, "{} pods", last.len());
     assert!(last.keys().any(|(namespace, name)| &**namespace == "lab" && &**name == "ubuntu"));

@@ -29,16 +29,6 @@ impl Cluster {
         let scheduler = feed.scheduler(options, until).await?;
         Explainer::new(self, feed, scheduler, until).await
     }
-
-    /// Returns the same for the release found in the data as it runs by default.
-    ///
-    /// # Errors
-    /// The source cannot be read.
-    pub async fn default_explainer(&self) -> Result<Explainer<'_>> {
-        let (mut feed, until) = (Feed::new(self).await?, self.revision().await?);
-        let scheduler = Scheduler::with_defaults(feed.version(until).await?);
-        Explainer::new(self, feed, scheduler, until).await
-    }
 }
 
 impl<'c> Explainer<'c> {

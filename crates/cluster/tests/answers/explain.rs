@@ -2,6 +2,7 @@
 
 use ketcd_cluster::explain::{Explained, Pods};
 use ketcd_cluster::related::owners::StoredObject;
+use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Options};
 use ketcd_scheduler::{Agreement, Depth, Explanation, Verdict};
 
@@ -29,7 +30,7 @@ async fn cluster(spec: &str, more: &str) -> Cluster {
 
 /// Explains that pod, and returns how many versions of objects could not be read.
 async fn explain(cluster: &Cluster) -> (Explanation, usize) {
-    let explainer = cluster.default_explainer().await.unwrap();
+    let explainer = cluster.explainer(&SchedulerOptions::default()).await.unwrap();
     let explained = explainer.with_depth(Depth::Verdicts).with_remedies(true).pod("default", "p").await;
     let Explained { explanation, replay, .. } = explained.unwrap();
     (explanation, replay.unreadable())

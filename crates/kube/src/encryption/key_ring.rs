@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 
 use zeroize::Zeroizing;
 
@@ -17,6 +17,13 @@ pub struct KeyRing {
     kms: Vec<(Scheme, String)>,
     service: Option<Arc<dyn KeyService>>,
     data_keys: Arc<Mutex<HashMap<Wrapped, DataKey>>>,
+    first: Option<Arc<FirstOpening>>,
+}
+
+/// What is done once, when the first value is opened.
+struct FirstOpening {
+    once: Once,
+    act: Box<dyn Fn() + Send + Sync>,
 }
 
 /// A data key that a plugin opened, or why it did not.
@@ -47,6 +54,12 @@ impl KeyRing {
         Self { service: Some(service), ..self }
     }
 
+    /// Does something once, when the first value is opened with one of these keys.
+    #[must_use]
+    pub fn on_first_opening(self, act: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { first: Some(Arc::new(FirstOpening { once: Once::new(), act: Box::new(act) })), ..self }
+    }
+
     /// Reads how `value` is sealed, with the names of our keys at hand.
     pub fn seal_of<'a>(&self, value: &'a [u8]) -> Seal<'a> {
         let names = self.keys.iter().map(|(_, name, _)| name).chain(self.kms.iter().map(|(_, name)| name));
@@ -60,18 +73,28 @@ impl KeyRing {
     /// Why it stays closed.
     pub fn open(&self, key: &[u8], value: &[u8]) -> Result<Vec<u8>, Unopened> {
         let seal = self.seal_of(value);
+        if seal.scheme == Scheme::Identity {
+            return Ok(value.to_vec());
+        }
+        let opened = self.open_sealed(&seal, key)?;
+        self.first.iter().for_each(|first| first.once.call_once(&first.act));
+        Ok(opened)
+    }
+
+    fn open_sealed(&self, seal: &Seal<'_>, key: &[u8]) -> Result<Vec<u8>, Unopened> {
         match seal.scheme {
-            Scheme::Identity => Ok(value.to_vec()),
             _ if !cfg!(feature = "encryption") => Err(Unopened {
                 reason: format!("{seal}; this program is built without the feature encryption of ketcd-kube"),
                 expected: true,
             }),
-            Scheme::AesCbc | Scheme::AesGcm | Scheme::Secretbox => self.open_with_keys(&seal, key),
-            Scheme::KmsV2 => self.open_with_plugin(&seal, key),
+            Scheme::AesCbc | Scheme::AesGcm | Scheme::Secretbox => self.open_with_keys(seal, key),
+            Scheme::KmsV2 => self.open_with_plugin(seal, key),
             Scheme::KmsV1 => {
                 Err(Unopened { reason: format!("{seal}, which alone can open it; ketcd asks plugins of kms v2 only"), expected: true })
             }
-            Scheme::Unknown => Err(Unopened { reason: "sealed by a provider that ketcd does not know".to_owned(), expected: true }),
+            Scheme::Unknown | Scheme::Identity => {
+                Err(Unopened { reason: "sealed by a provider that ketcd does not know".to_owned(), expected: true })
+            }
         }
     }
 

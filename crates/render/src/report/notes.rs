@@ -2,7 +2,7 @@
 
 use ketcd_cluster::survey::RowSelection;
 use ketcd_cluster::{Window, WindowEnd};
-use ketcd_scheduler::VersionFrom;
+use ketcd_scheduler::Scheduler;
 use ketcd_store::Revision;
 
 use crate::explanation::version_evidence;
@@ -46,11 +46,13 @@ pub fn window_words(window: &Window) -> String {
 }
 
 /// What the reader must know of decisions that were evaluated by the rules of a scheduler.
-pub fn decisions_note(version: &VersionFrom) -> String {
+pub fn decisions_note(scheduler: &Scheduler) -> String {
+    let (release, evidence) = (scheduler.version.release, version_evidence(&scheduler.version.evidence));
+    if scheduler.configured {
+        return format!("Decisions are evaluated by kube-scheduler {release} ({evidence}), with the configuration that was found for it.");
+    }
     format!(
-        "Decisions are evaluated with the default configuration of kube-scheduler {} ({}); its own is not stored in etcd.",
-        version.release,
-        version_evidence(&version.evidence)
+        "Decisions are evaluated with the default configuration of kube-scheduler {release} ({evidence}); its own is not stored in etcd."
     )
 }
 

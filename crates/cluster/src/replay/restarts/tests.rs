@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::files;
 use crate::notice::{Notice, Notices};
 use crate::options::Options;
+use crate::replay::SchedulerOptions;
 
 /// A history of locks.
 #[derive(Default)]
@@ -293,7 +294,7 @@ async fn the_takeovers_of_a_recorded_cluster_are_found() {
 #[tokio::test]
 async fn a_new_process_counts_no_pod_that_the_one_before_had_assumed() {
     let cluster = recorded().await;
-    let mut decisions = cluster.default_explainer().await.unwrap().decisions();
+    let mut decisions = cluster.explainer(&SchedulerOptions::default()).await.unwrap().decisions();
     let mut after = [0; 2];
     let each = decisions.each(|decision| {
         let explanation = decision.explain().explanation;
