@@ -26,6 +26,7 @@ mod listing;
 mod misplaced;
 mod namespace;
 mod objects;
+mod openshift;
 mod pager;
 mod pasted;
 mod report_file;

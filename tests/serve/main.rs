@@ -13,6 +13,7 @@ mod memory;
 mod moments;
 mod objects;
 mod openapi;
+mod openshift;
 mod protobuf;
 mod replay;
 mod server;

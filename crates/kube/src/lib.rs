@@ -4,6 +4,7 @@ mod address;
 pub mod api;
 mod as_decoded;
 mod borrowed;
+mod credentials;
 mod custom_kind;
 mod custom_schemas;
 mod decoder;

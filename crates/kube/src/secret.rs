@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::{Map, Value};
 
+use super::credentials;
 use super::object::Object;
 
 /// What stands for a value that is not shown.
@@ -68,11 +69,12 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 /// The annotation in which kubectl keeps what was applied; it parses it, so its mask is JSON.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind, or may do so in a way that only a parser sees.
+/// Whether a stored value may hold a Secret: it lies among Secrets, or its bytes name the kind, or may do so in a way that only a parser sees; or
+/// whether it may be one of OpenShift's objects, of which some hold credentials.
 pub(super) fn may_be_in(key: &[u8], value: &[u8]) -> bool {
     /// What CBOR begins with, whose text may come in pieces.
     const CBOR: &[u8] = b"\xd9\xd9\xf7";
-    is_secret_key(key) || value.starts_with(CBOR) || names_secret(value) || has_escaped_letter(value)
+    is_secret_key(key) || credentials::may_be_under(key) || value.starts_with(CBOR) || names_secret(value) || has_escaped_letter(value)
 }
 
 /// Whether bytes name the kind, or that of its lists.
@@ -124,8 +126,16 @@ struct Masking {
 }
 
 impl Masking {
-    /// Masks the Secrets in a value of whatever kind: itself, items of lists, manifests that other kinds hold, copies in annotations.
+    /// Masks the Secrets in a value of whatever kind: itself, items of lists, manifests that other kinds hold, copies in annotations; and the credentials
+    /// of OpenShift's kinds.
     fn any(&mut self, value: &mut Value) {
+        if let Some(found) = credentials::of(value) {
+            let known = self.masked.len();
+            found.places.iter().for_each(|place| self.place(value, place));
+            if self.masked.len() > known {
+                self.applied(value);
+            }
+        }
         match value {
             Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "Secret") => self.secret(value),
             Value::Object(object) if object.get("kind").is_some_and(|kind| kind == "SecretList") => self.list(object),
@@ -143,6 +153,32 @@ impl Masking {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Masks what is at a place, each item of what is at `*`.
+    fn place(&mut self, value: &mut Value, place: &[&str]) {
+        match (place, value) {
+            ([], Value::String(text)) if text.is_empty() => {}
+            ([], value) => self.whole(value),
+            (["*", rest @ ..], Value::Array(items)) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.at(&index.to_string(), |masking| masking.place(item, rest));
+                }
+            }
+            ([name, rest @ ..], Value::Object(members)) => {
+                if let Some(member) = members.get_mut(*name) {
+                    self.at(name, |masking| masking.place(member, rest));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Masks the copy that kubectl keeps of an object that holds credentials.
+    fn applied(&mut self, object: &mut Value) {
+        if let Some(annotation) = object.pointer_mut("/metadata/annotations").and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+            self.at("metadata", |masking| masking.at("annotations", |masking| masking.annotation(LAST_APPLIED, annotation)));
         }
     }
 
@@ -308,6 +344,54 @@ mod tests {
         assert_eq!(*mask(KEY, json!(["s3cr3t"])), json!("***"));
         let custom = json!({"apiVersion": "vault.example.com/v1", "kind": "Entry", "data": {"a": 1}});
         assert_eq!(*mask(b"/registry/vault.example.com/secrets/lab/s", custom.clone()), custom);
+    }
+
+    #[test]
+    fn credentials_of_openshifts_objects_are_masked() {
+        let route = json!({
+            "apiVersion": "route.openshift.io/v1", "kind": "Route", "spec": {"host": "a", "tls": {"key": "s3cr3t", "certificate": "c"}},
+            "metadata": {"name": "r", "annotations": {LAST_APPLIED: "{\"spec\":{\"tls\":{\"key\":\"s3cr3t\"}}}", "note": "n"}},
+        });
+        let masked = json!({
+            "apiVersion": "route.openshift.io/v1", "kind": "Route", "spec": {"host": "a", "tls": {"key": "***", "certificate": "c"}},
+            "metadata": {"name": "r", "annotations": {LAST_APPLIED: "{}", "note": "n"}},
+        });
+        let key = b"/openshift.io/routes/a/r";
+        assert!(may_be_in(key, b"{}"));
+        assert_eq!(*mask(key, route.clone()), masked);
+        let template = json!({"kind": "Template", "apiVersion": "template.openshift.io/v1", "objects": [route]});
+        assert_eq!(mask(b"/openshift.io/templates/a/t", template)["objects"][0], masked);
+        for (kind, group, object, wanted) in [
+            (
+                "OAuthClient",
+                "oauth",
+                json!({"secret": "s", "additionalSecrets": ["t", "u"]}),
+                json!({"secret": "***", "additionalSecrets": ["***", "***"]}),
+            ),
+            (
+                "OAuthAccessToken",
+                "oauth",
+                json!({"authorizeToken": "s", "refreshToken": "", "userName": "u"}),
+                json!({"authorizeToken": "***", "refreshToken": "", "userName": "u"}),
+            ),
+            ("OAuthAuthorizeToken", "oauth", json!({"codeChallenge": "s"}), json!({"codeChallenge": "***"})),
+            (
+                "BuildConfig",
+                "build",
+                json!({"spec": {"triggers": [{"github": {"secret": "s"}}, {"type": "x"}]}}),
+                json!({"spec": {"triggers": [{"github": {"secret": "***"}}, {"type": "x"}]}}),
+            ),
+            ("Route", "serving.knative", json!({"spec": {"tls": {"key": "k"}}}), json!({"spec": {"tls": {"key": "k"}}})),
+        ] {
+            let named = |mut object: Value, version: &str| {
+                object["kind"] = kind.into();
+                object["apiVersion"] = version.into();
+                object
+            };
+            let version = format!("{group}.openshift.io/v1");
+            let version = if group == "serving.knative" { "serving.knative.dev/v1" } else { &version };
+            assert_eq!(*mask(b"/openshift.io/x/y", named(object, version)), named(wanted, version), "{kind}");
+        }
     }
 
     #[test]

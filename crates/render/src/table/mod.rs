@@ -112,6 +112,8 @@ pub struct Table {
     widths: Option<ColumnWidths>,
     /// The styles of the states of the rows, where they are shown.
     states: Option<Vec<Style>>,
+    /// When the objects of the rows were created, where rows are sorted by that.
+    created: Option<Vec<String>>,
 }
 
 /// What a table shows in addition to the columns of its kind.
@@ -142,7 +144,8 @@ impl Table {
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
         let rows = Rows::of(1 + shown + labels.len());
         let default_class = kind.and_then(|kind| DefaultClass::of(kind, view.release));
-        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None }
+        let created = kind.filter(|kind| openshift::is_sorted_by_creation(&kind.group, &kind.kind)).map(|_| Vec::new());
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None, created }
     }
 
     /// Marks the cell of each row that says which state the object is in.
@@ -163,6 +166,7 @@ impl Table {
         let labels: Vec<String> = self.labels.cells(object).collect();
         self.default_class.iter_mut().for_each(|default| default.see(object));
         self.states.iter_mut().for_each(|states| states.push(style::of_tone(state_of(object).tone)));
+        self.created.iter_mut().for_each(|created| created.push(fields::text(object, "metadata.creationTimestamp").to_owned()));
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
@@ -189,6 +193,7 @@ impl Table {
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
         let cells = self.opaque_cells(name, reason);
         self.states.iter_mut().for_each(|states| states.push(style::WARNING));
+        self.created.iter_mut().for_each(|created| created.push(String::new()));
         self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
     }
 
@@ -249,6 +254,7 @@ impl Table {
         let lines = self.lines(Decoration { without_headings, ..decoration });
         self.rows.clear();
         self.states.iter_mut().for_each(Vec::clear);
+        self.created.iter_mut().for_each(Vec::clear);
         self.default_class.iter_mut().for_each(|default| *default = DefaultClass::default());
         lines.write_below(self.widths.get_or_insert_default(), out)
     }
@@ -264,6 +270,9 @@ impl Table {
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
         if self.kind.as_ref().is_some_and(|kind| kind.kind == "FlowSchema") {
             order.sort_by_cached_key(|&row| precedence(&self.rows, row));
+        }
+        if let Some(created) = &self.created {
+            order.sort_by_key(|&row| &created[row]);
         }
         let with_namespace = decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced);
         let hidden = usize::from(!with_namespace);

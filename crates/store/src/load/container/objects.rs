@@ -10,9 +10,9 @@ use super::said;
 
 /// The places of API objects.
 pub(super) enum ObjectSets {
-    /// Of one state.
+    /// Those of one state.
     One(Vec<usize>),
-    /// Of several backups, with their names.
+    /// Those of several backups, with the names of these.
     Backups(Vec<(String, Vec<usize>)>),
 }
 
