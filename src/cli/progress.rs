@@ -1,6 +1,6 @@
 //! How far a reading has come, on a terminal, once it lasts longer than a second: what is read, how much of it, and how long the rest will take.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ struct Progress {
     revision: AtomicI64,
     /// The walk at hand, if it is known where it ends.
     walk: Mutex<Option<Walk>>,
+    /// How many parts of a calculation are done, and how many there are; 0 before it begins.
+    parts: (AtomicUsize, AtomicUsize),
     /// What goes on before the first value is read.
     beginning: String,
     /// Held while something is drawn, so that nothing is drawn after the end.
@@ -51,6 +53,7 @@ pub(super) fn start(beginning: String) {
         bytes: AtomicU64::new(0),
         revision: AtomicI64::new(0),
         walk: Mutex::new(None),
+        parts: (AtomicUsize::new(0), AtomicUsize::new(0)),
         beginning,
         is_over: Mutex::new(false),
     };
@@ -82,6 +85,13 @@ pub(super) fn count(bytes: usize, revision: Option<Revision>) {
 pub(super) fn walk(from: Revision, to: Revision) {
     let Some(progress) = PROGRESS.get() else { return };
     *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });
+}
+
+/// So many parts of a calculation are done.
+pub(super) fn parts(done: usize, all: usize) {
+    let Some(progress) = PROGRESS.get() else { return };
+    progress.parts.0.store(done, Ordering::Relaxed);
+    progress.parts.1.store(all, Ordering::Relaxed);
 }
 
 /// Shows no more: the answer comes.
@@ -123,7 +133,11 @@ impl Progress {
             Some(walk) => walk.words(revision, walk.begun.elapsed()),
             None => format!(", at revision {revision}"),
         };
-        format!("{} values read, {}{at}", HumanCount(values), HumanBytes(bytes))
+        let parts = match (self.parts.0.load(Ordering::Relaxed), self.parts.1.load(Ordering::Relaxed)) {
+            (_, 0) => String::new(),
+            (done, all) => format!(", {done} of {all} simulated"),
+        };
+        format!("{} values read, {}{at}{parts}", HumanCount(values), HumanBytes(bytes))
     }
 }
 

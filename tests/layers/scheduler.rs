@@ -25,6 +25,7 @@ const LAYERS: &[&str] = &[
     "queue",
     "groups",
     "devices",
+    "reservation",
     "evidence",
     "suitability",
     "explanation",

@@ -111,6 +111,7 @@ fn row(event: &SimulatedEvent) -> Vec<String> {
     if !event.tied_with.is_empty() {
         detail.push(format!("as good: {}", event.tied_with.join(", ")));
     }
+    detail.extend(event.sampled.map(|(found, fitting)| format!("best of the first {found} found of {fitting} that fit")));
     detail.extend(event.preempted_by.iter().map(|by| format!("for {by}")));
     detail.extend(event.message.clone());
     detail.extend(event.budget.iter().map(|budget| format!("budget {budget}")));
@@ -271,8 +272,24 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::NeverEnds { node } => {
             format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
         }
+        Unmodelled::NoEvictions { zone } => {
+            let place = zone.as_ref().map_or_else(|| "the cluster".to_owned(), |zone| format!("zone {zone}"));
+            format!("most nodes of {place} do not answer, so kube-controller-manager evicts no pods there; its flags may say otherwise")
+        }
         Unmodelled::OtherScheduler { name } => format!("pods of the scheduler {name} are not scheduled"),
         Unmodelled::Autoscaled { workload } => format!("an autoscaler may change the number of pods of {workload}"),
+        Unmodelled::NodesAutoscaled { by } => format!("{by} may add nodes for the pods that find no place"),
+        Unmodelled::Order { owners } => {
+            format!("pods of {} are made at once; in which order is chance (--seeds plays others)", owners.join(", "))
+        }
+        Unmodelled::Rollout { workload } => {
+            format!("how fast pods of {workload} start and stop is not known: nodes chosen during its rollout may be others")
+        }
+        Unmodelled::DeletedByChance { workload } => {
+            format!("which pods of {workload} are deleted is chance: some that go and some that stay are equal (--seeds plays others)")
+        }
+        Unmodelled::ImagePulls { pods: 1 } => "1 pod gets a node without its images: pulling takes time, and may fail".to_owned(),
+        Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
         Unmodelled::PodGroup { group } => format!("pods of the group {group} are tried one by one, not together"),
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),

@@ -47,17 +47,28 @@ pub struct RecordedDevices {
 
 /// Returns what the claims of a pod that have no devices would get on each node that fits.
 pub fn chosen(cycle: &Cycle, judgement: &Judgement) -> Vec<NodeDevices> {
+    let Some(wanted) = wanted(cycle, judgement) else { return Vec::new() };
+    judgement.nodes.iter().filter(|node| node.fits()).filter_map(|node| given(&wanted, cycle, node)).collect()
+}
+
+/// Returns the same of one node.
+pub(crate) fn chosen_on(cycle: &Cycle, judgement: &Judgement, node: &str) -> Option<NodeDevices> {
+    let wanted = wanted(cycle, judgement)?;
+    given(&wanted, cycle, judgement.nodes.iter().find(|judged| *judged.name == *node)?)
+}
+
+/// What the pod wants of devices, if there is something to allocate.
+fn wanted<'c>(cycle: &'c Cycle<'c>, judgement: &Judgement) -> Option<Wanted<'c>> {
     if judgement.whole_pod.is_some() || !judgement.filters.contains(&"DynamicResources") {
-        return Vec::new();
+        return None;
     }
-    let Some(wanted) = Wanted::of(cycle).ok().flatten().filter(Wanted::allocates) else { return Vec::new() };
-    let fitting = judgement.nodes.iter().filter(|node| node.fits());
-    let on = |node: &super::NodeJudgement| {
-        let (claims, found) = wanted.chosen(cycle.state.node_by_id(node.id))?;
-        let devices = claims.into_iter().zip(found.claims).map(|(claim, allocation)| ClaimDevices { claim, allocation });
-        Some(NodeDevices { node: node.name.clone(), claims: devices.collect(), certain: found.certain })
-    };
-    fitting.filter_map(on).collect()
+    Wanted::of(cycle).ok().flatten().filter(Wanted::allocates)
+}
+
+fn given(wanted: &Wanted, cycle: &Cycle, node: &super::NodeJudgement) -> Option<NodeDevices> {
+    let (claims, found) = wanted.chosen(cycle.state.node_by_id(node.id))?;
+    let devices = claims.into_iter().zip(found.claims).map(|(claim, allocation)| ClaimDevices { claim, allocation });
+    Some(NodeDevices { node: node.name.clone(), claims: devices.collect(), certain: found.certain })
 }
 
 /// Returns the devices that the attempt's own writes allocated to the pod's claims, compared with what the rules allocate on its node.

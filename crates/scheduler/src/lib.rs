@@ -25,6 +25,7 @@ pub mod registry;
 mod release;
 mod remedies;
 mod replay;
+mod reservation;
 mod suitability;
 mod validation;
 mod volumes;
@@ -53,4 +54,5 @@ pub use release::{
     VersionEvidence, VersionFrom, applied_release, detect, gate_refusals, scheduler_patch, scheduler_release,
 };
 pub use replay::{LOOK_AHEAD, OpenAttempts, Replay, RestartedSchedulers};
+pub use reservation::{Reservation, reservation};
 pub use suitability::{Suitability, suitability};

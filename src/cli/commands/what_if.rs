@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::cli::actions::{ActionArgs, fit_of};
 use crate::cli::output::{Format, Output};
+use crate::cli::progress;
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
@@ -18,7 +19,7 @@ use ketcd_render::{json, what_if};
 /// Plays the state of any moment on: does the actions in the order given, each once the cluster has come to rest, with what the API server,
 /// controllers and the scheduler of that release would do. Pods that controllers make get names that end with `newN`, as no API server gives
 /// them. Where several nodes are equally good the first is taken, and the others are named. How long containers take to start and to stop is
-/// not known: they start at once, and stop when their grace period ends. Exits with 1 if something finds no place or cannot be evicted.
+/// not known: they start within a second, and stop when their grace period ends. Exits with 1 if something finds no place or cannot be evicted.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What becomes of a node's pods if it is drained\n\
@@ -80,6 +81,7 @@ impl Ask for WhatIfArgs {
             seeds: self.seeds.unwrap_or(0),
             each: self.each.clone(),
             spare: self.spare,
+            progress: Some(progress::parts),
             scheduler: self.scheduler.options(configuration.as_ref()),
         };
         let answer = session.what_if(&question).await?;

@@ -50,6 +50,8 @@ pub struct SimulatedEvent {
     pub node: Option<String>,
     /// The nodes that have as many points as the one it gets.
     pub tied_with: Vec<String>,
+    /// Where the scheduler stops before it has seen every node that fits: how many it found, and how many fit. Others might have been chosen then.
+    pub sampled: Option<(usize, usize)>,
     /// Why, in the words of the scheduler, the API server or kubectl.
     pub message: Option<String>,
     /// The disruption budget that decides.
@@ -61,7 +63,7 @@ pub struct SimulatedEvent {
 impl SimulatedEvent {
     /// Something that happens to a pod, so many milliseconds after the moment looked at.
     pub(super) fn of(what: Happening, after: i64, pod: SimulatedPod) -> Self {
-        Self { what, after, pod, node: None, tied_with: Vec::new(), message: None, budget: None, preempted_by: None }
+        Self { what, after, pod, node: None, tied_with: Vec::new(), sampled: None, message: None, budget: None, preempted_by: None }
     }
 }
 
@@ -166,6 +168,11 @@ pub enum Unmodelled {
         /// The node.
         node: String,
     },
+    /// Where most nodes do not answer, no pod leaves them: with the default flags of kube-controller-manager, which etcd does not hold.
+    NoEvictions {
+        /// The zone; `None`: all nodes of the cluster.
+        zone: Option<String>,
+    },
     /// A pod of another scheduler waits for that one.
     OtherScheduler {
         /// The scheduler's name.
@@ -175,6 +182,31 @@ pub enum Unmodelled {
     Autoscaled {
         /// The workload, as KIND/NAMESPACE/NAME.
         workload: String,
+    },
+    /// An autoscaler of nodes may add some for pods that find no place.
+    NodesAutoscaled {
+        /// The autoscaler.
+        by: String,
+    },
+    /// A workload's pods are replaced: how fast they start and stop is not known, and a DaemonSet takes its nodes in random order.
+    Rollout {
+        /// The workload, as KIND/NAMESPACE/NAME.
+        workload: String,
+    },
+    /// Which of a workload's pods were deleted is chance: the controller has no rule that tells them apart.
+    DeletedByChance {
+        /// The workload, as KIND/NAMESPACE/NAME.
+        workload: String,
+    },
+    /// The pods of several controllers were made at once: in which order is chance.
+    Order {
+        /// The controllers.
+        owners: Vec<String>,
+    },
+    /// Pods got nodes that do not have their images, by their status: they have to be pulled, which takes time and may fail.
+    ImagePulls {
+        /// How many pods.
+        pods: usize,
     },
     /// Pods of groups are tried one by one here.
     PodGroup {

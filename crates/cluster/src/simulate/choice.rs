@@ -23,6 +23,15 @@ impl Choices {
         let drawn = state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
         usize::try_from(drawn).unwrap_or(0) % count
     }
+
+    /// Puts things in another order; without a seed in the same.
+    pub(super) fn shuffled<T>(&mut self, mut items: Vec<T>) -> Vec<T> {
+        for last in 1..items.len() {
+            let other = last - self.one_of(last + 1);
+            items.swap(last, other);
+        }
+        items
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +45,15 @@ mod tests {
         assert_ne!(drawn(Choices::seeded(7)), drawn(Choices::seeded(8)));
         assert!((0..4).all(|one| drawn(Choices::seeded(7)).contains(&one)));
         assert_eq!(drawn(Choices::default()), [0; 40]);
+    }
+
+    #[test]
+    fn without_a_seed_the_order_stays_and_with_one_it_is_another() {
+        let items: Vec<u32> = (0..50).collect();
+        assert_eq!(Choices::default().shuffled(items.clone()), items);
+        let mut mixed = Choices::seeded(3).shuffled(items.clone());
+        assert_ne!(mixed, items);
+        mixed.sort_unstable();
+        assert_eq!(mixed, items);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::admission::admit;
 use super::answer::{Fit, Happening};
 use super::choice::Choices;
-use super::controllers::{deployment, set_replicas};
+use super::controllers::{deployment, pod_claims, set_replicas};
 use super::json::{controller, member, number, text};
 use super::model::Id;
 use super::settle::settle;
@@ -65,6 +65,7 @@ fn one_more(world: &mut World<'_>, owner: &Value, template: &Value) -> Result<()
     let mut pod = another(world, owner, template);
     let name = text(&pod, "/metadata/name").to_owned();
     admit(world, &mut pod).map_err(|why| format!("pods \"{name}\" is forbidden: {why}"))?;
+    pod_claims::make(world, &mut pod);
     world.create_pod(pod);
     Ok(())
 }

@@ -7,19 +7,26 @@ use super::answer::{Happening, Loss};
 use super::choice::Choices;
 use super::controllers::{disruption, node_lifecycle};
 use super::json::{number, text};
-use super::settle::settle;
+use super::settle::settle_for_long;
 use super::world::World;
 use crate::error::{Error, Result};
 
 /// The node label of zones.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label.
+/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `progress`: called with how many are done, and how many
+/// there are. Each evaluation of a pod uses all cores in large clusters.
 ///
 /// # Errors
 /// No node has that label.
-pub(super) fn losses(world: &mut World<'_>, by: &str, choices: &mut Choices) -> Result<Vec<Loss>> {
-    let mut found: Vec<Loss> = groups(world, by)?.into_iter().map(|(name, nodes)| loss(world, name, nodes, choices)).collect();
+pub(super) fn losses(world: &mut World<'_>, by: &str, choices: &mut Choices, progress: fn(usize, usize)) -> Result<Vec<Loss>> {
+    let groups = groups(world, by)?;
+    let all = groups.len();
+    let mut found = Vec::with_capacity(all);
+    for (name, nodes) in groups {
+        progress(found.len(), all);
+        found.push(loss(world, name, nodes, choices));
+    }
     found.sort_by_key(|loss| (Reverse(loss.waiting.len()), Reverse(loss.budgets.len()), loss.name.clone()));
     Ok(found)
 }
@@ -50,12 +57,12 @@ fn loss(world: &mut World<'_>, name: String, nodes: Vec<String>, choices: &mut C
     let mark = world.mark();
     let broken_before = broken(world);
     let first = world.events.len();
-    nodes.iter().for_each(|node| node_lifecycle::fail(world, node));
+    node_lifecycle::fail(world, &nodes);
     let namespaces = std::mem::take(&mut world.budgets);
     namespaces.iter().for_each(|namespace| disruption::sync(world, namespace));
     let mut budgets = broken(world);
     budgets.retain(|budget| !broken_before.contains(budget));
-    settle(world, choices);
+    settle_for_long(world, choices);
     let evicted = world.events[first..].iter().filter(|event| event.what == Happening::Evicted).count();
     let waiting = world.waiting().into_iter().filter(|(pod, _)| pod.is_new).collect();
     world.back(mark);

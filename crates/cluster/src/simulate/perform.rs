@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 
 use super::action::{NodeChoice, WhatIfAction};
 use super::admission::admit;
-use super::answer::Happening;
+use super::answer::{Happening, Unmodelled};
 use super::choice::Choices;
-use super::controllers::node_lifecycle;
+use super::controllers::{node_lifecycle, pod_claims};
 use super::drain::drain;
 use super::json::{controller, list, member, text};
 use super::model::Id;
+use super::node_templates;
 use super::settle::settle;
 use super::world::World;
 use crate::cluster::Cluster;
@@ -29,9 +30,8 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
             drain(world, node, choices);
         }
         WhatIfAction::Fail(which) => {
-            for node in chosen(world, which)? {
-                node_lifecycle::fail(world, &node);
-            }
+            let nodes = chosen(world, which)?;
+            node_lifecycle::fail(world, &nodes);
         }
         WhatIfAction::Cordon(node) | WhatIfAction::Uncordon(node) => {
             found(world, node)?;
@@ -46,10 +46,7 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
         }
         WhatIfAction::Label { node, key, value } => label(world, node, key, value.as_deref())?,
         WhatIfAction::AddLike { count, node } => add_like(world, *count, node, choices)?,
-        WhatIfAction::AddNodes(nodes) => {
-            nodes.iter().for_each(|node| add(world, node.clone()));
-            join(world, nodes.iter().map(|node| text(node, "/metadata/name").to_owned()).collect(), choices);
-        }
+        WhatIfAction::AddNodes(objects) => add_described(world, objects, choices)?,
         WhatIfAction::Delete(address) => delete(world, &one(cluster, address).await?)?,
         WhatIfAction::Scale { address, replicas } => scale(world, &one(cluster, address).await?, *replicas)?,
         WhatIfAction::Restart(address) => restart(world, &one(cluster, address).await?)?,
@@ -107,6 +104,19 @@ fn add_like(world: &mut World<'_>, count: usize, like: &str, choices: &mut Choic
         }
         add(world, node);
         names.push(name);
+    }
+    join(world, names, choices);
+    Ok(())
+}
+
+/// Adds the nodes that objects describe.
+fn add_described(world: &mut World<'_>, objects: &[Value], choices: &mut Choices) -> Result<()> {
+    let mut names = Vec::new();
+    for object in objects {
+        for node in node_templates::nodes(world, object)? {
+            names.push(text(&node, "/metadata/name").to_owned());
+            add(world, node);
+        }
     }
     join(world, names, choices);
     Ok(())
@@ -232,11 +242,15 @@ fn restart(world: &mut World<'_>, id: &Id) -> Result<()> {
 /// Lets a workload make its pods anew by its strategy.
 fn renew(world: &mut World<'_>, id: &Id, object: &mut Value) {
     let revision = world.generated();
+    world.caveats.insert(Unmodelled::Rollout { workload: format!("{}/{}/{}", id.kind, id.namespace, id.name) });
     if id.kind == "StatefulSet" {
         member(object, "status").insert("updateRevision".to_owned(), json!(format!("{}-{revision}", id.name)));
     }
     if id.kind == "Deployment" {
         world.rollouts.insert(id.clone());
+    }
+    if id.kind == "DaemonSet" {
+        world.revisions.insert(id.clone(), revision);
     }
     world.changed.insert(id.clone());
 }
@@ -281,6 +295,7 @@ fn create(world: &mut World<'_>, id: &Id, mut pod: Value) -> Result<()> {
     member(&mut pod, "metadata").insert("creationTimestamp".to_owned(), json!(world.timestamp()));
     member(&mut pod, "status").insert("phase".to_owned(), json!("Pending"));
     admit(world, &mut pod).map_err(|why| Error::invalid(format!("pods \"{}\" is forbidden: {why}", id.name)))?;
+    pod_claims::make(world, &mut pod);
     world.create_pod(pod);
     Ok(())
 }

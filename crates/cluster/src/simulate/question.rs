@@ -8,7 +8,8 @@ use ketcd_store::Revision;
 use serde_json::Value;
 
 use super::action::WhatIfAction;
-use super::answer::{Unmodelled, WhatIf};
+use super::answer::WhatIf;
+use super::caveats;
 use super::choice::Choices;
 use super::fit::fit;
 use super::futures::summed_up;
@@ -17,7 +18,7 @@ use super::losses::losses;
 use super::model::Id;
 use super::perform::perform;
 use super::read;
-use super::settle::settle;
+use super::settle::{settle, settle_for_long};
 use super::spare::spare;
 use super::world::World;
 use crate::cluster::Cluster;
@@ -39,6 +40,8 @@ pub struct WhatIfQuestion<'q> {
     pub each: Option<String>,
     /// Whether it is asked which nodes could be drained, after the actions.
     pub spare: bool,
+    /// Called with the number of losses that have been simulated, and the number of all.
+    pub progress: Option<fn(usize, usize)>,
     /// The scheduler.
     pub scheduler: SchedulerOptions<'q>,
 }
@@ -88,8 +91,11 @@ async fn played<'c>(
     for action in &question.actions {
         perform(cluster, &mut world, action, &mut choices).await?;
     }
+    if !question.actions.is_empty() {
+        settle_for_long(&mut world, &mut choices);
+    }
     if let Some(by) = &question.each {
-        answer.losses = Some(losses(&mut world, by, &mut choices)?);
+        answer.losses = Some(losses(&mut world, by, &mut choices, question.progress.unwrap_or(|_, _| {}))?);
     }
     if question.spare {
         answer.spare = Some(spare(&mut world, &mut choices));
@@ -98,8 +104,7 @@ async fn played<'c>(
         let object = object(cluster, &mut world, of).await?;
         answer.fit = Some(fit(&mut world, &object, &mut choices)?);
     }
-    let unreadable = std::mem::take(&mut world.model.unreadable);
-    world.caveats.extend(unreadable.into_iter().map(|object| Unmodelled::Unreadable { object }));
+    caveats::add(&mut world);
     answer.after = loads(&world);
     answer.waiting = world.waiting();
     answer.events = std::mem::take(&mut world.events);

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::replay::Feed;
 
 /// What controllers and admission look at.
-const RESOURCES: [&str; 18] = [
+const RESOURCES: [&str; 20] = [
     "pods",
     "nodes",
     "deployments.apps",
@@ -33,6 +33,8 @@ const RESOURCES: [&str; 18] = [
     "persistentvolumeclaims",
     "persistentvolumes",
     "storageclasses.storage.k8s.io",
+    "resourceclaims.resource.k8s.io",
+    "resourceclaimtemplates.resource.k8s.io",
     "horizontalpodautoscalers.autoscaling",
 ];
 
@@ -79,6 +81,17 @@ async fn note_unknown(cluster: &Cluster, world: &mut World<'_>, at: Revision) ->
     }
     if configurations > 0 {
         world.caveats.insert(Unmodelled::Webhooks { configurations });
+    }
+    for (key, by) in [
+        (format!("{prefix}/karpenter.sh/nodepools/"), "Karpenter"),
+        (format!("{prefix}/karpenter.sh/provisioners/"), "Karpenter"),
+        (format!("{prefix}/configmaps/kube-system/cluster-autoscaler-status"), "the cluster autoscaler"),
+    ] {
+        let Some(listing) = cluster.range_or_miss(KeyRange::prefix(key), At::Revision(at), Want::Keys).await? else { continue };
+        let entries: Vec<KeyValue> = listing.entries.try_collect().await?;
+        if !entries.is_empty() {
+            world.node_autoscalers.insert(by.to_owned());
+        }
     }
     Ok(())
 }

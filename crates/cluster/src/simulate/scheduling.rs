@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ketcd_scheduler::cluster::{PodInfo, PodKey};
-use ketcd_scheduler::{Cycle, Judgement, PreemptionCandidate, candidates};
+use ketcd_scheduler::{Cycle, Judgement, PreemptionCandidate, Reservation, candidates, reservation};
 use serde_json::{Value, json};
 
 use super::answer::Happening;
@@ -12,6 +12,7 @@ use super::choice::Choices;
 use super::equals::best;
 use super::json::{member, set_condition};
 use super::model::Id;
+use super::sampling::{self, Found};
 use super::volumes;
 use super::world::World;
 
@@ -23,16 +24,41 @@ pub(super) fn attempt(world: &mut World<'_>, key: &PodKey, choices: &mut Choices
         return;
     };
     let judgement = evaluate(world, &pod);
-    let fitting = best(&judgement);
+    let sampled = seen(world, &pod, &judgement, choices);
+    let fitting = sampled.as_ref().map_or_else(|| best(&judgement), best_of);
     if fitting.is_empty() {
         return refused(world, &id, &pod, &judgement, choices);
     }
     let chosen = fitting[choices.one_of(fitting.len())].clone();
     let tied: Vec<String> = fitting.iter().filter(|node| **node != chosen).map(ToString::to_string).collect();
-    volumes::bind(world, &id, &chosen);
+    let taken = taken(world, &pod, &judgement, &chosen);
+    volumes::bind(world, &id, &chosen, &taken);
     world.bind(&id, &chosen);
     let Some(bound) = world.model.get(&id) else { return };
-    world.record(Happening::Scheduled, &id, &bound).tied_with = tied;
+    let event = world.record(Happening::Scheduled, &id, &bound);
+    event.tied_with = tied;
+    event.sampled = sampled.map(|found| (found.nodes.len(), judgement.sample.fit));
+}
+
+/// The nodes that the attempt sees, where it stops before it has seen all that fit.
+fn seen(world: &mut World<'_>, pod: &Arc<PodInfo>, judgement: &Judgement, choices: &mut Choices) -> Option<Found> {
+    let found = sampling::found(world, judgement, choices)?;
+    let cycle = Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0);
+    sampling::score(&cycle, found)
+}
+
+/// The best of the nodes that an attempt found.
+fn best_of(found: &Found) -> Vec<Arc<str>> {
+    match &found.scores {
+        Some(scores) => scores.best().cloned().collect(),
+        None => found.nodes.iter().map(|node| Arc::from(&**node)).collect(),
+    }
+}
+
+/// The volumes and devices that a pod takes on a node.
+fn taken(world: &World<'_>, pod: &Arc<PodInfo>, judgement: &Judgement, node: &str) -> Reservation {
+    let cycle = Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0);
+    reservation(&cycle, judgement, node)
 }
 
 /// Evaluates a pod on the state as it is.

@@ -20,6 +20,19 @@ pub(super) fn settle(world: &mut World<'_>, choices: &mut Choices) {
     world.caveats.insert(Unmodelled::Endless { steps: MOST_STEPS });
 }
 
+/// Lets pods that wait be tried again without an event, as the scheduler does after five minutes, as long as that changes something.
+pub(super) fn settle_for_long(world: &mut World<'_>, choices: &mut Choices) {
+    settle(world, choices);
+    while world.retried_at != Some(world.changes) {
+        let Some(time) = world.queue.next_flush() else { return };
+        world.retried_at = Some(world.changes);
+        world.now = world.now.max(time);
+        let now = world.now;
+        world.queue.flush(now);
+        settle(world, choices);
+    }
+}
+
 /// Does the next thing: what is due by now, a controller's work, an attempt of the scheduler, or what comes next on the clock. Returns whether there
 /// was anything.
 fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
@@ -27,7 +40,7 @@ fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
         happen(world, &due);
         return true;
     }
-    if controllers::sync(world) {
+    if controllers::sync(world, choices) {
         return true;
     }
     let now = world.now;
@@ -49,6 +62,9 @@ fn happen(world: &mut World<'_>, due: &Due) {
                 world.gone(id);
             }
         }
+        Due::Started(id, uid) => world.start(id, uid),
+        Due::Again(id) => drop(world.dirty.insert(id.clone())),
         Due::NoLongerTolerated(id, uid) => node_lifecycle::leave(world, id, uid),
+        Due::Unreachable(node) => node_lifecycle::unreachable(world, node),
     }
 }

@@ -138,9 +138,19 @@ impl Playing<'_> {
             Seen::Node(..) => None,
         };
         let Some(event) = event else { return };
+        self.catch_up(now);
         self.queue.moved(&event, state, self.scheduler, now);
         while let Some(key) = self.queue.next(now) {
             self.refuse(&key, now);
+        }
+    }
+
+    /// Tries, in vain, the pods whose backoff or longest wait ends before a time.
+    fn catch_up(&mut self, now: i64) {
+        while let Some(time) = [self.queue.next_backoff(), self.queue.next_flush()].into_iter().flatten().min().filter(|time| *time < now) {
+            self.queue.flush(time);
+            let Some(key) = self.queue.next(time) else { return };
+            self.refuse(&key, time);
         }
     }
 

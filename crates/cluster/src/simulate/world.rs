@@ -15,14 +15,24 @@ use serde_json::{Value, json};
 use super::answer::{Happening, SimulatedEvent, SimulatedPod, Unmodelled};
 use super::json::{controller, is_finished, is_terminating, member, number, set_condition, text};
 use super::model::{Id, Model};
+use super::walk::NodeWalk;
+
+/// How long containers are taken to need to start, in milliseconds: longer than the scheduler needs for pods that were made at once.
+const START: i64 = 1_000;
 
 /// What happens at a time of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Due {
+    /// A pod's containers run and are ready, and its kubelet says so.
+    Started(Id, String),
     /// A pod's containers have stopped, and its kubelet says so.
     Ended(Id, String),
+    /// A controller that waits tries again.
+    Again(Id),
     /// A pod has tolerated its node's taints for as long as it does.
     NoLongerTolerated(Id, String),
+    /// It is the turn of a node that does not answer: its pods have to leave.
+    Unreachable(String),
 }
 
 /// Whether pods that wait are tried again when an object of a kind is written: what volumes and devices depend on (`EventsToRegister` of 1.37).
@@ -64,10 +74,26 @@ pub(super) struct Course {
     pub changed: BTreeSet<Id>,
     /// Those of them that have a new template.
     pub rollouts: BTreeSet<Id>,
+    /// DaemonSets that have a new template, each with its revision.
+    pub revisions: BTreeMap<Id, String>,
+    /// Pods that are gone: their claims have to be released.
+    pub gone: Vec<Arc<Value>>,
+    /// Pods that were deleted: their Jobs count them as failed.
+    pub deleted: Vec<Arc<Value>>,
+    /// The failures of Jobs' pods: how many in a row, and when the last was, in milliseconds since 1970.
+    pub failures: BTreeMap<Id, (u32, i64)>,
     /// Controllers whose pods the API server refused.
     pub refused_owners: BTreeSet<Id>,
     /// Nodes that do not answer.
     pub silent: BTreeSet<String>,
+    /// Where the scheduler is in its list of nodes.
+    pub walk: NodeWalk,
+    /// What adds nodes for pods that find no place.
+    pub node_autoscalers: BTreeSet<String>,
+    /// How often objects were changed, but for what the scheduler says of pods that it refuses.
+    pub changes: u64,
+    /// How often by the time that pods were tried again without an event.
+    pub retried_at: Option<u64>,
     pub events: Vec<SimulatedEvent>,
     pub caveats: BTreeSet<Unmodelled>,
     /// The pods that the simulation made.
@@ -190,6 +216,7 @@ impl<'c> World<'c> {
 
     /// Writes a node; new ones are added.
     pub(super) fn write_node(&mut self, node: Value) {
+        self.changes += 1;
         let name = text(&node, "/metadata/name").to_owned();
         let before = self.model.state.node(&name).map(|node| node.object().clone());
         self.model.put(node);
@@ -205,6 +232,7 @@ impl<'c> World<'c> {
 
     /// Deletes a node.
     pub(super) fn delete_node(&mut self, name: &str) {
+        self.changes += 1;
         let Some(before) = self.model.state.node(name).map(|node| node.object().clone()) else { return };
         self.model.remove(&Id::new("Node", "", name));
         self.course.queue.moved(&ClusterEvent::NodeDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
@@ -212,6 +240,7 @@ impl<'c> World<'c> {
 
     /// Writes an object that is neither a pod nor a node.
     pub(super) fn write(&mut self, object: Value) {
+        self.changes += 1;
         let (id, watched) = (Id::of(&object), ObjectKey::of(&object).map(|key| key.kind));
         self.model.put(object);
         if let Some(kind) = watched.filter(|kind| helps_pods(*kind)) {
@@ -223,8 +252,19 @@ impl<'c> World<'c> {
         self.dirty.insert(id);
     }
 
+    /// Deletes an object that is neither a pod nor a node.
+    pub(super) fn delete(&mut self, id: &Id) {
+        self.changes += 1;
+        let watched = self.model.get(id).and_then(|object| ObjectKey::of(&object).map(|key| key.kind));
+        self.model.remove(id);
+        if let Some(kind) = watched.filter(|kind| helps_pods(*kind)) {
+            self.course.queue.moved(&ClusterEvent::Other(kind), &self.model.state, &self.scheduler, self.course.now);
+        }
+    }
+
     /// Adds a pod that was admitted.
     pub(super) fn create_pod(&mut self, pod: Value) {
+        self.changes += 1;
         let id = Id::of(&pod);
         self.made.insert(id.clone());
         self.record(Happening::Created, &id, &pod);
@@ -251,26 +291,41 @@ impl<'c> World<'c> {
         }
     }
 
-    /// Binds a pod to a node. It is running and ready at once: how long containers take to start is in no data.
+    /// Binds a pod to a node. It is running and ready a second later: how long containers take to start is in no data.
     pub(super) fn bind(&mut self, id: &Id, node: &str) {
+        self.changes += 1;
         let Some(pod) = self.model.get(id) else { return };
         let mut pod = (*pod).clone();
         let time = self.timestamp();
         member(&mut pod, "spec").insert("nodeName".to_owned(), json!(node));
         self.add_topology(&mut pod, node);
-        for condition in ["PodScheduled", "Initialized", "ContainersReady", "Ready"] {
-            set_condition(&mut pod, json!({"type": condition, "status": "True", "lastTransitionTime": time}));
-        }
+        set_condition(&mut pod, json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": time}));
         let status = member(&mut pod, "status");
         status.remove("nominatedNodeName");
-        status.insert("phase".to_owned(), json!("Running"));
         status.insert("startTime".to_owned(), json!(time));
+        self.later(START, Due::Started(id.clone(), text(&pod, "/metadata/uid").to_owned()));
         self.model.put(pod);
         if let Some(info) = self.model.pod(id).cloned() {
             self.queue.remove(&info.key());
             self.course.queue.moved(&ClusterEvent::PodAdded(&info), &self.model.state, &self.scheduler, self.course.now);
         }
         self.messages.remove(id);
+        self.touch(id);
+    }
+
+    /// A pod runs and is ready, unless it is being deleted or its node does not answer.
+    pub(super) fn start(&mut self, id: &Id, uid: &str) {
+        let Some(pod) = self.model.get(id).filter(|pod| text(pod, "/metadata/uid") == uid && !is_terminating(pod)) else { return };
+        if self.silent.contains(text(&pod, "/spec/nodeName")) {
+            return;
+        }
+        let mut pod = (*pod).clone();
+        let time = self.timestamp();
+        for condition in ["Initialized", "ContainersReady", "Ready"] {
+            set_condition(&mut pod, json!({"type": condition, "status": "True", "lastTransitionTime": time}));
+        }
+        member(&mut pod, "status").insert("phase".to_owned(), json!("Running"));
+        self.update_pod(pod);
         self.touch(id);
     }
 
@@ -298,6 +353,7 @@ impl<'c> World<'c> {
         }
         let mut pod = (*pod).clone();
         change(&mut pod);
+        self.deleted.push(Arc::new(pod.clone()));
         let (node, uid) = (text(&pod, "/spec/nodeName").to_owned(), text(&pod, "/metadata/uid").to_owned());
         let grace = number(&pod, "/spec/terminationGracePeriodSeconds").unwrap_or(30).max(0);
         if node.is_empty() || is_finished(&pod) || grace == 0 && !self.silent.contains(&node) {
@@ -318,6 +374,7 @@ impl<'c> World<'c> {
 
     /// Writes a pod that is there.
     pub(super) fn update_pod(&mut self, pod: Value) {
+        self.changes += 1;
         let id = Id::of(&pod);
         let before = self.model.pod(&id).cloned();
         self.model.put(pod);
@@ -332,8 +389,11 @@ impl<'c> World<'c> {
 
     /// Removes a pod.
     pub(super) fn gone(&mut self, id: &Id) {
+        self.changes += 1;
         let before = self.model.pod(id).cloned();
         self.touch(id);
+        let object = self.model.get(id);
+        self.course.gone.extend(object);
         self.model.remove(id);
         self.messages.remove(id);
         let refused = std::mem::take(&mut self.refused_owners);

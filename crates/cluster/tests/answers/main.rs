@@ -1,7 +1,10 @@
 //! Questions to a recorded cluster, asked as a program asks them: without a command line.
 
 mod audit;
+mod controllers;
+mod decisions;
 mod encryption;
+mod experiments;
 mod explain;
 mod extract;
 mod fixture;
@@ -10,6 +13,8 @@ mod history;
 mod kinds;
 mod objects;
 mod related;
+mod remedies;
+mod side_by_side;
 mod triage;
 mod usage;
 mod what_if;

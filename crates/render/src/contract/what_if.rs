@@ -241,12 +241,25 @@ pub struct Event<'a> {
     /// The pod for which it makes room, as NAMESPACE/NAME.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preempted_by: Option<&'a str>,
+    /// Where the scheduler stops before it has seen every node that fits: others might be chosen then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<EventSample>,
     /// The nodes with as many points as the one it gets.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub tied_with: &'a [String],
     /// What.
     #[serde(rename = "type")]
     pub kind: EventType,
+}
+
+/// The nodes among which a pod's node was chosen.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventSample {
+    /// How many nodes were found before the scheduler stopped.
+    pub found: usize,
+    /// How many nodes fit.
+    pub fitting: usize,
 }
 
 /// A pod.
@@ -362,6 +375,7 @@ impl<'a> From<&'a answer::SimulatedEvent> for Event<'a> {
             node: event.node.as_deref(),
             pod: (&event.pod).into(),
             preempted_by: event.preempted_by.as_deref(),
+            sample: event.sampled.map(|(found, fitting)| EventSample { found, fitting }),
             tied_with: &event.tied_with,
             kind: match event.what {
                 answer::Happening::Evicted => EventType::Evicted,

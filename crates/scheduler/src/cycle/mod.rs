@@ -8,7 +8,7 @@ use crate::cluster::unreadable;
 use crate::cluster::{NodeInfo, PodInfo};
 
 use crate::dra::driver;
-use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Verdict, WholePod};
+use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Scores, Verdict, WholePod};
 use crate::registry;
 
 mod batching;
@@ -54,6 +54,16 @@ impl<'a> Cycle<'a> {
             }
         }
         (judgement, prepared)
+    }
+
+    /// Scores some of the nodes that fit, as an attempt does that saw no others; `None`: a single node is not scored.
+    ///
+    /// # Errors
+    /// A plugin's error, which ends the attempt.
+    pub fn score_among(&self, names: &[String]) -> Result<Option<Scores>, String> {
+        let nodes: Vec<&NodeInfo> = names.iter().filter_map(|name| self.state.node(name)).collect();
+        let feasible = Feasible::new(nodes, 0);
+        if feasible.len() > 1 { scoring::score(self, &feasible).map(Some) } else { Ok(None) }
     }
 
     /// The filters whose verdicts each node has, in order.

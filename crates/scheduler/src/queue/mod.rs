@@ -19,6 +19,11 @@ const INITIAL_BACKOFF: i64 = 1_000;
 /// `podMaxBackoffSeconds` by default, in milliseconds.
 const MAX_BACKOFF: i64 = 10_000;
 
+/// A pod that was refused longer ago is tried without an event (`podMaxInUnschedulablePodsDuration` by default), in milliseconds.
+const LONGEST_WAIT: i64 = 5 * 60 * 1_000;
+/// How often such pods are looked for, in milliseconds.
+const FLUSH_INTERVAL: i64 = 30 * 1_000;
+
 /// Where a waiting pod is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
@@ -110,6 +115,22 @@ impl SchedulingQueue {
     /// When the next pod leaves backoffQ.
     pub fn next_backoff(&self) -> Option<i64> {
         self.pods.values().filter(|waiting| waiting.place == Place::Backoff).map(Waiting::backoff_ends).min()
+    }
+
+    /// When the next refused pod is tried without an event. Upstream looks every 30 seconds since it started, which is not known: here every whole half
+    /// minute.
+    pub fn next_flush(&self) -> Option<i64> {
+        let refused = self.pods.values().filter(|waiting| waiting.place == Place::Unschedulable);
+        let since = refused.map(|waiting| waiting.since).min()?;
+        Some((since + LONGEST_WAIT).div_euclid(FLUSH_INTERVAL).saturating_add(1).saturating_mul(FLUSH_INTERVAL))
+    }
+
+    /// Lets the pods try again that were refused more than five minutes ago (`flushUnschedulablePodsLeftover`).
+    pub fn flush(&mut self, now: i64) {
+        for waiting in self.pods.values_mut().filter(|waiting| waiting.place == Place::Unschedulable && now - waiting.since > LONGEST_WAIT)
+        {
+            waiting.place = if waiting.backoff_ends() > now { Place::Backoff } else { Place::Active };
+        }
     }
 
     /// Lets the refused pods try again that an event may help (`MoveAllToActiveOrBackoffQueue`); they are looked up in the state after it.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ketcd_scheduler::suitability;
 use serde_json::{Value, json};
 
-use super::replica_set::active;
+use super::daemon_rollout;
+use super::replica_set::{active, delete};
 use super::template;
-use crate::simulate::answer::Happening;
 use crate::simulate::json::{is_terminating, list, member, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
@@ -28,10 +28,16 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
         let Ok(suits) = suitability(&daemon, &object) else { continue };
         let continues = suits.labels && evicting(&object, &daemon);
         match by_node.get(&node.name) {
-            None if suits.labels && suits.taints && suits.cordon => create(world, &set, &node.name),
+            None if suits.labels && suits.taints && suits.cordon => {
+                create(world, &set, &node.name);
+                by_node.insert(node.name, Vec::new());
+            }
             Some(pods) if !continues => pods.iter().for_each(|pod| delete(world, pod)),
             _ => {}
         }
+    }
+    for node in daemon_rollout::step(world, &set, &by_node) {
+        create(world, &set, &node);
     }
     let pods = active(world, &set);
     for (pod, object) in pods {
@@ -84,6 +90,9 @@ fn with_tolerations(spec: &Value) -> Value {
 fn create(world: &mut World<'_>, set: &Value, node: &str) {
     let name = format!("{}-{}", text(set, "/metadata/name"), world.generated());
     let mut pod = template::pod(world, set, &name);
+    if let Some(revision) = world.revisions.get(&Id::of(set)).cloned() {
+        member(&mut pod["metadata"], "labels").insert(daemon_rollout::REVISION.to_owned(), json!(revision));
+    }
     pod["spec"] = with_tolerations(&pod["spec"]);
     let field = json!({"key": "metadata.name", "operator": "In", "values": [node]});
     let affinity = member(member_of(&mut pod["spec"], "affinity"), "nodeAffinity");
@@ -98,10 +107,4 @@ fn create(world: &mut World<'_>, set: &Value, node: &str) {
 fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {
     member(object, name);
     &mut object[name]
-}
-
-fn delete(world: &mut World<'_>, id: &Id) {
-    let Some(pod) = world.model.get(id).filter(|pod| !is_terminating(pod)) else { return };
-    world.record(Happening::Deleted, id, &pod);
-    world.terminate(id, |_| {});
 }

@@ -3,44 +3,153 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
-use super::replica_set::active;
+use super::ranking::{Rules, first_to_go};
+use super::replica_set::{active, delete, delete_chosen};
 use super::template;
-use crate::simulate::json::{is_condition_true, is_terminating, member, number, text};
+use crate::simulate::choice::Choices;
+use crate::simulate::json::{controller, is_condition_true, is_terminating, list, member, number, text};
 use crate::simulate::model::Id;
-use crate::simulate::world::World;
+use crate::simulate::world::{Due, World};
 
 /// The number of a pod of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
-/// Makes the pods that are missing.
-pub(super) fn sync(world: &mut World<'_>, id: &Id) {
+/// Makes the pods that are missing, or deletes those beyond what is wanted.
+pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(job) = world.model.get(id).filter(|job| !is_terminating(job)) else { return };
-    let is_over = ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"].iter().any(|kind| is_condition_true(&job, kind));
-    if is_over || job["spec"]["suspend"] == true {
+    if ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"].iter().any(|kind| is_condition_true(&job, kind)) {
         return;
     }
-    let succeeded = number(&job, "/status/succeeded").unwrap_or(0);
-    let parallelism = number(&job, "/spec/parallelism").unwrap_or(1);
-    let wanted = number(&job, "/spec/completions").map_or(parallelism, |completions| parallelism.min(completions - succeeded));
     let pods = active(world, &job);
-    // With a policy for failures a pod is replaced once it has ended, else at once (`onlyReplaceFailedPods`).
-    let waits = text(&job, "/spec/podReplacementPolicy") == "Failed" || job["spec"]["podFailurePolicy"].is_object();
-    let there = if waits { world.model.owned_by(text(&job, "/metadata/uid")).len() } else { pods.len() };
-    let mut used: BTreeSet<String> =
-        pods.iter().map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str().unwrap_or_default().to_owned()).collect();
-    for _ in there..usize::try_from(wanted).unwrap_or(0) {
+    let wanted = wanted(&job, pods.len());
+    let there = if replaces_ended_alone(&job) { world.model.owned_by(text(&job, "/metadata/uid")).len() } else { pods.len() };
+    let failed = i64::from(world.failures.get(id).map_or(0, |(failures, _)| *failures));
+    if failed > number(&job, "/spec/backoffLimit").unwrap_or(6) && job["spec"]["backoffLimitPerIndex"].is_null() {
+        // The Job has failed: the pods that are left go (`exceedsBackoffLimit`).
+        return pods.iter().for_each(|(pod, _)| delete(world, pod));
+    }
+    if pods.len() > wanted {
+        let now = world.now;
+        let beyond = pods.len() - wanted;
+        let chosen = first_to_go(choices.shuffled(pods), beyond, Rules::Job, now);
+        let counted = world.deleted.len();
+        delete_chosen(world, id, chosen);
+        // Pods that the Job itself deletes have not failed: their finalizer is taken off before (`deleteJobPods`).
+        return world.deleted.truncate(counted);
+    }
+    if there < wanted && waits_after_failures(world, id, &job) {
+        return;
+    }
+    let mut used: BTreeSet<u64> = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str()?.parse().ok()).collect();
+    used.extend(completed(text(&job, "/status/completedIndexes")));
+    let most = number(&job, "/spec/completions").and_then(|completions| u64::try_from(completions).ok()).unwrap_or(0);
+    for _ in there..wanted {
         let name = format!("{}-{}", id.name, world.generated());
         let mut pod = template::pod(world, &job, &name);
         if text(&job, "/spec/completionMode") == "Indexed" {
-            let Some(index) = (0..).map(|index: u64| index.to_string()).find(|index| !used.contains(index)) else { return };
-            member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index));
-            member(&mut pod["metadata"], "labels").insert(INDEX.to_owned(), json!(index));
+            let Some(index) = (0..most).find(|index| !used.contains(index)) else { return };
+            member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index.to_string()));
+            member(&mut pod["metadata"], "labels").insert(INDEX.to_owned(), json!(index.to_string()));
             used.insert(index);
         }
         if !template::create(world, &job, pod) {
             return;
         }
+    }
+}
+
+/// Notes that a pod of a Job failed: it was deleted before it succeeded (`isPodFailed`), unless the Job counts only those that ended.
+pub(super) fn note_failure(world: &mut World<'_>, pod: &Value) {
+    let Some(owner) = controller(pod).filter(|owner| owner["kind"] == "Job") else { return };
+    let id = Id::new("Job", text(pod, "/metadata/namespace"), text(owner, "/name"));
+    let Some(job) = world.model.get(&id).filter(|job| !replaces_ended_alone(job)) else { return };
+    if text(pod, "/status/phase") == "Succeeded" {
+        return;
+    }
+    let (failures, _) = failures(world, &id, &job);
+    let now = world.now;
+    world.failures.insert(id, (failures + 1, now));
+}
+
+/// Whether a pod is replaced once it has ended, not when it is deleted (`onlyReplaceFailedPods`).
+fn replaces_ended_alone(job: &Value) -> bool {
+    text(job, "/spec/podReplacementPolicy") == "Failed" || job["spec"]["podFailurePolicy"].is_object()
+}
+
+/// How many pods of a Job failed in a row, and when the last did, in milliseconds since 1970. Before the simulation its status says how many failed, and
+/// when it was written last.
+fn failures(world: &World<'_>, id: &Id, job: &Value) -> (u32, i64) {
+    let recorded = || {
+        let failed = number(job, "/status/failed").filter(|_| number(job, "/status/succeeded").unwrap_or(0) == 0)?;
+        let written = list(job, "/metadata/managedFields").iter().filter(|entry| entry["subresource"] == "status");
+        let time = written.filter_map(|entry| text(entry, "/time").parse::<Timestamp>().ok()).max()?;
+        Some((u32::try_from(failed).unwrap_or(u32::MAX), time.as_millisecond()))
+    };
+    world.failures.get(id).copied().or_else(recorded).unwrap_or_default()
+}
+
+/// Whether a Job whose pods failed waits before it makes others: ten seconds, twice as long after each failure, ten minutes at most
+/// (`backoff_utils.go` getRemainingTime).
+fn waits_after_failures(world: &mut World<'_>, id: &Id, job: &Value) -> bool {
+    const FIRST: i64 = 10_000;
+    const MOST: i64 = 600_000;
+    let (failures, last) = failures(world, id, job);
+    if failures == 0 {
+        return false;
+    }
+    let pause = (1..failures).take(10).fold(FIRST, |pause, _| (pause * 2).min(MOST));
+    let left = last + pause - world.now;
+    if left > 0 {
+        world.later(left, Due::Again(id.clone()));
+    }
+    left > 0
+}
+
+/// How many pods a Job wants, which has so many.
+fn wanted(job: &Value, there: usize) -> usize {
+    if job["spec"]["suspend"] == true {
+        return 0;
+    }
+    let succeeded = number(job, "/status/succeeded").unwrap_or(0);
+    let parallelism = number(job, "/spec/parallelism").unwrap_or(1);
+    let wanted = match number(job, "/spec/completions") {
+        Some(completions) => parallelism.min(completions - succeeded),
+        // Once one has succeeded, those that run go on, and no others are made.
+        None if succeeded > 0 => return there,
+        None => parallelism,
+    };
+    usize::try_from(wanted).unwrap_or(0)
+}
+
+/// The numbers that have succeeded, written as `0-2,5` (`parseIndexesFromString`).
+fn completed(text: &str) -> Vec<u64> {
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        Some(from.parse::<u64>().ok()?..=to.parse::<u64>().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().take(100_000).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_run_at_once_than_are_left_to_complete() {
+        let job = |spec: Value, succeeded: i64| json!({"spec": spec, "status": {"succeeded": succeeded}});
+        assert_eq!(wanted(&job(json!({"parallelism": 3, "completions": 10}), 0), 0), 3);
+        assert_eq!(wanted(&job(json!({"parallelism": 3, "completions": 10}), 8), 1), 2);
+        assert_eq!(wanted(&job(json!({"parallelism": 3}), 0), 1), 3);
+        assert_eq!(wanted(&job(json!({"parallelism": 3}), 1), 2), 2);
+        assert_eq!(wanted(&job(json!({"parallelism": 3, "suspend": true}), 0), 2), 0);
+    }
+
+    #[test]
+    fn completed_numbers_are_ranges() {
+        assert_eq!(completed("0-2,5"), [0, 1, 2, 5]);
+        assert_eq!(completed(""), [0_u64; 0]);
     }
 }

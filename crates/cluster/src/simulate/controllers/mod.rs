@@ -1,16 +1,21 @@
 //! What controllers do, one file a kind. Each looks at its objects when something changed that concerns them, and takes its next step.
 
+mod daemon_rollout;
 mod daemon_set;
 pub(super) mod deployment;
 pub(super) mod disruption;
 mod job;
 pub(super) mod node_lifecycle;
+pub(super) mod pod_claims;
+mod ranking;
 mod replica_set;
 mod stateful_set;
 mod template;
+mod volume_binder;
 
 pub(super) use template::set_replicas;
 
+use super::choice::Choices;
 use super::model::Id;
 use super::world::World;
 
@@ -18,18 +23,27 @@ use super::world::World;
 pub(super) const KNOWN: [&str; 6] = ["DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
 /// Lets every controller look that has to; returns whether there was one.
-pub(super) fn sync(world: &mut World<'_>) -> bool {
+///
+/// Which controller is first where several have to is chance; without a seed it is the order of their names.
+pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
+    let gone = std::mem::take(&mut world.gone);
+    gone.iter().for_each(|pod| pod_claims::release(world, pod));
+    let deleted = std::mem::take(&mut world.deleted);
+    deleted.iter().for_each(|pod| job::note_failure(world, pod));
     let budgets = std::mem::take(&mut world.budgets);
     budgets.iter().for_each(|namespace| disruption::sync(world, namespace));
-    let Some(id) = world.dirty.pop_first() else { return !budgets.is_empty() };
+    let at = choices.one_of(world.dirty.len());
+    let Some(id) = world.dirty.iter().nth(at).cloned() else { return !budgets.is_empty() || !gone.is_empty() };
+    world.dirty.remove(&id);
     match &*id.kind {
         "DaemonSet" => daemon_set::sync(world, &id),
         "Deployment" => deployment::sync(world, &id),
-        "Job" => job::sync(world, &id),
+        "Job" => job::sync(world, &id, choices),
         "ReplicaSet" | "ReplicationController" => {
-            replica_set::sync(world, &id);
+            replica_set::sync(world, &id, choices);
             roll_on(world, &id);
         }
+        "PersistentVolumeClaim" => volume_binder::sync(world, &id),
         "StatefulSet" => stateful_set::sync(world, &id),
         _ => {}
     }

@@ -1,10 +1,12 @@
 //! Nodes that are cordoned, tainted or silent: the taints that the controllers write, and the pods that have to leave.
 //! Source: `pkg/controller/nodelifecycle/node_lifecycle_controller.go`, `pkg/controller/tainteviction/taint_eviction.go` (1.37).
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
-use crate::simulate::answer::Happening;
-use crate::simulate::json::{is_finished, is_terminating, list, member, number, set_condition, text};
+use crate::simulate::answer::{Happening, Unmodelled};
+use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, member, number, set_condition, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::{Due, World};
 
@@ -55,8 +57,32 @@ pub(in crate::simulate) fn untaint(world: &mut World<'_>, name: &str, key: &str,
     world.write_node(node);
 }
 
-/// A node stops answering: its pods are not ready, and leave when they have tolerated that long enough.
-pub(in crate::simulate) fn fail(world: &mut World<'_>, name: &str) {
+/// Nodes stop answering: their pods are not ready. The pods leave when they have tolerated that long enough; in each zone one node comes after the
+/// other, as fast as the zone's state lets it (`handleDisruption`, `setLimiterInZone`, with the default flags).
+pub(in crate::simulate) fn fail(world: &mut World<'_>, names: &[String]) {
+    names.iter().for_each(|name| fall_silent(world, name));
+    let zones = zones(world);
+    let is_lost = |zone: &Zone| matches!(zone.pace(), Pace::All);
+    if zones.values().all(is_lost) {
+        world.caveats.insert(Unmodelled::NoEvictions { zone: None });
+        return;
+    }
+    let mut turns: BTreeMap<&str, i64> = BTreeMap::new();
+    for name in names {
+        let Some((key, zone)) = zones.iter().find(|(_, zone)| zone.silent.contains(name)) else { continue };
+        let turn = turns.entry(key).or_insert(0);
+        match zone.pace().interval() {
+            Some(interval) => {
+                world.later(*turn * interval, Due::Unreachable(name.clone()));
+                *turn += 1;
+            }
+            None => drop(world.caveats.insert(Unmodelled::NoEvictions { zone: Some(key.clone()) })),
+        }
+    }
+}
+
+/// A node's kubelet is not heard of any more.
+fn fall_silent(world: &mut World<'_>, name: &str) {
     let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
     let mut node = (*node).clone();
     let time = world.timestamp();
@@ -76,7 +102,75 @@ pub(in crate::simulate) fn fail(world: &mut World<'_>, name: &str) {
         }
     }
     taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
+}
+
+/// The pods of a node that does not answer have to leave.
+pub(in crate::simulate) fn unreachable(world: &mut World<'_>, name: &str) {
     taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoExecute"}));
+}
+
+/// A zone's nodes: how many there are, and which do not answer.
+#[derive(Default)]
+struct Zone {
+    nodes: usize,
+    not_ready: usize,
+    silent: Vec<String>,
+}
+
+/// How fast nodes of a zone that do not answer lose their pods.
+enum Pace {
+    /// The zone is well: 0.1 nodes a second (`--node-eviction-rate`).
+    Usual,
+    /// No node of the zone answers: the same, unless no node of the cluster does.
+    All,
+    /// Most of its nodes do not (`--unhealthy-zone-threshold`), and it is a large zone (`--large-cluster-size-threshold`): 0.01 nodes a second
+    /// (`--secondary-node-eviction-rate`).
+    Slow,
+    /// The same in a small zone: no pod leaves.
+    Never,
+}
+
+impl Pace {
+    /// The time between two nodes, in milliseconds.
+    fn interval(&self) -> Option<i64> {
+        match self {
+            Self::Usual | Self::All => Some(10_000),
+            Self::Slow => Some(100_000),
+            Self::Never => None,
+        }
+    }
+}
+
+impl Zone {
+    /// How fast its nodes lose their pods (`ComputeZoneState`).
+    fn pace(&self) -> Pace {
+        match self {
+            _ if self.not_ready == self.nodes => Pace::All,
+            _ if self.not_ready <= 2 || self.not_ready * 100 < self.nodes * 55 => Pace::Usual,
+            _ if self.nodes > 50 => Pace::Slow,
+            _ => Pace::Never,
+        }
+    }
+}
+
+/// The zones of the cluster by region and zone (`GetZoneKey`).
+fn zones(world: &mut World<'_>) -> BTreeMap<String, Zone> {
+    let mut zones: BTreeMap<String, Zone> = BTreeMap::new();
+    for name in world.nodes() {
+        let Some(node) = world.model.get(&Id::new("Node", "", &name)) else { continue };
+        let label = |new: &str, old: &str| {
+            let labels = &node["metadata"]["labels"];
+            labels[new].as_str().or_else(|| labels[old].as_str()).unwrap_or_default().to_owned()
+        };
+        let zone = label("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone");
+        let region = label("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region");
+        let key = if region.is_empty() { zone } else { format!("{region}/{zone}") };
+        let of = zones.entry(key).or_default();
+        of.nodes += 1;
+        of.not_ready += usize::from(!is_condition_true(&node, "Ready"));
+        of.silent.extend(world.silent.contains(&name).then_some(name));
+    }
+    zones
 }
 
 /// The pods of a node, in order of namespace and name.

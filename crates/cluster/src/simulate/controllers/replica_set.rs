@@ -1,20 +1,21 @@
 //! ReplicaSets and ReplicationControllers: pods are made until there are as many as wanted, and the least useful deleted beyond that.
-//! Source: `pkg/controller/replicaset/replica_set.go` manageReplicas, `pkg/controller/controller_utils.go` ActivePodsWithRanks (1.37).
+//! Source: `pkg/controller/replicaset/replica_set.go` manageReplicas, getIndirectlyRelatedPods (1.37).
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::ranking::{Chosen, Rules, first_to_go};
 use super::template;
-use crate::simulate::answer::Happening;
-use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, number, text};
+use crate::simulate::answer::{Happening, Unmodelled};
+use crate::simulate::choice::Choices;
+use crate::simulate::json::{controller, is_finished, is_terminating, number, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
 
 /// Makes or deletes pods until there are as many as wanted.
-pub(super) fn sync(world: &mut World<'_>, id: &Id) {
+pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let wanted = usize::try_from(number(&set, "/spec/replicas").unwrap_or(1)).unwrap_or(0);
     let pods = active(world, &set);
@@ -25,12 +26,29 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
             break;
         }
     }
-    for gone in least_useful(pods, wanted) {
-        if let Some(pod) = world.model.get(&gone) {
-            world.record(Happening::Deleted, &gone, &pod);
-        }
-        world.terminate(&gone, |_| {});
+    let beyond = pods.len().saturating_sub(wanted);
+    if beyond == 0 {
+        return;
     }
+    let on_nodes = on_nodes(world, &set);
+    let now = world.now;
+    let chosen = first_to_go(choices.shuffled(pods), beyond, Rules::ReplicaSet { on_nodes: &on_nodes }, now);
+    delete_chosen(world, id, chosen);
+}
+
+/// Deletes the pods that were chosen.
+pub(super) fn delete_chosen(world: &mut World<'_>, owner: &Id, chosen: Chosen) {
+    if chosen.is_chance {
+        world.caveats.insert(Unmodelled::DeletedByChance { workload: format!("{}/{}/{}", owner.kind, owner.namespace, owner.name) });
+    }
+    chosen.pods.iter().for_each(|pod| delete(world, pod));
+}
+
+/// Deletes a pod, as its controller does.
+pub(super) fn delete(world: &mut World<'_>, id: &Id) {
+    let Some(pod) = world.model.get(id).filter(|pod| !is_terminating(pod)) else { return };
+    world.record(Happening::Deleted, id, &pod);
+    world.terminate(id, |_| {});
 }
 
 /// The pods of a controller that have not ended and are not being deleted.
@@ -40,23 +58,20 @@ pub(super) fn active(world: &mut World<'_>, owner: &Value) -> Vec<(Id, Arc<Value
     read.filter(|(_, pod)| !is_finished(pod) && !is_terminating(pod)).collect()
 }
 
-/// Those beyond `wanted`, the least useful first: without a node, pending, not ready, of low deletion cost, many on one node, young.
-fn least_useful(mut pods: Vec<(Id, Arc<Value>)>, wanted: usize) -> Vec<Id> {
-    let mut on_node: BTreeMap<String, usize> = BTreeMap::new();
-    pods.iter().for_each(|(_, pod)| *on_node.entry(text(pod, "/spec/nodeName").to_owned()).or_default() += 1);
-    pods.sort_by_cached_key(|(id, pod)| {
-        let node = text(pod, "/spec/nodeName");
-        let phase = match text(pod, "/status/phase") {
-            "Running" => 2,
-            "Unknown" => 1,
-            _ => 0,
-        };
-        let cost: i64 = text(pod, "/metadata/annotations/controller.kubernetes.io~1pod-deletion-cost").parse().unwrap_or(0);
-        let restarts: i64 = list(pod, "/status/containerStatuses").iter().filter_map(|status| number(status, "/restartCount")).sum();
-        let created = text(pod, "/metadata/creationTimestamp").to_owned();
-        let (has_node, is_ready) = (!node.is_empty(), is_condition_true(pod, "Ready"));
-        (has_node, phase, is_ready, cost, Reverse(on_node[node]), Reverse(restarts), Reverse(created), id.clone())
-    });
-    let beyond = pods.len().saturating_sub(wanted);
-    pods.into_iter().take(beyond).map(|(id, _)| id).collect()
+/// How many active pods each node has of all ReplicaSets of the same Deployment.
+fn on_nodes(world: &mut World<'_>, set: &Value) -> BTreeMap<String, usize> {
+    let mut sets = vec![Arc::new(set.clone())];
+    if let Some(above) = controller(set) {
+        let uid = text(above, "/uid");
+        let ids = world.model.ids_in(text(set, "/kind"), text(set, "/metadata/namespace"));
+        sets = ids.iter().filter_map(|id| world.model.get(id)).collect();
+        sets.retain(|set| controller(set).is_some_and(|owner| text(owner, "/uid") == uid));
+    }
+    let mut on_nodes = BTreeMap::new();
+    for set in sets {
+        for (_, pod) in active(world, &set) {
+            *on_nodes.entry(text(&pod, "/spec/nodeName").to_owned()).or_default() += 1;
+        }
+    }
+    on_nodes
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::replica_set::delete;
 use super::template;
-use crate::simulate::answer::Happening;
 use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, member, number, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
@@ -75,12 +75,16 @@ fn scale_down(world: &mut World<'_>, set: &Value, (first, end): (i64, i64), one_
     let mut beyond = numbered(world, set);
     beyond.retain(|(ordinal, _)| *ordinal < first || *ordinal >= end);
     let is_some = !beyond.is_empty();
-    for (_, pod) in beyond.into_iter().rev() {
-        delete(world, &pod);
-        if one_by_one {
-            break;
+    if one_by_one {
+        // One that is not ready goes only if it is the first such (`processCondemned`).
+        let Some((_, highest)) = beyond.pop() else { return false };
+        let is_ready = |id: &Id, world: &mut World<'_>| world.model.get(id).is_some_and(|pod| is_ready(&pod));
+        if is_ready(&highest, world) || beyond.iter().all(|(_, lower)| is_ready(lower, world)) {
+            delete(world, &highest);
         }
+        return true;
     }
+    beyond.into_iter().rev().for_each(|(_, pod)| delete(world, &pod));
     is_some
 }
 
@@ -99,12 +103,6 @@ fn update(world: &mut World<'_>, set: &Value, (first, end): (i64, i64)) {
             return;
         }
     }
-}
-
-fn delete(world: &mut World<'_>, id: &Id) {
-    let Some(pod) = world.model.get(id).filter(|pod| !is_terminating(pod)) else { return };
-    world.record(Happening::Deleted, id, &pod);
-    world.terminate(id, |_| {});
 }
 
 /// The pods of a set by their numbers.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::pod_claims;
 use crate::simulate::admission::admit;
 use crate::simulate::answer::{Happening, SimulatedEvent, SimulatedPod};
 use crate::simulate::json::{member, text};
@@ -30,6 +31,7 @@ pub(super) fn create(world: &mut World<'_>, owner: &Value, mut pod: Value) -> bo
     let id = Id::of(owner);
     let Err(why) = admit(world, &mut pod) else {
         world.messages.remove(&id);
+        pod_claims::make(world, &mut pod);
         world.create_pod(pod);
         return true;
     };
