@@ -15,6 +15,8 @@ use super::visible::visible;
 const EVENTS: usize = 60;
 /// The most nodes shown whose load changes, unless all are asked for.
 const NODES: usize = 15;
+/// The most pods without a controller that are named.
+const BARE: usize = 5;
 
 /// Writes the answer as text; `is_wide`: all of it.
 ///
@@ -34,10 +36,32 @@ pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Re
     summary(answer, out)?;
     questions(answer, out)?;
     nodes(answer, is_wide, out)?;
-    for unknown in &answer.caveats {
-        writeln!(out, "{}  {}", paint(WARNING, "not simulated"), visible(&caveat(unknown)))?;
+    for sentence in bare(&answer.caveats).into_iter().chain(answer.caveats.iter().filter(|one| bare_pod(one).is_none()).map(caveat)) {
+        writeln!(out, "{}", paint(FAINT, format!("· {}", visible(&sentence))))?;
     }
     Ok(())
+}
+
+/// The pod that a caveat says has no controller.
+fn bare_pod(caveat: &Unmodelled) -> Option<&str> {
+    if let Unmodelled::Bare { pod } = caveat { Some(pod) } else { None }
+}
+
+/// One sentence about all pods without a controller, if there are any.
+fn bare(caveats: &[Unmodelled]) -> Option<String> {
+    let pods: Vec<&str> = caveats.iter().filter_map(bare_pod).collect();
+    match pods[..] {
+        [] => None,
+        [_] => caveats.iter().find(|one| bare_pod(one).is_some()).map(caveat),
+        _ => {
+            let (shown, left) = (pods.len().min(BARE), pods.len().saturating_sub(BARE));
+            let more = if left == 0 { String::new() } else { format!(" and {left} more") };
+            Some(format!(
+                "pods {}{more} have no controller: nothing makes them again, and kubectl drain needs --force",
+                pods[..shown].join(", ")
+            ))
+        }
+    }
 }
 
 /// Writes what another scheduler makes of decisions as text: how many of each verdict, and those that would be different; `is_wide`: all of them.
@@ -181,11 +205,12 @@ fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for loss in answer.losses.iter().flatten() {
-        let mut parts = vec![format!("{} pods leave", loss.evicted)];
+        let mut parts = vec![if loss.evicted == 1 { "1 pod leaves".to_owned() } else { format!("{} pods leave", loss.evicted) }];
         if !loss.waiting.is_empty() {
             let mut owners: Vec<String> = loss.waiting.iter().map(|(pod, _)| owner(pod)).collect();
             owners.dedup();
-            parts.push(format!("{} find no place: {}", loss.waiting.len(), owners.join(", ")));
+            let find = if loss.waiting.len() == 1 { "finds" } else { "find" };
+            parts.push(format!("{} {find} no place: {}", loss.waiting.len(), owners.join(", ")));
         }
         if !loss.budgets.is_empty() {
             parts.push(format!("budgets broken: {}", loss.budgets.join(", ")));
@@ -261,7 +286,7 @@ fn share(part: i64, whole: i64) -> String {
     if whole <= 0 { "-".to_owned() } else { format!("{}%", part.saturating_mul(100) / whole) }
 }
 
-/// What is not simulated, in a sentence.
+/// What the answer does not take into account, in a sentence.
 pub fn caveat(unknown: &Unmodelled) -> String {
     match unknown {
         Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing makes it again, and kubectl drain needs --force"),
