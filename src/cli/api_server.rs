@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ketcd_api_server::{Access, Moment};
+use ketcd_api_server::{Access, PresentState};
 
 use super::args::GlobalArgs;
 use super::attendance::Attendance;
@@ -25,12 +25,12 @@ pub(super) fn context_of(name: &str) -> Option<&str> {
 ///
 /// # Errors
 /// The kubeconfig cannot be read, or other files are named too.
-pub(super) fn open(args: &GlobalArgs, context: &str, attendance: Attendance) -> Result<Moment> {
+pub(super) fn open(args: &GlobalArgs, context: &str, attendance: Attendance) -> Result<PresentState> {
     if args.files.len() > 1 {
         return Err(Error::new(format!("-f {SCHEME}{context} is the state of one moment, which other files do not complete"))
             .hint("record it (ketcd record DIR --kubeconfig), and read the recording with the others: -f DIR -f FILE"));
     }
-    Ok(Moment::new(access(None, Some(context), attendance)?, args.show_secrets, move |sentence| attendance.note(sentence)))
+    Ok(PresentState::new(access(None, Some(context), attendance)?, args.show_secrets, move |sentence| attendance.note(sentence)))
 }
 
 /// How the API server of a context is reached, said where that is unsafe. `file` is a kubeconfig instead of those that kubectl reads.

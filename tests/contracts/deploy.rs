@@ -1,8 +1,10 @@
 //! What is deployed can be run: the commands in `deploy/` are commands of ketcd, with flags that it has.
 
+use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::Value;
+use ketcd_kube::Kinds;
+use serde_json::{Value, json};
 
 use super::root;
 
@@ -40,4 +42,53 @@ fn the_static_pod_runs_the_recorder_on_what_it_mounts() {
     }
     let volumes: Vec<&Value> = pod["spec"]["volumes"].as_array().unwrap().iter().map(|volume| &volume["name"]).collect();
     assert!(container["volumeMounts"].as_array().unwrap().iter().all(|mount| volumes.contains(&&mount["name"])));
+}
+
+/// The documents of the manifest that records through an API server, by their kinds.
+fn of_api_server(kind: &str) -> Value {
+    let text = read("ketcd-record-api-server.yaml");
+    let documents = text.split("\n---\n").map(|document| serde_saphyr::from_str::<Value>(document).unwrap());
+    documents.into_iter().find(|document| document["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+/// A resource that a role names: its group and its name.
+type Resource = (String, String);
+
+/// The resources that a rule is about.
+fn resources(rule: &Value) -> Vec<Resource> {
+    let texts = |field: &str| rule[field].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    texts("apiGroups").iter().flat_map(|group| texts("resources").into_iter().map(move |resource| (group.clone(), resource))).collect()
+}
+
+#[test]
+fn the_deployment_records_through_the_api_server_into_what_it_mounts() {
+    let deployment = of_api_server("Deployment");
+    let pod = &deployment["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    let directory = directory_of(container["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
+    assert!(directory.starts_with(container["volumeMounts"][0]["mountPath"].as_str().unwrap()), "{directory}");
+    assert!(container["command"].as_array().unwrap().contains(&json!("--kubeconfig")));
+    assert_eq!(pod["volumes"][0]["persistentVolumeClaim"]["claimName"], of_api_server("PersistentVolumeClaim")["metadata"]["name"]);
+    assert_eq!((&deployment["spec"]["replicas"], &deployment["spec"]["strategy"]["type"]), (&json!(1), &json!("Recreate")));
+    let account = &of_api_server("ServiceAccount")["metadata"];
+    let binding = of_api_server("ClusterRoleBinding");
+    assert_eq!(pod["serviceAccountName"], account["name"]);
+    assert_eq!(binding["subjects"], json!([{"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}]));
+    assert_eq!(binding["roleRef"]["name"], of_api_server("ClusterRole")["metadata"]["name"]);
+}
+
+/// What is asked for is every resource of the table of kinds that lies in etcd, but Secrets.
+#[test]
+fn the_role_permits_what_the_recorder_asks_for_and_no_more() {
+    let role = of_api_server("ClusterRole");
+    let (read, others): (Vec<&Value>, Vec<&Value>) =
+        role["rules"].as_array().unwrap().iter().partition(|rule| rule["verbs"] == json!(["list", "watch"]));
+    let permitted: Vec<Resource> = read.iter().flat_map(|rule| resources(rule)).collect();
+    let kinds = Kinds::builtin();
+    let asked = kinds.iter().filter(|kind| kind.is_stored() && !(kind.group.is_empty() && kind.plural == "secrets"));
+    let asked: BTreeSet<Resource> = asked.map(|kind| (kind.group.to_string(), kind.plural.to_string())).collect();
+    assert_eq!(permitted.iter().cloned().collect::<BTreeSet<_>>(), asked);
+    assert_eq!(permitted.len(), asked.len(), "one is named twice");
+    let identity = json!({"apiGroups": [""], "resources": ["namespaces"], "resourceNames": ["kube-system"], "verbs": ["get"]});
+    assert_eq!(others, [&identity]);
 }

@@ -12,6 +12,7 @@ use super::root;
 
 /// The crates that others may depend on.
 const LIBRARIES: &[&str] = &[
+    "ketcd-api-server",
     "ketcd-audit",
     "ketcd-cluster",
     "ketcd-history",

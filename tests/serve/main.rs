@@ -15,6 +15,7 @@ mod objects;
 mod openapi;
 mod openshift;
 mod protobuf;
+mod read_back;
 mod replay;
 mod server;
 mod signals;

@@ -2,10 +2,12 @@
 
 mod follow;
 mod kubeconfig;
+#[cfg(test)]
+mod mock;
 mod objects;
 mod problem;
 mod transport;
 
 pub use follow::ApiServer;
 pub use kubeconfig::{Access, Kubeconfig};
-pub use objects::{Moment, Wanted};
+pub use objects::{PresentState, WantedResources};

@@ -19,7 +19,7 @@ pub struct KeyValue {
     pub mod_revision: Revision,
     /// 1 at creation, one more with each put; 0 where it is not known (a put known only from a log that begins later).
     pub version: i64,
-    /// The revision of the version that this one replaced, where the source records it (kine, which counts no versions); 0 elsewhere.
+    /// The revision of the version that this one replaced, where the source knows it and counts no versions (kine, an API server); 0 elsewhere.
     pub replaced: Revision,
     /// The lease that the key is attached to; 0 for none. In kine, a lease's number is the key's time to live in seconds.
     pub lease: i64,
@@ -28,8 +28,11 @@ pub struct KeyValue {
 impl KeyValue {
     /// Whether this version, which was written and not deleted, is the next one of its key after `before`.
     pub fn follows(&self, before: &Self) -> bool {
-        let is_next = if self.replaced > Revision(0) { self.replaced == before.mod_revision } else { before.version + 1 == self.version };
-        is_next && self.create_revision == before.create_revision
+        if self.replaced > Revision(0) {
+            let is_known = self.create_revision > Revision(0) && before.create_revision > Revision(0);
+            return self.replaced == before.mod_revision && (!is_known || self.create_revision == before.create_revision);
+        }
+        before.version + 1 == self.version && self.create_revision == before.create_revision
     }
 }
 

@@ -25,9 +25,7 @@ use crate::cli::{Outcome, Result};
 # Record a month of a live etcd\n\
 ketcd record recording --keep 30d\n\
 # Record pods and nodes alone\n\
-ketcd record incident --keys /registry/pods/ --keys /registry/minions/\n\
-# Record a cluster whose etcd is out of reach, through its API server\n\
-ketcd record recording --kubeconfig --context prod")]
+ketcd record incident --keys /registry/pods/ --keys /registry/minions/")]
 pub(crate) struct RecordArgs {
     /// The directory of the recording, created if needed and readable by its owner only.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]

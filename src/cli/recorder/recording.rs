@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use ketcd_api_server::{ApiServer, Wanted};
+use ketcd_api_server::{ApiServer, WantedResources};
 use ketcd_kube::is_secret_key;
 use ketcd_store::etcd::EtcdSource;
 use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, RecordingScope, continuity};
@@ -67,10 +67,10 @@ impl Recording<'_> {
         }
         let access = api_server::access(server.file, server.context, Attendance::User)?;
         let name = format!("{} (context {})", access.server(), access.name());
-        let wanted = Wanted { resources: server.resources.to_vec(), secrets: global.show_secrets };
+        let wanted = WantedResources { resources: server.resources.to_vec(), secrets: global.show_secrets };
         let source = ApiServer::new(access, wanted);
         source.left_out().await?.iter().for_each(|sentence| note(sentence));
-        let (prefixes, left_out, identity) = (source.prefixes().await?, source.not_wanted(), source.identity().await?);
+        let (prefixes, left_out, identity) = (source.prefixes().await?, source.lacking().await?, source.identity().await?);
         let scope = RecordingScope { cluster_id: None, prefixes, left_out, api_server: Some(identity) };
         note(&format!("recording through the API server {name}"));
         let span = source.span().await?;

@@ -3,6 +3,8 @@
 mod frames;
 mod order;
 mod server;
+#[cfg(test)]
+mod tests;
 mod watcher;
 
 pub use server::ApiServer;

@@ -1,6 +1,6 @@
 //! A running API server as a [`Source`] that can be followed: what a recorder reads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,24 +9,26 @@ use async_stream::try_stream;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use ketcd_store::{
-    At, Event, EventKind, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceKind,
+    At, Error, Event, EventKind, Facts, HistoryKind, KeyRange, Listing, NoShortcuts, Result, Revision, RevisionSpan, Source, SourceKind,
     SourceStatus, Until, Want, WatchItem,
 };
 use serde_json::Value;
-use tokio::sync::RwLock;
 use tokio::sync::mpsc::{Receiver, channel};
+use tokio::sync::{RwLock, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep};
 
 use super::order::Order;
 use super::watcher::{Message, Watcher};
 use crate::kubeconfig::Access;
-use crate::objects::{Catalog, Resource, Wanted, left_out_phrases, list, newest};
+use crate::objects::{Catalog, Resource, WantedResources, left_out_phrases, list, newest};
 use crate::problem::remote;
-use crate::transport::Client;
+use crate::transport::{Client, jitter};
 
 /// Changes that wait between the watches and who reads them.
 const WAITING: usize = 1000;
+/// Lists that are requested at once.
+const LISTS: usize = 4;
 /// How often it is looked whether changes have settled.
 const LOOK: Duration = Duration::from_millis(500);
 /// Definitions of custom resources: where one is added, another resource is to be followed.
@@ -37,19 +39,22 @@ const IDENTITY: &str = "kube-system";
 /// A running API server. Its past is what it can still list: five minutes, with the defaults of a control plane.
 pub struct ApiServer {
     client: Arc<Client>,
-    wanted: Wanted,
+    wanted: WantedResources,
     catalog: RwLock<Option<Arc<Catalog>>>,
     /// The newest revision that a watch brought.
     newest: AtomicI64,
     /// Why the last revisions were missed.
     missed: Mutex<String>,
+    /// How many lists may be requested at once.
+    lists: Arc<Semaphore>,
 }
 
 impl ApiServer {
     /// Reads the server that `access` leads to. Nothing is requested yet.
-    pub fn new(access: Access, wanted: Wanted) -> Self {
+    pub fn new(access: Access, wanted: WantedResources) -> Self {
         let (catalog, newest, missed) = (RwLock::default(), AtomicI64::new(0), Mutex::default());
-        Self { client: Arc::new(Client::new(access)), wanted, catalog, newest, missed }
+        let lists = Arc::new(Semaphore::new(LISTS));
+        Self { client: Arc::new(Client::new(access)), wanted, catalog, newest, missed, lists }
     }
 
     async fn catalog(&self) -> Result<Arc<Catalog>> {
@@ -81,12 +86,32 @@ impl ApiServer {
 
     async fn look(&self) -> Result<Catalog> {
         let mut catalog = Catalog::of(&self.client, &self.wanted).await?;
+        if self.wanted.resources.is_empty() {
+            self.leave_out_denied(&mut catalog).await?;
+        }
         self.leave_out_other_etcds(&mut catalog).await?;
         if catalog.resources.is_empty() {
             let server = self.client.access().server();
             return Err(remote(&server, format!("the API server {server} has no resources that can be recorded"), None));
         }
         Ok(catalog)
+    }
+
+    /// Leaves out what this user may not list, where all is wanted.
+    async fn leave_out_denied(&self, catalog: &mut Catalog) -> Result<()> {
+        let mut denied = Vec::new();
+        for resource in &catalog.resources {
+            match newest(&self.client, resource).await {
+                Err(error) if error.is_denied() => denied.push(resource.name.clone()),
+                found => drop(found?),
+            }
+        }
+        if !denied.is_empty() {
+            catalog.left_out.push(format!("left out, as this user may not list them: {}", denied.join(", ")));
+            catalog.resources.retain(|resource| !denied.contains(&resource.name));
+            catalog.lacking.extend(denied);
+        }
+        Ok(())
     }
 
     /// Large clusters keep Events in an etcd of their own, whose revisions are not those of the others (`--etcd-servers-overrides`).
@@ -100,6 +125,7 @@ impl ApiServer {
             let sentence = format!("Events are left out: they are at revision {own}, all else is at {after}, so they lie in another etcd");
             catalog.left_out.push(sentence);
             catalog.resources.retain(|resource| resource.name != "events");
+            catalog.lacking.push("events".to_owned());
         }
         Ok(())
     }
@@ -124,9 +150,15 @@ impl ApiServer {
         Ok(if all { Vec::new() } else { catalog.resources.iter().map(|resource| resource.prefix.clone()).collect() })
     }
 
-    /// Returns what is left out because it was not wanted, in phrases.
-    pub fn not_wanted(&self) -> Vec<String> {
-        left_out_phrases(&self.wanted)
+    /// Returns what is not read, in phrases: Secrets that were not wanted, and resources that cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses, or is not reached.
+    pub async fn lacking(&self) -> Result<Vec<String>> {
+        let mut phrases = left_out_phrases(&self.wanted);
+        phrases.extend(self.catalog().await?.lacking.iter().cloned());
+        Ok(phrases)
     }
 
     /// Returns the UID of the namespace `kube-system`, which tells clusters apart; empty where it may not be read.
@@ -168,10 +200,10 @@ impl ApiServer {
         let mut tasks = JoinSet::new();
         let order = Order::new(resources.len(), after);
         for (number, resource) in resources.iter().cloned().enumerate() {
-            let (client, to, born) = (Arc::clone(&self.client), to.clone(), HashMap::new());
-            tasks.spawn(Watcher { client, resource, number, after, born, to }.run());
+            let (client, lists, to, known) = (Arc::clone(&self.client), Arc::clone(&self.lists), to.clone(), HashMap::new());
+            tasks.spawn(Watcher { client, lists, resource, number, after, known, to }.run());
         }
-        Following { server: self, resources, order, messages, begun: Instant::now(), _tasks: tasks }
+        Following { server: self, resources, ended: HashSet::new(), order, messages, begun: Instant::now(), _tasks: tasks }
     }
 }
 
@@ -179,6 +211,8 @@ impl ApiServer {
 struct Following<'a> {
     server: &'a ApiServer,
     resources: Vec<Resource>,
+    /// The numbers of those that were removed.
+    ended: HashSet<usize>,
     order: Order,
     messages: Receiver<Message>,
     begun: Instant,
@@ -240,7 +274,10 @@ impl Following<'_> {
         match message {
             Message::Connected(number) => self.order.connection(number, true, now),
             Message::Lost(number) => self.order.connection(number, false, now),
-            Message::Ended(number) => self.order.end(number),
+            Message::Ended(number) => {
+                self.ended.insert(number);
+                self.order.end(number);
+            }
             Message::Bookmark(number, revision) => self.order.bookmark(number, revision, now),
             Message::Expired(reason) => return Ok(Some(Missed::of(reason))),
             Message::Failed(error) => return Err(error),
@@ -266,10 +303,24 @@ impl Following<'_> {
             return None;
         }
         let definition: Value = serde_json::from_slice(&event.key_value.value).ok()?;
-        let name = definition["metadata"]["name"].as_str().filter(|name| self.resources.iter().all(|known| known.name != *name))?;
+        let name = definition["metadata"]["name"].as_str()?;
+        let is_followed = self.resources.iter().enumerate().any(|(number, known)| known.name == name && !self.ended.contains(&number));
+        if is_followed {
+            return None;
+        }
         let conditions = definition["status"]["conditions"].as_array()?;
         let is_served = conditions.iter().any(|one| one["type"] == "Established" && one["status"] == "True");
         is_served.then(|| name.to_owned())
+    }
+}
+
+/// Repeats a request as long as the server is not reached.
+async fn patiently<T, F: Future<Output = Result<T>>>(mut request: impl FnMut() -> F) -> Result<T> {
+    loop {
+        match request().await {
+            Err(Error::Remote { .. }) => sleep(jitter(Duration::from_secs(5))).await,
+            answer => return answer,
+        }
     }
 }
 
@@ -357,10 +408,10 @@ impl Source for ApiServer {
                 drop(following);
                 *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = missed.reason;
                 if let Some(defined) = missed.defined {
-                    self.look_for(&defined).await?;
+                    patiently(|| self.look_for(&defined)).await?;
                 }
                 self.newest.store(0, Ordering::Relaxed);
-                let newest = self.newest_revision().await?.max(passed.after());
+                let newest = patiently(|| self.newest_revision()).await?.max(passed.after());
                 // The last of them counts as missed too, and the state at it has what it wrote.
                 yield WatchItem::Gap { from: passed.after(), to: newest.before() };
                 after = newest;

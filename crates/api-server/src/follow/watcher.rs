@@ -5,18 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use ketcd_store::{Error, Event, EventKind, KeyValue, Origin, Revision, Sources};
+use futures_util::TryStreamExt;
+use ketcd_store::{Error, Event, EventKind, KeyValue, Origin, Result, Revision, Sources, Want};
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, timeout};
 
 use super::frames::{Frame, Lines, frame};
-use crate::objects::{Resource, stored};
+use crate::objects::{Resource, list, stored};
 use crate::transport::{Backoff, Client, Failure, jitter};
 
 /// How long the server is asked to keep a watch, at least (client-go's reflector).
 const LASTS: Duration = Duration::from_secs(300);
 /// How much longer than that a watch may be silent.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// How often in a row a list may fail before a watch is given up: minutes.
+const MOST_FAILURES: u32 = 30;
+
+/// How often in a row a resource is not there before it counts as removed: a server that starts does not have all of them at once.
+const GONE: u32 = 5;
 
 /// What a watch brings, with the number of its resource.
 pub(super) enum Message {
@@ -35,13 +43,25 @@ pub(super) enum Message {
 /// The watch of one resource.
 pub(super) struct Watcher {
     pub client: Arc<Client>,
+    /// How many lists may be requested at once.
+    pub lists: Arc<Semaphore>,
     pub resource: Resource,
     pub number: usize,
     /// The last revision that came.
     pub after: Revision,
-    /// The objects whose creation came, each with its revision and how often the object was written since.
-    pub born: HashMap<Bytes, (Revision, i64)>,
+    /// The last version of each object.
+    pub known: HashMap<Bytes, Known>,
     pub to: Sender<Message>,
+}
+
+/// The last version of an object, as far as it is known.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    revision: Revision,
+    /// The revision of its creation; 0 where it came before the watch.
+    created: Revision,
+    /// Its number, from 1; 0 where its creation came before the watch.
+    version: i64,
 }
 
 /// Why a watch came to its end.
@@ -59,22 +79,30 @@ impl Watcher {
     pub(super) async fn run(mut self) {
         let mut backoff = Backoff::default();
         loop {
+            match self.seed().await {
+                Ok(()) => break,
+                Err(Error::Compacted { .. }) => return self.expire().await,
+                Err(Error::Remote { .. } | Error::Future { .. }) if backoff.failures() < MOST_FAILURES => {
+                    sleep(backoff.after_failure(None)).await
+                }
+                Err(error) => {
+                    let _ = self.to.send(Message::Failed(error)).await;
+                    return;
+                }
+            }
+        }
+        loop {
             let end = self.once(&mut backoff).await;
             let wait = match end {
                 End::Quit => return,
                 // As client-go does, a watch that ended begins again soon, but not in a loop without a pause.
                 End::Again => jitter(Duration::from_millis(100)),
-                End::After(failure) if failure.is_expired() => {
-                    let reason =
-                        format!("the API server did not have the changes of {} after revision {} any more", self.resource.name, self.after);
-                    let _ = self.to.send(Message::Expired(reason)).await;
-                    return;
-                }
-                End::After(failure) if failure.is_not_found() => {
+                End::After(failure) if failure.is_expired() => return self.expire().await,
+                End::After(failure) if failure.is_not_found() && backoff.failures() >= GONE => {
                     let _ = self.to.send(Message::Ended(self.number)).await;
                     return;
                 }
-                End::After(failure) if !failure.is_transient() => {
+                End::After(failure) if !failure.is_transient() && !failure.is_not_found() => {
                     let error = self.client.error(failure, &self.resource.name, &self.resource.keys());
                     let _ = self.to.send(Message::Failed(error)).await;
                     return;
@@ -86,6 +114,22 @@ impl Watcher {
             }
             sleep(wait).await;
         }
+    }
+
+    /// Lists the names and revisions of the objects that there are when the watch begins.
+    async fn seed(&mut self) -> Result<()> {
+        // It is never closed.
+        let _turn = self.lists.acquire().await;
+        let entries = list(&self.client, &self.resource, self.resource.keys(), self.after, Want::Keys);
+        let known = |entry: KeyValue| (entry.key, Known { revision: entry.mod_revision, created: Revision(0), version: 0 });
+        self.known = entries.map_ok(known).try_collect().await?;
+        Ok(())
+    }
+
+    /// Says that changes are not to be had any more.
+    async fn expire(self) {
+        let reason = format!("the API server did not have the changes of {} after revision {} any more", self.resource.name, self.after);
+        let _ = self.to.send(Message::Expired(reason)).await;
     }
 
     /// One request.
@@ -151,20 +195,21 @@ impl Watcher {
         self.to.send(message).await.is_err().then_some(End::Quit)
     }
 
-    /// The same with what is known of its creation. A watch that selects nothing says ADDED of creations alone.
+    /// The same with what is known of the version before. A watch that selects nothing says ADDED of creations alone.
     fn counted(&mut self, mut key_value: KeyValue, frame: &Frame<'_>) -> KeyValue {
-        match frame {
-            Frame::Added(_) => drop(self.born.insert(key_value.key.clone(), (key_value.mod_revision, 1))),
-            Frame::Deleted(_) => {
-                self.born.remove(&key_value.key);
-                return key_value;
+        let before = self.known.remove(&key_value.key);
+        let revision = key_value.mod_revision;
+        let now = match (frame, before) {
+            (Frame::Deleted(_), _) => return key_value,
+            (Frame::Added(_), _) => Known { revision, created: revision, version: 1 },
+            (_, Some(before)) => {
+                key_value.replaced = before.revision;
+                Known { revision, created: before.created, version: if before.version > 0 { before.version + 1 } else { 0 } }
             }
-            _ => {}
-        }
-        if let Some((created, version)) = self.born.get_mut(&key_value.key) {
-            (key_value.create_revision, key_value.version) = (*created, *version);
-            *version += 1;
-        }
+            (_, None) => Known { revision, created: Revision(0), version: 0 },
+        };
+        (key_value.create_revision, key_value.version) = (now.created, now.version);
+        self.known.insert(key_value.key.clone(), now);
         key_value
     }
 }

@@ -19,7 +19,7 @@ const OF_OPENSHIFT: &str = "config.openshift.io";
 
 /// Which resources are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedResources {
     /// Names as kubectl takes them, such as `pods` or `deployments.apps`; all resources where there is none.
     pub resources: Vec<String>,
     /// Whether Secrets are requested too.
@@ -48,10 +48,12 @@ pub(crate) struct Catalog {
     pub resources: Vec<Resource>,
     /// What is not read though the server has it, one message per item.
     pub left_out: Vec<String>,
+    /// The resources among these.
+    pub lacking: Vec<String>,
 }
 
 /// What a state or a recording that was made through an API server lacks, in phrases.
-pub(crate) fn left_out_phrases(wanted: &Wanted) -> Vec<String> {
+pub(crate) fn left_out_phrases(wanted: &WantedResources) -> Vec<String> {
     if wanted.secrets { Vec::new() } else { vec!["Secrets".to_owned()] }
 }
 
@@ -100,7 +102,7 @@ impl Catalog {
     /// # Errors
     ///
     /// The server does not answer, or lacks a resource that was named.
-    pub(crate) async fn of(client: &Client, wanted: &Wanted) -> Result<Self> {
+    pub(crate) async fn of(client: &Client, wanted: &WantedResources) -> Result<Self> {
         let served = discover(client).await?;
         let mut kinds = Kinds::builtin();
         let is_openshift = served.iter().any(|resource| resource.group == OF_OPENSHIFT);
@@ -164,7 +166,7 @@ impl Catalog {
     }
 
     /// Leaves those that are wanted.
-    fn choose(&mut self, wanted: &Wanted, served: &[Served]) -> Result<()> {
+    fn choose(&mut self, wanted: &WantedResources, served: &[Served]) -> Result<()> {
         if !wanted.secrets {
             self.resources.retain(|resource| resource.name != "secrets");
         }
@@ -214,7 +216,7 @@ mod tests {
         Served { names: vec![plural.clone()], group, version: "v1".to_owned(), plural, kind, namespaced, is_listed: true }
     }
 
-    fn catalog(wanted: &Wanted) -> Result<Catalog> {
+    fn catalog(wanted: &WantedResources) -> Result<Catalog> {
         let all = [
             served("events.k8s.io", "events", "Event", true),
             served("", "events", "Event", true),
@@ -231,7 +233,7 @@ mod tests {
         Ok(catalog)
     }
 
-    fn prefixes(wanted: &Wanted) -> Vec<String> {
+    fn prefixes(wanted: &WantedResources) -> Vec<String> {
         catalog(wanted).unwrap().resources.into_iter().map(|resource| resource.prefix).collect()
     }
 
@@ -244,15 +246,15 @@ mod tests {
             "/registry/pods/",
             "/registry/stable.example.com/crontabs/",
         ];
-        assert_eq!(prefixes(&Wanted::default()), all);
-        assert!(prefixes(&Wanted { secrets: true, ..Wanted::default() }).contains(&"/registry/secrets/".to_owned()));
-        let events = catalog(&Wanted::default()).unwrap().resources.into_iter().find(|resource| resource.kind == "Event").unwrap();
+        assert_eq!(prefixes(&WantedResources::default()), all);
+        assert!(prefixes(&WantedResources { secrets: true, ..WantedResources::default() }).contains(&"/registry/secrets/".to_owned()));
+        let events = catalog(&WantedResources::default()).unwrap().resources.into_iter().find(|resource| resource.kind == "Event").unwrap();
         assert_eq!(events.api_version, "v1");
     }
 
     #[test]
     fn resources_are_named_as_for_kubectl() {
-        let wanted = |names: &[&str]| Wanted { resources: names.iter().map(|&name| name.to_owned()).collect(), secrets: false };
+        let wanted = |names: &[&str]| WantedResources { resources: names.iter().map(|&name| name.to_owned()).collect(), secrets: false };
         assert_eq!(prefixes(&wanted(&["pods", "deployments.apps"])), ["/registry/deployments/", "/registry/pods/"]);
         for (name, problem) in
             [("pots", "no resource \"pots\""), ("secrets", "Secrets are left out"), ("pods.metrics.k8s.io", "no resource")]
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_list_asks_for_no_more_than_the_keys_need() {
-        let all = catalog(&Wanted::default()).unwrap().resources;
+        let all = catalog(&WantedResources::default()).unwrap().resources;
         let path = |prefix: &str, keys: KeyRange| all.iter().find(|resource| resource.prefix == prefix).unwrap().path(&keys);
         let pods = "/registry/pods/";
         assert_eq!(path(pods, KeyRange::all()), ("/api/v1/pods".to_owned(), None));

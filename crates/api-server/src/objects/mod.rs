@@ -4,10 +4,10 @@ mod catalog;
 mod discovery;
 mod item;
 mod listing;
-mod moment;
+mod present_state;
 
-pub use catalog::Wanted;
-pub use moment::Moment;
+pub use catalog::WantedResources;
+pub use present_state::PresentState;
 
 pub(crate) use catalog::{Catalog, Resource, left_out_phrases};
 pub(crate) use item::stored;

@@ -1,4 +1,5 @@
-//! A change as it lies in a chunk: one byte for its kind, its place in its revision, and etcd's own `mvccpb.KeyValue`. Behind the changes of a chunk
+//! A change as it lies in a chunk: one byte for its kind, its place in its revision, and etcd's own `mvccpb.KeyValue`; before these, where the version
+//! that it replaced is known by its revision alone, that. Behind the changes of a chunk
 //! stands when its revisions arrived.
 
 use bytes::{Buf, Bytes};
@@ -12,6 +13,8 @@ use crate::{Arrival, Event, EventKind, KeyValue, Origin, Revision, Sources};
 const PUT: u8 = 0;
 const DELETE: u8 = 1;
 const ARRIVAL: u8 = 2;
+/// A put, with the revision of the version that it replaced.
+const REPLACING: u8 = 3;
 
 /// Adds a change to `out`.
 pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u8>) {
@@ -23,10 +26,14 @@ pub(super) fn write(kind: EventKind, sub: i64, entry: &KeyValue, out: &mut Vec<u
         value: entry.value.clone(),
         lease: entry.lease,
     };
-    out.push(match kind {
-        EventKind::Put => PUT,
-        EventKind::Delete => DELETE,
-    });
+    match kind {
+        EventKind::Put if entry.replaced > Revision(0) => {
+            out.push(REPLACING);
+            encode_varint(entry.replaced.0.cast_unsigned(), out);
+        }
+        EventKind::Put => out.push(PUT),
+        EventKind::Delete => out.push(DELETE),
+    }
     encode_varint(sub.cast_unsigned(), out);
     encode_varint(message.encoded_len() as u64, out);
     // A vector takes any number of bytes.
@@ -54,6 +61,12 @@ pub(super) fn read_all(mut bytes: Bytes) -> Option<RecordedChanges> {
     while bytes.has_remaining() {
         match bytes.get_u8() {
             PUT => recorded.events.push(read(EventKind::Put, &mut bytes)?),
+            REPLACING => {
+                let replaced = i64::try_from(decode_varint(&mut bytes).ok()?).ok().filter(|revision| *revision > 0)?;
+                let mut event = read(EventKind::Put, &mut bytes)?;
+                event.key_value.replaced = Revision(replaced);
+                recorded.events.push(event);
+            }
             DELETE => recorded.events.push(read(EventKind::Delete, &mut bytes)?),
             ARRIVAL => recorded.arrivals.push(read_arrival(&mut bytes)?),
             _ => return None,
@@ -105,21 +118,25 @@ mod tests {
             replaced: Revision(0),
             lease: -7,
         };
+        let replacing = KeyValue { create_revision: Revision(0), version: 0, replaced: Revision(7), ..put.clone() };
         let deleted = KeyValue { value: Bytes::new(), create_revision: Revision(0), version: 0, lease: 0, ..put.clone() };
         let mut bytes = Vec::new();
         write(EventKind::Put, 0, &put, &mut bytes);
+        write(EventKind::Put, 1, &replacing, &mut bytes);
         write(EventKind::Delete, 300, &deleted, &mut bytes);
         let arrival = Arrival { from: Revision(9), to: Revision(300), time: 1_795_212_000_123_456, delay: 412 };
         write_arrival(&arrival, &mut bytes);
         let RecordedChanges { events, arrivals } = read_all(bytes.into()).unwrap();
         assert_eq!(arrivals, [arrival]);
-        assert_eq!(events.iter().map(|event| &event.key_value).collect::<Vec<_>>(), [&put, &deleted]);
-        assert_eq!((events[0].kind, events[1].kind, events[1].sub_revision), (EventKind::Put, EventKind::Delete, 300));
+        assert_eq!(events.iter().map(|event| &event.key_value).collect::<Vec<_>>(), [&put, &replacing, &deleted]);
+        assert_eq!((events[0].kind, events[2].kind, events[2].sub_revision), (EventKind::Put, EventKind::Delete, 300));
         assert_eq!(read_all(Bytes::from_static(&[0, 0, 3, 1])), None);
         // An arrival of no revision, one that was committed before 1970, and one that is cut off.
         for wrong in [&[2, 0, 0, 5, 1][..], &[2, 1, 0, 5, 6], &[2, 1, 0, 5]] {
             assert_eq!(read_all(Bytes::copy_from_slice(wrong)), None, "{wrong:?}");
         }
-        assert_eq!(read_all(Bytes::from_static(&[3])), None);
+        for wrong in [&[4][..], &[3], &[3, 0, 0, 0]] {
+            assert_eq!(read_all(Bytes::copy_from_slice(wrong)), None, "{wrong:?}");
+        }
     }
 }

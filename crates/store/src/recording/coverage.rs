@@ -5,6 +5,9 @@ use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 /// How many holes are reported one by one.
 const MOST_HOLES: usize = 8;
 
+/// What a recorder leaves out unless it is told not to.
+const SECRETS: &str = "Secrets";
+
 /// Runs of revisions, joined where they touch.
 pub(super) fn joined(runs: impl Iterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = runs.filter(|run| run.0 < run.1).collect();
@@ -57,9 +60,10 @@ pub(super) fn not_asked(scope: &RecordingScope) -> Vec<String> {
     if !scope.prefixes.is_empty() {
         phrases.push(format!("keys that are not under {}", scope.prefixes.join(", ")));
     }
-    if !scope.left_out.is_empty() {
-        phrases.push(format!("{} (record --show-secrets records them)", scope.left_out.join(", ")));
-    }
+    phrases.extend(scope.left_out.iter().map(|what| match what.as_str() {
+        SECRETS => format!("{SECRETS} (record --show-secrets records them)"),
+        other => other.to_owned(),
+    }));
     if scope.api_server.is_some() {
         phrases.push("keys and bytes of etcd that the API server does not return, through which it was recorded".to_owned());
     }

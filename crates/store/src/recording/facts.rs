@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the format: 2 notes when changes arrived, 1 does not. What reads a recording refuses one of a version that it does not know.
-pub(super) const FORMAT: u32 = 2;
+/// The version of the format: 3 may name the version that a change replaced, 2 notes when changes arrived, 1 does not. What reads a recording refuses one of a version that it does not know.
+pub(super) const FORMAT: u32 = 3;
 /// The oldest version that is read.
 pub(super) const OLDEST_FORMAT: u32 = 1;
 

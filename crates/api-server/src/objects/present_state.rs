@@ -1,6 +1,6 @@
 //! The state of one moment as a [`Source`]: lists of what a question needs, all at the revision of the first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, TryFutureExt};
@@ -11,19 +11,21 @@ use ketcd_store::{
 };
 use tokio::sync::OnceCell;
 
-use super::catalog::{Catalog, Resource, Wanted, left_out_phrases};
+use super::catalog::{Catalog, Resource, WantedResources, left_out_phrases};
 use super::listing::{list, newest};
 use crate::kubeconfig::Access;
 use crate::problem::remote;
 use crate::transport::Client;
 
 /// What a running API server has at the moment of the first question. Nothing is requested before.
-pub struct Moment {
+pub struct PresentState {
     client: Client,
-    wanted: Wanted,
+    wanted: WantedResources,
     opened: OnceCell<Opened>,
     lists: Mutex<HashMap<String, Arc<OnceCell<Vec<KeyValue>>>>>,
     tell: Tell,
+    /// What this user may not list.
+    denied: Mutex<BTreeSet<String>>,
 }
 
 /// Says something that the user should know while a question is still being answered.
@@ -34,11 +36,18 @@ struct Opened {
     revision: Revision,
 }
 
-impl Moment {
+impl PresentState {
     /// Reads the server that `access` leads to; Secrets are requested if `secrets` is set. `tell` says what is left out, when that is known.
     pub fn new(access: Access, secrets: bool, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        let wanted = Wanted { resources: Vec::new(), secrets };
-        Self { client: Client::new(access), wanted, opened: OnceCell::new(), lists: Mutex::default(), tell: Box::new(tell) }
+        let wanted = WantedResources { resources: Vec::new(), secrets };
+        Self {
+            client: Client::new(access),
+            wanted,
+            opened: OnceCell::new(),
+            lists: Mutex::default(),
+            tell: Box::new(tell),
+            denied: Mutex::default(),
+        }
     }
 
     async fn opened(&self) -> Result<&Opened> {
@@ -60,13 +69,6 @@ impl Moment {
         }
         let server = self.client.access().server();
         Err(denied.unwrap_or_else(|| remote(&server, format!("the API server {server} has no resources that lie in etcd"), None)))
-    }
-
-    fn check(&self, at: At, revision: Revision) -> Result<()> {
-        match at {
-            At::Revision(asked) if asked != revision => Err(Error::OneMoment { asked }),
-            _ => Ok(()),
-        }
     }
 
     /// The objects of one resource whose keys are in a range; each list is requested once.
@@ -105,11 +107,29 @@ impl Moment {
         }
     }
 
+    fn is_denied(&self, name: &str) -> bool {
+        self.denied.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    fn deny(&self, name: &str, error: &Error) {
+        if self.denied.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
+            (self.tell)(&format!("{name} are left out: {error}"));
+        }
+    }
+
     async fn entries(&self, keys: &KeyRange) -> Result<(Revision, Vec<KeyValue>)> {
         let Opened { catalog, revision } = self.opened().await?;
         let mut found = Vec::new();
         for resource in catalog.resources.iter().filter(|resource| overlaps(&resource.keys(), keys)) {
-            found.extend(self.listed(resource, keys, *revision).await?);
+            // A question about more than one resource is answered without those that may not be read.
+            let is_wider = !resource.keys().covers(keys);
+            if is_wider && self.is_denied(&resource.name) {
+                continue;
+            }
+            match self.listed(resource, keys, *revision).await {
+                Err(error) if error.is_denied() && is_wider => self.deny(&resource.name, &error),
+                listed => found.extend(listed?),
+            }
         }
         Ok((*revision, found))
     }
@@ -131,9 +151,9 @@ fn overlaps(one: &KeyRange, other: &KeyRange) -> bool {
     begins_before_end(&one.start, &other.end) && begins_before_end(&other.start, &one.end)
 }
 
-impl NoShortcuts for Moment {}
+impl NoShortcuts for PresentState {}
 
-impl Source for Moment {
+impl Source for PresentState {
     fn facts(&self) -> Facts<'_> {
         Facts {
             history: HistoryKind::OneMoment,
@@ -173,7 +193,11 @@ impl Source for Moment {
     fn range(&self, keys: KeyRange, at: At, want: Want) -> BoxFuture<'_, Result<Listing<'_>>> {
         async move {
             let (revision, mut entries) = self.entries(&keys).await?;
-            self.check(at, revision)?;
+            if let At::Revision(asked) = at
+                && asked != revision
+            {
+                return Err(Error::OneMoment { asked });
+            }
             if want == Want::Keys {
                 entries.iter_mut().for_each(|entry| entry.value = bytes::Bytes::new());
             }

@@ -1,0 +1,166 @@
+//! What a recorder reads of a server that a test plays.
+
+use futures_util::StreamExt;
+use ketcd_store::{At, Error, EventKind, KeyRange, Revision, Source, Until, Want, WatchItem};
+
+use super::ApiServer;
+use crate::mock::{Answer, Mock, discovery};
+use crate::objects::{PresentState, WantedResources};
+
+fn pod(name: &str, revision: i64) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop","resourceVersion":"{revision}"}}}}"#)
+}
+
+fn line(kind: &str, name: &str, revision: i64) -> String {
+    let object =
+        format!(r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"{name}","namespace":"shop","resourceVersion":"{revision}"}}}}"#);
+    format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n")
+}
+
+fn list(revision: i64, token: &str, items: &[String]) -> Answer {
+    let metadata = format!(r#"{{"resourceVersion":"{revision}","continue":"{token}"}}"#);
+    Answer::json(format!(r#"{{"kind":"List","apiVersion":"v1","metadata":{metadata},"items":[{}]}}"#, items.join(",")))
+}
+
+fn bookmark(revision: i64) -> String {
+    format!("{{\"type\":\"BOOKMARK\",\"object\":{{\"metadata\":{{\"resourceVersion\":\"{revision}\"}}}}}}\n")
+}
+
+/// A key, its revision, what it replaced, and its version.
+type Told = (String, i64, i64, i64);
+
+fn told(item: &WatchItem) -> Option<Told> {
+    let WatchItem::Event(event) = item else { return None };
+    let kind = if event.kind == EventKind::Delete { "- " } else { "" };
+    let entry = &event.key_value;
+    Some((format!("{kind}{}", String::from_utf8_lossy(&entry.key)), entry.mod_revision.0, entry.replaced.0, entry.version))
+}
+
+async fn take(server: &ApiServer, from: i64, upto: i64) -> Vec<WatchItem> {
+    let mut items = server.watch(KeyRange::all(), Revision(from), Until::Forever);
+    let mut found = Vec::new();
+    while let Some(item) = items.next().await {
+        let item = item.unwrap();
+        let is_last = matches!(item, WatchItem::Progress(revision) if revision.0 >= upto);
+        found.push(item);
+        if is_last {
+            break;
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn changes_of_all_watches_come_in_order_and_know_what_they_replaced() {
+    let mock = Mock::start(|path, _| {
+        let is_pods = path.starts_with("/api/v1/pods?");
+        match path {
+            path if path.contains("watch=true") && is_pods => {
+                let lines =
+                    [line("MODIFIED", "old", 12), line("ADDED", "new", 14), line("MODIFIED", "new", 17), line("DELETED", "old", 18)];
+                Answer::Open(lines.concat() + &bookmark(20))
+            }
+            path if path.contains("watch=true") => Answer::Open(line("ADDED", "lease", 13) + &bookmark(20)),
+            _ if is_pods => list(10, "", &[pod("old", 7)]),
+            path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
+        }
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources::default());
+    let told: Vec<Told> = take(&server, 11, 20).await.iter().filter_map(told).collect();
+    let expected = [
+        ("/registry/pods/shop/old", 12, 7, 0),
+        ("/registry/leases/shop/lease", 13, 0, 1),
+        ("/registry/pods/shop/new", 14, 0, 1),
+        ("/registry/pods/shop/new", 17, 14, 2),
+        ("- /registry/pods/shop/old", 18, 0, 0),
+    ];
+    assert_eq!(told, expected.map(|(key, revision, replaced, version)| (key.to_owned(), revision, replaced, version)));
+    let asked = mock.asked();
+    assert!(asked.iter().all(|line| line.starts_with("GET /") && !line.contains("secrets")), "{asked:?}");
+}
+
+#[tokio::test]
+async fn what_a_server_has_forgotten_is_a_gap_and_the_watch_goes_on_behind_it() {
+    let mock = Mock::start(|path, _| match path {
+        path if path.contains("watch=true") && path.contains("resourceVersion=10&") && path.contains("pods") => Answer::json(
+            "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old resource version: 10 (25)\"}}\n",
+        ),
+        path if path.contains("watch=true") => Answer::Open(bookmark(31)),
+        path if path.contains("limit=1") && !path.contains("limit=5") => list(30, "", &[]),
+        path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources::default());
+    let items = take(&server, 11, 31).await;
+    assert!(items.contains(&WatchItem::Gap { from: Revision(11), to: Revision(29) }), "{items:?}");
+    assert_eq!(server.missed(), "the API server did not have the changes of pods after revision 10 any more");
+}
+
+#[tokio::test]
+async fn a_state_is_read_page_by_page_at_one_revision() {
+    let mock = Mock::start(|path, count| match path {
+        "/api/v1/pods?limit=500&resourceVersion=30&resourceVersionMatch=Exact" => list(30, "next", &[pod("a", 7), pod("b", 9)]),
+        // A server that is overloaded for a moment is asked again.
+        "/api/v1/pods?limit=500&continue=next" if count == 0 => Answer::Whole(429, "retry-after: 0\r\n", String::new()),
+        "/api/v1/pods?limit=500&continue=next" => list(30, "", &[pod("c", 8)]),
+        path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources { resources: vec!["pods".to_owned()], secrets: false });
+    let listing = server.range(KeyRange::all(), At::Revision(Revision(30)), Want::Values).await.unwrap();
+    let entries: Vec<_> = listing.entries.map(Result::unwrap).collect().await;
+    let keys: Vec<_> = entries.iter().map(|entry| String::from_utf8_lossy(&entry.key).into_owned()).collect();
+    assert_eq!(keys, ["/registry/pods/shop/a", "/registry/pods/shop/b", "/registry/pods/shop/c"]);
+    assert_eq!(entries[0].value, r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"7"}}"#);
+}
+
+#[tokio::test]
+async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
+    let mock = Mock::start(|path, _| match path {
+        "/api/v1/pods?limit=500&continue=next" => Answer::status(410, "The provided continue parameter is too old"),
+        path if path.starts_with("/api/v1/pods?limit=500") => list(30, "next", &[pod("a", 7)]),
+        path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources { resources: vec!["pods".to_owned()], secrets: false });
+    let listing = server.range(KeyRange::all(), At::Revision(Revision(30)), Want::Values).await.unwrap();
+    let entries: Vec<_> = listing.entries.collect().await;
+    assert!(matches!(entries[..], [Ok(_), Err(Error::Compacted { asked: Revision(30), .. })]), "{entries:?}");
+    // A question about the present ends with it.
+    let moment = PresentState::new(mock.access(), false, |_| {});
+    let error = moment.range(KeyRange::prefix("/registry/pods/"), At::Newest, Want::Values).await.err().unwrap().to_string();
+    assert!(error.contains("revision 30, at which all is read, was compacted meanwhile"), "{error}");
+}
+
+#[tokio::test]
+async fn what_a_user_may_not_list_is_left_out_or_refused_by_name() {
+    let denied = || Answer::status(403, "leases is forbidden: User \\\"me\\\" cannot list resource");
+    let mock = Mock::start(move |path, _| match path {
+        path if path.starts_with("/apis/coordination.k8s.io/v1/leases") => denied(),
+        path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources::default());
+    assert_eq!(server.lacking().await.unwrap(), ["Secrets", "leases.coordination.k8s.io"]);
+    assert_eq!(server.left_out().await.unwrap(), ["left out, as this user may not list them: leases.coordination.k8s.io"]);
+    let moment = PresentState::new(mock.access(), false, |_| {});
+    assert!(moment.range(KeyRange::all(), At::Newest, Want::Values).await.is_ok());
+    let error = moment.range(KeyRange::prefix("/registry/leases/"), At::Newest, Want::Values).await.err().unwrap();
+    assert!(error.is_denied() && error.to_string().contains("User \"me\" cannot list"), "{error}");
+}
+
+#[tokio::test]
+async fn events_of_another_etcd_are_left_out() {
+    let mock = Mock::start(|path, _| match path {
+        "/api/v1" => Answer::json(
+            r#"{"resources":[{"name":"pods","singularName":"","namespaced":true,"kind":"Pod","verbs":["list","watch"]},{"name":"events","singularName":"","namespaced":true,"kind":"Event","verbs":["list","watch"]}]}"#,
+        ),
+        path if path.starts_with("/api/v1/events") => list(5, "", &[]),
+        path => discovery(path).unwrap_or_else(|| list(3000, "", &[])),
+    })
+    .await;
+    let server = ApiServer::new(mock.access(), WantedResources::default());
+    let left_out = server.left_out().await.unwrap();
+    assert_eq!(left_out, ["Events are left out: they are at revision 5, all else is at 3000, so they lie in another etcd"]);
+}

@@ -1,0 +1,105 @@
+//! An API server that a test plays: answers by path, and what was asked.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::kubeconfig::{Access, Kubeconfig};
+
+/// What is answered to a request.
+pub(crate) enum Answer {
+    /// A status, headers and a body.
+    Whole(u16, &'static str, String),
+    /// The lines of a watch, which stays open.
+    Open(String),
+}
+
+impl Answer {
+    pub(crate) fn json(body: impl Into<String>) -> Self {
+        Self::Whole(200, "", body.into())
+    }
+
+    pub(crate) fn status(code: u16, message: &str) -> Self {
+        Self::Whole(code, "", format!(r#"{{"kind":"Status","code":{code},"message":"{message}"}}"#))
+    }
+}
+
+/// A server that runs until its runtime ends.
+pub(crate) struct Mock {
+    pub url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Mock {
+    /// Answers each path, query included, with what `answer` says; its second argument counts the requests for that path, from 0.
+    pub(crate) async fn start(answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (answer, log) = (Arc::new(answer), Arc::clone(&asked));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
+                tokio::spawn(async move { serve(stream, &*answer, &log).await });
+            }
+        });
+        Self { url, asked }
+    }
+
+    /// The request lines that came, without the version.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        let text = format!(
+            "current-context: mock\ncontexts: [{{name: mock, context: {{cluster: c, user: u}}}}]\nclusters: [{{name: c, cluster: {{server: '{}'}}}}]\n\
+             users: [{{name: u, user: {{token: abc}}}}]\n",
+            self.url
+        );
+        Access::of(&Kubeconfig::parse(&text, Path::new("/")).unwrap(), None).unwrap()
+    }
+}
+
+async fn serve(mut stream: TcpStream, answer: &(impl Fn(&str, usize) -> Answer + ?Sized), log: &Mutex<Vec<String>>) {
+    let mut head = Vec::new();
+    loop {
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read_u8().await {
+                Ok(byte) => head.push(byte),
+                Err(_) => return,
+            }
+        }
+        let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
+        assert!(text.contains("authorization: Bearer abc"), "{text}");
+        let line = text.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned();
+        let count = log.lock().unwrap().iter().filter(|known| **known == line).count();
+        log.lock().unwrap().push(line.clone());
+        match answer(line.split(' ').nth(1).unwrap(), count) {
+            Answer::Whole(code, headers, body) => {
+                let text = format!("HTTP/1.1 {code} x\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len());
+                stream.write_all(text.as_bytes()).await.unwrap();
+            }
+            Answer::Open(lines) => {
+                stream.write_all(format!("HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{lines}").as_bytes()).await.unwrap();
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// The documents of a server whose resources are pods, Secrets and Leases.
+pub(crate) fn discovery(path: &str) -> Option<Answer> {
+    let resource = |name: &str, kind: &str| {
+        format!(r#"{{"name":"{name}","singularName":"","namespaced":true,"kind":"{kind}","verbs":["list","watch"]}}"#)
+    };
+    Some(Answer::json(match path {
+        "/api" => r#"{"kind":"APIVersions","versions":["v1"]}"#.to_owned(),
+        "/apis" => r#"{"kind":"APIGroupList","groups":[{"name":"coordination.k8s.io","preferredVersion":{"version":"v1"},"versions":[{"version":"v1"}]}]}"#.to_owned(),
+        "/api/v1" => format!(r#"{{"resources":[{},{}]}}"#, resource("pods", "Pod"), resource("secrets", "Secret")),
+        "/apis/coordination.k8s.io/v1" => format!(r#"{{"resources":[{}]}}"#, resource("leases", "Lease")),
+        _ => return None,
+    }))
+}
