@@ -5,7 +5,7 @@ use super::facts::{FileFacts, MissingRevisions, RecordingScope};
 /// How many holes are reported one by one.
 const MOST_HOLES: usize = 8;
 
-/// What a recorder leaves out unless it is told not to.
+/// What a recorder leaves out by default.
 const SECRETS: &str = "Secrets";
 
 /// Runs of revisions, joined where they touch.
