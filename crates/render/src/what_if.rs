@@ -293,6 +293,11 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::Webhooks { configurations } => {
             format!("admission webhooks for pods ({configurations} configurations) may change or refuse what is created")
         }
+        Unmodelled::DrainGoesOn { node, pods } => {
+            format!(
+                "kubectl drain tries again what a budget held back: once the others have left {node}, the budgets would let {pods} more go"
+            )
+        }
         Unmodelled::Controller { kind, name } => format!("what {kind} {name} does when its pods are gone is not known"),
         Unmodelled::NeverEnds { node } => {
             format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
@@ -317,6 +322,7 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
         Unmodelled::PodGroup { group } => format!("pods of the group {group} are tried one by one, not together"),
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
+        Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
         Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
     }

@@ -156,6 +156,13 @@ pub enum Unmodelled {
         /// How many configurations of webhooks for pods there are.
         configurations: usize,
     },
+    /// Pods that a budget held back could leave once the others had left: kubectl drain, which tries again, evicts them.
+    DrainGoesOn {
+        /// The node.
+        node: String,
+        /// How many pods.
+        pods: usize,
+    },
     /// A pod's controller is of a kind whose rules are not known here, so nothing replaces the pod.
     Controller {
         /// The controller's kind.
@@ -217,6 +224,11 @@ pub enum Unmodelled {
     Provisioned {
         /// The claim, as NAMESPACE/NAME.
         claim: String,
+    },
+    /// The scheduler's configuration names an extender or a plugin whose answers are not known.
+    Extension {
+        /// The extender's address, or the plugin's name.
+        name: String,
     },
     /// An object cannot be read, so what depends on it is left out.
     Unreadable {

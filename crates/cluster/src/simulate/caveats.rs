@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ketcd_scheduler::Unverifiable;
 use serde_json::Value;
 
 use super::answer::{Happening, Unmodelled};
@@ -25,6 +26,21 @@ pub(super) fn add(world: &mut World<'_>) {
         world.caveats.insert(Unmodelled::ImagePulls { pods });
     }
     autoscaled(world);
+    extensions(world);
+}
+
+/// The extenders and plugins that take part in choices and are not known here, where a pod was tried.
+fn extensions(world: &mut World<'_>) {
+    if !world.events.iter().any(|event| matches!(event.what, Happening::Scheduled | Happening::Unschedulable)) {
+        return;
+    }
+    let name = |part: &Unverifiable| match part {
+        Unverifiable::Extender { url, filters, prioritizes } if *filters || *prioritizes => Some(format!("the extender {url}")),
+        Unverifiable::OutOfTreePlugin(name) | Unverifiable::UnknownPlugin(name) => Some(format!("the plugin {name}")),
+        _ => None,
+    };
+    let names: BTreeSet<String> = world.scheduler.profiles.iter().flat_map(|profile| &profile.unverifiable).filter_map(name).collect();
+    world.caveats.extend(names.into_iter().map(|name| Unmodelled::Extension { name }));
 }
 
 /// The controllers whose pods were made at the same time as those of another one.

@@ -1,8 +1,8 @@
 //! A drain: which pods leave a node and which stay. Source: `kubectl/pkg/drain/filters.go`, `drain.go` (1.37), with `--ignore-daemonsets`,
 //! `--delete-emptydir-data` and `--force`.
 //!
-//! Pods are evicted one after the other, each once the cluster has come to rest; those that a budget holds back are tried again, as kubectl does,
-//! until nothing changes any more.
+//! Pods are evicted one after the other, each once the cluster has come to rest. One that a budget holds back is named. kubectl tries it again every
+//! five seconds: whether it could leave once the others have left is said, and a drain that goes on as long as kubectl's does it.
 
 use super::answer::{Happening, SimulatedEvent, Unmodelled};
 use super::choice::Choices;
@@ -13,29 +13,49 @@ use super::model::Id;
 use super::settle::settle;
 use super::world::World;
 
+/// What becomes of pods that a budget holds back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeldBack {
+    /// They stay, and are named.
+    Stay,
+    /// They are tried again until nothing changes any more.
+    TryAgain,
+}
+
 /// Cordons a node and evicts its pods.
-pub(super) fn drain(world: &mut World<'_>, node: &str, choices: &mut Choices) {
+pub(super) fn drain(world: &mut World<'_>, node: &str, held_back: HeldBack, choices: &mut Choices) {
     node_lifecycle::cordon(world, node, true);
     settle(world, choices);
     let mut left: Vec<Id> = node_lifecycle::on_node(world, node);
     left.retain(|id| leaves(world, id));
     loop {
-        let mut blocked: Vec<(Id, Blocked)> = Vec::new();
         let before = left.len();
-        for id in left {
-            if world.model.pod(&id).and_then(|pod| pod.node_name.as_deref()) != Some(node) {
-                continue;
-            }
-            match eviction::evict(world, &id) {
-                Ok(()) => settle(world, choices),
-                Err(why) => blocked.push((id, why)),
-            }
+        let blocked = evict_all(world, node, left, choices);
+        if held_back == HeldBack::TryAgain && !blocked.is_empty() && blocked.len() < before {
+            left = blocked.into_iter().map(|(id, _)| id).collect();
+            continue;
         }
-        if blocked.is_empty() || blocked.len() == before {
-            return blocked.into_iter().for_each(|(id, why)| hold(world, &id, why));
+        let could_leave = blocked.iter().filter(|(id, _)| eviction::may_leave(world, id)).count();
+        if could_leave > 0 {
+            world.caveats.insert(Unmodelled::DrainGoesOn { node: node.to_owned(), pods: could_leave });
         }
-        left = blocked.into_iter().map(|(id, _)| id).collect();
+        return blocked.into_iter().for_each(|(id, why)| hold(world, &id, why));
     }
+}
+
+/// Evicts pods that are on a node, one after the other; returns those that a budget holds back.
+fn evict_all(world: &mut World<'_>, node: &str, pods: Vec<Id>, choices: &mut Choices) -> Vec<(Id, Blocked)> {
+    let mut blocked = Vec::new();
+    for id in pods {
+        if world.model.pod(&id).and_then(|pod| pod.node_name.as_deref()) != Some(node) {
+            continue;
+        }
+        match eviction::evict(world, &id) {
+            Ok(()) => settle(world, choices),
+            Err(why) => blocked.push((id, why)),
+        }
+    }
+    blocked
 }
 
 /// Records that a pod cannot be evicted.

@@ -42,6 +42,11 @@ pub(super) fn evict(world: &mut World<'_>, id: &Id) -> Result<(), Blocked> {
     Ok(())
 }
 
+/// Whether the budgets would let a pod go now.
+pub(super) fn may_leave(world: &mut World<'_>, id: &Id) -> bool {
+    world.model.get(id).is_some_and(|pod| ask_budgets(world, id, &pod).is_ok())
+}
+
 /// Asks the budgets of a pod that runs.
 fn ask_budgets(world: &mut World<'_>, id: &Id, pod: &Value) -> Result<(), Blocked> {
     let budgets = disruption::of_pod(world, id);

@@ -10,7 +10,7 @@ use super::admission::admit;
 use super::answer::{Happening, Unmodelled};
 use super::choice::Choices;
 use super::controllers::{node_lifecycle, pod_claims};
-use super::drain::drain;
+use super::drain::{HeldBack, drain};
 use super::json::{controller, list, member, text};
 use super::model::Id;
 use super::node_templates;
@@ -27,7 +27,7 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
     match action {
         WhatIfAction::Drain(node) => {
             found(world, node)?;
-            drain(world, node, choices);
+            drain(world, node, HeldBack::Stay, choices);
         }
         WhatIfAction::Fail(which) => {
             let nodes = chosen(world, which)?;

@@ -53,10 +53,10 @@ pub(super) fn score(cycle: &Cycle<'_>, found: Found) -> Option<Found> {
 
 /// Puts the nodes in order, if there are others than before.
 fn arrange(world: &mut World<'_>, choices: &mut Choices) {
-    let names = world.nodes();
-    if names.len() == world.walk.order.len() && names.iter().all(|name| world.model.state.node(name).is_some()) {
+    if !world.walk.order.is_empty() && !world.walk.is_stale {
         return;
     }
+    let names = world.nodes();
     let mut zones: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for name in names {
         let label = |key: &str| world.model.state.node(&name).and_then(|node| node.labels.get(key)).unwrap_or_default();
@@ -67,7 +67,7 @@ fn arrange(world: &mut World<'_>, choices: &mut Choices) {
     let zones = choices.shuffled(zones);
     let order = taking_turns(zones);
     let start = if world.walk.order.is_empty() { choices.one_of(order.len()) } else { world.walk.start % order.len().max(1) };
-    world.walk = NodeWalk { order, start };
+    world.walk = NodeWalk { order, start, is_stale: false };
 }
 
 /// One of each list after the other, until all are empty (`nodeTree.list`).

@@ -33,19 +33,22 @@ pub(super) fn settle_for_long(world: &mut World<'_>, choices: &mut Choices) {
     }
 }
 
-/// Does the next thing: what is due by now, a controller's work, an attempt of the scheduler, or what comes next on the clock. Returns whether there
-/// was anything.
+/// Does the next thing: a controller's work, an attempt of the scheduler, one thing that is due by now, or what comes next on the clock. Returns whether
+/// there was anything.
+///
+/// Things that are due at the same time happen one after the other, and the controllers and the scheduler see each: so it is with pods that end, which
+/// no two do at the same instant.
 fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
-    if let Some(due) = world.take_due() {
-        happen(world, &due);
-        return true;
-    }
     if controllers::sync(world, choices) {
         return true;
     }
     let now = world.now;
     if let Some(pod) = world.queue.next(now) {
         scheduling::attempt(world, &pod, choices);
+        return true;
+    }
+    if let Some(due) = world.take_due() {
+        happen(world, &due);
         return true;
     }
     let next = [world.next_due(), world.queue.next_backoff()].into_iter().flatten().min();

@@ -4,7 +4,7 @@
 
 use super::answer::{Happening, Spare};
 use super::choice::Choices;
-use super::drain::drain;
+use super::drain::{HeldBack, drain};
 use super::world::World;
 
 /// Finds the nodes.
@@ -19,7 +19,7 @@ pub(super) fn spare(world: &mut World<'_>, choices: &mut Choices) -> Spare {
     for name in names {
         let mark = world.mark();
         let first = world.events.len();
-        drain(world, &name, choices);
+        drain(world, &name, HeldBack::TryAgain, choices);
         match obstacle(world, first) {
             None => found.nodes.push(name),
             Some(why) => {

@@ -7,4 +7,6 @@ pub(super) struct NodeWalk {
     pub order: Vec<String>,
     /// Where the next attempt begins (`nextStartNodeIndex`).
     pub start: usize,
+    /// Whether nodes came or went since it was made.
+    pub is_stale: bool,
 }

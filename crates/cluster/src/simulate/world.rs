@@ -221,6 +221,7 @@ impl<'c> World<'c> {
         let before = self.model.state.node(&name).map(|node| node.object().clone());
         self.model.put(node);
         let Some(after) = self.model.state.node(&name).map(|node| node.object().clone()) else { return };
+        self.walk.is_stale |= before.is_none();
         let event = match &before {
             Some(before) => ClusterEvent::NodeUpdated(before, &after),
             None => ClusterEvent::NodeAdded(&after),
@@ -234,6 +235,7 @@ impl<'c> World<'c> {
     pub(super) fn delete_node(&mut self, name: &str) {
         self.changes += 1;
         let Some(before) = self.model.state.node(name).map(|node| node.object().clone()) else { return };
+        self.walk.is_stale = true;
         self.model.remove(&Id::new("Node", "", name));
         self.course.queue.moved(&ClusterEvent::NodeDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
     }

@@ -1,5 +1,6 @@
 //! What-ifs on small clusters, one for each thing that controllers, admission and the queue do.
 
+use ketcd_cluster::replay::{ConfigurationFile, SchedulerOptions};
 use ketcd_cluster::simulate::{Happening, NodeChoice, Unmodelled, WhatIf, WhatIfAction, WhatIfQuestion};
 use ketcd_cluster::{Cluster, Options};
 use serde_json::{Value, json};
@@ -380,4 +381,31 @@ async fn from_a_hundred_nodes_on_a_choice_says_how_many_nodes_it_saw() {
     assert!(chosen.node.as_deref().unwrap() <= "n099", "{chosen:?}");
     let futures = cluster.what_if(&question(12)).await.unwrap().futures.unwrap();
     assert!(futures.workloads[0].nodes.keys().any(|node| node.as_str() > "n099"), "{futures:?}");
+}
+
+#[tokio::test]
+async fn what_is_not_simulated_is_named_where_it_matters() {
+    let mut full = deployment("web", 1, "n1", &json!({}));
+    full.extend([node("n1", "a", "2"), namespace()]);
+    full.push(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cluster-autoscaler-status", "namespace": "kube-system"}}),
+    );
+    full.push(
+        json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"maxReplicas": 9, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}),
+    );
+    let waits = answer(&full, scale("deploy/default/web", 3)).await;
+    let by = Unmodelled::NodesAutoscaled { by: "the cluster autoscaler".to_owned() };
+    let scaled = Unmodelled::Autoscaled { workload: "Deployment/default/web".to_owned() };
+    assert!(waits.caveats.contains(&by) && waits.caveats.contains(&scaled), "{:?}", waits.caveats);
+    let fits = answer(&full, scale("deploy/default/web", 2)).await;
+    assert!(!fits.caveats.contains(&by), "{:?}", fits.caveats);
+
+    let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nextenders:\n- urlPrefix: http://extender/\n  filterVerb: filter\n";
+    let configuration = Some(ConfigurationFile { name: "config.yaml".to_owned(), text });
+    let scheduler = SchedulerOptions { configuration, ..SchedulerOptions::default() };
+    let question = WhatIfQuestion { actions: scale("deploy/default/web", 2), scheduler, ..WhatIfQuestion::default() };
+    let extended = cluster(&full).await.what_if(&question).await.unwrap();
+    let extender = Unmodelled::Extension { name: "the extender http://extender/".to_owned() };
+    assert!(extended.caveats.contains(&extender), "{:?}", extended.caveats);
 }
