@@ -214,7 +214,7 @@ fn in_folders(path: &str, folders: &[String], error: Error) -> Error {
     let Error::Format { problem, .. } = error else { return error };
     let more = if folders.len() > NAMED { format!(" and {} more", folders.len() - NAMED) } else { String::new() };
     let named = folders.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    Error::Format { path: path.to_owned(), problem: format!("holds {named}{more}: {problem}") }
+    Error::Format { path: path.to_owned(), problem: format!("holds {named}{more}: {problem}, as -f PATH::NAME") }
 }
 
 /// Whether a database of so many bytes, with or without the checksum at its end, was compressed.

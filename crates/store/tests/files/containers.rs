@@ -328,11 +328,15 @@ fn a_backup_that_cannot_be_read_does_not_hide_the_others() {
     file("3.db", b"");
     file("4.db.age", b"age-encryption.org/v1\n-> X25519 abc\n");
     file("5.db.filepart", &small()[..5000]);
+    let (mut tar, mut header) = (tar::Builder::new(Vec::new()), tar::Header::new_gnu());
+    header.set_size(small().len() as u64);
+    tar.append_data(&mut header, "6.db", &small()[..]).unwrap();
+    file("6.tar", &tar.into_inner().unwrap()[..5000]);
     file("notes.txt", b"nothing");
     let source = open(&[folder.path()]).unwrap();
     assert_eq!(events(&*source).len(), 59);
     let (damage, said) = (source.damage().join("\n"), said(&*source));
-    assert!(damage.contains("2.db: ") && !damage.contains("3.db"), "{damage}");
+    assert!(damage.contains("2.db: ") && damage.contains("6.tar (its tar archive is damaged") && !damage.contains("3.db"), "{damage}");
     for wanted in ["3.db is not read: it is empty, cut short", "4.db.age is encrypted with age", "5.db.filepart is not read: by its name"] {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }

@@ -86,11 +86,11 @@ impl Choice {
 ///
 /// Nothing of it can be read, or it is not clear what is meant.
 pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
-    let Gathered { found, damage, unopened } = gathered;
+    let Gathered { found, mut damage, unopened } = gathered;
     let total = found.len();
     let mut said = Vec::new();
     if !unopened.is_empty() {
-        said.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
+        damage.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
     said.extend(said::unfinished(&found));
     let (chosen, mut read) = of_kind(&found, what, &damage, reading)?;

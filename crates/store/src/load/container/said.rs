@@ -34,7 +34,10 @@ fn unreadable(found: &Found) -> Option<String> {
 
 /// Says which files were not written to their end.
 pub(super) fn unfinished(found: &[Found]) -> Option<String> {
-    let names: Vec<&str> = found.iter().filter(|found| found.kind == Kind::Unfinished).map(|found| &*found.entry.name).collect();
+    // A member makes the next file of its log in advance (`wal/0.tmp`).
+    let is_of_log = |found: &Found| found.entry.folder().ends_with("wal");
+    let is_one = |found: &&Found| found.kind == Kind::Unfinished && !is_of_log(found);
+    let names: Vec<&str> = found.iter().filter(is_one).map(|found| &*found.entry.name).collect();
     let said = match names.len() {
         0 => return None,
         1 => "is not read: by its name, the program that writes it was stopped or still writes",
