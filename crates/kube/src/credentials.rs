@@ -31,9 +31,9 @@ const ALL: [Credentials; 5] = [
     },
 ];
 
-/// Whether an object under this key may be one of OpenShift's: its prefix or its group is in it.
+/// Whether an object under this key may be one of OpenShift's: its prefix or its group is in it, or the key is not known.
 pub(super) fn may_be_under(key: &[u8]) -> bool {
-    memchr::memmem::find(key, b"openshift.io/").is_some()
+    key.is_empty() || memchr::memmem::find(key, b"openshift.io/").is_some()
 }
 
 /// The credentials in an object, by its kind and group. OpenShift 3 stored its kinds as `v1`, without a group.
