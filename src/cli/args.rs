@@ -19,7 +19,7 @@ pub(super) struct GlobalArgs {
     /// Read a file instead of a live etcd: a snapshot, a member's db file or data dir, k3s' database, a recording, API objects as
     /// kubectl prints them, or a folder or an archive of these [env: KETCD_FILE]; the variable separates several by `:`
     /// (`;` on Windows). With the audit log of
-    /// the API server as another file, changes name their users.
+    /// the API server as another file, changes name their users; alone, the log is a history.
     ///
     /// The file may be compressed (gzip, zstd, xz, bzip2, LZ4, zlib), an archive a tar or a zip; `ARCHIVE::NAME` is one entry of it, or
     /// what lies below it; `-` is standard input. Several files of one cluster are read as one history, in any

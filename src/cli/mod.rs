@@ -71,6 +71,9 @@ pub fn main() -> ExitCode {
     }
     let mut cli = command_line::parse();
     cli.global = cli.global.with_environment();
+    if let (commands::Command::History(history), false) = (&mut cli.command, cli.global.names_live_etcd()) {
+        history.take_user(&mut cli.global.connection.user);
+    }
     if let Some(flag) = cli.global.flag_beside_files() {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
         command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();

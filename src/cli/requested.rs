@@ -9,7 +9,8 @@ use ketcd_history::audit::{Authorship, Request};
 /// Which requests count.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct RequestedArgs {
-    /// Only changes that this user made, or may have made, by the audit logs: `alice`, `system:serviceaccount:ci:deployer`.
+    /// Only changes that this user made, or may have made, by the audit logs: `alice`, `system:serviceaccount:ci:deployer`; with -f, --user is the
+    /// same.
     #[arg(long, value_name = "USER", help_heading = "Selection")]
     by: Option<String>,
     /// Only changes whose request, in the audit logs, has this verb: create, update, patch, delete or deletecollection.
@@ -21,6 +22,13 @@ pub(super) struct RequestedArgs {
 }
 
 impl RequestedArgs {
+    /// Takes `--user` as `--by`, unless both are given.
+    pub(super) fn take_user(&mut self, user: &mut Option<String>) {
+        if self.by.is_none() {
+            self.by = user.take();
+        }
+    }
+
     /// Whether every change counts.
     pub(super) fn take_all(&self) -> bool {
         self.by.is_none() && self.verb.is_none() && self.user_agent.is_none()

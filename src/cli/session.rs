@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use ketcd_cluster::rights::Reads;
-use ketcd_cluster::{Cluster, DEFAULT_PREFIX, Options, ReleaseChoice, Selection, files};
+use ketcd_cluster::{Cluster, DEFAULT_PREFIX, LogHistory, LogNotes, Options, ReleaseChoice, Selection, files, open_logs};
 use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::etcd::{EtcdSource, grant_command};
 use ketcd_store::load::{AuditLogs, Cache, Limits, WithAuditLogs};
@@ -99,7 +99,7 @@ impl Session {
                 progress::start(format!("opening {first}{more}"));
             }
         }
-        let (source, newest_stamp, logs) = open_source(args, attendance)?;
+        let Opened { source, newest_stamp, logs, said } = open_source(args, attendance)?;
         if attendance == Attendance::User {
             progress::start(format!("waiting for {}", if args.api_server().is_some() { "the API server" } else { "etcd" }));
         }
@@ -126,7 +126,10 @@ impl Session {
             notices: attendance.notices(),
         };
         let mut cluster = Cluster::new(Box::new(Interruptible::new(source, interrupt.clone())), options);
-        cluster.set_audit_logs(logs);
+        match said {
+            Some(said) => cluster.set_logs_of_source(logs, said),
+            None => cluster.set_audit_logs(logs),
+        }
         Ok(Self { cluster, interrupt, args: args.clone(), format, encryption })
     }
 
@@ -175,8 +178,18 @@ fn moment_asked(args: &GlobalArgs) -> Result<Option<Moment>> {
     args.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))
 }
 
-/// Opens `-f`'s files, or the live etcd where there are none; with the newest time in them where they hold objects.
-fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Source>, Option<Timestamp>, AuditLogs)> {
+/// What the flags name.
+struct Opened {
+    source: Box<dyn Source>,
+    /// The newest time in files of objects.
+    newest_stamp: Option<Timestamp>,
+    logs: AuditLogs,
+    /// What the logs leave out, where the source is made of them.
+    said: Option<LogNotes>,
+}
+
+/// Opens `-f`'s files, or the live etcd where there are none. Audit logs without an etcd are a source themselves.
+fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
     if let Some(context) = args.api_server() {
         let source = Box::new(api_server::open(args, context, attendance)?);
         return Ok((source, Some(Timestamp::now()), AuditLogs::default()));
@@ -194,17 +207,23 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<(Box<dyn Sou
         let config = connection::config(&connection, attendance)?;
         let live = Box::new(EtcdSource::new(config, Arc::new(move |notice: &str| attendance.note(notice)))?);
         if paths.is_empty() {
-            return Ok((live, None, logs));
+            return Ok(Opened { source: live, newest_stamp: None, logs, said: None });
         }
         let tell = Arc::new(move |sentence: &str| attendance.note(sentence));
-        return Ok((noted(ketcd_store::load::open_beside(&paths, &limits, endpoints.join(","), live, tell)?), None, logs));
+        let source = noted(ketcd_store::load::open_beside(&paths, &limits, endpoints.join(","), live, tell)?);
+        return Ok(Opened { source, newest_stamp: None, logs, said: None });
     }
-    if let (true, Some(log)) = (paths.is_empty(), logs.names().next()) {
-        return Err(Error::new(format!("{log} is an audit log, which says who asked for changes but does not hold the cluster's state"))
-            .hint("name what it belongs to as well: -f snapshot.db -f audit.log"));
+    let files = if paths.is_empty() && !logs.is_empty() { None } else { Some(files::open(&paths, &limits)?) };
+    let (source, newest_stamp) = files.map(|files| (noted(files.source), files.newest_stamp)).unzip();
+    match source {
+        Some(source) if logs.is_empty() || !source.is_one_moment() => {
+            Ok(Opened { source, newest_stamp: newest_stamp.flatten(), logs, said: None })
+        }
+        base => {
+            let LogHistory { source, said } = open_logs(&logs, base.as_deref())?;
+            Ok(Opened { source, newest_stamp: None, logs, said: Some(said) })
+        }
     }
-    let opened = files::open(&paths, &limits)?;
-    Ok((noted(opened.source), opened.newest_stamp, logs))
 }
 
 /// How much a file may take.

@@ -2,6 +2,7 @@
 
 mod absence;
 mod addresses;
+mod audit;
 mod companions;
 mod complete;
 mod credentials;

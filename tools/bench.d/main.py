@@ -1,10 +1,11 @@
-"""tools/bench's tables: `table`, `growth` and `fleet`; `keep` keeps the rows that another command prints."""
+"""tools/bench's tables: `table`, `growth`, `fleet` and `audit`; `keep` keeps the rows that another command prints."""
 
 import sys
 
+import audit
 import fleet
 import growth
 import results
 import table
 
-{"table": table.main, "growth": growth.main, "fleet": fleet.main, "keep": results.main}[sys.argv[1]](sys.argv[2:])
+{"table": table.main, "growth": growth.main, "fleet": fleet.main, "audit": audit.main, "keep": results.main}[sys.argv[1]](sys.argv[2:])

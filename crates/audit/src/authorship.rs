@@ -25,12 +25,21 @@ pub enum Authorship {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Unexplained {
-    /// The log holds the requests that make such changes, and none for this one.
+    /// The log holds the requests that make such changes, those before and after it too, and none for this one: it was written past the API server.
     NoRequest,
+    /// The same of several changes in a row: more likely a part of the log is missing.
+    NoRequests,
     /// The same bytes were written again, which no API server does.
     SameBytes,
     /// The value is of another object than the key, which no API server writes.
     Misplaced,
+}
+
+impl Unexplained {
+    /// Whether the change was more likely written past the API server than left out of the log.
+    pub fn is_bypass(self) -> bool {
+        self != Self::NoRequests
+    }
 }
 
 impl Authorship {
@@ -87,6 +96,17 @@ impl Authors {
     /// Returns the stretches of revisions, both ends included, in which the log lacks requests that it holds elsewhere.
     pub fn gaps(&self) -> &[(i64, i64)] {
         &self.gaps
+    }
+
+    /// Returns the changes that no request explains, by revision and place in it, in order.
+    pub fn unexplained_changes(&self) -> Vec<(i64, i64, Unexplained)> {
+        let why = |(place, found): (&(i64, i64), &Authorship)| match found {
+            Authorship::Unexplained(why) => Some((place.0, place.1, *why)),
+            _ => None,
+        };
+        let mut changes: Vec<(i64, i64, Unexplained)> = self.found.iter().filter_map(why).collect();
+        changes.sort_unstable_by_key(|(revision, sub_revision, _)| (*revision, *sub_revision));
+        changes
     }
 
     /// Returns the revisions of the changes that no request explains, in order.

@@ -55,6 +55,12 @@ pub struct FileReport {
     pub damaged: u64,
     /// The first of them.
     pub damages: Vec<Damage>,
+    /// The times of the requests around damaged lines: what is lost was answered within them.
+    pub holes: Vec<LogSpan>,
+    /// When the last request was answered.
+    last: Option<Timestamp>,
+    /// Whether lines were damaged since.
+    is_open: bool,
 }
 
 impl FileReport {
@@ -64,6 +70,7 @@ impl FileReport {
                 self.requests += 1;
                 let span = LogSpan { from: request.received, to: request.completed };
                 self.span = Some(self.span.map_or(span, |known| known.and(span)));
+                self.close_hole(span.to);
                 each(*request);
             }
             Record::Other => self.others += 1,
@@ -71,7 +78,31 @@ impl FileReport {
         }
     }
 
+    /// Notes what a log lacks that cannot be read to its end.
+    fn end(&mut self, is_cut: bool) {
+        if is_cut || self.is_open {
+            self.is_open = true;
+            self.close_hole(Timestamp::MAX);
+        }
+    }
+
+    fn close_hole(&mut self, to: Timestamp) {
+        let from = self.last.replace(to).unwrap_or(Timestamp::MIN);
+        if !std::mem::take(&mut self.is_open) {
+            return;
+        }
+        let hole = LogSpan { from: from.min(to), to: from.max(to) };
+        // More than these are one.
+        const MOST: usize = 1000;
+        let is_full = self.holes.len() >= MOST;
+        match self.holes.last_mut().filter(|last| is_full || last.to == hole.from) {
+            Some(last) => *last = last.and(hole),
+            None => self.holes.push(hole),
+        }
+    }
+
     fn damage(&mut self, line: u64, problem: String) {
+        self.is_open = true;
         self.damaged += 1;
         if self.damages.len() < NAMED {
             self.damages.push(Damage { line, problem });
@@ -108,9 +139,11 @@ impl Reader {
             let names = &mut self.names;
             let all = io::Cursor::new(beginning).chain(from);
             rows::read(all, names, &mut |line, record| report.see(line, record, each));
+            report.end(false);
             return (report, Ok(()));
         }
         let ended = self.documents(beginning, from, &mut report, each);
+        report.end(ended.is_err());
         (report, ended)
     }
 
@@ -303,6 +336,10 @@ mod tests {
         assert_eq!((requests.len(), report.damaged), (2, 3));
         let lines: Vec<(u64, &str)> = report.damages.iter().map(|damage| (damage.line, damage.problem.as_str())).collect();
         assert_eq!(lines, [(2, "is cut short"), (4, "is not an audit event"), (5, "has text that is not JSON")]);
+        // What is lost was answered between the requests around it, or after the last one.
+        let holes: Vec<(String, bool)> = report.holes.iter().map(|hole| (hole.from.to_string(), hole.to == Timestamp::MAX)).collect();
+        let answered = "2026-11-24T18:37:19.703509Z".to_owned();
+        assert_eq!(holes, [(answered, true)]);
         let times = report.span.unwrap();
         assert_eq!(times.to.to_string(), "2026-11-24T18:37:19.703509Z");
     }

@@ -38,6 +38,7 @@ pub mod usage;
 pub mod watching;
 
 pub use asked::AskedKeys;
+pub use audit::{LogHistory, LogNotes, open_logs};
 pub use cluster::{Cluster, DEFAULT_PREFIX, DEFINITIONS, built_in};
 pub use error::{DeniedKeys, Error, Nothing, Result};
 pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};

@@ -95,6 +95,16 @@ pub enum Notice {
         /// Why.
         problem: String,
     },
+    /// Changes of these resources are in the audit logs without bodies, so that a history out of the logs alone does not show them.
+    AuditWithoutBodies {
+        /// The resources, with how many changes of each.
+        resources: Vec<(String, u64)>,
+    },
+    /// Changes of these resources are in the audit logs without answers, so that objects are worked out from what was sent.
+    AuditWithoutAnswers {
+        /// The resources, with how many changes of each.
+        resources: Vec<(String, u64)>,
+    },
     /// The audit logs lack requests of these revisions, both ends included.
     AuditGap {
         /// The first.

@@ -106,7 +106,8 @@ impl Kind {
         self.key_prefix(prefix, namespace) + name
     }
 
-    pub(crate) fn has_group(&self, group: &str) -> bool {
+    /// Whether its objects are served in a group, in which they need not be stored.
+    pub fn has_group(&self, group: &str) -> bool {
         self.group == group || self.other_groups.iter().any(|other| other == group)
     }
 

@@ -7,6 +7,18 @@ use ketcd_store::{Revision, Unsearched};
 use super::duration::{length, seconds_between};
 use super::watch::gap_words;
 
+/// Names resources, and counts their changes together.
+fn counted(resources: &[(String, u64)]) -> (String, u64, &'static str) {
+    const NAMED: usize = 6;
+    let mut by_count: Vec<&(String, u64)> = resources.iter().collect();
+    by_count.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<&str> = by_count.iter().take(NAMED).map(|(resource, _)| resource.as_str()).collect();
+    let more = resources.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more resources") } else { String::new() };
+    let count = resources.iter().map(|(_, count)| count).sum();
+    (format!("{}{more}", named.join(", ")), count, if count == 1 { "change" } else { "changes" })
+}
+
 /// Says which changes no request made.
 fn unexplained(revisions: &[Revision]) -> String {
     const NAMED: usize = 8;
@@ -29,6 +41,14 @@ pub fn words(notice: &Notice) -> String {
             format!("{log}: {damaged} lines are left out; the first is line {}, which {}", first.line, first.problem)
         }
         Notice::AuditLogCut { log, problem } => format!("{log}: cannot be read to its end: {problem}"),
+        Notice::AuditWithoutBodies { resources } => {
+            let (named, count, plural) = counted(resources);
+            format!("{named} are logged without bodies: {count} {plural} of them cannot be shown")
+        }
+        Notice::AuditWithoutAnswers { resources } => {
+            let (named, count, plural) = counted(resources);
+            format!("{named} are logged without answers: {count} {plural} of them are derived from what was sent")
+        }
         Notice::AuditGap { from, to } => {
             format!(
                 "the audit logs lack the requests of revisions {from} to {to}: who made these changes is not known, and nothing is concluded from it"

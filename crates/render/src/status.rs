@@ -169,6 +169,7 @@ fn what(kind: SourceKind) -> &'static str {
         SourceKind::Kine => "a kine database (k3s)",
         SourceKind::Recording => "a recording of a running etcd",
         SourceKind::Objects => "API objects, no history",
+        SourceKind::AuditLog => "the audit log of API servers, without their etcd",
     }
 }
 

@@ -30,6 +30,7 @@ pub fn what(trouble: &Trouble) -> String {
             let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
             format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
         }
+        TroubleKind::ChangeUnexplained => format!("changed at revision {} by no request of the audit log", numbers.0),
         TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
         TroubleKind::LeaseReleased => "nobody leads: its lease was released".to_owned(),
         TroubleKind::NodeSilent => "silent".to_owned(),
@@ -75,6 +76,16 @@ pub fn what(trouble: &Trouble) -> String {
     }
 }
 
+/// Which of the two is likelier, and why: it was written past the API server, or the log is incomplete.
+fn unexplained(why: &str) -> &'static str {
+    match why {
+        "SameBytes" => "written past the API server: the same bytes again, and an API server leaves such a write out",
+        "Misplaced" => "written past the API server: the value is of another object than the key",
+        "NoRequests" => "more likely the log is incomplete: several changes in a row have no request",
+        _ => "more likely written past the API server: the log holds the requests before and after it, and those of changes like it",
+    }
+}
+
 fn within(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" ({text})") }
 }
@@ -106,6 +117,7 @@ pub fn detail(trouble: &Trouble) -> String {
             let service = trouble.about.get(1).map_or("", String::as_str);
             format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
         }
+        TroubleKind::ChangeUnexplained => unexplained(reason).to_owned(),
         TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
         TroubleKind::NodeSilent => noticed(trouble),
         TroubleKind::ClaimPending => match &trouble.about[..] {
@@ -248,7 +260,7 @@ pub fn command(finding: &Finding) -> Option<CommandLine> {
         | TroubleKind::Terminating
         | TroubleKind::NamespaceStuck
         | TroubleKind::FinalizersStuck => about("timeline"),
-        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased => about("history"),
+        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased | TroubleKind::ChangeUnexplained => about("history"),
         _ => about("describe"),
     })
 }

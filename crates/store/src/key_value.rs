@@ -66,6 +66,10 @@ pub enum Origin {
     FreePage,
     /// A file of API objects: the state of one moment, which does not show what this write changed.
     Objects,
+    /// A body in an audit log.
+    AuditLog,
+    /// Worked out from an audit log that does not hold the body, or not the revision.
+    Derived,
 }
 
 /// One change in etcd's history, still bytes. (A Kubernetes Event is an object, not this.)

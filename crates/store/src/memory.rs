@@ -18,6 +18,8 @@ pub(crate) struct MemorySource {
     damage: Vec<String>,
     left_out: Vec<String>,
     companions: Vec<Companion>,
+    /// Whether it has every key of etcd.
+    has_all_keys: bool,
     late_damage: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     status: Box<dyn Fn() -> SourceStatus + Send + Sync>,
     /// Why a version before another one was not read.
@@ -47,6 +49,7 @@ impl MemorySource {
             damage,
             left_out,
             companions: Vec::new(),
+            has_all_keys: true,
             late_damage: Box::new(late_damage),
             status: Box::new(status),
             unread: Mutex::default(),
@@ -62,6 +65,11 @@ impl MemorySource {
     /// The same with the configuration that lies with the files.
     pub(super) fn with_companions(self, companions: Vec<Companion>) -> Self {
         Self { companions, ..self }
+    }
+
+    /// The same without a claim to hold every key.
+    pub(super) fn of_some_keys(self) -> Self {
+        Self { has_all_keys: false, ..self }
     }
 
     /// The revisions that can be read.
@@ -94,7 +102,7 @@ impl Source for MemorySource {
         let is_one_moment = self.versions.is_one_moment();
         Facts {
             history: if is_one_moment { HistoryKind::OneMoment } else { HistoryKind::Changes },
-            has_all_keys: true,
+            has_all_keys: self.has_all_keys,
             damage: &self.damage,
             left_out: &self.left_out,
             companions: &self.companions,

@@ -18,6 +18,8 @@ pub enum SourceKind {
     Recording,
     /// API objects as kubectl prints them: one revision.
     Objects,
+    /// The audit log of API servers, without their etcd.
+    AuditLog,
 }
 
 /// A member of a live cluster, as its own status RPC answers.

@@ -48,6 +48,13 @@ pub(crate) struct HistoryArgs {
     telling: TellingArgs,
 }
 
+impl HistoryArgs {
+    /// Takes `--user`, which names no user of etcd where only files are read, as `--by`.
+    pub(crate) fn take_user(&mut self, user: &mut Option<String>) {
+        self.requested.take_user(user);
+    }
+}
+
 impl Ask for HistoryArgs {
     const PRINTS_TEXT: bool = true;
     const SHOWS_PART: bool = true;

@@ -59,7 +59,7 @@ pub(super) fn unexplained(
     changes: &[ChangeFacts],
     found: &[Option<Authorship>],
     windows: &Windows,
-    span: Option<LogSpan>,
+    (span, holes): (Option<LogSpan>, &[LogSpan]),
 ) -> (Vec<(usize, Unexplained)>, Vec<(i64, i64)>) {
     let Some(span) = span else { return Default::default() };
     let (from, to) = (span.from.as_microsecond(), span.to.as_microsecond());
@@ -77,10 +77,12 @@ pub(super) fn unexplained(
     }
     let is_whole = resources.values().all(leaves_nothing_out) && resources.values().any(|tally| tally.with >= FEW);
     let gaps = gaps(changes, found, &counted, |change| resources[&(&change.group, &change.resource)]);
+    let order = counted.clone();
     let told = counted.into_iter().filter(|&at| found[at].is_none()).filter_map(|at| {
         let change = &changes[at];
         let (class, resource) = (classes[&Class::of(change)], resources[&(&change.group, &change.resource)]);
         let is_missing = gaps.iter().any(|(from, to)| (*from..=*to).contains(&change.revision));
+        let is_missing = is_missing || is_in_hole(holes, windows.of_change(at));
         let is_held = class.with >= EXPLAINED * class.without || is_whole && class.without <= class.with + FEW;
         match change {
             _ if resource.with == 0 && !is_whole => None,
@@ -89,7 +91,29 @@ pub(super) fn unexplained(
             _ => (is_held && !is_missing).then_some((at, Unexplained::NoRequest)),
         }
     });
-    (told.collect(), gaps)
+    (in_rows(told.collect(), &order), gaps)
+}
+
+/// So many changes in a row without a request are more likely missing from the log than written past the API server.
+const ROW: usize = 3;
+
+/// Tells changes that stand alone between explained ones from those that stand in a row.
+fn in_rows(mut told: Vec<(usize, Unexplained)>, order: &[usize]) -> Vec<(usize, Unexplained)> {
+    let place = |at: usize| order.binary_search(&at).unwrap_or_default();
+    for row in told.chunk_by_mut(|(one, _), (next, _)| place(*one) + 1 == place(*next)).filter(|row| row.len() >= ROW) {
+        row.iter_mut().filter(|(_, why)| *why == Unexplained::NoRequest).for_each(|(_, why)| *why = Unexplained::NoRequests);
+    }
+    told
+}
+
+/// Whether the request of a change may be among those that the log lost. Lines are written when requests are answered, some at once and some later.
+fn is_in_hole(holes: &[LogSpan], (low, high): (i64, i64)) -> bool {
+    const BEFORE: i64 = 5_000_000;
+    const AFTER: i64 = 1_000_000;
+    holes.iter().any(|hole| {
+        let (from, to) = (hole.from.as_microsecond().saturating_sub(BEFORE), hole.to.as_microsecond().saturating_add(AFTER));
+        high >= from && low <= to
+    })
 }
 
 /// Whether the changes of a resource show no policy that leaves some of them out.

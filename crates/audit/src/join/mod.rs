@@ -68,6 +68,7 @@ pub struct Join {
     windows: Windows,
     found: Vec<Option<Authorship>>,
     span: Option<LogSpan>,
+    holes: Vec<LogSpan>,
 }
 
 impl Join {
@@ -93,7 +94,14 @@ impl Join {
             requests,
             index,
             span,
+            holes: Vec::new(),
         }
+    }
+
+    /// The same with times in which the log lost requests.
+    #[must_use]
+    pub fn with_holes(self, holes: Vec<LogSpan>) -> Self {
+        Self { holes, ..self }
     }
 
     /// Finds which request made each change.
@@ -101,7 +109,7 @@ impl Join {
         self.name_exact();
         while self.attribute() {}
         self.complete();
-        let (found, gaps) = coverage::unexplained(&self.changes, &self.found, &self.windows, self.span);
+        let (found, gaps) = coverage::unexplained(&self.changes, &self.found, &self.windows, (self.span, &self.holes));
         for (at, why) in found {
             self.found[at] = Some(Authorship::Unexplained(why));
         }

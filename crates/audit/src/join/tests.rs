@@ -191,6 +191,22 @@ fn a_missing_part_of_the_log_accuses_nobody_and_is_named() {
 }
 
 #[test]
+fn several_in_a_row_and_damaged_lines_speak_for_an_incomplete_log() {
+    let changes: Vec<ChangeFacts> = (0..40).map(|place| change(10 + place, &format!("c{place}"), Did::Write, 10 * place)).collect();
+    let is_there = |place: &i64| !(20..24).contains(place) && *place != 30;
+    let requests: Vec<_> =
+        (0..40).filter(is_there).map(|place| Arc::new(request("alice", Verb::Patch, &format!("c{place}"), 10 * place))).collect();
+    let span = LogSpan { from: at(-100), to: at(1000) };
+    let unexplained =
+        |holes: Vec<LogSpan>| Join::new(changes.clone(), requests.clone(), Some(span)).with_holes(holes).authors().unexplained_changes();
+    let row = (30..34).map(|revision| (revision, 0, Unexplained::NoRequests));
+    assert_eq!(unexplained(Vec::new()), row.clone().chain([(40, 0, Unexplained::NoRequest)]).collect::<Vec<_>>());
+    assert!(Unexplained::NoRequest.is_bypass() && !Unexplained::NoRequests.is_bypass());
+    // The line of the last one may be the one that is damaged.
+    assert_eq!(unexplained(vec![LogSpan { from: at(299), to: at(301) }]), row.collect::<Vec<_>>());
+}
+
+#[test]
 fn clocks_that_differ_are_found_and_allowed_for() {
     let named = |second: i64, revision: i64| Request { names_revision: Some(revision), ..request("alice", Verb::Patch, "a", second) };
     // Every other revision was written by an API server whose clock is five seconds ahead.

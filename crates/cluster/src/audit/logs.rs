@@ -11,6 +11,8 @@ use ketcd_store::load::AuditLogs;
 #[derive(Default)]
 pub(crate) struct Audit {
     pub(super) logs: AuditLogs,
+    /// Whether the source was made of them.
+    pub(crate) is_alone: bool,
     /// Nothing where no log is of this history.
     pub(super) authors: OnceCell<Option<Arc<Authors>>>,
 }
@@ -18,6 +20,6 @@ pub(crate) struct Audit {
 impl Audit {
     /// Logs that were not read yet.
     pub(super) fn of(logs: AuditLogs) -> Self {
-        Self { logs, authors: OnceCell::new() }
+        Self { logs, is_alone: false, authors: OnceCell::new() }
     }
 }

@@ -1,5 +1,6 @@
 //! Who made changes, by the requests in audit logs: what changes show, the requests that can have made them, and the join of the two.
 
+mod alone;
 mod facts;
 pub(crate) mod logs;
 mod reading;
@@ -15,11 +16,20 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::notice::Notice;
 use logs::Audit;
+use reading::ReadLogs;
+
+pub use alone::{LogHistory, LogNotes, open_logs};
 
 impl Cluster {
     /// Takes the audit logs of the cluster's API servers, which name the users that made changes. They are read when a question needs them.
     pub fn set_audit_logs(&mut self, logs: AuditLogs) {
         self.audit = Audit::of(logs);
+    }
+
+    /// Takes the audit logs that the source was made of by [`open_logs`], and notes what they leave out.
+    pub fn set_logs_of_source(&mut self, logs: AuditLogs, said: LogNotes) {
+        self.audit = Audit { is_alone: true, ..Audit::of(logs) };
+        said.0.into_iter().for_each(|notice| self.note(notice));
     }
 
     /// Returns whether there are audit logs.
@@ -41,14 +51,21 @@ impl Cluster {
         with_authors(clock, self.audit.authors.get().and_then(Option::as_ref))
     }
 
+    /// What the audit logs said when they were read.
+    pub(crate) fn known_authors(&self) -> Option<&Arc<Authors>> {
+        self.audit.authors.get().and_then(Option::as_ref)
+    }
+
     async fn find_authors(&self, clock: &Clock) -> Result<Option<Arc<Authors>>> {
         if self.audit.logs.is_empty() || self.source.is_one_moment() {
             return Ok(None);
         }
         let changes = facts::of_history(self, clock).await?;
-        let (requests, span) = reading::requests(self, &self.audit.logs, &changes)?;
-        let authors = Join::new(changes, requests, span).authors();
-        if authors.counts().iter().all(|&count| count == 0) {
+        let ReadLogs { requests, span, holes } = reading::requests(self, &self.audit.logs, &changes)?;
+        // The log alone shows no change that it does not hold.
+        let span = span.filter(|_| !self.audit.is_alone);
+        let authors = Join::new(changes, requests, span).with_holes(holes).authors();
+        if !self.audit.is_alone && authors.counts().iter().all(|&count| count == 0) {
             self.note(Notice::AuditElsewhere { span });
         }
         if authors.clocks_differ() > 0.0 {

@@ -203,7 +203,8 @@ impl Cluster {
         }
         let span = self.source.span().await?;
         let _ = self.dates.reach.set(span.oldest);
-        if span.compacted.is_none() {
+        // Nothing was compacted of a log's history: it begins with the log.
+        if span.compacted.is_none() || self.audit.is_alone {
             return Ok(());
         }
         let clock = self.clock().await?;

@@ -11,6 +11,7 @@ mod pods;
 mod since;
 mod state;
 mod storage;
+mod unexplained;
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,7 @@ pub use changes::{ChangeWindow, Changed, changed};
 use since::{date_loops, date_rollouts};
 use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
+use unexplained::unexplained;
 
 /// What is broken at a moment.
 #[derive(Debug)]
@@ -119,6 +121,7 @@ impl Cluster {
             triage.add(storage_troubles(&storage.status));
             triage.add(storage.hashes.iter().flat_map(data_troubles));
         }
+        triage.add(unexplained(self, revision).await?);
         let counts = triage.counts();
         let absence = absence(self, self.at, values_read, counts).await?;
         let mut findings = triage.findings();

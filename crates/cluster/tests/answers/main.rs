@@ -11,6 +11,7 @@ mod fixture;
 mod gaps;
 mod history;
 mod kinds;
+mod log_alone;
 mod objects;
 mod related;
 mod remedies;

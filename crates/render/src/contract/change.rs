@@ -283,6 +283,10 @@ pub enum Source {
     FreePage,
     /// API objects as kubectl prints them.
     Objects,
+    /// A body in the audit log of API servers.
+    AuditLog,
+    /// Worked out from an audit log that does not hold the body, or not the revision.
+    Derived,
 }
 
 impl From<Origin> for Source {
@@ -295,6 +299,8 @@ impl From<Origin> for Source {
             Origin::OldValue => Self::OldValue,
             Origin::FreePage => Self::FreePage,
             Origin::Objects => Self::Objects,
+            Origin::AuditLog => Self::AuditLog,
+            Origin::Derived => Self::Derived,
         }
     }
 }

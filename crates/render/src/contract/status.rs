@@ -176,6 +176,8 @@ pub enum SourceKind {
     Recording,
     /// API objects as kubectl prints them.
     Objects,
+    /// The audit log of API servers, without their etcd.
+    AuditLog,
 }
 
 /// A member of the etcd cluster.
@@ -311,6 +313,7 @@ impl From<ketcd_store::SourceKind> for SourceKind {
             ketcd_store::SourceKind::Kine => Self::Kine,
             ketcd_store::SourceKind::Recording => Self::Recording,
             ketcd_store::SourceKind::Objects => Self::Objects,
+            ketcd_store::SourceKind::AuditLog => Self::AuditLog,
         }
     }
 }

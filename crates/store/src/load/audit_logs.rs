@@ -88,7 +88,12 @@ impl<R: Read> Read for Bounded<R> {
 /// The logs at a path, and whether it holds anything else.
 fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
     let (outer, within) = split(path);
-    if outer == "-" || !Path::new(outer).exists() || within.is_empty() && image::is_directory(outer) && is_known_folder(Path::new(outer)) {
+    if outer == "-" {
+        let log = Entry { name: outer.to_owned(), body: Body::Bytes(image::standard_input(&reading(limits))?) };
+        let is_log = Kind::of(&log, &log.look().unwrap_or_default()) == Kind::AuditLog;
+        return Ok(if is_log { (vec![(outer.to_owned(), log)], false) } else { (Vec::new(), true) });
+    }
+    if !Path::new(outer).exists() || within.is_empty() && image::is_directory(outer) && is_known_folder(Path::new(outer)) {
         return Ok((Vec::new(), true));
     }
     if !image::is_directory(outer) && !Path::new(outer).is_file() {
@@ -126,11 +131,23 @@ impl Entry {
         let bytes = match &self.body {
             Body::File(path) => container::file_bytes(&self.name, path)?,
             Body::Bytes(bytes) => bytes.clone(),
-            Body::Packed(packed) => return packed.decoder(),
+            Body::Packed(packed) => return unpacked_again(packed.decoder()?),
             Body::Sealed(why) => return Err(io::Error::other(*why)),
         };
         decompressed(bytes)
     }
+}
+
+/// What comes out of an archive may be compressed itself: a log that was rotated and then packed. Of that the compressed bytes are held.
+fn unpacked_again(mut from: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    const LOOKED_AT: u64 = 64;
+    let mut beginning = Vec::new();
+    (&mut from).take(LOOKED_AT).read_to_end(&mut beginning)?;
+    if !super::compression::looks_compressed(&beginning) {
+        return Ok(Box::new(Cursor::new(beginning).chain(from)));
+    }
+    from.read_to_end(&mut beginning)?;
+    decompressed(beginning.into())
 }
 
 fn decompressed(bytes: Bytes) -> io::Result<Box<dyn Read + Send>> {

@@ -5,7 +5,7 @@ use std::io;
 #[cfg(not(unix))]
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
@@ -75,9 +75,12 @@ pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
 
 fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
-    let mut file = if path == "-" { standard_input() } else { File::open(path) }.map_err(file_error)?;
+    if path == "-" {
+        return Image::of_bytes(path, standard_input(reading)?, reading);
+    }
+    let mut file = File::open(path).map_err(file_error)?;
     let is_plain = file.metadata().map_err(file_error)?.is_file();
-    if path == "-" || !is_plain {
+    if !is_plain {
         refuse_device(path, &file)?;
         let spooled = spool::stream(path, &mut file, reading)?;
         return Image::of_bytes(path, spooled, reading);
@@ -97,14 +100,33 @@ fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Resu
 /// A database that is written may grow by so much while it is read.
 const ROOM: usize = 1 << 30;
 
+/// What came through standard input, which can be read once.
+static STANDARD_INPUT: OnceLock<Bytes> = OnceLock::new();
+
+/// The bytes of standard input as they are, read to its end when they are first asked for.
+///
+/// # Errors
+///
+/// As of [`open`].
+pub(super) fn standard_input(reading: &Reading<'_>) -> Result<Bytes> {
+    const NAME: &str = "-";
+    if let Some(bytes) = STANDARD_INPUT.get() {
+        return Ok(bytes.clone());
+    }
+    let mut file = standard_input_file().map_err(|cause| Error::File { path: NAME.to_owned(), cause })?;
+    refuse_device(NAME, &file)?;
+    let bytes = spool::stream(NAME, &mut file, reading)?;
+    Ok(STANDARD_INPUT.get_or_init(|| bytes).clone())
+}
+
 #[cfg(unix)]
-fn standard_input() -> io::Result<File> {
+fn standard_input_file() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
 #[cfg(not(unix))]
-fn standard_input() -> io::Result<File> {
+fn standard_input_file() -> io::Result<File> {
     let mut copy = tempfile::tempfile()?;
     io::copy(&mut io::stdin().lock(), &mut copy)?;
     copy.seek(SeekFrom::Start(0))?;

@@ -39,6 +39,7 @@ mod peek;
 mod problem;
 mod pump;
 mod raft_snapshot;
+mod rebuilt;
 mod several;
 mod spool;
 mod sql_dump;
@@ -67,6 +68,7 @@ pub(crate) use peek::Peek;
 pub use audit_logs::{AuditLogs, WithAuditLogs};
 pub use mapped::file_at as mapped_file_at;
 pub use options::{Cache, KeyOf, Limits};
+pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///

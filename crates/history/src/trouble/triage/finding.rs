@@ -74,11 +74,13 @@ const ALIKE: usize = 3;
 /// Makes one finding of many of one kind in one namespace that have no effects and no owner.
 pub(super) fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
     let mut merged = Vec::new();
-    let mut alike: BTreeMap<(TroubleKind, String, String), Vec<Finding>> = BTreeMap::new();
+    let mut alike: BTreeMap<(TroubleKind, String, String, Option<String>), Vec<Finding>> = BTreeMap::new();
     for finding in findings {
         match &finding.subjects[..] {
             [only] if finding.effects.is_empty() && finding.owner.is_none() => {
-                alike.entry((finding.trouble.kind, only.kind.clone(), only.namespace.clone())).or_default().push(finding);
+                // Which of two explanations is likelier differs from change to change.
+                let why = finding.trouble.reason.clone().filter(|_| finding.trouble.kind == TroubleKind::ChangeUnexplained);
+                alike.entry((finding.trouble.kind, only.kind.clone(), only.namespace.clone(), why)).or_default().push(finding);
             }
             _ => merged.push(finding),
         }

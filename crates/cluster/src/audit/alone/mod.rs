@@ -1,0 +1,84 @@
+//! A cluster whose etcd is not there: its history out of the audit logs of its API servers, with objects that `kubectl get` printed as a base.
+//!
+//! Bodies in answers are versions at the revisions that they name. What only a request says is applied to the version before it, and marked as derived;
+//! what no answer dates gets a free revision of its time.
+
+mod collected;
+mod conversion;
+mod derived;
+mod replayed;
+
+use futures_util::{FutureExt, TryStreamExt};
+
+use ketcd_audit::{Reader, effects};
+use ketcd_store::load::{AuditLogs, Rebuilt, open_rebuilt};
+use ketcd_store::{At, KeyRange, KeyValue, Source, Want};
+
+use super::reading::notes_of;
+use crate::error::Result;
+use crate::notice::Notice;
+use collected::Collected;
+
+/// A history out of audit logs.
+pub struct LogHistory {
+    /// The source.
+    pub source: Box<dyn Source>,
+    /// What the logs leave out.
+    pub said: LogNotes,
+}
+
+/// What audit logs leave out of a history, and what is damaged in them.
+pub struct LogNotes(pub(crate) Vec<Notice>);
+
+/// Opens the history that audit logs hold; `base` holds objects of the same cluster, as they were at some moment.
+///
+/// # Errors
+/// A log cannot be opened, or the logs hold no object.
+pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<LogHistory> {
+    let name = logs.names().collect::<Vec<_>>().join(", ");
+    let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
+    let (mut bytes, mut failed) = (0, None);
+    logs.read(&mut |log, from| {
+        let mut counted = Counted { from, length: 0 };
+        let (report, ended) = reader.read(&mut counted, &mut |mut request| {
+            let effects = effects(&request);
+            request.bodies = None;
+            if failed.is_none() {
+                failed = collected.add(&request, effects).err();
+            }
+        });
+        bytes += counted.length;
+        notes.extend(notes_of(log, report, ended));
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    for key_value in base.map(objects).transpose()?.into_iter().flatten() {
+        collected.add_base(&key_value)?;
+    }
+    notes.extend(collected.left_out());
+    let oldest = collected.oldest();
+    let (keys, values, changes) = replayed::changes(collected, &name)?;
+    let source = open_rebuilt(Rebuilt { name, oldest, bytes, keys, values, changes })?;
+    Ok(LogHistory { source, said: LogNotes(notes) })
+}
+
+/// The objects of files, which are there without waiting.
+fn objects(base: &dyn Source) -> Result<Vec<KeyValue>> {
+    let read = async { base.range(KeyRange::all(), At::Newest, Want::Values).await?.entries.try_collect().await };
+    Ok(read.now_or_never().unwrap_or_else(|| Ok(Vec::new()))?)
+}
+
+/// A stream, and how much was read of it.
+struct Counted<'r> {
+    from: &'r mut dyn std::io::Read,
+    length: u64,
+}
+
+impl std::io::Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.from.read(into)?;
+        self.length += length as u64;
+        Ok(length)
+    }
+}

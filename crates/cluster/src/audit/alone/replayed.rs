@@ -1,0 +1,225 @@
+//! Puts what was collected in order, gives a revision to what has none, and applies what was only sent.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
+
+use ketcd_audit::{Placed, Unplaced, Written, may_stay, place};
+use ketcd_store::Result;
+use ketcd_store::load::{RebuiltChange, ValuePlace, ValueWriter, Values};
+
+use super::collected::{Collected, Did, Found, KnownKey};
+use super::derived::{Sending, made, scaled};
+
+/// A key that is there.
+struct Alive {
+    key: u32,
+    value: (usize, ValuePlace),
+    revision: i64,
+    create_revision: i64,
+    /// Whether it was changed since in a way that the log does not say.
+    is_changed: bool,
+}
+
+/// The history that was collected: its keys, the files of its values, and its changes.
+pub(super) fn changes(mut collected: Collected, name: &str) -> Result<(Vec<Vec<u8>>, Vec<Values>, Vec<RebuiltChange>)> {
+    for at in 0..collected.found.len() {
+        let Found { key, revision, did, .. } = collected.found[at];
+        // Older API servers answer a deletion with the object as it was.
+        if let (Did::Deleted, Some(revision)) = (did, revision)
+            && collected.has_version(key, revision)
+        {
+            collected.found[at].revision = None;
+        }
+    }
+    let places = placed(&collected.found);
+    let Collected { keys, writer, found, .. } = collected;
+    let mut replay = Replay {
+        keys,
+        read: writer.finish()?,
+        derived: ValueWriter::new(name)?,
+        waiting: HashMap::new(),
+        alive: BTreeMap::new(),
+        changes: Vec::new(),
+    };
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_key(|&at| (places[at].revision, places[at].sub_revision, found[at].times, at));
+    for at in order {
+        replay.take(&found[at], places[at])?;
+    }
+    number(&mut replay.changes);
+    let keys = replay.keys.into_iter().map(|known| known.key).collect();
+    Ok((keys, vec![replay.read, replay.derived.finish()?], replay.changes))
+}
+
+/// Where everything that was found goes. What the log does not show changes no revision of what it shows, so it goes last.
+fn placed(found: &[Found]) -> Vec<Placed> {
+    let mut places = vec![Placed { revision: 0, sub_revision: 0 }; found.len()];
+    let mut known: Vec<Written> = Vec::new();
+    let mut versions: HashMap<u32, Vec<usize>> = HashMap::new();
+    for (at, change) in found.iter().enumerate() {
+        if let Some(revision) = change.revision {
+            places[at].revision = revision;
+            let (from, to) = change.times.unzip();
+            known.push(Written { revision, from: from.filter(|_| change.is_write), to });
+            versions.entry(change.key).or_default().push(at);
+        }
+    }
+    for is_hidden in [false, true] {
+        let unknown: Vec<usize> =
+            (0..found.len()).filter(|&at| found[at].revision.is_none() && matches!(found[at].did, Did::Hidden) == is_hidden).collect();
+        let unplaced: Vec<Unplaced> = unknown.iter().map(|&at| bounded(&found[at], found, versions.get(&found[at].key))).collect();
+        for (&at, place) in unknown.iter().zip(place(&known, &unplaced)) {
+            places[at] = place;
+            let (from, to) = found[at].times.unzip();
+            known.push(Written { revision: place.revision, from, to });
+        }
+    }
+    places
+}
+
+/// A change without a revision, with what the versions of its object say.
+fn bounded(change: &Found, found: &[Found], versions: Option<&Vec<usize>>) -> Unplaced {
+    let (from, to) = change.times.unwrap_or_default();
+    let is_same = |version: &&Found| change.uid != 0 && version.uid == change.uid && matches!(version.did, Did::Object(_));
+    let of_same = || versions.into_iter().flatten().map(|&at| &found[at]).filter(is_same);
+    let (mut after, mut before) = (0, i64::MAX);
+    match change.did {
+        Did::Sent(Sending::Binding, _) => {
+            after = of_same().filter(|version| !version.has_node).filter_map(|version| version.revision).max().unwrap_or(0);
+            before = of_same().filter(|version| version.has_node).filter_map(|version| version.revision).min().unwrap_or(i64::MAX);
+        }
+        Did::Deleted => after = of_same().filter_map(|version| version.revision).max().unwrap_or(0),
+        _ => {}
+    }
+    Unplaced { from, to, after, before }
+}
+
+/// Numbers the changes of each revision.
+fn number(changes: &mut [RebuiltChange]) {
+    changes.sort_by_key(|change| (change.revision, change.sub_revision));
+    for of_revision in changes.chunk_by_mut(|one, next| one.revision == next.revision).filter(|changes| changes.len() > 1) {
+        (0..).zip(of_revision).for_each(|(number, change)| change.sub_revision = number);
+    }
+}
+
+struct Replay {
+    keys: Vec<KnownKey>,
+    /// The values that bodies hold, and those that were worked out.
+    read: Values,
+    derived: ValueWriter,
+    /// Values that were worked out and are still needed: a file that is being written is not read.
+    waiting: HashMap<u32, Box<[u8]>>,
+    alive: BTreeMap<Vec<u8>, Alive>,
+    changes: Vec<RebuiltChange>,
+}
+
+/// Which of the files of values those are that were worked out.
+const DERIVED: usize = 1;
+
+impl Replay {
+    fn take(&mut self, found: &Found, place: Placed) -> Result<()> {
+        match found.did {
+            Did::Object(value) => {
+                self.waiting.remove(&found.key);
+                self.put(found, place, (0, value), false);
+            }
+            Did::Sent(sending, sent) => {
+                let sent = serde_json::from_slice(&self.read.at(sent)).unwrap_or_default();
+                let KnownKey { is_custom, .. } = self.keys[found.key as usize];
+                let before = self.object(found.key);
+                let object = made(sending, before, sent, &found.subresource, found.time(), is_custom);
+                self.derive(found, place, object)?;
+            }
+            Did::Scaled(replicas) => {
+                let object = self.object(found.key).map(|object| scaled(object, replicas));
+                self.derive(found, place, object)?;
+            }
+            Did::Deleted => self.delete(found.key, place, found.revision.is_none()),
+            Did::Collection => self.delete_collection(found, place),
+            Did::Hidden => self.hide(found.key),
+        }
+        Ok(())
+    }
+
+    /// The object of a key as it is now.
+    fn object(&self, key: u32) -> Option<Value> {
+        if let Some(object) = self.waiting.get(&key) {
+            return serde_json::from_slice(object).ok();
+        }
+        let (file, value) = self.alive.get(&self.keys[key as usize].key)?.value;
+        (file != DERIVED).then(|| serde_json::from_slice(&self.read.at(value)).ok()).flatten()
+    }
+
+    /// Writes an object that was worked out; `None` says that it could not be.
+    fn derive(&mut self, found: &Found, place: Placed, object: Option<Value>) -> Result<()> {
+        let Some(mut object) = object.filter(Value::is_object) else {
+            self.hide(found.key);
+            return Ok(());
+        };
+        object["metadata"]["resourceVersion"] = place.revision.to_string().into();
+        let text = serde_json::to_vec(&object).unwrap_or_default();
+        let value = self.derived.write(&text)?;
+        self.waiting.insert(found.key, text.into());
+        self.put(found, place, (DERIVED, value), true);
+        Ok(())
+    }
+
+    fn put(&mut self, found: &Found, place: Placed, value: (usize, ValuePlace), is_derived: bool) {
+        let key = &self.keys[found.key as usize].key;
+        let before = self.alive.get(key);
+        let is_creation = found.creates && before.is_none();
+        let is_next = |before: &&Alive| {
+            let is_based_on = found.based_on.is_none_or(|revision| revision == before.revision);
+            found.is_write && !before.is_changed && is_based_on && before.revision < place.revision
+        };
+        let create_revision = if is_creation { place.revision } else { before.map_or(0, |before| before.create_revision) };
+        self.changes.push(RebuiltChange {
+            revision: place.revision,
+            sub_revision: place.sub_revision,
+            key: found.key,
+            value: Some(value),
+            create_revision,
+            is_creation,
+            replaced: before.filter(is_next).map_or(0, |before| before.revision),
+            is_derived,
+        });
+        let alive = Alive { key: found.key, value, revision: place.revision, create_revision, is_changed: false };
+        self.alive.insert(key.clone(), alive);
+    }
+
+    fn delete(&mut self, key: u32, place: Placed, is_derived: bool) {
+        self.waiting.remove(&key);
+        self.alive.remove(&self.keys[key as usize].key);
+        self.changes.push(RebuiltChange {
+            revision: place.revision,
+            sub_revision: place.sub_revision,
+            key,
+            value: None,
+            create_revision: 0,
+            is_creation: false,
+            replaced: 0,
+            is_derived,
+        });
+    }
+
+    /// Deletes what is known of a collection, but what may stay for a while.
+    fn delete_collection(&mut self, found: &Found, place: Placed) {
+        let prefix = self.keys[found.key as usize].key.clone();
+        let within = self.alive.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+        let within: Vec<u32> = within.map(|(_, alive)| alive.key).collect();
+        for (number, key) in (0..).zip(within) {
+            let stays = self.object(key).is_none_or(|object| may_stay(&self.keys[key as usize].resource, &object));
+            match stays {
+                true => self.hide(key),
+                false => self.delete(key, Placed { sub_revision: place.sub_revision + number, ..place }, true),
+            }
+        }
+    }
+
+    fn hide(&mut self, key: u32) {
+        if let Some(alive) = self.alive.get_mut(&self.keys[key as usize].key) {
+            alive.is_changed = true;
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Audit logs on the command line: beside etcd and alone, from standard input, and the users that every page names.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn file(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/audit").join(name).to_str().unwrap().to_owned()
+}
+
+fn run(arguments: &[&str], input: Stdio) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ketcd")).args(arguments).stdin(input).output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// What is printed with etcd and its log.
+fn beside(arguments: &[&str]) -> String {
+    let (db, log) = (file("snapshot.db.zst"), file("full.jsonl.zst"));
+    let output = run(&[&["-f", db.as_str(), "-f", log.as_str()], arguments].concat(), Stdio::null());
+    assert!(output.status.code() == Some(0), "{arguments:?}: {}", said(&output));
+    printed(&output)
+}
+
+#[test]
+fn history_selects_by_user_under_both_names() {
+    let (by, user) = (["--by", "alice"], ["--user", "alice"]);
+    let history = |flags: &[&str]| beside(&[&["history", "--all", "-o", "ndjson"], flags].concat());
+    let (by, user) = (history(&by), history(&user));
+    assert!(by == user && by.lines().count() > 20, "{}", by.lines().count());
+    for line in by.lines() {
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["request"]["user"], "alice");
+    }
+    // etcd's own user is refused with files as before, where both are given.
+    let db = file("snapshot.db.zst");
+    let both = run(&["-f", &db, "history", "--all", "--by", "alice", "--user", "bob"], Stdio::null());
+    assert!(both.status.code() == Some(2) && said(&both).contains("cannot be used with"), "{}", said(&both));
+}
+
+#[test]
+fn a_log_alone_is_read_as_every_source() {
+    let log = file("eks.jsonl.zst");
+    let ketcd = |arguments: &[&str]| run(&[&["-f", log.as_str()], arguments].concat(), Stdio::null());
+    for arguments in [
+        &["ls", "pods", "-A"][..],
+        &["get", "deployments", "-A"],
+        &["history", "deployments", "-A", "--diff"],
+        &["triage"],
+        &["status"],
+        &["ls", "--at", "2026-11-24T18:38:00Z", "-A"],
+        &["explain", "--all"],
+    ] {
+        let output = ketcd(arguments);
+        assert!(matches!(output.status.code(), Some(0 | 1)) && !output.stdout.is_empty(), "{arguments:?}: {}", said(&output));
+        let hidden: Vec<String> =
+            said(&output).lines().filter(|line| line.contains("are logged without bodies")).map(str::to_owned).collect();
+        assert!(hidden.len() == 1 && hidden[0].contains("configmaps"), "{arguments:?}: {hidden:?}");
+    }
+    let history = printed(&ketcd(&["history", "pods", "-A", "-o", "ndjson"]));
+    let sources: Vec<String> =
+        history.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["source"].as_str().unwrap().to_owned()).collect();
+    assert!(sources.contains(&"auditlog".to_owned()) && sources.contains(&"derived".to_owned()));
+}
+
+#[test]
+fn a_log_comes_through_standard_input() {
+    let input = || Stdio::from(File::open(file("metadata.jsonl.zst")).unwrap());
+    let db = file("snapshot.db.zst");
+    let with_etcd = run(&["-f", &db, "-f", "-", "history", "--all", "--by", "alice"], input());
+    assert!(with_etcd.status.success() && printed(&with_etcd).contains("alice"), "{}", said(&with_etcd));
+    let alone = run(&["-f", "-", "ls", "pods", "-A"], Stdio::from(File::open(file("full.jsonl.zst")).unwrap()));
+    assert!(alone.status.success() && !alone.stdout.is_empty(), "{}", said(&alone));
+}
+
+#[test]
+fn writes_past_the_api_server_are_findings() {
+    let (db, log) = (file("snapshot.db.zst"), file("full.jsonl.zst"));
+    let output = run(&["-f", &db, "-f", &log, "triage", "-o", "json"], Stdio::null());
+    let triage: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<&Value> =
+        triage["findings"].as_array().unwrap().iter().filter(|finding| finding["trouble"] == "ChangeUnexplained").collect();
+    assert_eq!(found.len(), 5, "{found:#?}");
+    let text = printed(&run(&["-f", &db, "-f", &log, "triage"], Stdio::null()));
+    assert!(text.contains("by no request of the audit log") && text.contains("written past the API server"), "{text}");
+    // A log that leaves out what they are of accuses nobody.
+    let other = run(&["-f", &db, "triage", "-o", "json"], Stdio::null());
+    assert!(!printed(&other).contains("ChangeUnexplained"));
+}
+
+/// The files in a folder and in those below it.
+fn files_below(folder: &std::path::Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn triage_reports_and_exports_name_the_users() {
+    assert!(beside(&["triage", "--at", "2026-11-24T18:38:00Z", "-o", "json", "--no-pager"]).contains("\"alice\""));
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    beside(&["report", "--out", page.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("alice"));
+    let tables = folder.path().join("tables");
+    beside(&["export", "--out", tables.to_str().unwrap(), "--format", "ndjson", "--tables", "history"]);
+    assert!(
+        files_below(&tables)
+            .iter()
+            .any(|table| zstd::decode_all(File::open(table).unwrap()).unwrap().windows(5).any(|text| text == b"alice"))
+    );
+}
+
+#[test]
+fn a_damaged_line_accuses_nobody() {
+    let whole = String::from_utf8(zstd::decode_all(File::open(file("full.jsonl.zst")).unwrap()).unwrap()).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    // The line of a creation, cut.
+    let cut = &lines[100][..lines[100].len() / 3];
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    log.write_all([&lines[..100], &[cut], &lines[101..]].concat().join("\n").as_bytes()).unwrap();
+    let (db, log) = (file("snapshot.db.zst"), log.path().to_str().unwrap().to_owned());
+    let output = run(&["-f", &db, "-f", &log, "history", "--all", "-o", "ndjson"], Stdio::null());
+    assert!(said(&output).contains("line 101 is cut short"), "{}", said(&output));
+    let unexplained = printed(&output).lines().filter(|line| line.contains("\"unexplained\":true")).count();
+    assert_eq!(unexplained, 5);
+}
