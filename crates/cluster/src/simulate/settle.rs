@@ -10,6 +10,9 @@ use super::world::{Due, World};
 /// After so many steps a cluster is taken never to come to rest.
 const MOST_STEPS: usize = 2_000_000;
 
+/// So often pods are tried again without an event.
+const MOST_ROUNDS: usize = 100;
+
 /// Lets the cluster come to rest.
 pub(super) fn settle(world: &mut World<'_>, choices: &mut Choices) {
     for _ in 0..MOST_STEPS {
@@ -20,16 +23,20 @@ pub(super) fn settle(world: &mut World<'_>, choices: &mut Choices) {
     world.caveats.insert(Unmodelled::Endless { steps: MOST_STEPS });
 }
 
-/// Lets pods that wait be tried again without an event, as the scheduler does after five minutes, as long as that changes something.
+/// Lets pods that wait be tried again without an event, as the scheduler does after five minutes, as long as that changes something. Where it changes
+/// nothing, the cluster stays as it came to rest: at most the words in which a pod is refused would be others.
 pub(super) fn settle_for_long(world: &mut World<'_>, choices: &mut Choices) {
     settle(world, choices);
-    while world.retried_at != Some(world.changes) {
+    for _ in 0..MOST_ROUNDS {
         let Some(time) = world.queue.next_flush() else { return };
-        world.retried_at = Some(world.changes);
+        let (mark, changes) = (world.mark(), world.changes);
         world.now = world.now.max(time);
         let now = world.now;
         world.queue.flush(now);
         settle(world, choices);
+        if world.changes == changes {
+            return world.back(mark);
+        }
     }
 }
 

@@ -92,8 +92,6 @@ pub(super) struct Course {
     pub node_autoscalers: BTreeSet<String>,
     /// How often objects were changed, but for what the scheduler says of pods that it refuses.
     pub changes: u64,
-    /// How often by the time that pods were tried again without an event.
-    pub retried_at: Option<u64>,
     pub events: Vec<SimulatedEvent>,
     pub caveats: BTreeSet<Unmodelled>,
     /// The pods that the simulation made.

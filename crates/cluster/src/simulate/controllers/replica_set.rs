@@ -41,7 +41,7 @@ pub(super) fn delete_chosen(world: &mut World<'_>, owner: &Id, chosen: Chosen) {
     if chosen.is_chance {
         world.caveats.insert(Unmodelled::DeletedByChance { workload: format!("{}/{}/{}", owner.kind, owner.namespace, owner.name) });
     }
-    chosen.pods.iter().for_each(|pod| delete(world, pod));
+    chosen.pods.into_iter().for_each(|pod| delete(world, &pod));
 }
 
 /// Deletes a pod, as its controller does.
