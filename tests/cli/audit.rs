@@ -132,3 +132,22 @@ fn a_damaged_line_accuses_nobody() {
     let unexplained = printed(&output).lines().filter(|line| line.contains("\"unexplained\":true")).count();
     assert_eq!(unexplained, 5);
 }
+
+#[test]
+fn decisions_are_explained_from_the_log_as_from_etcd() {
+    let verdicts = |name: &str| -> std::collections::BTreeMap<String, String> {
+        let output = run(&["-f", &file(name), "explain", "--all", "-o", "ndjson"], Stdio::null());
+        let line = |line: &str| {
+            let explained: Value = serde_json::from_str(line).unwrap();
+            let verdict = format!("{} {} {}", explained["verdict"], explained["attempt"]["outcome"], explained["attempt"]["node"]);
+            (format!("{}/{}", explained["pod"]["namespace"], explained["pod"]["name"]), verdict)
+        };
+        printed(&output).lines().map(line).collect()
+    };
+    let etcd = verdicts("snapshot.db.zst");
+    assert!(etcd.len() > 60 && verdicts("full.jsonl.zst") == etcd);
+    // Where kubelets' patches are logged without answers, some states are derived.
+    let derived = verdicts("eks.jsonl.zst");
+    let same = etcd.iter().filter(|(pod, verdict)| derived.get(*pod) == Some(*verdict)).count();
+    assert!(same * 100 >= etcd.len() * 95, "{same} of {}", etcd.len());
+}

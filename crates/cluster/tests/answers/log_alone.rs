@@ -11,7 +11,7 @@ use ketcd_history::AttributedChange;
 use ketcd_history::audit::Authorship;
 use ketcd_store::load::{AuditLogs, Limits};
 use ketcd_store::{At, EventKind, KeyRange, Origin, Revision, Until, Want, WatchItem};
-use ketcd_testing::testdata;
+use ketcd_testing::{temporary, testdata};
 
 use crate::fixture::{noting, open};
 
@@ -150,4 +150,28 @@ async fn pods_are_derived_where_only_patches_are_logged() {
     };
     assert_eq!(pods(&found), pods(&wanted));
     assert!(!pods(&found).is_empty());
+}
+
+#[tokio::test]
+async fn objects_that_kubectl_printed_are_the_base_of_a_log() {
+    let base = r#"{"kind":"List","apiVersion":"v1","items":[{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"old","namespace":"shop","uid":"u","resourceVersion":"5","creationTimestamp":"2026-11-24T18:37:00Z"},"data":{"a":"1"}}]}"#;
+    let event = |audit_id: &str, verb: &str, body: &str, time: &str| {
+        format!(
+            r#"{{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"{audit_id}","stage":"ResponseComplete","requestURI":"/x","verb":"{verb}","user":{{"username":"alice"}},"objectRef":{{"resource":"configmaps","namespace":"shop","name":"old","apiVersion":"v1"}},"responseStatus":{{"code":200{}}},"requestObject":{body},"requestReceivedTimestamp":"2026-11-24T18:37:{time}.1Z","stageTimestamp":"2026-11-24T18:37:{time}.2Z"}}"#,
+            if verb == "delete" { r#","status":"Success""# } else { "" }
+        )
+    };
+    let log = [event("a", "patch", r#"{"data":{"b":"2"}}"#, "10"), event("b", "delete", "null", "20")].join("\n");
+    let (base, log) = (temporary::file(base), temporary::file(log));
+    let cluster = alone(log.path().to_str().unwrap(), &[base.path().to_str().unwrap().to_owned()], Options::default()).await;
+    let data = |revision: i64| {
+        let cluster = &cluster;
+        async move { alive(cluster, revision).await.get("/registry/configmaps/shop/old").map(|object| object["data"].clone()) }
+    };
+    assert_eq!(data(5).await, Some(serde_json::json!({"a": "1"})));
+    assert_eq!(data(6).await, Some(serde_json::json!({"a": "1", "b": "2"})));
+    assert_eq!(data(7).await, None);
+    let history = cluster.history("cm/shop/old").await.unwrap();
+    let read: Vec<Read<_>> = history.changes.try_collect().await.unwrap();
+    assert_eq!(read.iter().filter(|read| matches!(read, Read::Item(_))).count(), 3);
 }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use ketcd_audit::{Effect, Made, Request, Verb};
+use ketcd_history::clock::newest_stamp;
 use ketcd_kube::Kind;
 use ketcd_store::load::{ValuePlace, ValueWriter};
 use ketcd_store::{KeyValue, Result};
@@ -41,7 +42,7 @@ pub(super) struct Found {
     pub key: u32,
     pub revision: Option<i64>,
     pub did: Did,
-    /// When its request was received and answered, in microseconds; `None` for objects of a file.
+    /// When its request was received and answered, in microseconds; of an object of a file, when its newest time was written.
     pub times: Option<(i64, i64)>,
     /// Whether a request wrote it, and did not only show it.
     pub is_write: bool,
@@ -61,6 +62,9 @@ pub(super) struct KnownKey {
     pub is_custom: bool,
     pub resource: Arc<str>,
 }
+
+/// Times in objects are whole seconds, in microseconds.
+const SECOND: i64 = 1_000_000;
 
 /// The stored kind of a group and a resource; `None` for one that is not Kubernetes' own.
 type KindOf = HashMap<(Arc<str>, Arc<str>), Option<Arc<Kind>>>;
@@ -160,10 +164,10 @@ impl Collected {
             uid: 0,
             has_node: false,
         };
-        match serde_json::from_slice(&key_value.value) {
-            Ok(object) => self.add_object(found, object, None),
-            Err(_) => Ok(()),
-        }
+        let Ok(object) = serde_json::from_slice::<Value>(&key_value.value) else { return Ok(()) };
+        // The newest time in an object is that of its last write.
+        let written = newest_stamp(&object).map(|time| (time.as_microsecond(), time.as_microsecond() + SECOND));
+        self.add_object(Found { times: written, ..found }, object, None)
     }
 
     /// Takes a version of an object. The same version may be answered often: who wrote it was answered first.
