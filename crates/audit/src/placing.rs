@@ -56,7 +56,7 @@ pub fn place(known: &[Written], unplaced: &[Unplaced]) -> Vec<Placed> {
             slot += 1;
         }
         while let Some(&(low, high, at)) = waiting.get(next).filter(|(low, ..)| *low <= slot) {
-            // Of those that must be placed as early, the one that was answered first.
+            // Among those that must be placed as early, the one that was answered first.
             open.push(Reverse((high, unplaced[at].to, at, low)));
             next += 1;
         }

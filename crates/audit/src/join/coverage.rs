@@ -94,7 +94,7 @@ pub(super) fn unexplained(
     (in_rows(told.collect(), &order), gaps)
 }
 
-/// So many changes in a row without a request are more likely missing from the log than written past the API server.
+/// The fewest changes in a row without a request that are more likely missing from the log than written past the API server.
 const ROW: usize = 3;
 
 /// Tells changes that stand alone between explained ones from those that stand in a row.
