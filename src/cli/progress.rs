@@ -87,7 +87,7 @@ pub(super) fn walk(from: Revision, to: Revision) {
     *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });
 }
 
-/// So many parts of a calculation are done.
+/// Shows how many parts of a calculation are done.
 pub(super) fn parts(done: usize, all: usize) {
     let Some(progress) = PROGRESS.get() else { return };
     progress.parts.0.store(done, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use super::world::{Due, World};
 /// After so many steps a cluster is taken never to come to rest.
 const MOST_STEPS: usize = 2_000_000;
 
-/// So often pods are tried again without an event.
+/// How often pods are tried again without an event.
 const MOST_ROUNDS: usize = 100;
 
 /// Lets the cluster come to rest.
