@@ -192,7 +192,7 @@ struct Opened {
 fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
     if let Some(context) = args.api_server() {
         let source = Box::new(api_server::open(args, context, attendance)?);
-        return Ok((source, Some(Timestamp::now()), AuditLogs::default()));
+        return Ok(Opened { source, newest_stamp: Some(Timestamp::now()), logs: AuditLogs::default(), said: None });
     }
     let (paths, endpoints) = args.sources();
     let limits = limits(args);
