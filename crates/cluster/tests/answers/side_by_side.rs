@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use ketcd_cluster::Options;
+use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::simulate::{FitOf, Happening, WhatIfAction, WhatIfQuestion};
 use ketcd_scheduler::{Depth, Verdict};
 use serde_json::{Value, json};
@@ -45,7 +46,7 @@ async fn cluster_capacitys_example() {
 async fn the_simulators_example() {
     let cluster =
         cluster_of(list(vec![node("node-pprb7", "4", "32Gi", "v1.25.0"), pod("pod-w64pz", "100m", "16Gi")]), Options::default()).await;
-    let explainer = cluster.default_explainer().await.unwrap();
+    let explainer = cluster.explainer(&SchedulerOptions::default()).await.unwrap();
     let explanation = explainer.with_depth(Depth::Verdicts).pod("default", "pod-w64pz").await.unwrap().explanation;
     let filters: BTreeSet<&str> = explanation.judgement.filters.iter().copied().collect();
     let shown = [
