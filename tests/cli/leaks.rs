@@ -186,6 +186,7 @@ fn calls(objects: &str) -> Vec<Call> {
                 ("what-if", "scheduler_config") => vec![[&of_file[..], &["what-if", "--decisions"]].concat()],
                 ("serve", "tls_cert") => vec![[&of_file[..], &["serve", "--tls-key", &key]].concat()],
                 ("serve", "tls_key") => vec![[&of_file[..], &["serve", "--tls-cert", &certificate]].concat()],
+                ("record", "kubeconfig") => vec![vec!["record", "/dev/null/recording"]],
                 ("record", _) => vec![["record"].into_iter().chain(of_etcd[1..].iter().copied()).collect()],
                 ("extract", _) => vec![[&of_file[..], &["extract", "pod/b/a"]].concat()],
                 _ => vec![[&of_file[..], &[name]].concat()],

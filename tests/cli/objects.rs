@@ -169,8 +169,7 @@ fn custom_resources_without_a_definition_are_shown_under_the_plural_that_kubectl
 
 #[test]
 fn a_custom_resource_that_a_webhook_converts_is_shown_as_it_is_stored() {
-    let version =
-        |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let version = |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "wheels.cars.example"},
         "spec": {
