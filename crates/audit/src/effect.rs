@@ -9,7 +9,7 @@ use crate::request::{Level, Request, Verb};
 
 /// What a request did to one object, or showed of it.
 #[derive(Clone, Debug)]
-pub struct Effect {
+pub struct RequestEffect {
     /// The namespace; empty where there is none.
     pub namespace: Box<str>,
     /// The name; empty for a collection.
@@ -48,7 +48,7 @@ pub enum Made {
 
 /// Returns what a request that keeps its bodies did, object by object.
 #[must_use]
-pub fn effects(request: &Request) -> Vec<Effect> {
+pub fn effects(request: &Request) -> Vec<RequestEffect> {
     let bodies = request.bodies.as_deref();
     let parsed = |body: Option<&str>| serde_json::from_str::<Value>(body?).ok().map(without_type);
     let answered = parsed(bodies.and_then(|bodies| bodies.answered.as_deref()));
@@ -59,7 +59,7 @@ pub fn effects(request: &Request) -> Vec<Effect> {
     let sent = || parsed(bodies.and_then(|bodies| bodies.sent.as_deref()));
     let of_target = |(made, revision): (Made, Option<i64>)| {
         let (namespace, name) = ((*request.target.namespace).into(), request.target.name.clone());
-        vec![Effect { namespace, name, revision, made }]
+        vec![RequestEffect { namespace, name, revision, made }]
     };
     match (request.verb, &*request.target.subresource) {
         (Verb::Create, "binding") => of_target((sent().map_or(hidden(request), Made::Bound), None)),
@@ -90,11 +90,11 @@ fn revision_of(object: &Value) -> Option<i64> {
 }
 
 /// The objects that a read was answered with.
-fn shown(answered: Value) -> Vec<Effect> {
+fn shown(answered: Value) -> Vec<RequestEffect> {
     let text = |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
     let one = |object: Value| {
         let revision = Some(revision_of(&object)?);
-        Some(Effect { namespace: text(&object, "namespace"), name: text(&object, "name"), revision, made: Made::Shown(object) })
+        Some(RequestEffect { namespace: text(&object, "namespace"), name: text(&object, "name"), revision, made: Made::Shown(object) })
     };
     items(answered).into_iter().filter_map(one).collect()
 }
@@ -146,15 +146,15 @@ fn deleted(request: &Request, answered: Option<Value>) -> (Made, Option<i64>) {
 }
 
 /// What the deletion of a collection did. It is answered with the objects as they were before.
-fn collection(request: &Request, answered: Option<Value>) -> Vec<Effect> {
+fn collection(request: &Request, answered: Option<Value>) -> Vec<RequestEffect> {
     let Some(answered) = answered.filter(|answered| answered["items"].is_array()) else {
         let made = if request.selects { Made::Hidden { by_policy: true } } else { Made::CollectionDeleted };
-        return vec![Effect { namespace: (*request.target.namespace).into(), name: "".into(), revision: None, made }];
+        return vec![RequestEffect { namespace: (*request.target.namespace).into(), name: "".into(), revision: None, made }];
     };
     let effect = |object: Value| {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().into();
         let made = if may_stay(&request.target.resource, &object) { Made::Hidden { by_policy: false } } else { Made::Deleted };
-        Effect { namespace: text("namespace"), name: text("name"), revision: None, made }
+        RequestEffect { namespace: text("namespace"), name: text("name"), revision: None, made }
     };
     items(answered).into_iter().map(effect).collect()
 }
@@ -199,7 +199,7 @@ mod tests {
         let mut found = Vec::new();
         let (_, ended) = Reader::with_bodies().read(&mut event.to_string().as_bytes(), &mut |request| found.extend(effects(&request)));
         ended.unwrap();
-        let word = |effect: &Effect| match &effect.made {
+        let word = |effect: &RequestEffect| match &effect.made {
             Made::Shown(_) => "shown",
             Made::Object(_) => "object",
             Made::Deleted => "deleted",

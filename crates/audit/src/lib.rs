@@ -16,7 +16,7 @@ mod splitter;
 
 pub use authorship::{Authors, Authorship, Unexplained};
 pub use change::{ChangeFacts, Did, Stamp};
-pub use effect::{Effect, Made, effects, may_stay};
+pub use effect::{Made, RequestEffect, effects, may_stay};
 pub use join::{Join, Wanted};
 pub use names::Names;
 pub use patch::patched;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use ketcd_audit::{Effect, Made, Request, Verb};
+use ketcd_audit::{Made, Request, RequestEffect, Verb};
 use ketcd_history::clock::newest_stamp;
 use ketcd_kube::Kind;
 use ketcd_store::load::{ValuePlace, ValueWriter};
@@ -101,17 +101,17 @@ impl Collected {
     }
 
     /// Takes what a request did.
-    pub(super) fn add(&mut self, request: &Request, effects: Vec<Effect>) -> Result<()> {
+    pub(super) fn add(&mut self, request: &Request, effects: Vec<RequestEffect>) -> Result<()> {
         effects.into_iter().try_for_each(|effect| self.add_effect(request, effect))
     }
 
-    fn add_effect(&mut self, request: &Request, effect: Effect) -> Result<()> {
+    fn add_effect(&mut self, request: &Request, effect: RequestEffect) -> Result<()> {
         let kind = self.kind_of(request);
         if kind.as_ref().is_some_and(|kind| !kind.is_stored()) {
             return Ok(());
         }
         self.count(request, &effect.made);
-        let Effect { namespace, name, revision, made } = effect;
+        let RequestEffect { namespace, name, revision, made } = effect;
         let mut found = Found {
             key: self.key(request, kind.as_deref(), (&namespace, &name)),
             revision,
