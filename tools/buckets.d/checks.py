@@ -77,6 +77,18 @@ class Checks:
         self.check("an unfinished file below a prefix is reported", code == 0 and "2.db.zst.part is not read" in problem + _, problem)
         code, _, problem = self.run("-f", f"{self.backups}/nothing/", "status")
         self.check("a prefix of nothing is an error that names it", code == 2 and "no object lies below it" in problem, problem)
+        code, out, problem = self.run("-f", f"{self.backups}/::nightly/1.db.zst", "ls", "pods", "-A")
+        wanted = self.run("-f", CAPTURE, "ls", "pods", "-A")
+        self.check("one object of a prefix is read alone", (code, out) == wanted[:2], problem)
+        if self.server.scheme == "s3":
+            self.excluded()
+
+    def excluded(self):
+        name = "Incr-00000495-00000521-1795547370.gz"
+        self.server.exclude("backups", f"shoot--a--b/etcd-main/v2/{name}")
+        code, out, problem = self.run("-f", f"{self.backups}/shoot--a--b/", "status", "-o", "json")
+        newest = json.loads(out)["revisions"]["newest"] if code == 0 else None
+        self.check("a snapshot that its tag excludes from restores is left out and named", newest == 494 and f"excluded from restores: etcd-main/v2/{name}" in problem, problem)
 
     def uploads_refused(self):
         code, _, problem = self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/fleet")

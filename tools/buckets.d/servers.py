@@ -89,6 +89,11 @@ class Moto:
     def put(self, bucket, key, path):
         self.s3.upload_file(path, bucket, key)
 
+    def exclude(self, bucket, key):
+        """Tags a snapshot as etcd-backup-restore's users exclude one from restores."""
+        tags = {"TagSet": [{"Key": "owner", "Value": "a"}, {"Key": "x-etcd-snapshot-exclude", "Value": "true"}]}
+        self.s3.put_object_tagging(Bucket=bucket, Key=key, Tagging=tags)
+
     def objects(self, prefix):
         pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket="lake", Prefix=f"{prefix}/")
         names = [found["Key"] for page in pages for found in page.get("Contents", [])]

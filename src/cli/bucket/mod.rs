@@ -2,6 +2,10 @@
 
 #[cfg(feature = "object-store")]
 mod client;
+#[cfg(feature = "object-store")]
+mod exclusion;
+#[cfg(feature = "object-store")]
+mod fetch;
 #[cfg(not(feature = "object-store"))]
 mod without;
 
@@ -9,13 +13,17 @@ use std::borrow::Cow;
 
 use tempfile::TempDir;
 
-use super::Result;
 use super::args::GlobalArgs;
+use super::{Result, output};
 
 #[cfg(feature = "object-store")]
 pub(super) use client::Bucket;
+#[cfg(feature = "object-store")]
+use fetch::Wanted;
 #[cfg(not(feature = "object-store"))]
 pub(super) use without::Bucket;
+#[cfg(not(feature = "object-store"))]
+use without::Wanted;
 
 /// Whether a name is a URL of a bucket: `s3://bucket/path`, `gs://…`, `az://container/…`.
 pub(super) fn is_url(name: &str) -> bool {
@@ -38,7 +46,9 @@ pub(super) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>, Option<
     for name in args.files.iter_mut().filter(|name| is_url(name)) {
         let (url, within) = name.split_once(WITHIN).unwrap_or((name, ""));
         let copy = folder.path().join(url.replacen("://", "/", 1));
-        super::running::block_on(async { Bucket::open(url)?.fetch(&copy, args.max_unpacked_size).await })?;
+        let wanted = Wanted { within, most: args.max_unpacked_size };
+        let said = super::running::block_on(async { Bucket::open(url)?.fetch(&copy, &wanted).await })?;
+        said.iter().for_each(|sentence| output::note(sentence));
         *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{WITHIN}{within}", copy.display()) };
     }
     Ok((Cow::Owned(args), Some(folder)))

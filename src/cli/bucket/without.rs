@@ -5,6 +5,13 @@ use std::path::Path;
 
 use crate::cli::{Error, Result};
 
+/// What is wanted of a bucket.
+#[expect(dead_code, reason = "nothing reads it without buckets")]
+pub(in crate::cli) struct Wanted<'w> {
+    pub within: &'w str,
+    pub most: u64,
+}
+
 /// A bucket, which this build cannot open.
 pub(in crate::cli) struct Bucket(Infallible);
 
@@ -19,7 +26,7 @@ impl Bucket {
     }
 
     /// Nothing: there is no bucket.
-    pub(in crate::cli) async fn fetch(&self, _: &Path, _: u64) -> Result<()> {
+    pub(in crate::cli) async fn fetch(&self, _: &Path, _: &Wanted<'_>) -> Result<Vec<String>> {
         match self.0 {}
     }
 

@@ -48,6 +48,7 @@ mod wal;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use container::{Body, Entry, Kind};
 use format::Loading;
 use formats::{load_parts, reading};
 use image::Image;
@@ -130,6 +131,19 @@ fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Li
     }
     let names: Vec<&str> = paths.iter().map(String::as_str).collect();
     Ok(Box::new(finish(joined_name(&names), builder, objects, loaded)?))
+}
+
+/// Whether a file that begins with these bytes may be one that can be opened, or holds some. Of others no more than that has to be fetched.
+pub fn may_be_read(name: &str, beginning: Bytes) -> bool {
+    let entry = Entry { name: name.to_owned(), body: Body::Bytes(beginning) };
+    let kind = Kind::of(&entry, &entry.look().unwrap_or_default());
+    let is_unread = matches!(kind, Kind::Other | Kind::Foreign(_) | Kind::SqlDump | Kind::Unfinished);
+    !is_unread || is_gardeners(name)
+}
+
+/// Whether a file is called as Gardener's snapshots are, whose bytes may not tell how they are compressed.
+pub fn is_gardeners(name: &str) -> bool {
+    gardener::Snapshot::of(name).is_some()
 }
 
 /// Opens the bytes of one file, as if it were called `name`.

@@ -1,0 +1,83 @@
+//! Snapshots of Gardener's that somebody excluded from restores (etcd-backup-restore debd95b, `pkg/types/snapstore.go`): by a tag of the object in S3, by
+//! its metadata in GCS.
+
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3, AwsAuthorizer};
+use object_store::client::{HttpRequest, HttpRequestBody};
+use object_store::path::Path as Key;
+use object_store::signer::Signer;
+use object_store::{Attribute, Attributes};
+
+/// What excludes a snapshot, with this value.
+const KEY: &str = "x-etcd-snapshot-exclude";
+const VALUE: &str = "true";
+
+/// Whether an object's own metadata excludes it.
+pub(super) fn is_in_metadata(attributes: &Attributes) -> bool {
+    attributes.get(&Attribute::Metadata(KEY.into())).is_some_and(|value| value.as_ref() == VALUE)
+}
+
+/// The tags of objects in S3, which `object_store` does not read.
+pub(super) struct Tags {
+    store: AmazonS3,
+    region: String,
+    client: reqwest::Client,
+}
+
+impl Tags {
+    /// Those of a bucket; `region` is the one that requests are signed for.
+    pub(super) fn of(store: AmazonS3, region: Option<String>) -> Self {
+        Self { store, region: region.unwrap_or_else(|| "us-east-1".to_owned()), client: reqwest::Client::new() }
+    }
+
+    /// Whether an object's tags exclude it.
+    ///
+    /// # Errors
+    /// A fragment: why they cannot be read.
+    pub(super) async fn exclude(&self, key: &Key) -> Result<bool, String> {
+        const WITHIN: Duration = Duration::from_secs(60);
+        // Signed anew below: this says where the object is.
+        let mut url = self.store.signed_url(reqwest::Method::GET, key, WITHIN).await.map_err(|error| error.to_string())?;
+        url.set_query(Some("tagging="));
+        let credential = self.store.credentials().get_credential().await.map_err(|error| error.to_string())?;
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = url.as_str().parse().map_err(|_| "the object has no URL".to_owned())?;
+        AwsAuthorizer::new(&credential, "s3", &self.region).try_authorize(&mut request, None).map_err(|error| error.to_string())?;
+        let answer =
+            self.client.get(url).headers(request.headers().clone()).send().await.map_err(|error| error.without_url().to_string())?;
+        if !answer.status().is_success() {
+            return Err(format!("the server answers {}", answer.status()));
+        }
+        Ok(has_tag(&answer.text().await.map_err(|error| error.without_url().to_string())?))
+    }
+}
+
+/// Whether a list of tags, as `GetObjectTagging` returns it, has the one that excludes.
+fn has_tag(list: &str) -> bool {
+    let member = |tag: &str, name: &str| Some(tag.split_once(&format!("<{name}>"))?.1.split_once("</")?.0.to_owned());
+    list.split("<Tag>").skip(1).any(|tag| member(tag, "Key").as_deref() == Some(KEY) && member(tag, "Value").as_deref() == Some(VALUE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_that_excludes_is_found_among_others() {
+        let list = |tags: &str| format!("<?xml version=\"1.0\"?><Tagging xmlns=\"x\"><TagSet>{tags}</TagSet></Tagging>");
+        let tag = |key: &str, value: &str| format!("<Tag><Key>{key}</Key><Value>{value}</Value></Tag>");
+        assert!(has_tag(&list(&(tag("a", "b") + &tag(KEY, "true")))));
+        assert!(has_tag(&list("<Tag>\n<Value>true</Value>\n<Key>x-etcd-snapshot-exclude</Key>\n</Tag>")));
+        for tags in [String::new(), tag(KEY, "false"), tag("a", "true"), tag(KEY, "") + &tag("a", "true"), tag("a", KEY)] {
+            assert!(!has_tag(&list(&tags)), "{tags}");
+        }
+    }
+
+    #[test]
+    fn metadata_excludes_where_it_says_so() {
+        let with = |value: &'static str| Attributes::from_iter([(Attribute::Metadata(KEY.into()), value)]);
+        assert!(is_in_metadata(&with("true")));
+        assert!(!is_in_metadata(&with("false")) && !is_in_metadata(&Attributes::default()));
+    }
+}

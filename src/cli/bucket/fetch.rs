@@ -1,0 +1,291 @@
+//! Copies what is needed of a bucket: one object, or those below a prefix that a backup is made of.
+//!
+//! Objects are listed first. A large one is recognised by its beginning, and the rest is copied only where it can be opened.
+
+use std::fs::{self, File};
+use std::future::ready;
+use std::io::Write;
+use std::path::Path;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::path::Path as Key;
+use object_store::{GetResult, ObjectMeta, ObjectStoreExt};
+
+use ketcd_store::load;
+
+use super::WITHIN;
+use super::client::{Bucket, failed};
+use super::exclusion;
+use crate::cli::{Error, Result};
+
+/// How many objects are copied at once.
+const COPIES_AT_ONCE: usize = 8;
+/// More objects are not copied: a prefix that has as many is not one of backups.
+const MOST: usize = 200_000;
+/// How Gardener's sidecar calls the parts of an upload that was broken off.
+const CHUNK: &str = "Chunk-";
+/// Larger objects are recognised by so many bytes first.
+const BEGINNING: u64 = 256 << 10;
+
+/// What is wanted of a bucket.
+pub(in crate::cli) struct Wanted<'w> {
+    /// What lies below the URL; all where it is empty.
+    pub within: &'w str,
+    /// The most bytes that are copied.
+    pub most: u64,
+}
+
+/// An object below the URL.
+struct Listed {
+    meta: ObjectMeta,
+    /// Its name below the URL.
+    name: String,
+    /// Whether it is one that can be opened, so that all of it is copied.
+    is_whole: bool,
+}
+
+impl Bucket {
+    /// Copies the object that the URL names to a file, as it comes; or what is wanted of the objects below it into a folder, where it names none.
+    /// Returns what is not copied, each a sentence.
+    ///
+    /// # Errors
+    /// It is not there, is larger than what is wanted, or the file cannot be written.
+    pub(in crate::cli) async fn fetch(&self, to: &Path, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+        let is_folder = self.url.ends_with('/') || self.below.as_ref().is_empty();
+        let found = if is_folder { None } else { Some(self.store.get(&self.below).await) };
+        let missing = match found {
+            None => None,
+            Some(Ok(found)) => {
+                self.refuse_more_than(wanted.most, "has", found.meta.size)?;
+                return self.write(found, to).await.map(|()| Vec::new());
+            }
+            Some(Err(error @ object_store::Error::NotFound { .. })) => Some(failed(&self.url, &error)),
+            Some(Err(error)) => return Err(failed(&self.url, &error)),
+        };
+        let objects = self.objects().await;
+        match (objects, missing) {
+            // Who may read one object may not list the others.
+            (Err(_), Some(missing)) => Err(missing),
+            (Err(error), None) => Err(error),
+            (Ok(objects), missing) if objects.is_empty() => {
+                let none = || Error::new(format!("{}: no object lies below it", self.url)).hint("check the bucket and the path");
+                Err(missing.unwrap_or_else(none))
+            }
+            (Ok(objects), _) => self.fetch_all(objects, to, wanted).await,
+        }
+    }
+
+    /// The objects below the URL that may be a part of a backup.
+    async fn objects(&self) -> Result<Vec<ObjectMeta>> {
+        let is_chunk = |object: &ObjectMeta| object.location.filename().is_some_and(|name| name.starts_with(CHUNK));
+        // A name that ends with a slash stands for a folder, where a console made one.
+        let objects = self.store.list(Some(&self.below)).try_filter(|object| ready(!is_chunk(object) && object.location != self.below));
+        let objects: Vec<ObjectMeta> = objects.take(MOST + 1).try_collect().await.map_err(|error| failed(&self.url, &error))?;
+        if objects.len() > MOST {
+            return Err(Error::new(format!("{}: more than {MOST} objects lie below it", self.url)).hint("name the prefix of the backups"));
+        }
+        Ok(objects)
+    }
+
+    /// Copies what is wanted of objects into a folder, each with its name below the URL.
+    async fn fetch_all(&self, objects: Vec<ObjectMeta>, to: &Path, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+        let count = objects.len();
+        let objects = objects.into_iter().filter_map(|meta| {
+            let parts: Vec<String> = meta.location.prefix_match(&self.below)?.map(|part| part.as_ref().to_owned()).collect();
+            Some(Listed { name: parts.join("/"), meta, is_whole: true })
+        });
+        let objects: Vec<Listed> = objects.filter(|object| is_within(&object.name, wanted.within)).collect();
+        if objects.is_empty() {
+            return Err(
+                Error::new(format!("{}: none of the {count} objects below it is {}", self.url, wanted.within)).hint("check the name")
+            );
+        }
+        let (objects, mut said) = self.without_excluded(objects).await;
+        let objects: Vec<Listed> =
+            stream::iter(objects.into_iter().map(|object| self.looked_at(object))).buffered(COPIES_AT_ONCE).try_collect().await?;
+        let bytes = |object: &Listed| if object.is_whole { object.meta.size } else { BEGINNING };
+        let what = format!("holds {} objects, which together have", objects.len());
+        self.refuse_more_than(wanted.most, &what, objects.iter().map(bytes).sum())?;
+        let cut = objects.iter().filter(|object| !object.is_whole).map(|object| object.name.as_str()).collect::<Vec<_>>();
+        if let [first, more @ ..] = &cut[..] {
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            said.push(format!("{}: {first}{more}: only the beginning was loaded, as it is of nothing that can be opened", self.url));
+        }
+        let copies = objects.iter().map(|object| async move {
+            // The parts of a name are neither empty nor lead upwards: `object_store` takes no others.
+            let path = object.name.split('/').fold(to.to_owned(), |path, part| path.join(part));
+            if !object.is_whole {
+                return write_all(&path, &self.beginning(&object.meta.location).await?);
+            }
+            let found = self.store.get(&object.meta.location).await.map_err(|error| failed(&self.url, &error))?;
+            self.write(found, &path).await
+        });
+        stream::iter(copies).buffer_unordered(COPIES_AT_ONCE).try_collect::<()>().await?;
+        Ok(said)
+    }
+
+    /// Leaves out the snapshots of Gardener's that are excluded from restores.
+    async fn without_excluded(&self, objects: Vec<Listed>) -> (Vec<Listed>, Vec<String>) {
+        let asked = objects.into_iter().map(|object| async move {
+            let is_asked = load::is_gardeners(object.meta.location.filename().unwrap_or_default());
+            let is_excluded = if is_asked { self.excludes(&object.meta.location).await } else { Ok(false) };
+            (object, is_excluded)
+        });
+        let answers: Vec<(Listed, std::result::Result<bool, String>)> = stream::iter(asked).buffered(COPIES_AT_ONCE).collect().await;
+        let (mut kept, mut excluded, mut unknown) = (Vec::new(), Vec::new(), None);
+        for (object, is_excluded) in answers {
+            match is_excluded {
+                Ok(true) => excluded.push(object.name),
+                Ok(false) => kept.push(object),
+                Err(why) => {
+                    kept.push(object);
+                    unknown.get_or_insert(why);
+                }
+            }
+        }
+        let mut said = Vec::new();
+        if let Some(why) = unknown {
+            said.push(format!("{}: whether snapshots are excluded from restores is not known: {why}", self.url));
+        }
+        if !excluded.is_empty() {
+            said.push(format!("{}: left out, as they are excluded from restores: {}", self.url, excluded.join(", ")));
+        }
+        (kept, said)
+    }
+
+    /// Whether an object is excluded from restores.
+    async fn excludes(&self, key: &Key) -> std::result::Result<bool, String> {
+        if let Some(tags) = &self.tags {
+            return tags.exclude(key).await;
+        }
+        let head = object_store::GetOptions { head: true, ..Default::default() };
+        let found = self.store.get_opts(key, head).await.map_err(|error| error.to_string())?;
+        Ok(exclusion::is_in_metadata(&found.attributes))
+    }
+
+    /// Finds out by its beginning whether an object can be opened.
+    async fn looked_at(&self, object: Listed) -> Result<Listed> {
+        let name = object.meta.location.filename().unwrap_or_default();
+        // A member's database is one even where its beginning is damaged.
+        let is_known = object.meta.size <= BEGINNING || object.name.ends_with("snap/db");
+        let is_whole = is_known || load::may_be_read(name, self.beginning(&object.meta.location).await?);
+        Ok(Listed { is_whole, ..object })
+    }
+
+    async fn beginning(&self, key: &Key) -> Result<bytes::Bytes> {
+        self.store.get_range(key, 0..BEGINNING).await.map_err(|error| failed(&self.url, &error))
+    }
+
+    fn refuse_more_than(&self, most: u64, what: &str, bytes: u64) -> Result<()> {
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Error::new(format!("{} {what} {bytes} bytes, more than the {most} that are unpacked", self.url))
+            .hint("allow more with --max-unpacked-size"))
+    }
+
+    /// Writes an object to a file, as it comes.
+    async fn write(&self, found: GetResult, to: &Path) -> Result<()> {
+        to.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mut file = File::create_new(to)?;
+        let mut chunks = found.into_stream();
+        while let Some(chunk) = chunks.try_next().await.map_err(|error| failed(&self.url, &error))? {
+            file.write_all(&chunk).map_err(|error| unwritten(to, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_all(to: &Path, bytes: &[u8]) -> Result<()> {
+    to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    File::create_new(to)?.write_all(bytes).map_err(|error| unwritten(to, &error))
+}
+
+fn unwritten(to: &Path, error: &std::io::Error) -> Error {
+    Error::new(format!("cannot write {}: {error}", to.display())).hint("choose another TMPDIR")
+}
+
+/// Whether an object is what is wanted, lies in it, or is an archive that holds it.
+fn is_within(name: &str, within: &str) -> bool {
+    let within = within.trim_end_matches('/');
+    let is_below = name.strip_prefix(within).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    within.is_empty() || is_below || within.strip_prefix(name).is_some_and(|rest| rest.starts_with(WITHIN))
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::memory::InMemory;
+
+    use object_store::PutPayload;
+
+    use super::*;
+
+    /// A bucket of these objects, opened by a URL; and what was copied out of it, by its path in the copy.
+    async fn fetched(objects: &[(&str, &str)], path: &str, most: u64) -> std::result::Result<Vec<(String, String)>, String> {
+        let store = InMemory::new();
+        for (name, content) in objects {
+            store.put(&Key::parse(name).unwrap(), PutPayload::from((*content).to_owned())).await.unwrap();
+        }
+        let (path, within) = path.split_once(WITHIN).unwrap_or((path, ""));
+        let below = Key::parse(path.trim_end_matches('/')).unwrap();
+        let bucket = Bucket { url: format!("s3://b/{path}"), store: Box::new(store), below, tags: None };
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        bucket.fetch(&copy, &Wanted { within, most }).await.map_err(|error| error.to_string())?;
+        if copy.is_file() {
+            return Ok(vec![(String::new(), fs::read_to_string(&copy).unwrap())]);
+        }
+        let (mut found, mut folders) = (Vec::new(), vec![copy.clone()]);
+        while let Some(at) = folders.pop() {
+            for entry in fs::read_dir(at).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() {
+                    folders.push(entry);
+                } else {
+                    found.push((entry.strip_prefix(&copy).unwrap().display().to_string(), fs::read_to_string(&entry).unwrap()));
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    #[tokio::test]
+    async fn what_lies_below_a_prefix_is_copied_as_a_folder() {
+        let objects = [
+            ("backup/etcd-main/v2/Full-00000000-00000331-1.gz", "full"),
+            ("backup/etcd-main/v2/Incr-00000332-00000380-2.gz", "incr"),
+            ("backup/etcd-main/v2/Chunk-1-2", "chunk"),
+            ("backup/night.db", "night"),
+            ("backups/other.db", "other"),
+        ];
+        let row = |name: &str, content: &str| (name.to_owned(), content.to_owned());
+        let wanted = [row("Full-00000000-00000331-1.gz", "full"), row("Incr-00000332-00000380-2.gz", "incr")];
+        for path in ["backup/etcd-main/v2/", "backup/etcd-main/v2"] {
+            assert_eq!(fetched(&objects, path, 100).await.unwrap(), wanted, "{path}");
+        }
+        assert_eq!(fetched(&objects, "backup/night.db", 100).await.unwrap(), [row("", "night")]);
+        assert_eq!(fetched(&objects, "", 100).await.unwrap().len(), 4);
+        let error = fetched(&objects, "backup/", 12).await.unwrap_err();
+        assert!(error.contains("holds 3 objects, which together have 13 bytes, more than the 12 that are unpacked"), "{error}");
+        for path in ["none.db", "none/"] {
+            let error = fetched(&objects, path, 100).await.unwrap_err();
+            assert!(error.contains(&format!("s3://b/{path}")), "{error}");
+        }
+    }
+
+    /// Only the beginning is copied where nothing can be opened, and nothing else than what is selected.
+    #[tokio::test]
+    async fn no_more_is_copied_than_is_needed() {
+        let (blob, text) = ("x".repeat(300 << 10), format!("kind: List\napiVersion: v1\nitems: []\n{}", "\n".repeat(300 << 10)));
+        let objects = [("b/blob.bin", &*blob), ("b/all.yaml", &*text), ("b/c/night.db", "night")];
+        let lengths = |found: Vec<(String, String)>| found.into_iter().map(|(name, content)| (name, content.len())).collect::<Vec<_>>();
+        let row = |name: &str, length: usize| (name.to_owned(), length);
+        let found = fetched(&objects, "b/", 600 << 10).await.unwrap();
+        assert_eq!(lengths(found), [row("all.yaml", text.len()), row("blob.bin", 256 << 10), row("c/night.db", 5)]);
+        for within in ["c", "c/night.db", "c/night.db::x"] {
+            assert_eq!(lengths(fetched(&objects, &format!("b/::{within}"), 100).await.unwrap()), [row("c/night.db", 5)], "{within}");
+        }
+        let error = fetched(&objects, "b/::d", 100).await.unwrap_err();
+        assert!(error.contains("none of the 3 objects below it is d"), "{error}");
+    }
+}
