@@ -219,10 +219,13 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
         Some(source) if logs.is_empty() || !source.is_one_moment() => {
             Ok(Opened { source, newest_stamp: newest_stamp.flatten(), logs, said: None })
         }
-        base => {
-            let LogHistory { source, said } = open_logs(&logs, base.as_deref())?;
-            Ok(Opened { source, newest_stamp: None, logs, said: Some(said) })
-        }
+        base => match (open_logs(&logs, base.as_deref())?, base) {
+            (Some(LogHistory { source, said }), _) => Ok(Opened { source, newest_stamp: None, logs, said: Some(said) }),
+            (None, base) => {
+                let source = base.ok_or_else(|| Error::new("the audit logs hold no object"))?;
+                Ok(Opened { source, newest_stamp: newest_stamp.flatten(), logs: AuditLogs::default(), said: None })
+            }
+        },
     }
 }
 

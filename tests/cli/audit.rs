@@ -151,3 +151,20 @@ fn decisions_are_explained_from_the_log_as_from_etcd() {
     let same = etcd.iter().filter(|(pod, verdict)| derived.get(*pod) == Some(*verdict)).count();
     assert!(same * 100 >= etcd.len() * 95, "{same} of {}", etcd.len());
 }
+
+/// A must-gather has logs of the API server that seldom hold what was changed.
+#[test]
+fn a_log_without_changes_leaves_objects_as_they_were_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let object = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b", "resourceVersion": "8"}}"#;
+    std::fs::write(folder.path().join("objects.json"), object).unwrap();
+    let request = concat!(
+        r#"{"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": "1", "stage": "ResponseComplete", "verb": "list", "#,
+        r#""requestURI": "/api/v1/pods", "user": {"username": "a"}, "objectRef": {"resource": "pods", "apiVersion": "v1"}, "responseStatus": {"code": 200}, "#,
+        r#""requestReceivedTimestamp": "2026-11-24T01:00:00.000000Z", "stageTimestamp": "2026-11-24T01:00:00.000000Z"}"#,
+        "\n"
+    );
+    std::fs::write(folder.path().join("audit.log"), request).unwrap();
+    let output = run(&["-f", folder.path().to_str().unwrap(), "status"], Stdio::null());
+    assert!(printed(&output).contains("API objects, no history"), "{}{}", printed(&output), said(&output));
+}

@@ -28,7 +28,7 @@ async fn etcd() -> Cluster {
 async fn alone(log: &str, base: &[String], options: Options) -> Cluster {
     let logs = AuditLogs::among(&[log.to_owned()], &Limits::default()).unwrap().logs;
     let base = (!base.is_empty()).then(|| files::open(base, &Limits::default()).unwrap().source);
-    let history = open_logs(&logs, base.as_deref()).unwrap();
+    let history = open_logs(&logs, base.as_deref()).unwrap().unwrap();
     let mut cluster = Cluster::open(history.source, options).await.unwrap();
     cluster.set_logs_of_source(logs, history.said);
     cluster

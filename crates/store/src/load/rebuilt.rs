@@ -106,6 +106,8 @@ pub struct Rebuilt {
     pub name: String,
     /// The first revision of which the state is known.
     pub oldest: i64,
+    /// The last revision of which the state is known, where that is later than all changes; else 0.
+    pub newest: i64,
     /// The size of what was read, in bytes.
     pub bytes: u64,
     /// All keys.
@@ -122,9 +124,10 @@ pub struct Rebuilt {
 ///
 /// [`Error::Format`], where two changes contradict each other, or there is none.
 pub fn open_rebuilt(rebuilt: Rebuilt) -> Result<Box<dyn Source>> {
-    let Rebuilt { name, oldest, bytes, keys, values, changes } = rebuilt;
+    let Rebuilt { name, oldest, newest, bytes, keys, values, changes } = rebuilt;
     let failed = |problem: String| Error::Format { path: name.clone(), problem };
-    let newest = changes.iter().map(|change| change.revision).max().ok_or_else(|| failed("holds no object".to_owned()))?;
+    let last = changes.iter().map(|change| change.revision).max().ok_or_else(|| failed("holds no object".to_owned()))?;
+    let newest = newest.max(last);
     let (mut builder, mut starts, mut all) = (VersionsBuilder::default(), Vec::with_capacity(keys.len()), Vec::new());
     for key in &keys {
         starts.push((all.len() as u64, u32::try_from(key.len()).unwrap_or_default()));
@@ -191,6 +194,7 @@ mod tests {
         let source = open_rebuilt(Rebuilt {
             name: "log".to_owned(),
             oldest: 5,
+            newest: 15,
             bytes: 6,
             keys: vec![b"/a".to_vec()],
             values: vec![writer.finish().unwrap()],
@@ -209,5 +213,6 @@ mod tests {
             .collect();
         assert_eq!(origins, [Origin::AuditLog, Origin::AuditLog, Origin::Derived]);
         assert!(!source.facts().has_all_keys);
+        assert_eq!(source.span().now_or_never().unwrap().unwrap().newest, Revision(15));
     }
 }

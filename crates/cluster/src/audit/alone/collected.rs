@@ -100,6 +100,11 @@ impl Collected {
         })
     }
 
+    /// Whether the logs say what became of any object.
+    pub(super) fn has_changes(&self) -> bool {
+        self.found.iter().any(|found| !matches!(found.did, Did::Hidden))
+    }
+
     /// Takes what a request did.
     pub(super) fn add(&mut self, request: &Request, effects: Vec<RequestEffect>) -> Result<()> {
         effects.into_iter().try_for_each(|effect| self.add_effect(request, effect))

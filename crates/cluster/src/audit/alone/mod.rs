@@ -12,7 +12,7 @@ use futures_util::{FutureExt, TryStreamExt};
 
 use ketcd_audit::{Reader, effects};
 use ketcd_store::load::{AuditLogs, Rebuilt, open_rebuilt};
-use ketcd_store::{At, KeyRange, KeyValue, Source, Want};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Want};
 
 use super::reading::notes_of;
 use crate::error::Result;
@@ -30,11 +30,12 @@ pub struct LogHistory {
 /// What audit logs leave out of a history, and what is damaged in them.
 pub struct LogNotes(pub(crate) Vec<Notice>);
 
-/// Opens the history that audit logs hold; `base` holds objects of the same cluster, as they were at some moment.
+/// Opens the history that audit logs hold; `base` holds objects of the same cluster, as they were at some moment. Returns nothing where the logs hold no
+/// change of a cluster whose objects the base has, as the logs of a must-gather often do.
 ///
 /// # Errors
-/// A log cannot be opened, or the logs hold no object.
-pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<LogHistory> {
+/// A log cannot be opened, or the logs hold no object and there is no base.
+pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<LogHistory>> {
     let name = logs.names().collect::<Vec<_>>().join(", ");
     let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
     let (mut bytes, mut failed) = (0, None);
@@ -53,20 +54,29 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<LogHisto
     if let Some(error) = failed {
         return Err(error.into());
     }
-    for key_value in base.map(objects).transpose()?.into_iter().flatten() {
-        collected.add_base(&key_value)?;
+    let mut newest = 0;
+    if let Some(base) = base {
+        if !collected.has_changes() {
+            return Ok(None);
+        }
+        let (at, objects) = objects(base)?;
+        newest = at.0;
+        objects.iter().try_for_each(|key_value| collected.add_base(key_value))?;
     }
     notes.extend(collected.left_out());
     let oldest = collected.oldest();
     let (keys, values, changes) = replayed::changes(collected, &name)?;
-    let source = open_rebuilt(Rebuilt { name, oldest, bytes, keys, values, changes })?;
-    Ok(LogHistory { source, said: LogNotes(notes) })
+    let source = open_rebuilt(Rebuilt { name, oldest, newest, bytes, keys, values, changes })?;
+    Ok(Some(LogHistory { source, said: LogNotes(notes) }))
 }
 
-/// The objects of files, which are there without waiting.
-fn objects(base: &dyn Source) -> Result<Vec<KeyValue>> {
-    let read = async { base.range(KeyRange::all(), At::Newest, Want::Values).await?.entries.try_collect().await };
-    Ok(read.now_or_never().unwrap_or_else(|| Ok(Vec::new()))?)
+/// The objects of files, which are there without waiting, and the revision at which they were printed.
+fn objects(base: &dyn Source) -> Result<(Revision, Vec<KeyValue>)> {
+    let read = async {
+        let newest = base.span().await?.newest;
+        Ok((newest, base.range(KeyRange::all(), At::Newest, Want::Values).await?.entries.try_collect().await?))
+    };
+    read.now_or_never().unwrap_or_else(|| Ok((Revision(0), Vec::new())))
 }
 
 /// A stream, and how much was read of it.
