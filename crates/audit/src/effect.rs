@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::request::{Level, Request, Verb};
+use crate::request::{Level, Request, Verb, revision};
 
 /// What a request did to one object, or showed of it.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ fn without_type(mut body: Value) -> Value {
 
 /// The revision that an object names.
 fn revision_of(object: &Value) -> Option<i64> {
-    object["metadata"]["resourceVersion"].as_str()?.parse().ok().filter(|&revision| revision > 0)
+    revision(object["metadata"]["resourceVersion"].as_str()?)
 }
 
 /// The objects that a read was answered with.

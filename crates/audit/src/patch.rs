@@ -6,6 +6,8 @@
 //!
 //! Source: apimachinery `pkg/util/strategicpatch/patch.go` for the directives; the merge keys are the `patchMergeKey` tags of k8s.io/api 1.36.
 
+use json_patch::{Patch, PatchOperation};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Lists whose items are merged, and the keys that tell them apart; of several the first that all items have.
@@ -35,6 +37,13 @@ const MERGED_LISTS: &[(&str, &[&str])] = &[
     ("webhooks", &["name"]),
 ];
 
+/// The most operations of a JSON patch (apiserver `pkg/endpoints/handlers/patch.go`, `maxJSONPatchOperations`), and the most bytes that its copies add
+/// together (`pkg/server/config.go`, `JSONPatchMaxCopyBytes`): each copy may double an object.
+const MOST_OPERATIONS: usize = 10_000;
+const MOST_COPIED: usize = 3 << 20;
+/// Nothing that was read is deeper (serde_json's limit), and what is could not be written or dropped without end.
+const DEEPEST: usize = 128;
+
 /// Lists of strings that are united.
 const UNITED_LISTS: [&str; 2] = ["finalizers", "podCIDRs"];
 
@@ -45,31 +54,15 @@ const ATOMIC_LISTS: [&str; 1] = ["taints"];
 #[must_use]
 pub fn patched(object: &Value, patch: &Value, is_custom: bool) -> Option<Value> {
     match patch {
-        Value::Array(operations) => {
+        Value::Array(_) => applied(object, patch),
+        Value::Object(_) if is_custom => {
             let mut result = object.clone();
-            operations.iter().try_for_each(|operation| apply(&mut result, operation))?;
+            json_patch::merge(&mut result, patch);
             Some(result)
         }
-        Value::Object(_) if is_custom => Some(merged(object, patch)),
         Value::Object(_) => Some(strategic(object, patch, "")),
         _ => None,
     }
-}
-
-/// RFC 7386.
-fn merged(object: &Value, patch: &Value) -> Value {
-    let Value::Object(patch) = patch else { return patch.clone() };
-    let mut result = object.as_object().cloned().unwrap_or_default();
-    for (name, value) in patch {
-        match value {
-            Value::Null => drop(result.remove(name)),
-            value => {
-                let before = result.get(name).cloned().unwrap_or_default();
-                result.insert(name.clone(), merged(&before, value));
-            }
-        }
-    }
-    Value::Object(result)
 }
 
 fn strategic(object: &Value, patch: &Value, field: &str) -> Value {
@@ -164,64 +157,40 @@ fn put_in_order(object: &mut Map<String, Value>, list: &str, order: &[Value]) {
     items.extend(ranked.into_iter().map(|(_, item)| item));
 }
 
-/// An operation of RFC 6902; `None` where it cannot be applied.
-fn apply(object: &mut Value, operation: &Value) -> Option<()> {
-    let path = operation["path"].as_str()?;
-    match operation["op"].as_str()? {
-        "add" => add(object, path, operation["value"].clone()),
-        "remove" => remove(object, path).map(drop),
-        "replace" if path.is_empty() => {
-            *object = operation["value"].clone();
-            Some(())
-        }
-        "replace" => {
-            *object.pointer_mut(path)? = operation["value"].clone();
-            Some(())
-        }
-        "move" => {
-            let value = remove(object, operation["from"].as_str()?)?;
-            add(object, path, value)
-        }
-        "copy" => {
-            let value = object.pointer(operation["from"].as_str()?)?.clone();
-            add(object, path, value)
-        }
-        "test" => (object.pointer(path) == operation.get("value")).then_some(()),
-        _ => None,
+/// Applies a JSON patch; `None` where it cannot be applied, or an API server would have refused it.
+fn applied(object: &Value, patch: &Value) -> Option<Value> {
+    let operations = Patch::deserialize(patch).ok()?.0;
+    if operations.len() > MOST_OPERATIONS {
+        return None;
     }
+    let (mut result, mut copied) = (object.clone(), 0);
+    for operation in &operations {
+        let put = match operation {
+            PatchOperation::Add(add) => depth(&add.value),
+            PatchOperation::Replace(replace) => depth(&replace.value),
+            PatchOperation::Move(from) => depth(from.from.resolve(&result).ok()?),
+            PatchOperation::Copy(from) => {
+                let value = from.from.resolve(&result).ok()?;
+                copied += value.to_string().len();
+                depth(value)
+            }
+            PatchOperation::Remove(_) | PatchOperation::Test(_) => 0,
+        };
+        if copied > MOST_COPIED || put + operation.path().count() > DEEPEST {
+            return None;
+        }
+        json_patch::patch(&mut result, std::slice::from_ref(operation)).ok()?;
+    }
+    Some(result)
 }
 
-fn add(object: &mut Value, path: &str, value: Value) -> Option<()> {
-    let Some((parent, name)) = path.rsplit_once('/') else {
-        *object = value;
-        return Some(());
-    };
-    match object.pointer_mut(parent)? {
-        Value::Object(members) => drop(members.insert(unescaped(name), value)),
-        Value::Array(items) if name == "-" => items.push(value),
-        Value::Array(items) => {
-            let place = name.parse().ok().filter(|&place: &usize| place <= items.len())?;
-            items.insert(place, value);
-        }
-        _ => return None,
+/// How many objects and lists lie in one another.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
-    Some(())
-}
-
-fn remove(object: &mut Value, path: &str) -> Option<Value> {
-    let (parent, name) = path.rsplit_once('/')?;
-    match object.pointer_mut(parent)? {
-        Value::Object(members) => members.remove(&unescaped(name)),
-        Value::Array(items) => {
-            let place = name.parse().ok().filter(|&place: &usize| place < items.len())?;
-            Some(items.remove(place))
-        }
-        _ => None,
-    }
-}
-
-fn unescaped(name: &str) -> String {
-    name.replace("~1", "/").replace("~0", "~")
 }
 
 #[cfg(test)]
@@ -254,5 +223,19 @@ mod tests {
         let result = patched(&object, &operations, false).unwrap();
         assert_eq!(result["metadata"], json!({"name": "a", "labels": {"a/b": "c", "z": "2"}, "finalizers": ["f/1", "f/2"]}));
         assert_eq!(patched(&object, &json!([{"op": "test", "path": "/metadata/name", "value": "b"}]), false), None);
+    }
+
+    #[test]
+    fn patches_that_blow_an_object_up_are_refused() {
+        let repeated = |operation: Value, count: usize| patched(&json!({"a": {"b": {}}}), &vec![operation; count].into(), false);
+        let double = |number: usize| json!({"op": "copy", "from": "/a", "path": format!("/a/{number}")});
+        assert!(patched(&json!({"a": {}}), &(0..6).map(double).collect(), false).is_some());
+        assert_eq!(patched(&json!({"a": {}}), &(0..64).map(double).collect(), false), None);
+        let deeper = json!({"op": "copy", "from": "/a", "path": "/a/b"});
+        assert!(repeated(deeper.clone(), 100).is_some());
+        assert_eq!(repeated(deeper, 200), None);
+        let test = json!({"op": "test", "path": "/a/b", "value": {}});
+        assert!(repeated(test.clone(), MOST_OPERATIONS).is_some());
+        assert_eq!(repeated(test, MOST_OPERATIONS + 1), None);
     }
 }

@@ -92,6 +92,11 @@ pub struct Bodies {
     pub answered: Option<Box<str>>,
 }
 
+/// A revision that is one: 0 and nothing mean that none is asked for, and no etcd comes to the largest numbers.
+pub(crate) fn revision(text: &str) -> Option<i64> {
+    text.parse().ok().filter(|revision: &i64| (1..=i64::MAX >> 1).contains(revision))
+}
+
 /// A request.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Record;
 use crate::names::Names;
-use crate::request::{Bodies, Level, Request, RequestTarget, Verb};
+use crate::request::{Bodies, Level, Request, RequestTarget, Verb, revision};
 
 /// The members of an event that are read.
 #[derive(Default, Deserialize)]
@@ -242,11 +242,6 @@ fn body(object: Option<&RawValue>) -> Option<Object<'_>> {
 fn stored_version(answer: &Object<'_>) -> Option<(i64, String)> {
     let metadata = answer.metadata.as_ref().filter(|_| answer.kind != "Status" && answer.items.is_none())?;
     Some((revision(&metadata.resource_version)?, metadata.name.to_string()))
-}
-
-/// A revision that is one: 0 and nothing mean that none is asked for.
-fn revision(text: &str) -> Option<i64> {
-    text.parse().ok().filter(|&revision: &i64| revision > 0)
 }
 
 /// The revision that a change was based on: the API server takes it from the body into the event's reference, and refuses the request if the object has

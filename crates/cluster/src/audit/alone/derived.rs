@@ -3,7 +3,8 @@
 //! Source: kubernetes `pkg/registry/core/pod/storage/storage.go` (`assignPod`), `pkg/api/v1/pod/util.go` (`UpdatePodCondition`).
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use json_patch::jsonptr::{Assign, Pointer};
+use serde_json::{Value, json};
 
 use ketcd_audit::patched;
 
@@ -31,59 +32,97 @@ pub(super) fn made(
 ) -> Option<Value> {
     match sending {
         Sending::New => Some(sent),
-        Sending::Whole if subresource == "status" => {
-            let mut object = before?;
-            object["status"] = sent["status"].clone();
-            Some(object)
-        }
-        Sending::Whole => Some(replaced(before?, sent)),
+        Sending::Whole if subresource == "status" => with(before?, "/status", sent["status"].clone()),
+        Sending::Whole => replaced(&before?, sent),
         Sending::Patch => patched(&before?, &sent, is_custom),
-        Sending::Binding => Some(bound(before?, &sent, time)),
+        Sending::Binding => bound(before?, &sent, time),
     }
+}
+
+/// The object with another value of a field; `None` where a list is in the way, as in no object of Kubernetes.
+pub(super) fn with(mut object: Value, field: &'static str, value: impl Into<Value>) -> Option<Value> {
+    object.assign(Pointer::from_static(field), value.into()).ok()?;
+    Some(object)
 }
 
 /// An update of the object itself changes neither its status nor what the API server keeps in its metadata.
-fn replaced(before: Value, mut sent: Value) -> Value {
-    if let Some(status) = before.get("status") {
-        sent["status"] = status.clone();
-    }
-    for field in ["uid", "creationTimestamp", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        if let (Some(kept), None) = (before["metadata"].get(field), sent["metadata"].get(field)) {
-            sent["metadata"][field] = kept.clone();
+fn replaced(before: &Value, mut sent: Value) -> Option<Value> {
+    const KEPT: [&str; 6] = [
+        "/status",
+        "/metadata/uid",
+        "/metadata/creationTimestamp",
+        "/metadata/managedFields",
+        "/metadata/deletionTimestamp",
+        "/metadata/deletionGracePeriodSeconds",
+    ];
+    for field in KEPT {
+        if let Some(kept) = before.pointer(field).filter(|_| field == "/status" || sent.pointer(field).is_none()) {
+            sent = with(sent, field, kept.clone())?;
         }
     }
-    sent
+    Some(sent)
 }
 
 /// A pod on its node.
-fn bound(mut pod: Value, binding: &Value, time: Timestamp) -> Value {
-    pod["spec"]["nodeName"] = binding["target"]["name"].clone();
+fn bound(pod: Value, binding: &Value, time: Timestamp) -> Option<Value> {
+    let mut pod = with(pod, "/spec/nodeName", binding["target"]["name"].clone())?;
     if let Some(added) = binding["metadata"]["annotations"].as_object().filter(|added| !added.is_empty()) {
         let mut annotations = pod["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
         annotations.extend(added.clone());
-        pod["metadata"]["annotations"] = Value::Object(annotations);
+        pod = with(pod, "/metadata/annotations", Value::Object(annotations))?;
     }
     let time = Timestamp::from_second(time.as_second()).map_or_else(|_| time.to_string(), |time| time.to_string());
     let condition = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": time});
-    if !pod["status"].is_object() {
-        pod["status"] = Value::Object(Map::new());
-    }
     let mut conditions = pod["status"]["conditions"].as_array().cloned().unwrap_or_default();
     match conditions.iter_mut().find(|known| known["type"] == "PodScheduled") {
         Some(known) => *known = condition,
         None => conditions.push(condition),
     }
-    pod["status"]["conditions"] = Value::Array(conditions);
-    pod
+    with(pod, "/status/conditions", conditions)
 }
 
 /// An object with other replicas, which its `scale` set.
-pub(super) fn scaled(mut object: Value, replicas: i64) -> Value {
-    if object["spec"]["replicas"] != replicas {
-        object["spec"]["replicas"] = replicas.into();
-        if let Some(generation) = object["metadata"]["generation"].as_i64() {
-            object["metadata"]["generation"] = (generation + 1).into();
-        }
+pub(super) fn scaled(object: Value, replicas: i64) -> Option<Value> {
+    if object["spec"]["replicas"] == replicas {
+        return Some(object);
     }
-    object
+    let generation = object["metadata"]["generation"].as_i64();
+    let object = with(object, "/spec/replicas", replicas)?;
+    match generation {
+        Some(generation) => with(object, "/metadata/generation", generation.saturating_add(1)),
+        None => Some(object),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bodies in a log may be of any shape: an object of that shape comes of a forged one, or none, and nothing panics.
+    #[test]
+    fn bodies_of_any_shape_are_taken_or_left_out() {
+        let parts = [json!(null), json!("x"), json!(["x"]), json!({}), json!({"nodeName": ["x"], "conditions": "x", "annotations": 7})];
+        let mut shapes: Vec<Value> = parts.to_vec();
+        for field in ["spec", "metadata", "status", "target"] {
+            shapes.extend(
+                parts
+                    .iter()
+                    .map(|part| json!({ field: part, "metadata": {"uid": "u", "generation": i64::MAX, "annotations": {"a": "b"}} })),
+            );
+            shapes.extend(parts.iter().map(|part| json!({ field: part })));
+        }
+        let mut made_some = 0;
+        for before in &shapes {
+            for sent in &shapes {
+                for sending in [Sending::New, Sending::Whole, Sending::Patch, Sending::Binding] {
+                    for subresource in ["", "status"] {
+                        let made = made(sending, Some(before.clone()), sent.clone(), subresource, Timestamp::UNIX_EPOCH, false);
+                        made_some += usize::from(made.and_then(|object| with(object, "/metadata/resourceVersion", "7")).is_some());
+                    }
+                }
+            }
+            let _ = scaled(before.clone(), 3);
+        }
+        assert!(made_some > 1_000, "{made_some}");
+    }
 }

@@ -9,7 +9,7 @@ use ketcd_store::Result;
 use ketcd_store::load::{RebuiltChange, ValuePlace, ValueWriter, Values};
 
 use super::collected::{Collected, Did, Found, KnownKey};
-use super::derived::{Sending, made, scaled};
+use super::derived::{Sending, made, scaled, with};
 
 /// A key that is there.
 struct Alive {
@@ -132,7 +132,7 @@ impl Replay {
                 self.derive(found, place, object)?;
             }
             Did::Scaled(replicas) => {
-                let object = self.object(found.key).map(|object| scaled(object, replicas));
+                let object = self.object(found.key).and_then(|object| scaled(object, replicas));
                 self.derive(found, place, object)?;
             }
             Did::Deleted => self.delete(found.key, place, found.revision.is_none()),
@@ -153,11 +153,12 @@ impl Replay {
 
     /// Writes an object that was worked out; `None` says that it could not be.
     fn derive(&mut self, found: &Found, place: Placed, object: Option<Value>) -> Result<()> {
-        let Some(mut object) = object.filter(Value::is_object) else {
+        let numbered =
+            object.filter(Value::is_object).and_then(|object| with(object, "/metadata/resourceVersion", place.revision.to_string()));
+        let Some(object) = numbered else {
             self.hide(found.key);
             return Ok(());
         };
-        object["metadata"]["resourceVersion"] = place.revision.to_string().into();
         let text = serde_json::to_vec(&object).unwrap_or_default();
         let value = self.derived.write(&text)?;
         self.waiting.insert(found.key, text.into());
