@@ -125,3 +125,18 @@ fn a_file_that_cannot_be_read_is_named_with_its_flag() {
         }
     }
 }
+
+#[test]
+fn a_kubeconfig_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join("binary");
+    fs::write(&binary, b"\xff\xfe").unwrap();
+    for (path, problem) in
+        [(Path::new("/dev/zero"), "it is larger than 16 MiB"), (&binary, "it is not text"), (folder.path(), "s a directory")]
+    {
+        let output = ketcd().args(["record", "/dev/null/recording", "--kubeconfig"]).arg(path).output().unwrap();
+        let wanted = format!("cannot read the kubeconfig {}", path.display());
+        assert!(all(&output).contains(&wanted) && all(&output).contains(problem), "{}", all(&output));
+        assert_eq!(output.status.code(), Some(2));
+    }
+}

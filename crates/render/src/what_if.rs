@@ -222,7 +222,7 @@ fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
         writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
         for (node, why) in &spare.others {
-            writeln!(out, "  {node}  {}", visible(why))?;
+            writeln!(out, "  {}  {}", visible(node), visible(why))?;
         }
     }
     Ok(())

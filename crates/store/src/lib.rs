@@ -21,6 +21,8 @@ pub mod shell;
 mod shortcuts;
 mod source;
 mod status;
+#[cfg(feature = "live")]
+pub mod tls;
 mod versions;
 
 pub use alarm::Alarm;

@@ -115,6 +115,23 @@ async fn a_state_is_read_page_by_page_at_one_revision() {
     assert_eq!(entries[0].value, r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"7"}}"#);
 }
 
+/// Who answers every page with the same one, or with keys of before, would be listened to without end.
+#[tokio::test]
+async fn a_list_that_does_not_go_on_is_refused() {
+    for (first, next) in [("more", "more"), ("more", "other")] {
+        let mock = Mock::start(move |path, _| {
+            let page = if path.contains("continue=") { next } else { first };
+            discovery(path).unwrap_or_else(|| list(20, page, &[pod("a", 7)]))
+        })
+        .await;
+        let server = ApiServer::new(mock.access(), WantedResources::default());
+        let listing = server.range(KeyRange::prefix("/registry/pods/"), At::Revision(Revision(20)), Want::Values).await.unwrap();
+        let found: Vec<Result<_, Error>> = listing.entries.collect().await;
+        let error = found.last().unwrap().as_ref().unwrap_err().to_string();
+        assert!(error.contains("something else than a list"), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
     let mock = Mock::start(|path, _| match path {

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Uri;
 use ketcd_store::Result;
+use ketcd_store::tls::read_credentials;
 use zeroize::Zeroizing;
 
 use super::exec_plugin::ExecPlugin;
@@ -186,8 +187,8 @@ impl Access {
             Some(Pem::File(_)) => cluster
                 .certificate_authority
                 .as_ref()
-                .and_then(|path| std::fs::read(place.join(path)).ok())
-                .map(|text| STANDARD.encode(text)),
+                .and_then(|path| read_credentials(&place.join(path)).ok())
+                .map(|text| STANDARD.encode(&*text)),
             None => None,
         };
         let mut info = serde_json::json!({"server": cluster.server});

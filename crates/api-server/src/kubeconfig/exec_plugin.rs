@@ -144,10 +144,7 @@ impl ExecPlugin {
     fn read(&self, text: &[u8]) -> Result<ExecCredential> {
         let answer: Answer = serde_json::from_slice(text).map_err(|_| self.trouble("did not print an ExecCredential".to_owned()))?;
         if answer.kind != "ExecCredential" || answer.api_version != self.api_version {
-            let Self { api_version, .. } = self;
-            return Err(
-                self.trouble(format!("printed a {} of {}, not an ExecCredential of {api_version}", answer.kind, answer.api_version))
-            );
+            return Err(self.trouble(format!("printed something else than an ExecCredential of {}", self.api_version)));
         }
         let Some(status) = answer.status else { return Err(self.trouble("printed no status".to_owned())) };
         let pem = |text: String| Pem::Text(Zeroizing::new(text.into_bytes()));
@@ -166,7 +163,8 @@ impl ExecPlugin {
     fn trouble(&self, problem: String) -> Error {
         let hint = match &self.install_hint {
             Some(hint) => hint.clone(),
-            None => format!("run it by hand to see why: {} {}", self.command.display(), self.args.join(" ")),
+            // Its arguments may hold credentials.
+            None => "run it by hand, with the arguments that the kubeconfig has, to see why".to_owned(),
         };
         settings(format!("the exec plugin {} of user {:?} {problem}", self.command.display(), self.user), hint.trim())
     }
@@ -209,7 +207,7 @@ mod tests {
         let other = error("echo secret-token").await;
         assert!(other.contains("did not print an ExecCredential") && !other.contains("secret-token"), "{other}");
         let version = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}'"#;
-        assert!(error(version).await.contains("not an ExecCredential of client.authentication.k8s.io/v1"));
+        assert!(error(version).await.contains("something else than an ExecCredential of client.authentication.k8s.io/v1"));
         let nothing = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#;
         assert!(error(nothing).await.contains("neither a token nor a certificate"));
     }

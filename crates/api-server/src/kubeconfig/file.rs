@@ -1,15 +1,12 @@
 //! Kubeconfig files as kubectl finds, merges and reads them (client-go v0.36 `tools/clientcmd/loader.go`, `tools/clientcmd/api/v1/types.go`).
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use ketcd_store::Result;
+use ketcd_store::tls::read_credentials;
 use serde::Deserialize;
 
 use crate::problem::settings;
-
-/// The largest kubeconfig that is read.
-const LARGEST: u64 = 16 << 20;
 
 /// One or several kubeconfig files, merged: of entries with the same name the first counts.
 #[derive(Default)]
@@ -131,13 +128,13 @@ impl Kubeconfig {
             let failed = |error: &dyn std::fmt::Display| {
                 settings(format!("cannot read the kubeconfig {}: {error}", path.display()), "check the path and that you may read it")
             };
-            let text = match fs::metadata(path) {
+            let text = match read_credentials(path) {
                 Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => continue,
-                Ok(data) if data.len() > LARGEST => return Err(failed(&"it is larger than 16 MiB")),
-                _ => zeroize::Zeroizing::new(fs::read_to_string(path).map_err(|error| failed(&error))?),
+                read => read.map_err(|error| failed(&error))?,
             };
+            let text = std::str::from_utf8(&text).map_err(|_| failed(&"it is not text"))?;
             let directory = path.parent().unwrap_or(Path::new("."));
-            let file = Self::parse(&text, directory)
+            let file = Self::parse(text, directory)
                 .map_err(|error| settings(format!("{}: {error}", path.display()), "kubectl config view shows what kubectl makes of it"))?;
             merged.add(file);
             merged.names.push(path.display().to_string());
@@ -194,6 +191,8 @@ impl Kubeconfig {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

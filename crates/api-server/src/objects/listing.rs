@@ -62,7 +62,7 @@ pub(crate) fn list<'a>(
     let accept = if want == Want::Keys { METADATA } else { JSON };
     try_stream! {
         let (path, name) = resource.path(&keys);
-        let mut token = String::new();
+        let (mut token, mut last) = (String::new(), Bytes::new());
         loop {
             let query = query(at, &token, name.as_deref());
             let text = match client.document(&format!("{path}?{query}"), accept).await {
@@ -72,6 +72,11 @@ pub(crate) fn list<'a>(
                 Err(failure) => Err(failed(client, resource, at, failure))?,
             };
             let (entries, next) = entries(client, resource, &text, want)?;
+            // Who repeats itself would never come to an end.
+            if next == token && !next.is_empty() || entries.first().is_some_and(|first| first.key <= last) {
+                Err(not_a_list(client, resource))?;
+            }
+            last = entries.last().map_or(last, |entry| entry.key.clone());
             for entry in entries.into_iter().filter(|entry| keys.contains(&entry.key)) {
                 yield entry;
             }

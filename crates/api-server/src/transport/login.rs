@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use ketcd_store::Result;
+use ketcd_store::tls::read_credentials;
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
@@ -39,9 +40,11 @@ impl Login {
             Credentials::None => None,
             Credentials::Token(token) => bearer(token),
             Credentials::TokenFile(path) => {
-                let token = std::fs::read_to_string(path).map(Zeroizing::new);
-                let failed = |error| settings(format!("cannot read the token file {}: {error}", path.display()), "check the kubeconfig");
-                bearer(&token.map_err(failed)?)
+                let failed = |error: &dyn std::fmt::Display| {
+                    settings(format!("cannot read the token file {}: {error}", path.display()), "check the kubeconfig")
+                };
+                let token = read_credentials(path).map_err(|error| failed(&error))?;
+                bearer(std::str::from_utf8(&token).map_err(|_| failed(&"it is not text"))?)
             }
             Credentials::Basic { user, password } => {
                 let pair = Zeroizing::new(format!("{user}:{}", password.as_str()));

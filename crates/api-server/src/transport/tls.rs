@@ -1,13 +1,10 @@
 //! TLS to the API server: what the kubeconfig says, as a rustls configuration.
 
-use std::sync::Arc;
-
 use ketcd_store::Result;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
+use ketcd_store::tls::{any_server, provider, read_credentials};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use zeroize::Zeroizing;
 
 use crate::kubeconfig::{Pem, TlsSettings};
@@ -22,7 +19,7 @@ pub(super) fn config(tls: &TlsSettings, client: Option<&(Pem, Pem)>) -> Result<C
     let unusable = |error: rustls::Error| settings(format!("TLS cannot be set up: {error}"), "check the certificates in the kubeconfig");
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().map_err(unusable)?;
     let builder = match tls.is_insecure {
-        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer)),
+        true => builder.dangerous().with_custom_certificate_verifier(any_server()),
         false => builder.with_root_certificates(trusted(tls.ca.as_ref())?),
     };
     let mut config = match client.or(tls.client.as_ref()) {
@@ -37,10 +34,6 @@ pub(super) fn config(tls: &TlsSettings, client: Option<&(Pem, Pem)>) -> Result<C
     };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 fn trusted(ca: Option<&Pem>) -> Result<RootCertStore> {
@@ -73,51 +66,11 @@ fn certificates(pem: &Pem, what: &str) -> Result<Vec<CertificateDer<'static>>> {
 fn text(pem: &Pem, what: &str) -> Result<Zeroizing<Vec<u8>>> {
     match pem {
         Pem::Text(text) => Ok(text.clone()),
-        Pem::File(path) => std::fs::read(path).map(Zeroizing::new).map_err(|error| {
+        Pem::File(path) => read_credentials(path).map_err(|error| {
             settings(
                 format!("cannot read the {what} {}: {error}", path.display()),
                 "check the path in the kubeconfig and that you may read it",
             )
         }),
-    }
-}
-
-/// `insecure-skip-tls-verify`: any certificate is accepted.
-#[derive(Debug)]
-struct AnyServer;
-
-impl ServerCertVerifier for AnyServer {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    // The signature would prove possession of a key that nobody vouches for.
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider().signature_verification_algorithms.supported_schemes()
     }
 }

@@ -1,17 +1,15 @@
 //! TLS to etcd: certificates and keys from PEM files into a rustls configuration.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use zeroize::Zeroizing;
 
 use super::config::EtcdConfig;
+use crate::tls::{any_server, provider, read_credentials};
 use crate::{Error, Result};
 
 /// Returns the client configuration that `config` describes: who is trusted, and who we say we are.
@@ -23,7 +21,7 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<ClientConfig> {
         .with_safe_default_protocol_versions()
         .map_err(|error| trouble(format!("TLS cannot be set up: {error}"), None))?;
     let builder = if config.insecure_skip_tls_verify {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer))
+        builder.dangerous().with_custom_certificate_verifier(any_server())
     } else {
         builder.with_root_certificates(trusted(config.cacert.as_deref())?)
     };
@@ -45,11 +43,7 @@ pub(super) fn client_config(config: &EtcdConfig) -> Result<ClientConfig> {
 /// A configuration that trusts everybody and says nothing of us: to find out whether a port speaks TLS at all.
 pub(super) fn probe_config() -> Option<Arc<ClientConfig>> {
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().ok()?;
-    Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyServer)).with_no_client_auth()))
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
+    Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(any_server()).with_no_client_auth()))
 }
 
 /// The common name of the first certificate in a file: the user that etcd takes its owner for.
@@ -85,7 +79,7 @@ fn trusted(cacert: Option<&Path>) -> Result<RootCertStore> {
 
 fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     // A key may be given in a certificate's place, so what cannot be read is not quoted.
-    let text = zeroize::Zeroizing::new(read(flag, path)?);
+    let text = read(flag, path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
@@ -101,7 +95,7 @@ fn certificates(flag: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>>
 }
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>> {
-    let text = zeroize::Zeroizing::new(read("--key", path)?);
+    let text = read("--key", path)?;
     let has = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
     if has(b"BEGIN ENCRYPTED PRIVATE KEY") || has(b"Proc-Type: 4,ENCRYPTED") {
         return Err(trouble(
@@ -131,59 +125,12 @@ fn mismatch(cert: &Path, key: &Path, error: &rustls::Error) -> Error {
     }
 }
 
-fn read(flag: &str, path: &Path) -> Result<Vec<u8>> {
-    /// More than any bundle of CAs.
-    const LARGEST: u64 = 16 << 20;
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    let failed = |problem: String| trouble(problem, Some("check the path and that you may read it".to_owned()));
-    match read {
-        Err(error) => Err(failed(format!("cannot read {flag} {}: {error}", path.display()))),
-        Ok(length) if length as u64 > LARGEST => Err(failed(format!("{flag} {} is larger than 16 MiB", path.display()))),
-        Ok(_) => Ok(bytes),
-    }
+fn read(flag: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    read_credentials(path).map_err(|error| {
+        trouble(format!("cannot read {flag} {}: {error}", path.display()), Some("check the path and that you may read it".to_owned()))
+    })
 }
 
 fn trouble(problem: String, hint: Option<String>) -> Error {
     Error::Remote { endpoint: String::new(), problem, hint }
-}
-
-/// `--insecure-skip-tls-verify`: any certificate is accepted.
-#[derive(Debug)]
-struct AnyServer;
-
-impl ServerCertVerifier for AnyServer {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    // The signature would only prove possession of a key nobody vouches for, and checking it fails on X.509 v1 certificates.
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider().signature_verification_algorithms.supported_schemes()
-    }
 }
