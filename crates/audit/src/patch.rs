@@ -41,7 +41,7 @@ const MERGED_LISTS: &[(&str, &[&str])] = &[
 /// together (`pkg/server/config.go`, `JSONPatchMaxCopyBytes`): each copy may double an object.
 const MOST_OPERATIONS: usize = 10_000;
 const MOST_COPIED: usize = 3 << 20;
-/// Nothing that was read is deeper (serde_json's limit), and what is could not be written or dropped without end.
+/// serde_json reads nothing deeper. A deeper value would overflow the stack when it is written or dropped.
 const DEEPEST: usize = 128;
 
 /// Lists of strings that are united.

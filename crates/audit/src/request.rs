@@ -92,7 +92,7 @@ pub struct Bodies {
     pub answered: Option<Box<str>>,
 }
 
-/// A revision that is one: 0 and nothing mean that none is asked for, and no etcd comes to the largest numbers.
+/// A revision that is one: 0 and nothing mean that none is asked for, and no etcd reaches the largest numbers.
 pub(crate) fn revision(text: &str) -> Option<i64> {
     text.parse().ok().filter(|revision: &i64| (1..=i64::MAX >> 1).contains(revision))
 }

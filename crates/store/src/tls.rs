@@ -1,4 +1,4 @@
-//! What clients of etcd and of API servers share of TLS: the provider of ciphers, how credentials are read, and that no server is verified.
+//! TLS that clients of etcd and of API servers share: the provider of ciphers, reading credentials, and waiving verification.
 
 use std::fs::File;
 use std::io::{Error, Read, Result as IoResult};
@@ -16,7 +16,7 @@ pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// Returns what accepts any certificate: for who waives the verification explicitly.
+/// Returns a verifier that accepts any certificate, for users who explicitly waive verification.
 pub fn any_server() -> Arc<dyn ServerCertVerifier> {
     Arc::new(AnyServer)
 }

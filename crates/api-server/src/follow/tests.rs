@@ -115,7 +115,7 @@ async fn a_state_is_read_page_by_page_at_one_revision() {
     assert_eq!(entries[0].value, r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"7"}}"#);
 }
 
-/// Who answers every page with the same one, or with keys of before, would be listened to without end.
+/// A server that repeats a page, or its keys, could keep a reader busy forever.
 #[tokio::test]
 async fn a_list_that_does_not_go_on_is_refused() {
     for (first, next) in [("more", "more"), ("more", "other")] {

@@ -72,7 +72,7 @@ pub(crate) fn list<'a>(
                 Err(failure) => Err(failed(client, resource, at, failure))?,
             };
             let (entries, next) = entries(client, resource, &text, want)?;
-            // Who repeats itself would never come to an end.
+            // A server that repeats a page would never end the list.
             if next == token && !next.is_empty() || entries.first().is_some_and(|first| first.key <= last) {
                 Err(not_a_list(client, resource))?;
             }

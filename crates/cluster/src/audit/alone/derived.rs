@@ -98,7 +98,7 @@ pub(super) fn scaled(object: Value, replicas: i64) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// Bodies in a log may be of any shape: an object of that shape comes of a forged one, or none, and nothing panics.
+    /// A forged log may hold bodies of any shape. Each gives an object or none, and none panics.
     #[test]
     fn bodies_of_any_shape_are_taken_or_left_out() {
         let parts = [json!(null), json!("x"), json!(["x"]), json!({}), json!({"nodeName": ["x"], "conditions": "x", "annotations": 7})];
