@@ -44,6 +44,7 @@ const ROOMS: &[Room] = &[
     },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
     Room { sources: "crates/serve/src", folder: "", circles: &[] },
+    Room { sources: "crates/api-server/src", folder: "", circles: &[] },
 ];
 
 #[test]

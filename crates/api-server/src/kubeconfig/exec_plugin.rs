@@ -13,8 +13,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use zeroize::Zeroizing;
 
-use super::access::Pem;
 use super::file::Exec;
+use super::pem::Pem;
 use crate::problem::settings;
 
 const GROUP: &str = "client.authentication.k8s.io/";

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::access::{Access, Credentials, Pem, TlsSettings};
+use super::access::{Access, Credentials, TlsSettings};
+use super::pem::Pem;
 
 /// Where the kubelet mounts a pod's service account.
 const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -7,9 +7,8 @@ use ketcd_store::{Error, KeyRange, Result};
 use serde_json::Value;
 
 use super::discovery::{Served, discover};
-use super::listing::METADATA;
 use crate::problem::settings;
-use crate::transport::Client;
+use crate::transport::{Client, METADATA};
 
 /// The `--etcd-prefix` of API servers, and OpenShift's.
 const PREFIX: &str = "/registry";

@@ -11,13 +11,10 @@ use serde_json::value::RawValue;
 use super::catalog::Resource;
 use super::item::stored;
 use crate::problem::remote;
-use crate::transport::{Client, Failure};
+use crate::transport::{Client, Failure, JSON, METADATA};
 
 /// Objects of a page (client-go's pager).
 const PAGE: &str = "500";
-const JSON: &str = "application/json";
-/// Names and revisions alone.
-pub(super) const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[derive(Deserialize)]
 struct Page<'a> {

@@ -20,6 +20,11 @@ const TRIES: u32 = 6;
 /// What is read of the text of a refusal.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
+/// Whole objects.
+pub(crate) const JSON: &str = "application/json";
+/// Of objects, their metadata alone.
+pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 /// A client of one API server.
 pub(crate) struct Client {
     access: Access,

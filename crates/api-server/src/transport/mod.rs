@@ -9,6 +9,6 @@ mod pace;
 mod response;
 mod tls;
 
-pub(crate) use client::Client;
+pub(crate) use client::{Client, JSON, METADATA};
 pub(crate) use failure::Failure;
 pub(crate) use pace::{Backoff, jitter};
