@@ -31,9 +31,15 @@ impl AttributedChange {
         Self { change, dated, actor, arrived, request }
     }
 
-    /// Returns who made the change, as far as that is known: the user of its request, else its actor.
+    /// Returns who made the change, as far as that is known: the user of its request, else its actor. `None` for a change that was written past the
+    /// API server: what the object says of its writers was written along.
     pub fn by(&self) -> Option<Actor> {
-        let request = self.request.as_ref().and_then(Authorship::request);
-        request.map(|request| Actor::audited(&request.user)).or_else(|| self.actor.clone())
+        match &self.request {
+            Some(Authorship::Unexplained(why)) if why.is_bypass() => None,
+            request => {
+                let request = request.as_ref().and_then(Authorship::request);
+                request.map(|request| Actor::audited(&request.user)).or_else(|| self.actor.clone())
+            }
+        }
     }
 }

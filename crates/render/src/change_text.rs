@@ -267,6 +267,9 @@ pub fn clock_time(dated: Option<Dated>) -> String {
     format!("{:<12}", time.strftime(format).to_string())
 }
 
+/// Who made a change that an audit log would have, and has not.
+pub(crate) const NO_REQUEST: &str = "no request in the audit log";
+
 /// What an audit log adds to who made a change: the user with the program, all users that may have, or that no request did.
 fn request_words(attributed: &AttributedChange) -> Option<String> {
     match attributed.request.as_ref()? {
@@ -284,7 +287,7 @@ fn request_words(attributed: &AttributedChange) -> Option<String> {
             users.dedup();
             Some(format!("perhaps {}", users.join(" or ")))
         }
-        Authorship::Unexplained(_) => Some("no request in the audit log".to_owned()),
+        Authorship::Unexplained(_) => Some(NO_REQUEST.to_owned()),
     }
 }
 

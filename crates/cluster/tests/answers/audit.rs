@@ -76,6 +76,8 @@ async fn score(log: &str) -> Score {
         score.bypass += usize::from(author.is_bypass);
         score.told += usize::from(is_told);
         assert!(!is_told || author.is_bypass, "r{revision} is accused");
+        // What is written past the API server may name any manager.
+        assert!(!is_told || attributed.by().is_none(), "r{revision} has an author");
         if let Some(request) = attributed.request.as_ref().and_then(Authorship::request) {
             assert!(is_covered, "r{revision} has an invented author: {request:?}");
             assert_eq!(Some(&*request.user), author.user.as_deref(), "r{revision}");

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::super::change_text::clock_time;
+use super::super::change_text::{NO_REQUEST, clock_time};
 use super::super::command_line::CommandLine;
 use super::super::duration;
 use super::super::row::row;
@@ -17,6 +17,7 @@ use super::super::value::{columns, cut};
 use super::super::visible::visible;
 use super::{SHOWN, TriagePage, WIDTH, is_partial};
 use ketcd_cluster::triage::Cause;
+use ketcd_history::audit::Authorship;
 use ketcd_history::diff::FieldChange;
 use ketcd_history::timeline::Subject;
 use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
@@ -173,10 +174,11 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
 
 fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
     let subject = Subject::of(attributed.change.object()?);
-    let by = attributed.by().map_or(String::new(), |actor| {
-        let mark = if actor.from == ActorFrom::Inferred { "*" } else { "" };
-        format!("{actor}{mark}")
-    });
+    let by = match (&attributed.request, attributed.by()) {
+        (Some(Authorship::Unexplained(_)), None) => NO_REQUEST.to_owned(),
+        (_, None) => String::new(),
+        (_, Some(actor)) => format!("{actor}{}", if actor.from == ActorFrom::Inferred { "*" } else { "" }),
+    };
     let what = words(&intervention(attributed)?);
     Some(ChangeLine { first: place, count: 1, subjects: vec![subject], what, by })
 }
