@@ -124,13 +124,8 @@ pub enum Notice {
         /// From when to when they are; `None` where they hold no request.
         span: Option<LogSpan>,
     },
-    /// Scheduling attempts within these revisions are missing, as the revisions cannot be read.
-    AttemptsMissing {
-        /// The first.
-        from: Revision,
-        /// The last.
-        to: Revision,
-    },
+    /// Scheduling attempts are missing within these stretches of revisions, both ends included, which cannot be read.
+    AttemptsMissing(Vec<(Revision, Revision)>),
     /// Whether a scheduler was restarted is not known: decisions are evaluated as if its cache and its queue had been kept.
     RestartsUnknown(RestartsUnknown),
     /// Values that are no objects or are sealed, and were not decoded.

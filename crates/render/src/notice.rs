@@ -7,26 +7,34 @@ use ketcd_store::{Revision, Unsearched};
 use super::duration::{length, seconds_between};
 use super::watch::gap_words;
 
+/// The first few of some names, and how many more there are.
+fn listed(mut names: impl ExactSizeIterator<Item = String>) -> String {
+    const NAMED: usize = 6;
+    let first: Vec<String> = names.by_ref().take(NAMED).collect();
+    let more = if names.len() > 0 { format!(" and {} more", names.len()) } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
+/// Says where scheduling attempts are missing.
+fn attempts_missing(stretches: &[(Revision, Revision)]) -> String {
+    let named = listed(stretches.iter().map(|(from, to)| if from == to { from.to_string() } else { format!("{from} to {to}") }));
+    format!("revisions {named} cannot be read; attempts within them are missing")
+}
+
 /// Names resources, and counts their changes together.
 fn counted(resources: &[(String, u64)]) -> (String, u64, &'static str) {
-    const NAMED: usize = 6;
     let mut by_count: Vec<&(String, u64)> = resources.iter().collect();
     by_count.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<&str> = by_count.iter().take(NAMED).map(|(resource, _)| resource.as_str()).collect();
-    let more = resources.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more resources") } else { String::new() };
+    let named = listed(by_count.iter().map(|(resource, _)| resource.clone()));
     let count = resources.iter().map(|(_, count)| count).sum();
-    (format!("{}{more}", named.join(", ")), count, if count == 1 { "change" } else { "changes" })
+    (named, count, if count == 1 { "change" } else { "changes" })
 }
 
 /// Says which changes no request made.
 fn unexplained(revisions: &[Revision]) -> String {
-    const NAMED: usize = 8;
-    let named: Vec<String> = revisions.iter().take(NAMED).map(|revision| format!("r{revision}")).collect();
-    let more = if revisions.len() > NAMED { format!(" and {} more", revisions.len() - NAMED) } else { String::new() };
+    let named = listed(revisions.iter().map(|revision| format!("r{revision}")));
     format!(
-        "no request in the audit logs made {}{more}, though they hold the requests of other such changes: they were written past the API server, or their requests were not logged",
-        named.join(", ")
+        "no request in the audit logs made {named}, though they hold the requests of other such changes: they were written past the API server, or their requests were not logged"
     )
 }
 
@@ -91,7 +99,7 @@ pub fn words(notice: &Notice) -> String {
         Notice::Unsearched { key, unsearched: Unsearched { from, to, longest } } => format!(
             "{key}: not every revision from {from} to {to} was searched; if it existed there for {longest} revisions or fewer, that is not shown"
         ),
-        Notice::AttemptsMissing { from, to } => format!("revisions {from} to {to} cannot be read; attempts within them are missing"),
+        Notice::AttemptsMissing(stretches) => attempts_missing(stretches),
         Notice::RestartsUnknown(RestartsUnknown::Denied { lock }) => format!(
             "no permission to read lease {lock}: whether the scheduler was restarted is not known; decisions are evaluated as if it was not"
         ),

@@ -134,6 +134,7 @@ impl Feed<'_> {
         let mut chunks = self.cluster.source.watch_ranges(ranges.clone(), from, Until::Revision(until)).ready_chunks(CHUNK);
         // Missing revisions before this one are reported already, in one piece though some of their changes are left.
         let mut reported = Revision(0);
+        let mut missing = Vec::new();
         while let Some(chunk) = chunks.next().await {
             let mut events = Vec::with_capacity(chunk.len());
             for item in chunk {
@@ -145,12 +146,15 @@ impl Feed<'_> {
                             (to, reported) = (between.next.before(), between.next);
                             events.extend(between.deletions);
                         }
-                        self.cluster.note(Notice::AttemptsMissing { from, to });
+                        missing.push((from, to));
                     }
                     WatchItem::Progress(_) => {}
                 }
             }
             prefetch(&events, |event| self.read_event(event), &mut *take)?;
+        }
+        if !missing.is_empty() {
+            self.cluster.note(Notice::AttemptsMissing(missing));
         }
         Ok(())
     }
