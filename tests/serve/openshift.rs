@@ -1,14 +1,25 @@
 //! OpenShift's objects, below /openshift.io, and Kubernetes' own, below /kubernetes.io, of one etcd.
 
 use ketcd_testing::written::Written;
-use serde_json::json;
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
-use crate::server::Server;
+use crate::server::{Server, name};
+
+/// A database of these objects.
+fn database(objects: &[(&str, Value)]) -> NamedTempFile {
+    let mut written = Written::default();
+    for (key, object) in objects {
+        written.put(key, object.to_string());
+    }
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), written.finish()).unwrap();
+    file
+}
 
 #[test]
 fn both_prefixes_are_served_with_credentials_masked() {
-    let mut written = Written::default();
-    for (key, object) in [
+    let file = database(&[
         ("/kubernetes.io/namespaces/default", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})),
         (
             "/kubernetes.io/configmaps/shop/plain",
@@ -23,11 +34,7 @@ fn both_prefixes_are_served_with_credentials_masked() {
             "/openshift.io/oauth/clients/console",
             json!({"apiVersion": "oauth.openshift.io/v1", "kind": "OAuthClient", "metadata": {"name": "console"}, "secret": "s3cr3t"}),
         ),
-    ] {
-        written.put(key, object.to_string());
-    }
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), written.finish()).unwrap();
+    ]);
     let server = Server::start(file.path().to_str().unwrap(), &[]);
     let (code, maps) = server.get("/api/v1/namespaces/shop/configmaps");
     assert_eq!((code, &maps["items"][0]["metadata"]["name"]), (200, &json!("plain")));
@@ -39,4 +46,26 @@ fn both_prefixes_are_served_with_credentials_masked() {
     assert_eq!((code, &client["secret"]), (200, &json!("***")));
     let shown = Server::start(file.path().to_str().unwrap(), &["--show-secrets"]);
     assert_eq!(shown.get("/apis/oauth.openshift.io/v1/oauthclients/console").1["secret"], "s3cr3t");
+}
+
+/// By creation, as the rows of the API server's own table are.
+#[test]
+fn the_rows_of_builds_are_sorted_by_their_creation() {
+    let build = |name: &str, day: u8| {
+        let metadata = json!({"name": name, "namespace": "shop", "creationTimestamp": format!("2026-01-0{day}T00:00:00Z")});
+        json!({"apiVersion": "build.openshift.io/v1", "kind": "Build", "metadata": metadata})
+    };
+    let file = database(&[
+        ("/kubernetes.io/namespaces/default", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})),
+        ("/openshift.io/builds/shop/a", build("a", 3)),
+        ("/openshift.io/builds/shop/b", build("b", 1)),
+        ("/openshift.io/builds/shop/c", build("c", 2)),
+        ("/openshift.io/builds/shop/d", build("d", 1)),
+    ]);
+    let server = Server::start(file.path().to_str().unwrap(), &[]);
+    let builds = "/apis/build.openshift.io/v1/builds";
+    let (code, table) = server.get_as(builds, "application/json;as=Table;g=meta.k8s.io;v=v1");
+    let names: Vec<&str> = table["rows"].as_array().unwrap().iter().map(|row| row["cells"][0].as_str().unwrap()).collect();
+    assert_eq!((code, names), (200, vec!["b", "d", "c", "a"]), "{table}");
+    assert_eq!(server.items(builds).iter().map(name).collect::<Vec<_>>(), ["shop/a", "shop/b", "shop/c", "shop/d"]);
 }

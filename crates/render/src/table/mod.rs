@@ -112,8 +112,8 @@ pub struct Table {
     widths: Option<ColumnWidths>,
     /// The styles of the states of the rows, where they are shown.
     states: Option<Vec<Style>>,
-    /// When the objects of the rows were created, where rows are sorted by that.
-    created: Option<Vec<String>>,
+    /// What the rows are sorted by, and that of each row, where they are not in the order they came in.
+    order: Option<(fn(&Value) -> i64, Vec<i64>)>,
 }
 
 /// What a table shows in addition to the columns of its kind.
@@ -144,8 +144,8 @@ impl Table {
         let shown = headings.iter().filter(|(_, is_wide)| view.is_wide || !is_wide).count();
         let rows = Rows::of(1 + shown + labels.len());
         let default_class = kind.and_then(|kind| DefaultClass::of(kind, view.release));
-        let created = kind.filter(|kind| openshift::is_sorted_by_creation(&kind.group, &kind.kind)).map(|_| Vec::new());
-        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None, created }
+        let order = kind.and_then(|kind| row_order(kind)).map(|rank| (rank, Vec::new()));
+        Self { kind: kind.cloned(), view, printer, custom, headings, labels, rows, default_class, widths: None, states: None, order }
     }
 
     /// Marks the cell of each row that says which state the object is in.
@@ -166,7 +166,7 @@ impl Table {
         let labels: Vec<String> = self.labels.cells(object).collect();
         self.default_class.iter_mut().for_each(|default| default.see(object));
         self.states.iter_mut().for_each(|states| states.push(style::of_tone(state_of(object).tone)));
-        self.created.iter_mut().for_each(|created| created.push(fields::text(object, "metadata.creationTimestamp").to_owned()));
+        self.order.iter_mut().for_each(|(rank, ranks)| ranks.push(rank(object)));
         self.push_row(fields::text(object, "metadata.namespace"), cells, labels);
     }
 
@@ -193,7 +193,7 @@ impl Table {
     pub fn push_opaque(&mut self, namespace: Option<&str>, name: &str, reason: &str) {
         let cells = self.opaque_cells(name, reason);
         self.states.iter_mut().for_each(|states| states.push(style::WARNING));
-        self.created.iter_mut().for_each(|created| created.push(String::new()));
+        self.order.iter_mut().for_each(|(_, ranks)| ranks.push(i64::MIN));
         self.push_row(namespace.unwrap_or_default(), cells, vec!["<unknown>".to_owned(); self.labels.len()]);
     }
 
@@ -254,7 +254,7 @@ impl Table {
         let lines = self.lines(Decoration { without_headings, ..decoration });
         self.rows.clear();
         self.states.iter_mut().for_each(Vec::clear);
-        self.created.iter_mut().for_each(Vec::clear);
+        self.order.iter_mut().for_each(|(_, ranks)| ranks.clear());
         self.default_class.iter_mut().for_each(|default| *default = DefaultClass::default());
         lines.write_below(self.widths.get_or_insert_default(), out)
     }
@@ -268,11 +268,8 @@ impl Table {
         let own = self.headings.iter().filter(|(_, is_wide)| self.view.is_wide || !is_wide).map(|(heading, _)| heading.clone());
         let headings: Vec<String> = std::iter::once("NAMESPACE".to_owned()).chain(own).chain(self.labels.headings()).collect();
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
-        if self.kind.as_ref().is_some_and(|kind| kind.kind == "FlowSchema") {
-            order.sort_by_cached_key(|&row| precedence(&self.rows, row));
-        }
-        if let Some(created) = &self.created {
-            order.sort_by_key(|&row| &created[row]);
+        if let Some((_, ranks)) = &self.order {
+            order.sort_by_key(|&row| ranks[row]);
         }
         let with_namespace = decoration.with_namespace && self.kind.as_ref().is_none_or(|kind| kind.namespaced);
         let hidden = usize::from(!with_namespace);
@@ -307,9 +304,16 @@ fn prefix(kind: &Kind) -> String {
     format!("{}{group}/", kind.kind.to_lowercase())
 }
 
-/// Upstream sorts FlowSchemas by matching precedence, then name.
-fn precedence(rows: &Rows, row: usize) -> (Option<i64>, Option<String>) {
-    (rows.row(row).nth(3).and_then(|cell| cell.parse().ok()), rows.row(row).nth(1).map(str::to_owned))
+/// The number by which the API server sorts the rows of a kind, ascending, where it does not leave them in the order of their names: FlowSchemas by their
+/// precedence, OpenShift's Builds by their creation (openshift-apiserver 56aa2d9, `pkg/build/printers/internalversion`).
+pub fn row_order(kind: &Kind) -> Option<fn(&Value) -> i64> {
+    match (&*kind.group, &*kind.kind) {
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => Some(|object| fields::int(object, "spec.matchingPrecedence")),
+        ("build.openshift.io", "Build") => {
+            Some(|object| fields::time(fields::at(object, "metadata.creationTimestamp")).map_or(i64::MIN, Timestamp::as_second))
+        }
+        _ => None,
+    }
 }
 
 impl View {

@@ -45,11 +45,6 @@ pub(super) fn printer(group: &str, kind: &str) -> Option<Printer> {
     Some(Printer { columns, cells })
 }
 
-/// Whether the API server's table has the objects of a kind by creation, the oldest first, and not by name.
-pub(super) fn is_sorted_by_creation(group: &str, kind: &str) -> bool {
-    (group, kind) == ("build.openshift.io", "Build")
-}
-
 /// The name and some fields.
 fn named(object: &Value, paths: &[&str]) -> Vec<String> {
     std::iter::once(name(object)).chain(paths.iter().map(|path| text(object, path).to_owned())).collect()

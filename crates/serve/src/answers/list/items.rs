@@ -36,7 +36,9 @@ enum Read {
 /// # Errors
 /// The object cannot be served in this version, or does not fit its type in protobuf.
 pub(super) fn append(list: &List, entry: &KeyValue, page: &mut Page, out: &mut Vec<u8>) -> Result<bool> {
-    let Some(named) = list.call.objects.name(&entry.key) else { return Ok(false) };
+    if list.call.objects.name(&entry.key).is_none() {
+        return Ok(false);
+    }
     let read = read(list, entry);
     if let (false, Read::Object(stored)) = (list.filter.is_empty(), &read)
         && !stored.as_ref().is_ok_and(|object| list.filter.matches(object))
@@ -47,19 +49,21 @@ pub(super) fn append(list: &List, entry: &KeyValue, page: &mut Page, out: &mut V
         (Format::Protobuf(encoder), Read::Object(stored)) => return append_message(list, encoder, entry, stored, out).map(|()| true),
         (_, read) => read,
     };
-    if !list.is_sorted() {
+    let order = list.row_order();
+    if order.is_none() {
         page.separate(list.is_yaml(), out);
     }
+    let rank = order.map(|rank| if let Read::Object(Ok(object)) = &read { rank(object) } else { i64::MIN });
     let start = out.len();
-    let precedence = append_text(list, entry, read, page, out)?;
+    append_text(list, entry, read, page, out)?;
     if list.is_yaml() {
         let item: Value = serde_json::from_slice(&out[start..]).map_err(Status::internal)?;
         out.truncate(start);
         yaml::write_item(&item, out).map_err(Status::internal)?;
     }
-    if list.is_sorted() {
+    if let Some(rank) = rank {
         let row = out.split_off(start);
-        page.sort_in(precedence.unwrap_or(0), named.name, row, list.is_yaml(), out);
+        page.sort_in(rank, row, list.is_yaml(), out);
     }
     Ok(true)
 }
@@ -100,8 +104,8 @@ fn append_message(list: &List, encoder: &ListEncoder, entry: &KeyValue, stored: 
     encoder.item(&item, out)
 }
 
-/// Appends an item in JSON, and returns the precedence by which its row is sorted.
-fn append_text(list: &List, entry: &KeyValue, read: Read, page: &Page, out: &mut Vec<u8>) -> Result<Option<i64>> {
+/// Appends an item in JSON.
+fn append_text(list: &List, entry: &KeyValue, read: Read, page: &Page, out: &mut Vec<u8>) -> Result<()> {
     let objects = &list.call.objects;
     let with_type = list.call.resource.custom.is_some();
     match (&list.form, read) {
@@ -110,12 +114,9 @@ fn append_text(list: &List, entry: &KeyValue, read: Read, page: &Page, out: &mut
             objects.append_partial(entry, reason.as_ref(), &[], version, out);
         }
         (Form::Table(table), Read::Row(cells, metadata)) => table.append_row(objects, entry, page.marked(cells), &metadata, out)?,
-        (Form::Table(table), Read::Object(stored)) => {
-            table.append_row(objects, entry, page.marked(table.cells(&stored)), &[], out)?;
-            return Ok(stored.ok().and_then(|stored| stored["spec"]["matchingPrecedence"].as_i64()));
-        }
+        (Form::Table(table), Read::Object(stored)) => table.append_row(objects, entry, page.marked(table.cells(&stored)), &[], out)?,
         (_, Read::Object(stored)) => objects.append_served(objects.served(entry, stored)?, with_type, out),
         (_, _) => objects.append(entry, with_type, out)?,
     }
-    Ok(None)
+    Ok(())
 }

@@ -22,7 +22,7 @@ pub(super) struct Page {
     /// Whether there are more than the page may hold.
     pub(super) has_more: bool,
     /// Rows that wait to be sorted, with what they are sorted by.
-    sorted: Vec<(i64, String, Vec<u8>)>,
+    sorted: Vec<(i64, Vec<u8>)>,
     sorted_bytes: usize,
     /// Which row is marked.
     default: Option<DefaultClass>,
@@ -59,9 +59,9 @@ impl Page {
     }
 
     /// Keeps a row until its turn comes. Those that wait are written where they are many.
-    pub(super) fn sort_in(&mut self, precedence: i64, name: &str, row: Vec<u8>, is_yaml: bool, out: &mut Vec<u8>) {
+    pub(super) fn sort_in(&mut self, rank: i64, row: Vec<u8>, is_yaml: bool, out: &mut Vec<u8>) {
         self.sorted_bytes += row.len();
-        self.sorted.push((precedence, name.to_owned(), row));
+        self.sorted.push((rank, row));
         if self.sorted_bytes >= RUN {
             self.write_sorted(is_yaml, out);
         }
@@ -71,8 +71,9 @@ impl Page {
     pub(super) fn write_sorted(&mut self, is_yaml: bool, out: &mut Vec<u8>) {
         self.sorted_bytes = 0;
         let mut rows = std::mem::take(&mut self.sorted);
-        rows.sort();
-        for (_, _, row) in rows {
+        // Rows of one rank stay in the order of their keys.
+        rows.sort_by_key(|(rank, _)| *rank);
+        for (_, row) in rows {
             self.separate(is_yaml, out);
             out.extend(row);
         }

@@ -1,6 +1,8 @@
 //! What a list reads, and what it is written in, decided before the first object is read.
 
+use ketcd_render::table::row_order;
 use ketcd_store::{Error as StoreError, KeyRange, Revision};
+use serde_json::Value;
 
 use crate::answers::call::Call;
 use crate::answers::form::Form;
@@ -72,9 +74,9 @@ impl List {
         matches!(self.format, Format::Yaml)
     }
 
-    /// Whether the rows are not in the order of their keys: the API server sorts FlowSchemas by precedence, then name.
-    pub(super) fn is_sorted(&self) -> bool {
-        self.is_table() && self.call.resource.kind.kind == "FlowSchema"
+    /// The number by which the rows are sorted, where they are not in the order of their keys.
+    pub(super) fn row_order(&self) -> Option<fn(&Value) -> i64> {
+        if self.is_table() { row_order(&self.call.resource.kind) } else { None }
     }
 
     /// What the list says when the source fails: a page whose revision was compacted, how to go on all the same.
