@@ -231,7 +231,7 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
 
 /// How much a file may take.
 pub(super) fn limits(args: &GlobalArgs) -> Limits {
-    Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() } }
+    Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() }, ..Limits::default() }
 }
 
 /// Where indexes of large databases are kept.

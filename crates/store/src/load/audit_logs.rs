@@ -29,15 +29,16 @@ pub struct WithAuditLogs {
 }
 
 impl AuditLogs {
-    /// Tells audit logs from other files.
+    /// Tells audit logs from other files. What is found is kept in `limits` for who opens the others.
     ///
     /// # Errors
     ///
     /// [`Error::File`] and [`Error::Format`], where a folder or an archive cannot be read.
     pub fn among(paths: &[String], limits: &Limits) -> Result<WithAuditLogs> {
         let mut found = WithAuditLogs { logs: Self { files: Vec::new(), most: limits.unpacked }, others: Vec::new() };
+        let looking = Limits { looked: limits.looked.keeping(), ..limits.clone() };
         for path in paths {
-            let (logs, holds_others) = at(path, limits)?;
+            let (logs, holds_others) = at(path, &looking)?;
             found.logs.files.extend(logs);
             if holds_others {
                 found.others.push(path.clone());
@@ -89,9 +90,8 @@ impl<R: Read> Read for Bounded<R> {
 fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
     let (outer, within) = split(path);
     if outer == "-" {
-        let log = Entry { name: outer.to_owned(), body: Body::Bytes(image::standard_input(&reading(limits))?) };
-        let is_log = Kind::of(&log, &log.look().unwrap_or_default()) == Kind::AuditLog;
-        return Ok(if is_log { (vec![(outer.to_owned(), log)], false) } else { (Vec::new(), true) });
+        let bytes = Body::Bytes(image::standard_input(&reading(limits))?);
+        return in_file(outer, within, Entry { name: outer.to_owned(), body: bytes }, limits);
     }
     if !Path::new(outer).exists() || within.is_empty() && image::is_directory(outer) && is_known_folder(Path::new(outer)) {
         return Ok((Vec::new(), true));
@@ -99,7 +99,6 @@ fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
     if !image::is_directory(outer) && !Path::new(outer).is_file() {
         return Ok((Vec::new(), true));
     }
-    let file = Entry { name: outer.to_owned(), body: Body::File(outer.into()) };
     if image::is_directory(outer) {
         #[cfg(feature = "recording")]
         if crate::recording::is_recording(Path::new(outer)) {
@@ -108,11 +107,16 @@ fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
         let entries = container::audit_logs_in_folder(Path::new(outer), within, &reading(limits));
         return Ok(named(outer, "/", entries.map_err(|problem| Error::Format { path: path.to_owned(), problem })?));
     }
+    in_file(outer, within, Entry { name: outer.to_owned(), body: Body::File(outer.into()) }, limits)
+}
+
+/// The same of a file.
+fn in_file(outer: &str, within: &str, file: Entry, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
     match Kind::of(&file, &file.look().unwrap_or_default()) {
         Kind::AuditLog => Ok((vec![(outer.to_owned(), file)], false)),
         Kind::Archive => {
             let archive = image::look(outer, &reading(limits))?.bytes;
-            let entries = container::audit_logs_in_archive(&archive, within, &reading(limits));
+            let entries = container::audit_logs_in_archive(outer, &archive, within, &reading(limits));
             // What is wrong with it is said by who opens it.
             Ok(entries.map_or((Vec::new(), true), |entries| named(outer, WITHIN, entries)))
         }

@@ -81,7 +81,7 @@ pub(super) fn load_image(loading: &mut Loading<'_, '_>, path: &str, image: Image
 }
 
 fn load_archive(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    let choice = container::of_archive(&image.bytes, "", &loading.reading)?;
+    let choice = container::of_archive(path, &image.bytes, "", &loading.reading)?;
     load_choice(loading, path, Choice { damage: choice.damage.into_iter().chain(image.cut).collect(), ..choice })
 }
 
@@ -95,6 +95,8 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         }
         #[cfg(feature = "kine")]
         Chosen::Kine(files) => kine(loading, path, files)?,
+        #[cfg(feature = "kine")]
+        Chosen::KineTable(image) => load_kine_export(loading, path, image)?,
         #[cfg(feature = "kine")]
         Chosen::Dqlite(node) => {
             let facts = dqlite::load(&node, &loading.reading, loading.builder)?;
@@ -224,7 +226,7 @@ fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[Entry]) ->
     let (mut left, mut unread, mut is_one_read) = (loading.reading.limits.unpacked, Vec::new(), false);
     loading.objects.begin(path);
     for entry in entries {
-        let limits = Limits { unpacked: left, cache: None };
+        let limits = Limits { unpacked: left, ..Limits::default() };
         let image = match entry.image(&Reading { limits: &limits, ..loading.reading }) {
             Ok(image) => image,
             Err(problem) => {

@@ -76,7 +76,7 @@ pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
 fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     if path == "-" {
-        return Image::of_bytes(path, standard_input(reading)?, reading);
+        return of_file(path, standard_input(reading)?, reading);
     }
     let mut file = File::open(path).map_err(file_error)?;
     let is_plain = file.metadata().map_err(file_error)?.is_file();
@@ -94,7 +94,16 @@ fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Resu
         }
         return Image::of_bytes(path, bytes, reading);
     }
-    Image::of_bytes(path, map(path, &file).map_err(file_error)?, reading)
+    of_file(path, map(path, &file).map_err(file_error)?, reading)
+}
+
+/// The bytes of a file as they are, or what comes out of them, which may have been unpacked before.
+fn of_file(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Image> {
+    let looked = &reading.limits.looked;
+    let found = looked.take(path);
+    let Spooled { bytes, cut, digest } = found.map_or_else(|| spool::decompress(path, bytes, reading), Ok)?;
+    looked.keep(path, || Spooled { bytes: bytes.clone(), cut: cut.clone(), digest });
+    Ok(Image { bytes, live: None, cut, digest })
 }
 
 /// A database that is written may grow by so much while it is read.

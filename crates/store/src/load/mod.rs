@@ -27,6 +27,7 @@ mod keys;
 mod kine;
 mod loaded;
 mod log_replay;
+mod looked;
 mod lz4;
 mod mapped;
 mod mvcc;
@@ -45,6 +46,8 @@ mod spool;
 mod sql_dump;
 mod wal;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -67,6 +70,7 @@ pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
 
 pub use audit_logs::{AuditLogs, WithAuditLogs};
+pub use looked::Looked;
 pub use mapped::file_at as mapped_file_at;
 pub use options::{Cache, KeyOf, Limits};
 pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
@@ -144,6 +148,17 @@ pub fn may_be_read(name: &str, beginning: Bytes) -> bool {
 /// Whether a file is called as Gardener's snapshots are, whose bytes may not tell how they are compressed.
 pub fn is_gardeners(name: &str) -> bool {
     gardener::Snapshot::of(name).is_some()
+}
+
+/// The places of Gardener's full snapshots among `names` that their history does without: the files before them have all changes up to their revision.
+/// Names may have folders before them; the files at the places in `damaged` count as not there.
+pub fn superfluous_snapshots(names: &[&str], damaged: &BTreeSet<usize>) -> BTreeSet<usize> {
+    gardener::superfluous(names, damaged)
+}
+
+/// Whether one of Gardener's snapshots has what its name says: it can be decompressed to its end, and its checksum holds.
+pub fn is_whole_snapshot(path: &Path, limits: &Limits) -> bool {
+    gardener::is_whole(path, &reading(limits))
 }
 
 /// Opens the bytes of one file, as if it were called `name`.

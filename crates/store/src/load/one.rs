@@ -70,7 +70,7 @@ impl PathContent {
         if !is_archive {
             return Ok(Err(image));
         }
-        let mut choice = container::of_archive(&image.bytes, within, reading).map_err(|problem| problem.of(path))?;
+        let mut choice = container::of_archive(path, &image.bytes, within, reading).map_err(|problem| problem.of(path))?;
         choice.damage.extend(image.cut);
         Ok(Ok(Self::Chosen(Box::new(choice))))
     }

@@ -2,21 +2,25 @@
 
 use std::path::PathBuf;
 
+use super::looked::Looked;
+
 /// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 
 /// How much a file may take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// The most bytes that come out of a compressed file or a pipe.
     pub unpacked: u64,
     /// Where the indexes of large databases are kept; `None`: nowhere.
     pub cache: Option<Cache>,
+    /// What was found already, where files are looked into before they are opened.
+    pub looked: Looked,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unpacked: 16 << 30, cache: None }
+        Self { unpacked: 16 << 30, cache: None, looked: Looked::default() }
     }
 }
 

@@ -234,7 +234,7 @@ const FEW: usize = 4;
 /// Returns what opens a file later. With many files no index is kept: each would replace another's.
 fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
     let cache = limits.cache.clone().filter(|_| !is_one_of_many);
-    let (limits, path) = (Limits { cache, ..limits.clone() }, path.to_owned());
+    let (limits, path) = (Limits { unpacked: limits.unpacked, cache, ..Limits::default() }, path.to_owned());
     Box::new(move || open_one(&path, &limits, &|_| None))
 }
 

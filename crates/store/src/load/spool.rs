@@ -75,7 +75,10 @@ fn unpack_known(
     match cut {
         Some(_) if bytes.is_empty() && asks_for_memory => Err(Error::Format {
             path: path.to_owned(),
-            problem: format!("its {what} compression asks for more than 256 MiB of memory; decompress it first and name that file"),
+            problem: format!(
+                "its {what} compression asks for more than 256 MiB of memory; decompress it first ({}) and name that file",
+                if what == "zstd" { "zstd -d --long=31 FILE" } else { "xz -d FILE" }
+            ),
         }),
         Some(cut) if bytes.is_empty() => Err(Error::Format { path: path.to_owned(), problem: format!("{cut}; copy the file again") }),
         cut => Ok(Spooled {

@@ -206,3 +206,53 @@ fn mend(header: &mut [u8]) {
     let sum: u32 = header[..512].iter().map(|&byte| u32::from(byte)).sum();
     header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
+
+/// Who looks for audit logs in an archive unpacks it, and its databases are read of that: also of an archive in a folder.
+#[test]
+fn an_archive_that_was_looked_into_is_not_unpacked_again() {
+    let db = decompressed("k120-story/snapshot.db.zst");
+    let wanted = changes(&*open(&db).unwrap());
+    let packed = zstd::encode_all(&archive(&[("a/", b""), ("a/night.db", &db)], false)[..], 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("night.tar.zst");
+    for path in [&*file, folder.path()] {
+        std::fs::write(&file, &packed).unwrap();
+        let (paths, limits) = ([path.to_str().unwrap().to_owned()], load::Limits::default());
+        let found = load::AuditLogs::among(&paths, &limits).unwrap();
+        assert!(found.logs.is_empty() && found.others == paths);
+        // What would be unpacked now is an archive that is cut short.
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, &packed[..packed.len() / 2]).unwrap();
+        let source = load::open_within(&paths, &limits, &|_| None).unwrap();
+        assert_eq!((source.damage(), changes(&*source)), (&[][..], wanted), "{paths:?}");
+        let again = load::open_within(&paths, &load::Limits::default(), &|_| None);
+        assert!(again.is_err(), "{paths:?}");
+    }
+}
+
+/// vcluster's snapshot of kine: an entry for each key, in the archive itself, in one within another, and unpacked.
+#[test]
+fn keys_that_are_entries_are_read_wherever_their_archive_lies() {
+    let (map, other) = (br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"x"}}"#, &b"{}"[..]);
+    let keys: [(&str, &[u8]); 4] = [
+        ("/vcluster/snapshot/skipkeys", b"{}"),
+        ("/vcluster/snapshot/revision", b"640\n"),
+        ("/registry/configmaps/x/a", map),
+        ("/registry/y", other),
+    ];
+    let bare = archive(&keys, false);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in keys {
+        let path = folder.path().join(format!("kept{name}"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    let unpacked = load::open(&[folder.path().to_str().unwrap().to_owned()], &|_| None).unwrap();
+    let sources = [open(&bare).unwrap(), open(&archive(&[("night.tar", &bare), ("notes.txt", b"kept")], false)).unwrap(), unpacked];
+    for source in &sources {
+        // Two keys, and the gap before them.
+        assert_eq!((source.damage(), changes(&**source), status(&**source).kind), (&[][..], 3, SourceKind::Objects));
+    }
+    let error = open(&archive(&[("one.tar", &bare), ("two.tar", &bare)], false)).err().unwrap();
+    assert!(error.contains("2 snapshots of vcluster: one.tar::/vcluster/snapshot/revision, two.tar"), "{error}");
+}

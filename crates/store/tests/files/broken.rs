@@ -98,6 +98,14 @@ fn a_compressed_file_of_nothing_known_is_refused_by_its_beginning() {
     assert!(source.damage()[0].contains("both meta pages are broken"), "{:?}", source.damage());
 }
 
+/// `zstd --long=31` asks for 2 GiB: what undoes it is said.
+#[test]
+fn a_zstd_file_that_asks_for_much_memory_is_refused_with_the_way_out() {
+    let frame = [&b"\x28\xb5\x2f\xfd\x00\xa8"[..], &(5_u32 << 3 | 1).to_le_bytes()[..3], b"hello"].concat();
+    let error = load::open_bytes("long.zst", frame.into(), &load::Limits::default(), &|_| None).err().unwrap().to_string();
+    assert!(error.contains("asks for more than 256 MiB of memory; decompress it first (zstd -d --long=31 FILE)"), "{error}");
+}
+
 /// Damage in the middle of a file costs what it hit and never more, and is reported.
 #[test]
 fn damage_is_reported_and_the_rest_is_read() {

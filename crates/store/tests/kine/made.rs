@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::thread::sleep;
@@ -189,11 +190,30 @@ fn a_table_printed_as_text_is_read_as_the_database_is() {
         let source = open(&file).unwrap();
         assert_eq!(source.damage(), &[] as &[String], "{name}");
         assert!(events(&*source) == truth, "{name}");
+        let folder = directory.path().join(format!("{name}-packed"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(format!("{name}.gz")), gzip(text.as_bytes())).unwrap();
+        fs::write(folder.join("notes.txt"), "of the night").unwrap();
+        let packed = directory.path().join(format!("{name}.tar"));
+        let mut tar = tar::Builder::new(fs::File::create(&packed).unwrap());
+        tar.append_dir_all("backup", &folder).unwrap();
+        tar.into_inner().unwrap();
+        for place in [&folder, &packed] {
+            let source = open(place).unwrap();
+            assert_eq!((source.damage(), source.left_out().len()), (&[] as &[String], 1), "{name}: {:?}", source.left_out());
+            assert!(events(&*source) == truth, "{}", place.display());
+        }
         // A line that is cut short is named.
         fs::write(&file, &text[..text.len() - 9]).unwrap();
         let cut = open(&file).unwrap();
         assert!(!cut.damage().is_empty() && events(&*cut).len() + 1 >= truth.len(), "{name}: {:?}", cut.damage());
     }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }
 
 const WRITTEN: &str = "KETCD_TEST_KINE_WRITTEN";

@@ -15,7 +15,7 @@ use super::super::wal;
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
 use super::companions;
-use super::entry::{Body, Entry, listed};
+use super::entry::{Body, Entry, WITHIN, listed};
 use super::gather::{Found, Gathered, places};
 use super::kind::{BESIDE, Kind};
 #[cfg(feature = "kine")]
@@ -47,6 +47,9 @@ pub(in super::super) enum Chosen {
     /// A database of kine and its log.
     #[cfg(feature = "kine")]
     Kine(kine::Files),
+    /// kine's table as text.
+    #[cfg(feature = "kine")]
+    KineTable(Image),
     /// The files of a node of dqlite.
     #[cfg(feature = "kine")]
     Dqlite(dqlite::Node),
@@ -135,7 +138,7 @@ fn of_kind(found: &[Found], what: &str, damage: &[String], reading: &Reading<'_>
             return Err(format!("is {what} of {count} databases that are not of one etcd: {names}; name one of them: -f PATH::NAME").into());
         }
     }
-    if let Some(keys) = keys(found, reading)? {
+    if let Some(keys) = keys(found, what, reading)? {
         return Ok(keys);
     }
     if let Some((keys, read)) = numbered::keys(found, reading)? {
@@ -245,12 +248,14 @@ fn chains(found: &[Found], what: &str) -> Result<Option<(Chosen, Vec<usize>)>, S
     }))
 }
 
-/// The databases of SQLite, and the logs of those that are lost.
+/// The databases of SQLite, the logs of those that are lost, and tables of kine that were printed.
 fn kine_databases(found: &[Found]) -> Vec<usize> {
     let names: BTreeSet<&str> = found.iter().map(|found| &*found.entry.name).collect();
     let is_lost = |name: &str| name.strip_suffix(BESIDE[0]).is_some_and(|database| !names.contains(database));
     let is_one = |found: &Found| match found.kind {
         Kind::Sqlite => true,
+        #[cfg(feature = "kine")]
+        Kind::KineTable => true,
         Kind::BesideSqlite => is_lost(&found.entry.name),
         // A damaged one is only named.
         Kind::Other => found.entry.file_name() == K3S,
@@ -268,6 +273,9 @@ fn is_of_k3s(found: &Found) -> bool {
 #[cfg(feature = "kine")]
 fn take_kine(found: &[Found], place: usize, reading: &Reading<'_>) -> Result<(Chosen, Vec<usize>), LoadProblem> {
     let entry = &found[place].entry;
+    if found[place].kind == Kind::KineTable {
+        return Ok((Chosen::KineTable(entry.image(reading)?), vec![place]));
+    }
     let beside = BESIDE.map(|suffix| {
         let name = format!("{}{suffix}", entry.name);
         found.iter().position(|found| found.entry.name == name)
@@ -292,20 +300,41 @@ fn take_kine(_: &[Found], _: usize, _: &Reading<'_>) -> Result<(Chosen, Vec<usiz
 /// Where vcluster's snapshots have the revision of the keys that are their other entries (vcluster 4876675, `pkg/snapshot`).
 const KEYS_REVISION: &str = "vcluster/snapshot/revision";
 
-/// The keys of a snapshot that vcluster made of kine, if these are one.
-fn keys(found: &[Found], reading: &Reading<'_>) -> Result<Option<(Chosen, Vec<usize>)>, LoadProblem> {
-    let revision = found.iter().find(|found| found.entry.name.trim_start_matches('/') == KEYS_REVISION);
-    let Some(revision) = revision else { return Ok(None) };
+/// The keys of a snapshot that vcluster made of kine, if these are one: in an archive of its own, or unpacked.
+fn keys(found: &[Found], what: &str, reading: &Reading<'_>) -> Result<Option<(Chosen, Vec<usize>)>, LoadProblem> {
+    let above = |found: &Found| Some(found.entry.name.strip_suffix(KEYS_REVISION)?.trim_end_matches('/').to_owned());
+    let snapshots: Vec<(&Found, String)> = found.iter().filter_map(|found| Some((found, above(found)?))).collect();
+    let (revision, above) = match &snapshots[..] {
+        [] => return Ok(None),
+        [only] => only,
+        several => {
+            let names = listed(several.iter().map(|(found, _)| &*found.entry.name));
+            return Err(format!("is {what} of {} snapshots of vcluster: {names}; name one of them: -f PATH::NAME", several.len()).into());
+        }
+    };
     let text = revision.entry.image(reading)?.bytes;
     let revision = std::str::from_utf8(&text).ok().and_then(|text| text.trim().parse().ok()).filter(|&revision: &i64| revision > 0);
     let Some(revision) = revision else { return Err(format!("{KEYS_REVISION} in it is no revision").into()) };
-    let is_key = |found: &&Found| found.entry.name.starts_with('/') && !found.entry.name.starts_with("/vcluster/snapshot/");
-    let keys = found.iter().filter(is_key).map(|found| match &found.entry.body {
+    // What is unpacked lacks the slash that keys begin with.
+    let is_outermost = above.is_empty() || above.ends_with(WITHIN);
+    let key = |found: &Found| {
+        let below = found.entry.name.strip_prefix(&**above).filter(|below| is_outermost || below.starts_with('/'))?;
+        Some(format!("/{}", below.trim_start_matches('/')))
+    };
+    let (mut pairs, mut read) = (Vec::new(), Vec::new());
+    for (place, found) in found.iter().enumerate() {
+        let Some(key) = key(found) else { continue };
+        read.push(place);
+        if key.starts_with("/vcluster/snapshot/") {
+            continue;
+        }
         // As it was stored, compressed or not.
-        Body::Bytes(bytes) => Ok((Bytes::from(found.entry.name.clone()), bytes.clone())),
-        _ => Ok((Bytes::from(found.entry.name.clone()), found.entry.image(reading)?.bytes)),
-    });
-    let keys = keys.collect::<Result<Vec<_>, LoadProblem>>()?;
-    let keys = Keys { pairs: keys, revision: Some(revision), damage: Vec::new() };
-    Ok(Some((Chosen::Keys(keys), (0..found.len()).collect())))
+        let value = match &found.entry.body {
+            Body::Bytes(bytes) => bytes.clone(),
+            _ => found.entry.image(reading)?.bytes,
+        };
+        pairs.push((Bytes::from(key), value));
+    }
+    let keys = Keys { pairs, revision: Some(revision), damage: Vec::new() };
+    Ok(Some((Chosen::Keys(keys), read)))
 }

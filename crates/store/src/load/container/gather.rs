@@ -44,7 +44,10 @@ pub(super) struct Gathered {
 /// # Errors
 ///
 /// A fragment: nothing of it can be read, or it holds too many entries.
-pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Gathered, String> {
+pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Gathered, String> {
+    if let Some(gathered) = reading.limits.looked.take(&place(path, within)) {
+        return Ok(gathered);
+    }
     let (entries, cut) = listed(archive, reading)?;
     let mut gathered = gather(entries, within, reading);
     gathered.damage.extend(cut);
@@ -57,7 +60,20 @@ pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -
 ///
 /// As of [`of_archive`].
 pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<Gathered, String> {
+    if let Some(gathered) = reading.limits.looked.take(&place(&path.to_string_lossy(), within)) {
+        return Ok(gathered);
+    }
     Ok(gather(folder::entries(path)?, within, reading))
+}
+
+/// Keeps what was found at a path for who opens it.
+pub(super) fn keep(path: &str, within: &str, gathered: Gathered, reading: &Reading<'_>) {
+    reading.limits.looked.keep(&place(path, within), || gathered);
+}
+
+/// A path and what of it is meant.
+fn place(path: &str, within: &str) -> String {
+    format!("{path}{WITHIN}{within}")
 }
 
 fn listed(archive: &Bytes, reading: &Reading<'_>) -> Result<(Vec<Entry>, Option<String>), String> {
@@ -117,7 +133,7 @@ impl<'g> Gathering<'g> {
     }
 
     fn open(&mut self, outer: &Entry, depth: usize) {
-        let limits = Limits { unpacked: self.left, cache: None };
+        let limits = Limits { unpacked: self.left, ..Limits::default() };
         let image = outer.image(&Reading { limits: &limits, ..*self.reading });
         let opened = image.map_err(|error| error.to_string()).and_then(|image| {
             if !outer.is_as_long_as(&image.bytes) {

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 use super::super::audit_text::begins_as_audit_log;
-#[cfg(feature = "kine")]
-use super::super::dqlite;
 use super::super::{bolt, foreign, sql_dump, wal};
+#[cfg(feature = "kine")]
+use super::super::{dqlite, kine};
 use super::entry::Entry;
 use super::{tape, zip};
 
@@ -24,6 +24,9 @@ pub(in super::super) enum Kind {
     Log,
     /// A snapshot or a segment of a node of dqlite.
     Dqlite,
+    /// kine's table as text.
+    #[cfg(feature = "kine")]
+    KineTable,
     /// Text that begins as API objects do.
     Objects,
     /// Text that begins as an audit log does.
@@ -44,6 +47,15 @@ pub(super) const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 const UNFINISHED: [&str; 6] = [".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download"];
 
 impl Kind {
+    /// Whether it is a database, or the table of one.
+    pub(super) fn is_database(self) -> bool {
+        #[cfg(feature = "kine")]
+        if self == Self::KineTable {
+            return true;
+        }
+        matches!(self, Self::Database | Self::Sqlite)
+    }
+
     /// What an entry is that begins with `bytes`.
     pub(in super::super) fn of(entry: &Entry, bytes: &Bytes) -> Self {
         let name = entry.file_name();
@@ -66,6 +78,8 @@ impl Kind {
             _ if looks_like_sqlite(bytes) => Self::Sqlite,
             _ if begins_as_audit_log(bytes) => Self::AuditLog,
             _ if sql_dump::recognised(name, bytes).is_some() => Self::SqlDump,
+            #[cfg(feature = "kine")]
+            _ if kine::begins_as_table(bytes) => Self::KineTable,
             _ => {
                 foreign::recognised(bytes).map_or_else(|| if begins_as_objects(bytes) { Self::Objects } else { Self::Other }, Self::Foreign)
             }
@@ -74,7 +88,7 @@ impl Kind {
 }
 
 #[cfg(feature = "kine")]
-use super::super::kine::looks_like_sqlite;
+use kine::looks_like_sqlite;
 
 #[cfg(not(feature = "kine"))]
 fn looks_like_sqlite(bytes: &[u8]) -> bool {

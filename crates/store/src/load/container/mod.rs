@@ -42,13 +42,13 @@ pub(super) fn is_archive_behind_something(bytes: &[u8]) -> bool {
     zip::is_behind_something(bytes)
 }
 
-/// Chooses what is read of the archive that bytes are; of `within` it alone, if that is not empty.
+/// Chooses what is read of the archive at a path, which bytes are; of `within` it alone, if that is not empty.
 ///
 /// # Errors
 ///
 /// Nothing in it can be read, or it is not clear what is meant.
-pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
-    let gathered = gather::of_archive(archive, within, reading)?;
+pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
+    let gathered = gather::of_archive(path, archive, within, reading)?;
     choice::choose(gathered, "an archive", reading)
 }
 
@@ -57,8 +57,13 @@ pub(super) fn of_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -
 /// # Errors
 ///
 /// A fragment: nothing of it can be read.
-pub(super) fn audit_logs_in_archive(archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<(Vec<Entry>, bool), String> {
-    gather::of_archive(archive, within, reading).map(audit_logs)
+pub(super) fn audit_logs_in_archive(
+    path: &str,
+    archive: &Bytes,
+    within: &str,
+    reading: &Reading<'_>,
+) -> Result<(Vec<Entry>, bool), String> {
+    gather::of_archive(path, archive, within, reading).map(|gathered| audit_logs(path, within, gathered, reading))
 }
 
 /// The same of a folder.
@@ -67,15 +72,19 @@ pub(super) fn audit_logs_in_archive(archive: &Bytes, within: &str, reading: &Rea
 ///
 /// As of [`audit_logs_in_archive`].
 pub(super) fn audit_logs_in_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<(Vec<Entry>, bool), String> {
-    gather::of_folder(path, within, reading).map(audit_logs)
+    gather::of_folder(path, within, reading).map(|gathered| audit_logs(&path.to_string_lossy(), within, gathered, reading))
 }
 
-/// The audit logs among what was gathered, and whether there is anything else that is read.
-fn audit_logs(gathered: gather::Gathered) -> (Vec<Entry>, bool) {
-    let others = [Kind::Archive, Kind::Database, Kind::Sqlite, Kind::Log, Kind::Objects];
-    let is_only_log = !gathered.found.iter().any(|found| others.contains(&found.kind));
-    let logs: Vec<Entry> = gathered.found.into_iter().filter(|found| found.kind == Kind::AuditLog).map(|found| found.entry).collect();
+/// The audit logs among what was gathered at a path, and whether there is anything else that is read: all is kept for that.
+fn audit_logs(path: &str, within: &str, gathered: gather::Gathered, reading: &Reading<'_>) -> (Vec<Entry>, bool) {
+    let is_other = |kind: Kind| kind.is_database() || matches!(kind, Kind::Archive | Kind::Log | Kind::Dqlite | Kind::Objects);
+    let is_only_log = !gathered.found.iter().any(|found| is_other(found.kind));
+    let is_log = |found: &&gather::Found| found.kind == Kind::AuditLog;
+    let logs: Vec<Entry> = gathered.found.iter().filter(is_log).map(|found| found.entry.clone()).collect();
     let holds_others = logs.is_empty() || !is_only_log;
+    if holds_others {
+        gather::keep(path, within, gathered, reading);
+    }
     (logs, holds_others)
 }
 

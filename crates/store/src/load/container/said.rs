@@ -59,7 +59,7 @@ pub(super) fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<Str
         ));
     }
     let others: Vec<&str> = rest()
-        .filter(|&place| matches!(found[place].kind, Kind::Database | Kind::Sqlite) || found[place].is_of_member())
+        .filter(|&place| found[place].kind.is_database() || found[place].is_of_member())
         .map(|place| &*found[place].entry.name)
         .collect();
     if !others.is_empty() {

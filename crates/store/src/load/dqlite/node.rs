@@ -98,7 +98,7 @@ struct Reader<'r> {
 impl Reader<'_> {
     /// The bytes of a file.
     fn image(&mut self, file: &Entry) -> crate::Result<Image> {
-        let limits = Limits { unpacked: self.left, cache: None };
+        let limits = Limits { unpacked: self.left, ..Limits::default() };
         let image = file.image(&Reading { limits: &limits, ..self.reading })?;
         let length = image.bytes.len() as u64;
         self.left = self.left.saturating_sub(length);

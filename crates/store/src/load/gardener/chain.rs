@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::bolt::Bolt;
 use super::super::checksum::Check;
 use super::super::container::{Body, Entry};
 use super::super::db_file::{self, DatabaseFacts};
@@ -9,7 +10,7 @@ use super::super::image::Image;
 use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::super::spool;
-use super::delta::{Deltas, add_alone};
+use super::delta::{Deltas, add_alone, verified};
 use super::lzw::Lzw;
 use super::name::Snapshot;
 use crate::versions::{Layer, VersionsBuilder};
@@ -46,6 +47,29 @@ fn image(entry: &Entry, snapshot: Option<Snapshot>, reading: &Reading<'_>) -> Re
     Ok(Image { digest: unpacked.digest, cut: image.cut.or(unpacked.cut), ..Image::plain(unpacked.bytes) })
 }
 
+/// Whether a file has what its name says: it is decompressed to its end, and its checksum holds.
+pub(in super::super) fn is_whole(path: &Path, reading: &Reading<'_>) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some(snapshot) = Snapshot::of(&name) else { return false };
+    let entry = Entry { name, body: Body::File(path.to_owned()) };
+    let Ok(image) = image(&entry, Some(snapshot), reading) else { return false };
+    let is_sound = || match snapshot.is_full {
+        true => {
+            image.database().is_ok_and(|bolt| bolt.problems.is_empty() && checksum(&bolt, image.digest).is_none_or(|check| check.holds()))
+        }
+        false => verified(&image.bytes).is_ok(),
+    };
+    image.cut.is_none() && is_sound()
+}
+
+/// The check of a snapshot's checksum, if it has one; `digest` is that of its bytes, where it is known.
+fn checksum(bolt: &Bolt, digest: Option<[u8; 32]>) -> Option<Check> {
+    bolt.checksum.map(|expected| match digest {
+        Some(digest) => Check::done(digest == expected),
+        None => Check::new(bolt.image.clone(), expected),
+    })
+}
+
 /// Puts a full snapshot into the index; returns its layer, what it says, and its checksum.
 ///
 /// # Errors
@@ -60,10 +84,7 @@ fn read_full(
     let image = image(full, Snapshot::of(full.file_name()), reading)?;
     let mut bolt = image.database().map_err(named)?;
     let (layer, mut facts) = db_file::read(&mut bolt, builder).map_err(named)?;
-    let checksum = bolt.checksum.map(|expected| match image.digest {
-        Some(digest) => Check::done(digest == expected),
-        None => Check::new(bolt.image.clone(), expected),
-    });
+    let checksum = checksum(&bolt, image.digest);
     facts.damage.extend(image.cut);
     Ok((layer, facts, checksum))
 }

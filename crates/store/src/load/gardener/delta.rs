@@ -21,6 +21,19 @@ pub(in super::super) fn begins_so(bytes: &[u8]) -> bool {
     bytes.starts_with(b"[{\"etcdEvent\":")
 }
 
+/// What a delta holds, without the SHA-256 at its end.
+///
+/// # Errors
+///
+/// A fragment: the SHA-256 is not that of the rest.
+pub(super) fn verified(delta: &[u8]) -> Result<&[u8], String> {
+    let (text, checksum) = delta.split_at_checked(delta.len().saturating_sub(CHECKSUM)).ok_or("is too short")?;
+    if Sha256::digest(text)[..] != *checksum {
+        return Err("the SHA-256 at its end does not hold: it was changed or damaged since it was written".to_owned());
+    }
+    Ok(text)
+}
+
 #[derive(Deserialize)]
 struct WrittenEvent<'j> {
     #[serde(borrow, rename = "etcdEvent")]
@@ -69,10 +82,7 @@ impl Deltas {
     ///
     /// A fragment: what is wrong with it.
     pub(super) fn read(&mut self, delta: &[u8]) -> Result<(), String> {
-        let (text, checksum) = delta.split_at_checked(delta.len().saturating_sub(CHECKSUM)).ok_or("is too short")?;
-        if Sha256::digest(text)[..] != *checksum {
-            return Err("the SHA-256 at its end does not hold: it was changed or damaged since it was written".to_owned());
-        }
+        let text = verified(delta)?;
         let events: Vec<WrittenEvent<'_>> = serde_json::from_slice(text)
             .map_err(|problem| format!("its JSON cannot be read at line {}, column {}", problem.line(), problem.column()))?;
         let known = self.changes.len();

@@ -6,7 +6,9 @@ mod chain;
 mod delta;
 mod lzw;
 mod name;
+mod needed;
 
-pub(super) use chain::{Chain, load, of_lzw_file};
+pub(super) use chain::{Chain, is_whole, load, of_lzw_file};
 pub(super) use delta::{begins_so, load_alone};
 pub(super) use name::{Snapshot, cluster_of};
+pub(super) use needed::superfluous;

@@ -35,6 +35,18 @@ pub(in super::super) fn form(bytes: &[u8]) -> Option<Form> {
     COLUMNS.iter().all(|column| named(column)).then_some(Form::Separated(separator))
 }
 
+/// Whether text begins as kine's table does. Its first row may be longer than what is there of it: the columns before its values tell.
+pub(in super::super) fn begins_as_table(bytes: &[u8]) -> bool {
+    const HEAD: usize = 64 << 10;
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let first = head.trim_ascii_start();
+    if head.contains(&0) || !first.starts_with(b"{") || first.contains(&b'\n') {
+        return !head.contains(&0) && form(head).is_some();
+    }
+    let has = |column: &&str| memchr::memmem::find(first, format!("\"{column}\"").as_bytes()).is_some();
+    form(head).is_some() || COLUMNS[..7].iter().all(|column| has(column))
+}
+
 fn unquoted(name: &[u8]) -> &[u8] {
     let name = name.trim_ascii();
     name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name)

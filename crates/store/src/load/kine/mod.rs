@@ -31,7 +31,7 @@ use sqlite::{Log, LogIndex, MAGIC, Moment, Pages, Trees, is_log};
 use stale::Used;
 use table::Table;
 
-pub(super) use export::{Form, form};
+pub(super) use export::{Form, begins_as_table, form};
 pub(super) use files::{Files, in_directory};
 pub(super) use replica::{Committed, Replica, Written, is_page_size, page_size_of};
 
