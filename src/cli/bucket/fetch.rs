@@ -2,16 +2,17 @@
 //!
 //! Objects are listed first. A large one is recognised by its beginning, and the rest is copied only where it can be opened.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path as Key;
 use object_store::{GetResult, ObjectMeta, ObjectStoreExt};
 
-use ketcd_store::load;
+use ketcd_store::load::{self, Limits};
 
 use super::WITHIN;
 use super::client::{Bucket, failed};
@@ -40,8 +41,19 @@ struct Listed {
     meta: ObjectMeta,
     /// Its name below the URL.
     name: String,
-    /// Whether it is one that can be opened, so that all of it is copied.
-    is_whole: bool,
+}
+
+impl Listed {
+    /// Where it is copied to.
+    fn path(&self, folder: &Path) -> PathBuf {
+        // The parts of a name are neither empty nor lead upwards: `object_store` takes no others.
+        self.name.split('/').fold(folder.to_owned(), |path, part| path.join(part))
+    }
+
+    /// Whether it is called as Gardener's snapshots are.
+    fn is_gardeners(&self) -> bool {
+        load::is_gardeners(self.meta.location.filename().unwrap_or_default())
+    }
 }
 
 impl Bucket {
@@ -92,7 +104,7 @@ impl Bucket {
         let count = objects.len();
         let objects = objects.into_iter().filter_map(|meta| {
             let parts: Vec<String> = meta.location.prefix_match(&self.below)?.map(|part| part.as_ref().to_owned()).collect();
-            Some(Listed { name: parts.join("/"), meta, is_whole: true })
+            Some(Listed { name: parts.join("/"), meta })
         });
         let objects: Vec<Listed> = objects.filter(|object| is_within(&object.name, wanted.within)).collect();
         if objects.is_empty() {
@@ -101,34 +113,65 @@ impl Bucket {
             );
         }
         let (objects, mut said) = self.without_excluded(objects).await;
-        let objects: Vec<Listed> =
-            stream::iter(objects.into_iter().map(|object| self.looked_at(object))).buffered(COPIES_AT_ONCE).try_collect().await?;
-        let bytes = |object: &Listed| if object.is_whole { object.meta.size } else { BEGINNING };
+        let names: Vec<&str> = objects.iter().map(|object| object.name.as_str()).collect();
+        let (mut copied, mut damaged, mut bytes) = (BTreeSet::new(), BTreeSet::new(), 0);
+        // What is damaged shows when it is there: then a full snapshot after it is needed.
+        let left_out = loop {
+            let left_out = load::superfluous_snapshots(&names, &damaged);
+            let round: Vec<usize> = (0..objects.len()).filter(|place| !left_out.contains(place) && !copied.contains(place)).collect();
+            if round.is_empty() {
+                break left_out;
+            }
+            self.copy(round.iter().map(|&place| &objects[place]), to, wanted.most, &mut bytes, &mut said).await?;
+            if !left_out.is_empty() {
+                let limits = Limits { unpacked: wanted.most, ..Limits::default() };
+                let is_damaged = |object: &Listed| object.is_gardeners() && !load::is_whole_snapshot(&object.path(to), &limits);
+                damaged.extend(round.iter().filter(|&&place| is_damaged(&objects[place])));
+            }
+            copied.extend(round);
+        };
+        let sentence = match left_out.difference(&copied).count() {
+            0 => return Ok(said),
+            1 => "1 full snapshot was not loaded: the deltas before it have every change".to_owned(),
+            count => format!("{count} full snapshots were not loaded: the deltas before them have every change"),
+        };
+        said.push(format!("{}: {sentence}", self.url));
+        Ok(said)
+    }
+
+    /// Copies objects into a folder: of those that cannot be opened only the beginning. `bytes` were copied before, and `most` may be.
+    async fn copy(
+        &self,
+        objects: impl Iterator<Item = &Listed>,
+        to: &Path,
+        most: u64,
+        bytes: &mut u64,
+        said: &mut Vec<String>,
+    ) -> Result<()> {
+        let looked_at = objects.map(|object| async move { Ok::<_, Error>((object, self.is_wanted_whole(object).await?)) });
+        let objects: Vec<(&Listed, bool)> = stream::iter(looked_at).buffered(COPIES_AT_ONCE).try_collect().await?;
+        *bytes += objects.iter().map(|(object, is_whole)| if *is_whole { object.meta.size } else { BEGINNING }).sum::<u64>();
         let what = format!("holds {} objects, which together have", objects.len());
-        self.refuse_more_than(wanted.most, &what, objects.iter().map(bytes).sum())?;
-        let cut = objects.iter().filter(|object| !object.is_whole).map(|object| object.name.as_str()).collect::<Vec<_>>();
+        self.refuse_more_than(most, &what, *bytes)?;
+        let cut = objects.iter().filter(|(_, is_whole)| !is_whole).map(|(object, _)| object.name.as_str()).collect::<Vec<_>>();
         if let [first, more @ ..] = &cut[..] {
             let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
             said.push(format!("{}: {first}{more}: only the beginning was loaded, as it is of nothing that can be opened", self.url));
         }
-        let copies = objects.iter().map(|object| async move {
-            // The parts of a name are neither empty nor lead upwards: `object_store` takes no others.
-            let path = object.name.split('/').fold(to.to_owned(), |path, part| path.join(part));
-            if !object.is_whole {
-                return write_all(&path, &self.beginning(&object.meta.location).await?);
+        let copies = objects.iter().map(|&(object, is_whole)| async move {
+            if !is_whole {
+                return write_all(&object.path(to), &self.beginning(&object.meta.location).await?);
             }
             let found = self.store.get(&object.meta.location).await.map_err(|error| failed(&self.url, &error))?;
-            self.write(found, &path).await
+            self.write(found, &object.path(to)).await
         });
-        stream::iter(copies).buffer_unordered(COPIES_AT_ONCE).try_collect::<()>().await?;
-        Ok(said)
+        stream::iter(copies).buffer_unordered(COPIES_AT_ONCE).try_collect::<()>().await
     }
 
     /// Leaves out the snapshots of Gardener's that are excluded from restores.
     async fn without_excluded(&self, objects: Vec<Listed>) -> (Vec<Listed>, Vec<String>) {
         let asked = objects.into_iter().map(|object| async move {
-            let is_asked = load::is_gardeners(object.meta.location.filename().unwrap_or_default());
-            let is_excluded = if is_asked { self.excludes(&object.meta.location).await } else { Ok(false) };
+            let is_excluded = if object.is_gardeners() { self.excludes(&object.meta.location).await } else { Ok(false) };
             (object, is_excluded)
         });
         let answers: Vec<(Listed, std::result::Result<bool, String>)> = stream::iter(asked).buffered(COPIES_AT_ONCE).collect().await;
@@ -163,13 +206,12 @@ impl Bucket {
         Ok(exclusion::is_in_metadata(&found.attributes))
     }
 
-    /// Finds out by its beginning whether an object can be opened.
-    async fn looked_at(&self, object: Listed) -> Result<Listed> {
+    /// Finds out by its beginning whether an object can be opened, so that all of it is copied.
+    async fn is_wanted_whole(&self, object: &Listed) -> Result<bool> {
         let name = object.meta.location.filename().unwrap_or_default();
         // A member's database is one even where its beginning is damaged.
         let is_known = object.meta.size <= BEGINNING || object.name.ends_with("snap/db");
-        let is_whole = is_known || load::may_be_read(name, self.beginning(&object.meta.location).await?);
-        Ok(Listed { is_whole, ..object })
+        Ok(is_known || load::may_be_read(name, self.beginning(&object.meta.location).await?))
     }
 
     async fn beginning(&self, key: &Key) -> Result<bytes::Bytes> {
@@ -221,10 +263,10 @@ mod tests {
     use super::*;
 
     /// A bucket of these objects, opened by a URL; and what was copied out of it, by its path in the copy.
-    async fn fetched(objects: &[(&str, &str)], path: &str, most: u64) -> std::result::Result<Vec<(String, String)>, String> {
+    async fn fetched<B: AsRef<[u8]>>(objects: &[(&str, B)], path: &str, most: u64) -> std::result::Result<Vec<(String, Vec<u8>)>, String> {
         let store = InMemory::new();
         for (name, content) in objects {
-            store.put(&Key::parse(name).unwrap(), PutPayload::from((*content).to_owned())).await.unwrap();
+            store.put(&Key::parse(name).unwrap(), PutPayload::from(content.as_ref().to_owned())).await.unwrap();
         }
         let (path, within) = path.split_once(WITHIN).unwrap_or((path, ""));
         let below = Key::parse(path.trim_end_matches('/')).unwrap();
@@ -233,7 +275,7 @@ mod tests {
         let copy = folder.path().join("copy");
         bucket.fetch(&copy, &Wanted { within, most }).await.map_err(|error| error.to_string())?;
         if copy.is_file() {
-            return Ok(vec![(String::new(), fs::read_to_string(&copy).unwrap())]);
+            return Ok(vec![(String::new(), fs::read(&copy).unwrap())]);
         }
         let (mut found, mut folders) = (Vec::new(), vec![copy.clone()]);
         while let Some(at) = folders.pop() {
@@ -241,7 +283,7 @@ mod tests {
                 if entry.is_dir() {
                     folders.push(entry);
                 } else {
-                    found.push((entry.strip_prefix(&copy).unwrap().display().to_string(), fs::read_to_string(&entry).unwrap()));
+                    found.push((entry.strip_prefix(&copy).unwrap().display().to_string(), fs::read(&entry).unwrap()));
                 }
             }
         }
@@ -258,7 +300,7 @@ mod tests {
             ("backup/night.db", "night"),
             ("backups/other.db", "other"),
         ];
-        let row = |name: &str, content: &str| (name.to_owned(), content.to_owned());
+        let row = |name: &str, content: &str| (name.to_owned(), content.as_bytes().to_owned());
         let wanted = [row("Full-00000000-00000331-1.gz", "full"), row("Incr-00000332-00000380-2.gz", "incr")];
         for path in ["backup/etcd-main/v2/", "backup/etcd-main/v2"] {
             assert_eq!(fetched(&objects, path, 100).await.unwrap(), wanted, "{path}");
@@ -278,7 +320,7 @@ mod tests {
     async fn no_more_is_copied_than_is_needed() {
         let (blob, text) = ("x".repeat(300 << 10), format!("kind: List\napiVersion: v1\nitems: []\n{}", "\n".repeat(300 << 10)));
         let objects = [("b/blob.bin", &*blob), ("b/all.yaml", &*text), ("b/c/night.db", "night")];
-        let lengths = |found: Vec<(String, String)>| found.into_iter().map(|(name, content)| (name, content.len())).collect::<Vec<_>>();
+        let lengths = |found: Vec<(String, Vec<u8>)>| found.into_iter().map(|(name, content)| (name, content.len())).collect::<Vec<_>>();
         let row = |name: &str, length: usize| (name.to_owned(), length);
         let found = fetched(&objects, "b/", 600 << 10).await.unwrap();
         assert_eq!(lengths(found), [row("all.yaml", text.len()), row("blob.bin", 256 << 10), row("c/night.db", 5)]);
@@ -287,5 +329,33 @@ mod tests {
         }
         let error = fetched(&objects, "b/::d", 100).await.unwrap_err();
         assert!(error.contains("none of the 3 objects below it is d"), "{error}");
+    }
+
+    /// Of several full snapshots those that no delta leads to are copied; what is damaged leads nowhere.
+    #[tokio::test]
+    async fn a_full_snapshot_is_copied_where_no_delta_leads_to_it() {
+        let folder = ketcd_testing::testdata::path("containers/gardener/v2");
+        let mut objects: Vec<(String, Vec<u8>)> = fs::read_dir(folder)
+            .unwrap()
+            .map(|found| found.unwrap().path())
+            .map(|path| (format!("b/v2/{}", path.file_name().unwrap().display()), fs::read(&path).unwrap()))
+            .collect();
+        let (reached, unreached) = ("Full-00000000-00000456-1795547368.gz", "Full-00000000-00000530-1795547371.gz");
+        objects.extend([reached, unreached].map(|name| (format!("b/v2/{name}"), b"full".to_vec())));
+        let names = async |objects: &[(String, Vec<u8>)]| {
+            let objects: Vec<(&str, &[u8])> = objects.iter().map(|(name, bytes)| (&**name, &**bytes)).collect();
+            let copied = fetched(&objects, "b/", 1 << 20).await.unwrap();
+            copied.into_iter().map(|(name, _)| name.trim_start_matches("v2/").to_owned()).collect::<Vec<_>>()
+        };
+        let all = names(&objects).await;
+        assert!(all.len() == 7 && all.iter().any(|name| name == unreached) && !all.iter().any(|name| name == reached), "{all:?}");
+        let first = objects.iter().position(|(name, _)| name.contains("Full-00000000-00000331")).unwrap();
+        let delta = objects.iter().position(|(name, _)| name.contains("Incr-00000381")).unwrap();
+        for damaged in [first, delta] {
+            let mut objects = objects.clone();
+            let middle = objects[damaged].1.len() / 2;
+            objects[damaged].1[middle] ^= 0xff;
+            assert_eq!(names(&objects).await.len(), 8, "{}", objects[damaged].0);
+        }
     }
 }
