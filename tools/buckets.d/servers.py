@@ -197,6 +197,10 @@ class Azurite:
         with open(path, "rb") as file:
             self.service.get_blob_client(bucket, key).upload_blob(file)
 
+    def exclude(self, bucket, key):
+        """Tags a blob as one that is not to be restored from."""
+        self.service.get_blob_client(bucket, key).set_blob_tags({"x-etcd-snapshot-exclude": "true"})
+
     def objects(self, prefix):
         container = self.service.get_container_client("lake")
         names = [blob.name for blob in container.list_blobs(name_starts_with=f"{prefix}/")]

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use futures_util::TryStreamExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::MicrosoftAzureBuilder;
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt, PutPayload, WriteMultipart};
+use reqwest::Url;
 
 use super::exclusion::Tags;
 use crate::cli::{Error, Result};
@@ -24,7 +25,7 @@ pub(in crate::cli) struct Bucket {
     pub(super) url: String,
     pub(super) store: Box<dyn ObjectStore>,
     pub(super) below: Key,
-    /// The tags of its objects, in S3.
+    /// The tags of its objects, in S3 and Azure.
     pub(super) tags: Option<Tags>,
 }
 
@@ -49,12 +50,19 @@ impl Bucket {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
                 let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
                 builder.build().map(|store| {
-                    tags = Some(Tags::of(store.clone(), region));
+                    tags = Some(Tags::of_s3(store.clone(), region));
                     Box::new(store) as _
                 })
             }
             "gs" => GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map(|store| Box::new(store) as _),
-            _ => MicrosoftAzureBuilder::from_env().with_container_name(bucket).build().map(|store| Box::new(store) as _),
+            _ => {
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+                let place = azure_container(&builder, bucket);
+                builder.build().map(|store| {
+                    tags = place.map(|(account, container)| Tags::of_azure(store.clone(), account, container));
+                    Box::new(store) as _
+                })
+            }
         };
         let below = Key::parse(path.trim_end_matches('/')).map_err(|error| failed(url, &error.into()))?;
         Ok(Self { url: url.to_owned(), store: store.map_err(|error| failed(url, &error))?, below, tags })
@@ -107,6 +115,24 @@ impl Bucket {
         // The parts are ours, and plain: `Key::from` would escape the `=` of Hive's folders.
         Key::parse(format!("{}/{path}", self.below).trim_start_matches('/')).unwrap_or_default()
     }
+}
+
+/// The account and the URL of a container of Azure, where `object_store` asks for it.
+fn azure_container(builder: &MicrosoftAzureBuilder, name: &str) -> Option<(String, Url)> {
+    let said = |key: AzureConfigKey| builder.get_config_value(&key);
+    let is = |key: AzureConfigKey| said(key).is_some_and(|value| ["1", "true", "on", "yes", "y"].contains(&&*value.to_ascii_lowercase()));
+    let account = said(AzureConfigKey::AccountName);
+    if is(AzureConfigKey::UseEmulator) {
+        let account = account.unwrap_or_else(|| "devstoreaccount1".to_owned());
+        let server = std::env::var("AZURITE_BLOB_STORAGE_URL").unwrap_or_else(|_| "http://127.0.0.1:10000".to_owned());
+        let url = format!("{}/{account}/{name}", server.trim_end_matches('/')).parse().ok()?;
+        return Some((account, url));
+    }
+    let account = account?;
+    // OneLake has no tags.
+    let server = said(AzureConfigKey::Endpoint).unwrap_or_else(|| format!("https://{account}.blob.core.windows.net"));
+    let url = format!("{}/{name}", server.trim_end_matches('/')).parse().ok()?;
+    (!is(AzureConfigKey::UseFabricEndpoint)).then_some((account, url))
 }
 
 /// The next bytes of a file, fewer than a part only at its end.

@@ -1,13 +1,15 @@
-//! Snapshots of Gardener's that somebody excluded from restores (etcd-backup-restore debd95b, `pkg/types/snapstore.go`): by a tag of the object in S3, by
-//! its metadata in GCS.
+//! Snapshots of Gardener's that somebody excluded from restores (etcd-backup-restore debd95b, `pkg/types/snapstore.go`): by a tag of the object in S3 and
+//! Azure, by its metadata in GCS.
 
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3, AwsAuthorizer};
+use object_store::azure::{AzureAuthorizer, MicrosoftAzure};
 use object_store::client::{HttpRequest, HttpRequestBody};
 use object_store::path::Path as Key;
 use object_store::signer::Signer;
 use object_store::{Attribute, Attributes};
+use reqwest::Url;
 
 /// What excludes a snapshot, with this value.
 const KEY: &str = "x-etcd-snapshot-exclude";
@@ -18,17 +20,30 @@ pub(super) fn is_in_metadata(attributes: &Attributes) -> bool {
     attributes.get(&Attribute::Metadata(KEY.into())).is_some_and(|value| value.as_ref() == VALUE)
 }
 
-/// The tags of objects in S3, which `object_store` does not read.
+/// The tags of objects in S3 and Azure, which `object_store` does not read.
 pub(super) struct Tags {
-    store: AmazonS3,
-    region: String,
+    server: Server,
     client: reqwest::Client,
 }
 
+/// Whom they are asked of.
+enum Server {
+    /// S3; `region` is the one that requests are signed for.
+    S3 { store: AmazonS3, region: String },
+    /// Azure, the account and the URL of the container.
+    Azure { store: MicrosoftAzure, account: String, container: Url },
+}
+
 impl Tags {
-    /// Those of a bucket; `region` is the one that requests are signed for.
-    pub(super) fn of(store: AmazonS3, region: Option<String>) -> Self {
-        Self { store, region: region.unwrap_or_else(|| "us-east-1".to_owned()), client: reqwest::Client::new() }
+    /// Those of a bucket of S3; `region` is the one that requests are signed for.
+    pub(super) fn of_s3(store: AmazonS3, region: Option<String>) -> Self {
+        let region = region.unwrap_or_else(|| "us-east-1".to_owned());
+        Self { server: Server::S3 { store, region }, client: reqwest::Client::new() }
+    }
+
+    /// Those of a container of Azure.
+    pub(super) fn of_azure(store: MicrosoftAzure, account: String, container: Url) -> Self {
+        Self { server: Server::Azure { store, account, container }, client: reqwest::Client::new() }
     }
 
     /// Whether an object's tags exclude it.
@@ -36,16 +51,12 @@ impl Tags {
     /// # Errors
     /// A fragment: why they cannot be read.
     pub(super) async fn exclude(&self, key: &Key) -> Result<bool, String> {
-        const WITHIN: Duration = Duration::from_secs(60);
-        // Signed anew below: this says where the object is.
-        let mut url = self.store.signed_url(reqwest::Method::GET, key, WITHIN).await.map_err(|error| error.to_string())?;
-        url.set_query(Some("tagging="));
-        let credential = self.store.credentials().get_credential().await.map_err(|error| error.to_string())?;
-        let mut request = HttpRequest::new(HttpRequestBody::empty());
-        *request.uri_mut() = url.as_str().parse().map_err(|_| "the object has no URL".to_owned())?;
-        AwsAuthorizer::new(&credential, "s3", &self.region).try_authorize(&mut request, None).map_err(|error| error.to_string())?;
-        let answer =
-            self.client.get(url).headers(request.headers().clone()).send().await.map_err(|error| error.without_url().to_string())?;
+        let request = match &self.server {
+            Server::S3 { store, region } => s3_request(store, region, key).await,
+            Server::Azure { store, account, container } => azure_request(store, account, container.clone(), key).await,
+        }?;
+        let (url, headers) = (request.uri().to_string(), request.headers().clone());
+        let answer = self.client.get(url).headers(headers).send().await.map_err(|error| error.without_url().to_string())?;
         if !answer.status().is_success() {
             return Err(format!("the server answers {}", answer.status()));
         }
@@ -53,7 +64,37 @@ impl Tags {
     }
 }
 
-/// Whether a list of tags, as `GetObjectTagging` returns it, has the one that excludes.
+/// `GetObjectTagging` of S3.
+async fn s3_request(store: &AmazonS3, region: &str, key: &Key) -> Result<HttpRequest, String> {
+    const WITHIN: Duration = Duration::from_secs(60);
+    // Signed anew below: this says where the object is.
+    let mut url = store.signed_url(reqwest::Method::GET, key, WITHIN).await.map_err(|error| error.to_string())?;
+    url.set_query(Some("tagging="));
+    let credential = store.credentials().get_credential().await.map_err(|error| error.to_string())?;
+    let mut request = unsigned(&url)?;
+    AwsAuthorizer::new(&credential, "s3", region).try_authorize(&mut request, None).map_err(|error| error.to_string())?;
+    Ok(request)
+}
+
+/// `Get Blob Tags` of Azure.
+async fn azure_request(store: &MicrosoftAzure, account: &str, container: Url, key: &Key) -> Result<HttpRequest, String> {
+    let mut url = container;
+    url.path_segments_mut().map_err(|()| "the container has no URL".to_owned())?.pop_if_empty().extend(key.parts());
+    url.set_query(Some("comp=tags"));
+    let credential = store.credentials().get_credential().await.map_err(|error| error.to_string())?;
+    let mut request = unsigned(&url)?;
+    AzureAuthorizer::new(&credential, account).try_authorize(&mut request).map_err(|error| error.to_string())?;
+    Ok(request)
+}
+
+/// A GET that nobody signed.
+fn unsigned(url: &Url) -> Result<HttpRequest, String> {
+    let mut request = HttpRequest::new(HttpRequestBody::empty());
+    *request.uri_mut() = url.as_str().parse().map_err(|_| "the object has no URL".to_owned())?;
+    Ok(request)
+}
+
+/// Whether a list of tags, as `GetObjectTagging` and `Get Blob Tags` return it, has the one that excludes.
 fn has_tag(list: &str) -> bool {
     let member = |tag: &str, name: &str| Some(tag.split_once(&format!("<{name}>"))?.1.split_once("</")?.0.to_owned());
     list.split("<Tag>").skip(1).any(|tag| member(tag, "Key").as_deref() == Some(KEY) && member(tag, "Value").as_deref() == Some(VALUE))
