@@ -80,6 +80,11 @@ impl Authors {
         self.found.get(&(revision, sub_revision))
     }
 
+    /// Returns every request that made a change or may have made it, one for each change.
+    pub fn requests(&self) -> impl Iterator<Item = &Arc<Request>> {
+        self.found.values().flat_map(Authorship::requests)
+    }
+
     /// Returns revisions with the times between which they were written, in ascending order.
     pub fn dated(&self) -> &[(i64, Timestamp, Timestamp)] {
         &self.dated

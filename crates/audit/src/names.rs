@@ -7,12 +7,17 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Names {
     known: HashSet<Arc<str>>,
+    /// How many texts there may be before it is looked again which are held.
+    most_now: usize,
     /// Whether requests keep their bodies.
     pub(crate) keeps_bodies: bool,
 }
 
 /// Longer texts are cut: a user agent is written by its client.
 const LONGEST: usize = 1024;
+
+/// With more texts than these, those that no request holds any more are forgotten: names of namespaces and users come and go in a long log.
+const MOST: usize = 16_384;
 
 impl Names {
     /// The same for a reader whose requests keep their bodies.
@@ -27,6 +32,10 @@ impl Names {
         if let Some(known) = self.known.get(text) {
             return Arc::clone(known);
         }
+        if self.known.len() >= self.most_now.max(MOST) {
+            self.known.retain(|name| Arc::strong_count(name) > 1);
+            self.most_now = self.known.len() * 2;
+        }
         let name: Arc<str> = text.into();
         self.known.insert(Arc::clone(&name));
         name
@@ -36,6 +45,15 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_that_nobody_holds_are_forgotten() {
+        let mut names = Names::default();
+        let held = names.of("alice");
+        (0..10 * MOST).for_each(|number| drop(names.of(&number.to_string())));
+        assert!(names.known.len() <= MOST, "{}", names.known.len());
+        assert!(Arc::ptr_eq(&held, &names.of("alice")));
+    }
 
     #[test]
     fn a_text_is_kept_once_and_never_cut_within_a_letter() {

@@ -123,6 +123,8 @@ pub struct Request {
     pub doubt: SignedDuration,
     /// The HTTP status; 0 where the log only says that it succeeded.
     pub code: u16,
+    /// Why it was refused, in Kubernetes' word such as `Forbidden`; `None` where it was not, or the log does not say.
+    pub reason: Option<Arc<str>>,
     /// Whether it only tried out what would happen (`dryRun`).
     pub dry_run: bool,
     /// The field manager that it names in its URI, else the first part of its user agent, as the API server takes it; `None` where the log does not hold

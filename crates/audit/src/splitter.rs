@@ -57,8 +57,22 @@ pub(crate) struct Splitter {
     began: u64,
     /// Whether the rest of this line is skipped.
     skips_line: bool,
-    /// Whether the text on this line outside of documents was reported.
-    told: bool,
+    /// What the text on this line outside of documents is.
+    text: Text,
+    /// Whether a document began on this line.
+    has_document: bool,
+}
+
+/// Text on a line that is of no document.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Text {
+    /// There is none.
+    #[default]
+    None,
+    /// It stands before whatever comes: what a collector writes before each event, such as the time and the host.
+    Before,
+    /// It was reported.
+    Told,
 }
 
 impl Splitter {
@@ -79,6 +93,7 @@ impl Splitter {
 
     /// Says what is left at the end of the stream.
     pub(crate) fn end(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        self.tell_text(take);
         if !self.open.is_empty() && !self.is_rest {
             take(Piece::Damage(self.began, "is cut short"));
         }
@@ -86,18 +101,29 @@ impl Splitter {
 
     fn newline(&mut self) {
         self.line += 1;
-        (self.at_line_start, self.skips_line, self.told) = (true, false, false);
+        (self.at_line_start, self.skips_line, self.text) = (true, false, Text::None);
+        self.has_document = false;
+    }
+
+    /// Reports text that no document followed.
+    fn tell_text(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        if std::mem::take(&mut self.text) == Text::Before {
+            take(Piece::Damage(self.line, "has text that is not JSON"));
+        }
     }
 
     /// A byte between values. Returns how many were taken.
     fn outside(&mut self, byte: u8, take: &mut dyn FnMut(Piece<'_>)) -> usize {
         match byte {
-            b'\n' => self.newline(),
+            b'\n' => {
+                self.tell_text(take);
+                self.newline();
+            }
             _ if self.skips_line => {}
             b'{' => self.begin(true),
             // What CloudWatch's queries return of one event is a list.
             b'[' if self.around.last() == Some(&Around::List) && self.around.len() > 1 => self.begin(false),
-            b'[' if self.around.is_empty() => self.around.push(Around::List),
+            b'[' if self.around.is_empty() && self.text == Text::None => self.around.push(Around::List),
             b']' if self.around.last() == Some(&Around::List) => {
                 self.around.pop();
                 if self.around.last() == Some(&Around::Object) {
@@ -107,11 +133,12 @@ impl Splitter {
                     self.buffer.clear();
                 }
             }
-            _ if byte.is_ascii_whitespace() || byte == b',' || self.told => {}
+            _ if byte.is_ascii_whitespace() || byte == b',' || self.text != Text::None => {}
             // Exports to a bucket have the time before each event; the mark of an encoding is nothing either.
             _ if byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b'T' | b'Z' | 0xef | 0xbb | 0xbf) => {}
+            _ if self.around.is_empty() && !self.has_document => self.text = Text::Before,
             _ => {
-                self.told = true;
+                self.text = Text::Told;
                 take(Piece::Damage(self.line, "has text that is not JSON"));
             }
         }
@@ -125,6 +152,10 @@ impl Splitter {
         self.open.push(is_object);
         (self.is_rest, self.in_string, self.escaped, self.is_name) = (false, false, false, false);
         (self.last, self.began, self.at_line_start) = (self.buffer[0], self.line, false);
+        self.has_document = true;
+        if self.text == Text::Before {
+            self.text = Text::None;
+        }
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -297,6 +328,8 @@ mod tests {
                 &["1:[{\"field\":\"@message\"}]", "1:[{\"field\":\"z\"}]"],
             ),
             ("2026-11-24T18:36:56.000Z {\"a\":1}\n", &["1:{\"a\":1}"]),
+            ("Nov 24 host api[1]: {\"a\":1}\nnode-1.x {\"b\":1}\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
+            ("EVENTS\t7\tx\t{\"a\":1}\t9\nEVENTS\t8\tx\t{\"b\":1}\t9\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
             ("{\n \"a\": [\n  {\n  }\n ]\n}\n", &["1:{\n \"a\": [\n  {\n  }\n ]\n}"]),
         ] {
             for size in [1, 2, 7, 4096] {

@@ -58,6 +58,7 @@ fn of_row(cell: &Row<'_>, names: &mut Names) -> Option<Record> {
         response_object: answer.as_deref(),
         request_received_timestamp: time(&text("RequestReceivedTime")),
         stage_timestamp: time(&text("StageReceivedTime")).or_else(|| time(&text("TimeGenerated"))),
+        timestamp: None,
     };
     Some(record_of(&event, names))
 }

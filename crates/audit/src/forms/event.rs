@@ -40,6 +40,8 @@ pub(super) struct Event<'a> {
     #[serde(borrow)]
     pub response_object: Option<&'a RawValue>,
     pub request_received_timestamp: Option<Timestamp>,
+    /// The only time in early logs of `v1beta1`.
+    pub timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
 }
 
@@ -73,6 +75,8 @@ pub(super) struct ObjectRef<'a> {
 #[serde(default)]
 pub(super) struct Status {
     pub code: u16,
+    /// Why a request was refused.
+    pub reason: String,
     /// `Success` or `Failure`, where the answer is a `Status`: at every level of the policy.
     pub status: String,
 }
@@ -93,6 +97,9 @@ struct Object<'a> {
     dry_run: Option<Vec<Cow<'a, str>>>,
     /// The HTTP status, in a `Status`.
     code: u16,
+    /// Why a request was refused, in a `Status`.
+    #[serde(borrow)]
+    reason: Cow<'a, str>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,7 +143,7 @@ pub(super) fn record_of(event: &Event<'_>, names: &mut Names) -> Record {
     if event.stage != "ResponseComplete" {
         return Record::Other;
     }
-    let Some(completed) = event.stage_timestamp.or(event.request_received_timestamp) else {
+    let Some(completed) = event.stage_timestamp.or(event.request_received_timestamp).or(event.timestamp) else {
         return Record::Unknown("has no time".to_owned());
     };
     let received = event.request_received_timestamp.unwrap_or(completed).min(completed);
@@ -149,9 +156,11 @@ pub(super) const ONE_TIME: i64 = 2000;
 
 fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestamp, SignedDuration), names: &mut Names) -> Request {
     let verb = Verb::parse(&event.verb);
+    let is_refused = event.response_status.as_ref().is_some_and(|status| status.code >= 400);
     let (asked, answer) = match verb.writes() {
         true => (body(event.request_object), body(event.response_object)),
-        false => (None, None),
+        // A list may be long, what is answered to a refused one is not.
+        false => (None, event.response_object.filter(|_| is_refused).and_then(|answer| body(Some(answer)))),
     };
     let reference = event.object_ref.as_ref();
     let of_ref = |field: fn(&ObjectRef<'_>) -> String| reference.map(field).unwrap_or_default();
@@ -185,8 +194,9 @@ fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestam
         completed,
         doubt,
         code: code(event, answer.as_ref()),
-        dry_run: query.dry_run || asked.as_ref().is_some_and(|asked| asked.dry_run.iter().flatten().any(|word| !word.is_empty())),
-        manager: (!event.request_uri.is_empty()).then(|| names.of(query.manager.as_deref().unwrap_or(&manager_of(&event.user_agent)))),
+        reason: reason(event, answer.as_ref()).map(|reason| names.of(reason)),
+        dry_run: query.dry_run || is_dry_run(asked.as_ref()) || is_never_stored(reference, verb, answer.as_ref()),
+        manager: manager(event, &query).map(|manager| names.of(&manager)),
         level: level(&event.level),
         names_revision: named.map(|(revision, _)| revision),
         based_on: based_on(verb, reference, asked.as_ref()),
@@ -206,6 +216,26 @@ fn code(event: &Event<'_>, answer: Option<&Object<'_>>) -> u16 {
     refused.map_or(of_log, |answer| answer.code)
 }
 
+fn is_dry_run(asked: Option<&Object<'_>>) -> bool {
+    asked.is_some_and(|asked| asked.dry_run.iter().flatten().any(|word| !word.is_empty()))
+}
+
+/// Whether an object was answered that etcd gave no revision: that of a dry run, where a log such as Google's leaves out the URI that says so.
+fn is_never_stored(reference: Option<&ObjectRef<'_>>, verb: Verb, answer: Option<&Object<'_>>) -> bool {
+    let is_of_object = verb == Verb::Create && reference.is_some_and(|reference| reference.subresource.is_empty());
+    let object = answer.filter(|answer| is_of_object && answer.kind != "Status" && answer.items.is_none());
+    object
+        .and_then(|object| object.metadata.as_ref())
+        .is_some_and(|metadata| !metadata.uid.is_empty() && metadata.resource_version.is_empty())
+}
+
+/// Why it was refused, by the log or by the answer's body.
+fn reason<'e>(event: &'e Event<'_>, answer: Option<&'e Object<'_>>) -> Option<&'e str> {
+    let of_log = event.response_status.as_ref().map(|status| status.reason.as_str()).filter(|reason| !reason.is_empty());
+    let of_answer = || answer.filter(|answer| answer.kind == "Status").map(|answer| &*answer.reason).filter(|reason| !reason.is_empty());
+    of_log.or_else(of_answer)
+}
+
 fn is_status(event: &Event<'_>, answer: Option<&Object<'_>>) -> bool {
     event.response_status.as_ref().is_some_and(|status| !status.status.is_empty()) || answer.is_some_and(|answer| answer.kind == "Status")
 }
@@ -214,6 +244,12 @@ fn is_status(event: &Event<'_>, answer: Option<&Object<'_>>) -> bool {
 fn bodies(event: &Event<'_>) -> Box<Bodies> {
     let text = |body: Option<&RawValue>| Some(body?.get()).filter(|text| text.starts_with(['{', '['])).map(Into::into);
     Box::new(Bodies { sent: text(event.request_object), answered: text(event.response_object) })
+}
+
+/// The field manager; `None` where the log leaves out what names it, as early ones do the user agent.
+fn manager<'q>(event: &Event<'_>, query: &'q Query) -> Option<Cow<'q, str>> {
+    let of_agent = || (!event.request_uri.is_empty() && !event.user_agent.is_empty()).then(|| manager_of(&event.user_agent).into());
+    query.manager.as_deref().map(Cow::Borrowed).or_else(of_agent)
 }
 
 /// The first part of the user agent, as the API server makes a field manager of it (k8s.io/apiserver pkg/endpoints/handlers/create.go,

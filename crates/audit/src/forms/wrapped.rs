@@ -33,7 +33,9 @@ fn of_text(text: &RawValue, names: &mut Names, read: impl Fn(&[u8], &mut Names) 
     }
     match serde_json::from_str::<Cow<'_, str>>(text.get()) {
         Ok(text) if text.trim_start().starts_with('{') => read(text.trim().as_bytes(), names),
-        _ => Record::Unknown("has no event in it".to_owned()),
+        // A line of another component's log, which CloudWatch and Azure keep with it.
+        Ok(_) => Record::Other,
+        Err(_) => Record::Unknown("has no event in it".to_owned()),
     }
 }
 
@@ -52,7 +54,7 @@ pub(super) fn of_fields(record: &[u8], names: &mut Names, depth: usize) -> Recor
         return Record::Unknown("is not an audit event".to_owned());
     };
     match fields.iter().find(|field| field.field == "@message") {
-        Some(field) => read_at(field.value.trim().as_bytes(), names, depth + 1),
+        Some(field) => of_line(&field.value, names, depth + 1),
         None => Record::Unknown("has no @message".to_owned()),
     }
 }
@@ -60,5 +62,10 @@ pub(super) fn of_fields(record: &[u8], names: &mut Names, depth: usize) -> Recor
 /// The event in a row of a table with columns of these names, where one of them holds it as text.
 pub(crate) fn event_in_row<'r>(columns: &[String], cell: impl Fn(usize) -> &'r str, names: &mut Names) -> Option<Record> {
     let column = columns.iter().position(|column| TEXTS.contains(&column.as_str()))?;
-    Some(read_at(cell(column).trim().as_bytes(), names, 1))
+    Some(of_line(cell(column), names, 1))
+}
+
+/// An event, or a line of another component's log.
+fn of_line(text: &str, names: &mut Names, depth: usize) -> Record {
+    if text.trim_start().starts_with('{') { read_at(text.trim().as_bytes(), names, depth) } else { Record::Other }
 }

@@ -51,6 +51,7 @@ fn request(user: &str, verb: Verb, name: &str, second: i64) -> Request {
         completed: at(second) + SignedDuration::from_millis(100),
         doubt: SignedDuration::ZERO,
         code: if verb == Verb::Create { 201 } else { 200 },
+        reason: None,
         dry_run: false,
         manager: Some("kubectl".into()),
         level: Level::Metadata,

@@ -9,14 +9,16 @@ pub(super) fn begins_as_audit_log(bytes: &[u8]) -> bool {
         return false;
     }
     let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
+    // As an API server writes it, after what a collector puts before each line.
+    let has_line = has(br#"{"kind":"Event","apiVersion":"audit.k8s.io/v1"#);
     let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
     // A policy, or an object that quotes an event, has no stage.
     let is_event = (has(b"audit.k8s.io/v1")) && has(b"auditID") && has(b"stage");
     match first.trim_ascii_start().first() {
         Some(b'{' | b'[') => is_event || has(b"\"protoPayload\"") && has(b"k8s.io") || has(b"\"AuditId\"") && has(b"\"Verb\""),
         // Exports to a bucket have the time before each event.
-        Some(b'0'..=b'9') if first.contains(&b'{') => is_event,
-        Some(_) => is_table(first) || is_event && memchr::memmem::find(first, b"message").is_some(),
+        Some(b'0'..=b'9') => is_event && (has_line || first.contains(&b'{')),
+        Some(_) => is_table(first) || is_event && has_line || is_event && memchr::memmem::find(first, b"message").is_some(),
         None => false,
     }
 }
@@ -39,6 +41,8 @@ mod tests {
             event.to_owned(),
             format!("\u{feff}{{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"items\":[\n{event}]}}"),
             format!("2026-11-24T18:36:56.000Z {event}\n"),
+            format!("Nov 24 18:36:56 host kube-apiserver[7]: {event}\n"),
+            format!("2026-11-24 host I1124 started\n2026-11-24 host {event}\n"),
             format!("{{\"events\":[{{\"message\":\"{quoted}\"}}]}}"),
             format!("@timestamp,@message\n2026,\"{}\"\n", event.replace('"', "\"\"")),
             r#"[{"protoPayload":{"serviceName":"k8s.io"}}]"#.to_owned(),
