@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::authorship::{Authors, Authorship};
+use crate::authorship::{Authors, Authorship, Unexplained};
 use crate::change::{ChangeFacts, Did};
 use crate::reader::LogSpan;
 use crate::request::{Request, Verb};
@@ -110,13 +110,23 @@ impl Join {
         while self.attribute() {}
         self.complete();
         let (found, gaps) = coverage::unexplained(&self.changes, &self.found, &self.windows, (self.span, &self.holes));
-        for (at, why) in found {
+        let is_certain = |why: &Unexplained| matches!(why, Unexplained::SameBytes | Unexplained::Misplaced);
+        let told: Vec<_> = found.into_iter().filter(|(at, why)| is_certain(why) || !self.may_be_another(*at)).collect();
+        for (at, why) in told {
             self.found[at] = Some(Authorship::Unexplained(why));
         }
-        let dated = self.changes.iter().zip(&self.found).filter_map(|(change, found)| dated(change, found.as_ref())).collect();
+        let skew = self.windows.skew();
+        let dated = self.changes.iter().zip(&self.found).filter_map(|(change, found)| dated(change, found.as_ref(), skew)).collect();
         let found = self.changes.iter().zip(self.found);
         let found = found.filter_map(|(change, found)| Some(((change.revision, change.sub_revision), found?))).collect();
         Authors { found, dated, skew: self.windows.skew(), gaps }
+    }
+
+    /// Whether clocks differ, and a request fits a change in everything but its time.
+    fn may_be_another(&self, at: usize) -> bool {
+        let is_known = |place: usize| self.used[place] && self.requests[place].names_revision.is_some();
+        let change = &self.changes[at];
+        self.windows.skew() > 0 && self.index.near(change).any(|place| !is_known(place) && rules::fits(change, &self.requests[place]))
     }
 
     /// Finds the requests whose answers name the revisions of changes.
@@ -140,7 +150,9 @@ impl Join {
         };
         let mut fits: Vec<usize> = self.index.near(change).filter(|&place| names(&self.requests[place])).collect();
         let first = fits.iter().map(|&place| self.requests[place].interval().1).min();
-        fits.retain(|&place| Some(self.requests[place].interval().0) <= first);
+        // Where clocks differ, the order of requests is as uncertain.
+        let skew = self.windows.skew();
+        fits.retain(|&place| Some(self.requests[place].interval().0.saturating_sub(skew)) <= first);
         fits
     }
 
@@ -172,7 +184,8 @@ impl Join {
         let (change, slack) = (&self.changes[at], self.windows.slack());
         let fits = |place: &usize| {
             let request = &self.requests[*place];
-            let is_free = !self.used[*place] || request.verb == Verb::DeleteCollection;
+            // Where clocks differ, what was attributed may be another's.
+            let is_free = !self.used[*place] || request.verb == Verb::DeleteCollection || self.windows.skew() > 0;
             // A write that removed the last finalizer is answered with the object as it was asked for.
             let is_last = change.did == Did::Delete && matches!(request.verb, Verb::Update | Verb::Patch);
             is_free
@@ -181,7 +194,8 @@ impl Join {
                 && rules::fits(change, request)
                 && rules::is_stamped_by(change, request, slack)
         };
-        let span = self.windows.of_change(at);
+        let (from, to) = self.windows.of_change(at);
+        let span = (from.saturating_sub(slack), to.saturating_add(slack));
         let mut fits: Vec<usize> = self.index.between(change, span, &self.requests).filter(fits).collect();
         fits.sort_unstable();
         fits.dedup();
@@ -224,12 +238,13 @@ fn takes_unlisted(request: &Request) -> bool {
     request.verb == Verb::DeleteCollection && request.deleted.is_none()
 }
 
-/// Between which times a change was made whose one request is known.
-fn dated(change: &ChangeFacts, found: Option<&Authorship>) -> Option<(i64, Timestamp, Timestamp)> {
+/// Between which times a change was made whose one request is known; clocks of API servers may differ by `skew`.
+fn dated(change: &ChangeFacts, found: Option<&Authorship>, skew: i64) -> Option<(i64, Timestamp, Timestamp)> {
     let (from, to) = match found?.requests() {
         [only] if only.verb != Verb::DeleteCollection && !matches!(found?, Authorship::Candidates(_)) => only.interval(),
         _ => return None,
     };
+    let (from, to) = (from.saturating_sub(skew), to.saturating_add(skew));
     Some((change.revision, Timestamp::from_microsecond(from).ok()?, Timestamp::from_microsecond(to).ok()?))
 }
 

@@ -1,9 +1,11 @@
 //! Between which moments each change was made, in microseconds: by the requests that are known, and by the data's own times.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::change::ChangeFacts;
-use crate::request::Request;
+use super::index;
+use crate::change::{ChangeFacts, Did};
+use crate::request::{Request, Verb};
 
 /// How far an API server's times may be from the moment of a write in any case.
 const LEAST: i64 = 20_000;
@@ -25,17 +27,20 @@ pub(super) struct Windows {
     /// What the data says.
     data: Vec<(i64, i64)>,
     slack: i64,
+    skew: i64,
 }
 
 impl Windows {
     /// Begins with what every answer says that names a revision: that it was there by then.
     pub(super) fn of(changes: &[ChangeFacts], requests: &[Arc<Request>], skew: i64) -> Self {
-        let slack = LEAST + skew;
+        // What shows that clocks differ shows it at least: they may differ by more.
+        let slack = LEAST + skew + skew / 2;
         let data = changes.iter().map(|change| {
             let earliest = change.earliest.map_or(i64::MIN, |time| time.as_microsecond() - EARLIER);
             (earliest, change.latest.map_or(i64::MAX, |time| time.as_microsecond() + LATER))
         });
-        let mut windows = Self { low: vec![i64::MIN; changes.len()], high: vec![i64::MAX; changes.len()], data: data.collect(), slack };
+        let mut windows =
+            Self { low: vec![i64::MIN; changes.len()], high: vec![i64::MAX; changes.len()], data: data.collect(), slack, skew };
         for request in requests {
             let Some(named) = request.names_revision else { continue };
             let after = changes.partition_point(|change| change.revision <= named);
@@ -54,7 +59,7 @@ impl Windows {
 
     /// By how much clocks of API servers differ at least.
     pub(super) fn skew(&self) -> i64 {
-        self.slack - LEAST
+        self.skew
     }
 
     /// The window of a change.
@@ -105,11 +110,13 @@ pub(super) fn skew(changes: &[ChangeFacts], requests: &[Arc<Request>]) -> i64 {
     const FEWEST: usize = 3;
     const PAIRS: usize = 200;
     let is_revision = |revision: i64| changes.binary_search_by_key(&revision, |change| change.revision).is_ok();
+    let of = |revision: i64, request: &Request| (revision, request.interval().1, request.interval().0);
     let mut named: Vec<(i64, i64, i64)> = requests
         .iter()
-        .filter_map(|request| request.names_revision.map(|named| (named, request.interval().1, request.interval().0)))
+        .filter_map(|request| request.names_revision.map(|named| of(named, request)))
         .filter(|(named, ..)| is_revision(*named))
         .collect();
+    named.extend(only_creations(changes, requests).map(|(revision, request)| of(revision, request)));
     // The first that was answered with a revision.
     named.sort_unstable();
     named.dedup_by_key(|(named, ..)| *named);
@@ -117,4 +124,20 @@ pub(super) fn skew(changes: &[ChangeFacts], requests: &[Arc<Request>]) -> i64 {
     off.sort_unstable_by(|one, other| other.cmp(one));
     let are_enough = off.len() >= FEWEST.max(named.len() / PAIRS);
     if are_enough { off[FEWEST - 1].min(MOST_SKEW) } else { 0 }
+}
+
+/// Creations that belong together whatever the clocks say: a key was created once, and one request alone was granted that creates it.
+fn only_creations<'r>(changes: &[ChangeFacts], requests: &'r [Arc<Request>]) -> impl Iterator<Item = (i64, &'r Request)> {
+    let mut created: HashMap<String, Option<i64>> = HashMap::new();
+    for change in changes.iter().filter(|change| change.did == Did::Create) {
+        let key = index::place((&change.group, &change.resource, &change.namespace), &change.name);
+        created.entry(key).and_modify(|known| *known = None).or_insert(Some(change.revision));
+    }
+    let mut asked: HashMap<String, Option<&Request>> = HashMap::new();
+    let creates =
+        |request: &&Arc<Request>| request.verb == Verb::Create && request.target.subresource.is_empty() && !request.target.name.is_empty();
+    for request in requests.iter().filter(creates) {
+        asked.entry(index::of_request(request)).and_modify(|known| *known = None).or_insert(Some(&**request));
+    }
+    asked.into_iter().filter_map(move |(key, request)| Some((created.get(&key).copied().flatten()?, request?)))
 }
