@@ -2,8 +2,10 @@
 
 mod alone;
 mod facts;
+mod hidden;
 pub(crate) mod logs;
 mod reading;
+pub(crate) mod targets;
 
 use std::sync::Arc;
 
@@ -28,13 +30,18 @@ impl Cluster {
 
     /// Takes the audit logs that the source was made of by [`open_logs`], and notes what they leave out.
     pub fn set_logs_of_source(&mut self, logs: AuditLogs, said: LogNotes) {
-        self.audit = Audit { is_alone: true, ..Audit::of(logs) };
+        self.audit = Audit { is_alone: true, hidden: hidden::of_scheduler(&said.0), ..Audit::of(logs) };
         said.0.into_iter().for_each(|notice| self.note(notice));
     }
 
     /// Returns whether there are audit logs.
     pub fn has_audit_logs(&self) -> bool {
         !self.audit.logs.is_empty()
+    }
+
+    /// Returns whether the source was made of audit logs, without etcd.
+    pub(crate) fn has_logs_alone(&self) -> bool {
+        self.audit.is_alone
     }
 
     /// A clock with what the audit logs say, which are read now.

@@ -4,11 +4,13 @@ use ketcd_scheduler::{Attempt, Explanation, FilterMode, Replay};
 use ketcd_store::Revision;
 
 use super::explainer::Explainer;
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::replay::Feed;
 
 /// The decisions of a history, on their way from its beginning to the revision looked at.
 pub struct Decisions<'c> {
+    cluster: &'c Cluster,
     feed: Feed<'c>,
     pub(super) replay: Replay,
     oldest: Revision,
@@ -20,6 +22,7 @@ pub struct Decisions<'c> {
 /// A decision that the history shows. It is explained or skipped: what comes after depends on it.
 #[must_use]
 pub struct Decision<'r> {
+    cluster: &'r Cluster,
     replay: &'r mut Replay,
     attempt: Attempt,
 }
@@ -37,7 +40,8 @@ impl<'c> Explainer<'c> {
     pub fn decisions(self) -> Decisions<'c> {
         let is_complete = self.cluster.is_complete_from(self.oldest);
         let replay = Replay::new(self.scheduler, is_complete).with_depth(self.depth).with_remedies(self.remedies);
-        Decisions { feed: self.feed, replay, oldest: self.oldest, until: self.until, after: self.cluster.counted_after() }
+        let cluster = self.cluster;
+        Decisions { cluster, feed: self.feed, replay, oldest: self.oldest, until: self.until, after: cluster.counted_after() }
     }
 }
 
@@ -47,9 +51,10 @@ impl Decisions<'_> {
     /// # Errors
     /// The source cannot be read, or those of `take`.
     pub async fn each<E: From<Error>>(&mut self, mut take: impl FnMut(Decision<'_>) -> Result<(), E>) -> Result<(), E> {
-        let Self { feed, replay, oldest, until, .. } = self;
+        let Self { cluster, feed, replay, oldest, until, .. } = self;
+        let cluster = *cluster;
         feed.seed(replay, *oldest, *oldest).await?;
-        feed.walk(replay, oldest.after(), *until, |replay, attempt| take(Decision { replay, attempt })).await
+        feed.walk(replay, oldest.after(), *until, |replay, attempt| take(Decision { cluster, replay, attempt })).await
     }
 
     /// Returns how many versions of objects could not be read: what depends on them is unknown.
@@ -66,7 +71,8 @@ impl Decision<'_> {
 
     /// Explains it.
     pub fn explain(self) -> Decided {
-        let explanation = self.replay.explain(self.attempt);
+        let mut explanation = self.replay.explain(self.attempt);
+        self.cluster.mark_hidden(&mut explanation);
         Decided { mode: mode(self.replay, &explanation), explanation }
     }
 

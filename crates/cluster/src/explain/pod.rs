@@ -96,8 +96,9 @@ impl Explainer<'_> {
             feed.seed(&mut replay, *oldest, begun).await?;
             feed.walk(&mut replay, begun.after(), known, each).await?;
         }
-        let explanation =
+        let mut explanation: Explanation =
             found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
+        cluster.mark_hidden(&mut explanation);
         let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
         if is_refused(&explanation.attempt) && is_walked {
             feed.walk(&mut replay, known.after(), *until, |replay, attempt| {

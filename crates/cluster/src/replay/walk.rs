@@ -146,7 +146,10 @@ impl Feed<'_> {
                             (to, reported) = (between.next.before(), between.next);
                             events.extend(between.deletions);
                         }
-                        missing.push((from, to));
+                        // What a log does not hold was said once, by its policy: revisions that are not in it are of what it leaves out.
+                        if !self.cluster.has_logs_alone() {
+                            missing.push((from, to));
+                        }
                     }
                     WatchItem::Progress(_) => {}
                 }

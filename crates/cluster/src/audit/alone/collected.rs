@@ -13,6 +13,7 @@ use ketcd_kube::Kind;
 use ketcd_store::load::{ValuePlace, ValueWriter};
 use ketcd_store::{KeyValue, Result};
 
+use super::super::targets::{self, TargetKinds};
 use super::conversion::stored;
 use super::derived::Sending;
 use crate::cluster::{DEFAULT_PREFIX, built_in};
@@ -66,14 +67,11 @@ pub(super) struct KnownKey {
 /// Times in objects are whole seconds, in microseconds.
 const SECOND: i64 = 1_000_000;
 
-/// The stored kind of a group and a resource; `None` for one that is not Kubernetes' own.
-type KindOf = HashMap<(Arc<str>, Arc<str>), Option<Arc<Kind>>>;
-
 /// What was collected.
 pub(super) struct Collected {
     pub keys: Vec<KnownKey>,
     places: HashMap<Vec<u8>, u32>,
-    kinds: KindOf,
+    kinds: TargetKinds,
     pub writer: ValueWriter,
     pub found: Vec<Found>,
     /// Where the version of a key at a revision is among what was found.
@@ -90,7 +88,7 @@ impl Collected {
         Ok(Self {
             keys: Vec::new(),
             places: HashMap::new(),
-            kinds: HashMap::new(),
+            kinds: TargetKinds::default(),
             writer: ValueWriter::new(name)?,
             found: Vec::new(),
             versions: HashMap::new(),
@@ -111,7 +109,7 @@ impl Collected {
     }
 
     fn add_effect(&mut self, request: &Request, effect: RequestEffect) -> Result<()> {
-        let kind = self.kind_of(request);
+        let kind = self.kinds.of(&request.target, built_in().iter());
         if kind.as_ref().is_some_and(|kind| !kind.is_stored()) {
             return Ok(());
         }
@@ -241,11 +239,8 @@ impl Collected {
             _ => return,
         };
         let target = &request.target;
-        let group = if target.group.is_empty() || self.kinds.values().flatten().any(|kind| kind.plural == *target.resource) {
-            String::new()
-        } else {
-            format!(".{}", target.group)
-        };
+        let group =
+            if target.group.is_empty() || self.kinds.has_resource(&target.resource) { String::new() } else { format!(".{}", target.group) };
         let subresource = if target.subresource.is_empty() { String::new() } else { format!("/{}", target.subresource) };
         *counts.entry(format!("{}{group}{subresource}", target.resource)).or_default() += 1;
     }
@@ -255,29 +250,10 @@ impl Collected {
         self.writer.write(&serde_json::to_vec(value).unwrap_or_default())
     }
 
-    fn kind_of(&mut self, request: &Request) -> Option<Arc<Kind>> {
-        let named = (Arc::clone(&request.target.group), Arc::clone(&request.target.resource));
-        let find = |(group, resource): &(Arc<str>, Arc<str>)| {
-            let group = if &**group == "events.k8s.io" { "" } else { group };
-            built_in().iter().find(|kind| kind.plural == **resource && kind.has_group(group)).cloned()
-        };
-        if let Some(known) = self.kinds.get(&named) {
-            return known.clone();
-        }
-        let kind = find(&named);
-        self.kinds.insert(named, kind.clone());
-        kind
-    }
-
     /// The place of a key, or of what the keys of a collection begin with.
-    fn key(&mut self, request: &Request, kind: Option<&Kind>, (namespace, name): (&str, &str)) -> u32 {
-        let target = &request.target;
-        let key = match kind {
-            Some(kind) => kind.key(DEFAULT_PREFIX, Some(namespace).filter(|namespace| !namespace.is_empty()), name),
-            None if namespace.is_empty() => format!("{DEFAULT_PREFIX}/{}/{}/{name}", target.group, target.resource),
-            None => format!("{DEFAULT_PREFIX}/{}/{}/{namespace}/{name}", target.group, target.resource),
-        };
-        self.place(key.as_bytes(), kind.is_none(), &target.resource.clone())
+    fn key(&mut self, request: &Request, kind: Option<&Kind>, named: (&str, &str)) -> u32 {
+        let key = targets::key(DEFAULT_PREFIX, kind, &request.target, named);
+        self.place(key.as_bytes(), kind.is_none(), &request.target.resource)
     }
 
     fn place(&mut self, key: &[u8], is_custom: bool, resource: &Arc<str>) -> u32 {
