@@ -57,7 +57,13 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}  {revisions}", paint(STRONG, &source.name))?;
     line(out, "source", &described(source))?;
     parts(source, out)?;
-    if let Some(compacted) = span.compacted {
+    if let Some(begins) = span.compacted.filter(|_| source.kind == SourceKind::AuditLog) {
+        line(
+            out,
+            "begins",
+            &format!("at revision {begins}, the first that a request made; of objects that were there before, what bodies show"),
+        )?;
+    } else if let Some(compacted) = span.compacted {
         line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
     }
     line(out, "keys", &census.keys.to_string())?;

@@ -127,7 +127,7 @@ pub struct Recoverable {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Revisions {
-    /// The revision at which etcd compacted; null where it never did.
+    /// The revision at which etcd compacted; null where it never did, and for an audit log, which does not say.
     pub compacted: Option<i64>,
     /// The newest revision.
     pub newest: i64,
@@ -293,7 +293,7 @@ fn problems(report: &StatusPage) -> Vec<Cow<'_, str>> {
 fn revisions(report: &StatusPage) -> Revisions {
     let StatusPage { span, dated, .. } = report;
     Revisions {
-        compacted: span.compacted.map(|revision| revision.0),
+        compacted: span.compacted.filter(|_| report.source.kind != ketcd_store::SourceKind::AuditLog).map(|revision| revision.0),
         newest: span.newest.0,
         newest_time: Time::of(dated.map(|(_, newest)| newest)),
         newest_time_in_objects: report.one_moment.flatten().map(Time),
