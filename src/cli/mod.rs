@@ -46,6 +46,7 @@ mod states;
 mod stored_events;
 mod system;
 mod telling;
+mod walked;
 mod well_known;
 mod window;
 mod with_config;

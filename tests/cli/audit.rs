@@ -168,3 +168,50 @@ fn a_log_without_changes_leaves_objects_as_they_were_printed() {
     let output = run(&["-f", folder.path().to_str().unwrap(), "status"], Stdio::null());
     assert!(printed(&output).contains("API objects, no history"), "{}{}", printed(&output), said(&output));
 }
+
+#[test]
+fn requests_without_a_change_stand_between_the_changes() {
+    let text = beside(&["history", "cm/pay/settings-41", "--requests", "--verb", "get", "--by", "carol"]);
+    assert!(text.contains("! carol (kubectl)") && text.contains("get refused: 403 Forbidden"), "{text}");
+    let lines = beside(&["history", "cm/pay/settings-41", "--requests", "-o", "ndjson"]);
+    let documents: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let times: Vec<&str> = documents.iter().filter_map(|document| document["time"].as_str()).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    let of = |kind: &str| documents.iter().filter(|document| document["type"] == kind).count();
+    assert!(of("ADDED") == 1 && of("REQUEST") > 3, "{lines}");
+    let tried = documents.iter().find(|document| document["outcome"] == "dryRun").unwrap();
+    assert_eq!((&tried["request"]["user"], &tried["scope"]), (&Value::from("oncall"), &Value::from("object")));
+    // The changes are the same as without.
+    let changes = beside(&["history", "cm/pay/settings-41", "-o", "ndjson"]);
+    let kept: Vec<&str> = lines.lines().filter(|line| !line.contains("\"REQUEST\"")).collect();
+    assert_eq!(changes.lines().collect::<Vec<_>>(), kept);
+    let whole: Value = serde_json::from_str(&beside(&["history", "cm/pay/settings-41", "--requests", "-o", "json"])).unwrap();
+    assert_eq!(whole["items"].as_array().unwrap().len(), documents.len());
+}
+
+#[test]
+fn requests_are_shown_within_the_time_asked_for_and_from_a_log_alone() {
+    let count = |arguments: &[&str]| {
+        beside(&[&["history", "cm/pay/settings-41", "--requests", "-o", "ndjson"], arguments].concat()).lines().count()
+    };
+    let (all, later) = (count(&[]), count(&["--since", "2026-11-24T18:38:30Z"]));
+    let earlier = count(&["--until", "2026-11-24T18:38:30Z"]);
+    assert!(later > 0 && earlier > 0 && later + earlier == all, "{earlier} and {later} of {all}");
+    let log = file("metadata.jsonl.zst");
+    let alone = run(&["-f", &log, "history", "cm/pay/settings-41", "--requests", "--by", "carol"], Stdio::null());
+    assert!(printed(&alone).contains("get refused: 403 Forbidden"), "{}{}", printed(&alone), said(&alone));
+    let none = run(&["-f", &file("snapshot.db.zst"), "history", "cm/pay/settings-41", "--requests"], Stdio::null());
+    assert!(none.status.code() == Some(2) && said(&none).contains("--requests") && said(&none).contains("-f audit.log"), "{}", said(&none));
+}
+
+#[test]
+fn a_log_alone_begins_somewhere_and_was_not_compacted() {
+    let whole = String::from_utf8(zstd::decode_all(File::open(file("full.jsonl.zst")).unwrap()).unwrap()).unwrap();
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    log.write_all(whole.lines().skip(1500).collect::<Vec<_>>().join("\n").as_bytes()).unwrap();
+    let status = |format: &str| printed(&run(&["-f", log.path().to_str().unwrap(), "status", "-o", format], Stdio::null()));
+    let text = status("table");
+    assert!(text.contains("begins") && !text.contains("compacted"), "{text}");
+    let revisions = &serde_json::from_str::<Value>(&status("json")).unwrap()["revisions"];
+    assert!(revisions["compacted"].is_null() && revisions["oldestReadable"].as_i64() > Some(1), "{revisions}");
+}

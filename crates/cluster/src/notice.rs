@@ -124,6 +124,18 @@ pub enum Notice {
         /// From when to when they are; `None` where they hold no request.
         span: Option<LogSpan>,
     },
+    /// The audit logs hold no read of objects of these resources.
+    AuditWithoutReads {
+        /// The resources, sorted.
+        resources: Vec<String>,
+    },
+    /// More requests made no change than are held at once: earlier ones are not shown.
+    RequestsLeftOut {
+        /// How many are held.
+        most: usize,
+        /// When the first of them was received.
+        from: Timestamp,
+    },
     /// Scheduling attempts are missing within these stretches of revisions, both ends included, which cannot be read.
     AttemptsMissing(Vec<(Revision, Revision)>),
     /// Whether a scheduler was restarted is not known: decisions are evaluated as if its cache and its queue had been kept.

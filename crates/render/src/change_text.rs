@@ -6,7 +6,8 @@ use super::row::{FieldRow, row, sign_style};
 use super::style::{self, paint};
 use super::value::columns;
 use super::visible::visible;
-use super::{duration, value};
+use super::{duration, request_text, value};
+use ketcd_cluster::OtherRequest;
 use ketcd_history::audit::Authorship;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::{Detail, FieldChange, object_fields};
@@ -60,7 +61,7 @@ impl ChangeWriter {
     /// # Errors
     /// The stream's.
     pub fn write(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
-        self.write_day(attributed, out)?;
+        self.write_day(attributed.dated, out)?;
         let name = &*visible(name);
         let who = self.who(attributed);
         let head = format!("{}  {:>6}  ", clock_time(attributed.dated), format!("r{}", attributed.change.revision));
@@ -77,6 +78,23 @@ impl ChangeWriter {
             self.previous = attributed.dated;
         }
         Ok(())
+    }
+
+    /// Prints a request that made no change, at the time it was received; `name` is its object, where it is about one.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        let dated = Some(Dated { time: other.request.received, error: other.request.doubt.as_secs_f64() });
+        self.write_day(dated, out)?;
+        let head = format!("{}  {:>6}  ", clock_time(dated), "");
+        let (subject, who) = (request_text::subject(other, name), request_text::who(&other.request));
+        let (is_named, words) = (self.options.many, request_text::what(other, self.options.many));
+        let row = FieldRow::new(request_text::sign(other.outcome), if is_named { &subject } else { "" }, &words);
+        if self.options.diff {
+            return self.line(&paint(style::FAINT, head.clone()).to_string(), head.len(), &row, &who, out);
+        }
+        self.brief_line(&head, &[row], &subject, &who, out)
     }
 
     /// Ends with what was folded away and what the marks mean.
@@ -103,8 +121,8 @@ impl ChangeWriter {
         self.inferred
     }
 
-    fn write_day(&mut self, attributed: &AttributedChange, out: &mut dyn Write) -> io::Result<()> {
-        let Some(day) = attributed.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
+    fn write_day(&mut self, dated: Option<Dated>, out: &mut dyn Write) -> io::Result<()> {
+        let Some(day) = dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
         if self.day.as_ref() != Some(&day) {
             writeln!(out, "{}", paint(style::FAINT, format!("{day} UTC")))?;
             self.day = Some(day);

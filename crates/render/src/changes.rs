@@ -6,9 +6,11 @@ use jiff::Timestamp;
 
 use super::change::{self, JsonOptions};
 use super::change_text::{ChangeWriter, Options};
+use super::contract::request::RequestWithoutChange;
 use super::contract::window::Window;
 use super::json;
 use super::watch::{self, Beginning};
+use ketcd_cluster::OtherRequest;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
 use ketcd_store::Revision;
@@ -102,6 +104,19 @@ impl Changes {
     pub fn write_json(&mut self, attributed: &AttributedChange, subject: &KeySubject, out: &mut dyn Write) -> io::Result<()> {
         let json = self.json;
         self.around(out, |out| change::write_json(attributed, subject, json, out))?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Writes a request that made no change; `name` is its object, where it is about one.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        match &mut self.text {
+            Some(text) => text.write_request(other, name, out)?,
+            None => self.around(out, |out| Ok(serde_json::to_writer(out, &RequestWithoutChange::of(other))?))?,
+        }
         self.written += 1;
         Ok(())
     }

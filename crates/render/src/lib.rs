@@ -33,6 +33,7 @@ pub mod plan;
 pub mod plugins;
 pub mod program;
 pub mod report;
+mod request_text;
 mod row;
 pub mod sort_key;
 pub mod status;

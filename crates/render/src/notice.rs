@@ -72,6 +72,17 @@ pub fn words(notice: &Notice) -> String {
         Notice::AuditElsewhere { span: Some(span) } => {
             format!("the audit logs hold no request of this history: they are from {} to {}", span.from, span.to)
         }
+        Notice::AuditWithoutReads { resources } => {
+            format!(
+                "the audit logs hold no get, list or watch of {}: their policy leaves reads out, or there were none",
+                resources.join(", ")
+            )
+        }
+        Notice::RequestsLeftOut { most, from } => {
+            format!(
+                "only the newest {most} requests without a change are shown, from {from} on: select others with --until, --by or --verb"
+            )
+        }
         Notice::Definition { key, problem } => format!("{key}: {problem}"),
         Notice::Undefined { problem } => {
             format!("{problem}, which define custom kinds: only objects of built-in kinds are shown")

@@ -47,7 +47,7 @@ pub(super) fn sign_style(sign: char) -> style::Style {
         '+' => style::ADDED,
         '-' => style::REMOVED,
         '~' => style::CHANGED,
-        '?' => style::WARNING,
+        '?' | '!' => style::WARNING,
         _ => style::FAINT,
     }
 }

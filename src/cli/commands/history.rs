@@ -9,18 +9,17 @@ use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::{self, TellingArgs};
+use crate::cli::telling::TellingArgs;
+use crate::cli::walked::{self, Shown};
 use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Outcome, Result};
-use futures_util::TryStreamExt;
-use ketcd_cluster::read::{Keys, Read, dated_changes};
+use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
-use ketcd_history::AttributedChange;
 
 /// Show every readable revision of objects, oldest first
 ///
 /// One line per change: when, which revision, what happened, and who did it. Compacted revisions are shown if the source still holds them;
-/// the others are a gap. Shows the changes after --since, up to --until.
+/// the others are a gap. Shows the changes after --since, up to --until. With audit logs, --requests shows who was refused, and who read.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment, field by field\n\
@@ -75,26 +74,11 @@ impl Ask for HistoryArgs {
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
-        if !told.are_text() && select.takes_all() && self.requested.take_all() {
+        if !told.are_text() && select.takes_all() && self.requested.take_all() && !self.requested.requests {
             lines::write(session, keys, newest, &mut missing, &mut told, out).await?;
         } else {
-            let (mut changes, clock) = dated_changes(session, keys, newest).await?;
-            clock.problems().iter().for_each(|problem| note(problem));
-            while let Some(read) = changes.try_next().await? {
-                match read {
-                    Read::Gap { to, .. } if to <= after => {}
-                    Read::Gap { from, to } => session.note_gap(from, to),
-                    Read::Item(change) => {
-                        missing.saw(&change.key);
-                        if change.revision > after && select.takes(&change) {
-                            let change = AttributedChange::new(change, &clock);
-                            if self.requested.take(change.request.as_ref()) {
-                                telling::write(session, &mut told, &change, out).await?;
-                            }
-                        }
-                    }
-                }
-            }
+            let shown = Shown { keys, newest, select: &select, requested: &self.requested };
+            walked::write(session, shown, &mut missing, &mut told, out).await?;
         }
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;

@@ -8,7 +8,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
 use super::common::{ActorFrom, KubernetesObject, PatchOperation, Time};
-use super::request::ChangeRequest;
+use super::request::{ChangeRequest, RequestWithoutChange};
 use super::window::Window;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::diff::ManagedFields;
@@ -25,6 +25,8 @@ pub enum Changes<'a> {
     Change(Change<'a>),
     /// The same with `--objects`.
     ChangeWithObject(ChangeWithObject<'a>),
+    /// With `--requests`: a request that made no change.
+    Request(RequestWithoutChange<'a>),
 }
 
 /// Changes, oldest first.
@@ -48,6 +50,8 @@ pub enum HistoryItem<'a> {
     Change(Change<'a>),
     /// The same with `--objects`, and of `watch`.
     ChangeWithObject(ChangeWithObject<'a>),
+    /// With `--requests`: a request that made no change.
+    Request(RequestWithoutChange<'a>),
 }
 
 /// A change with the whole object.

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use ketcd_history::audit::{Authorship, Request};
+use ketcd_cluster::{OtherRequest, RequestScope};
+use ketcd_history::audit::{Authorship, Request, RequestOutcome};
+
+use super::common::Time;
 
 /// How the request of a change is known.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -57,7 +60,8 @@ pub struct AuditedRequest<'a> {
     pub user: &'a str,
     /// The client's program, in its own words.
     pub user_agent: &'a str,
-    /// What it asked for: `create`, `update`, `patch`, `delete`, `deletecollection`.
+    /// What it asked for: `create`, `update`, `patch`, `delete`, `deletecollection`; of a request that made no change `get`, `list`, `watch` or `other`
+    /// too.
     pub verb: &'a str,
 }
 
@@ -92,6 +96,104 @@ impl<'a> AuditedRequest<'a> {
             user: &request.user,
             user_agent: &request.user_agent,
             verb: request.verb.as_str(),
+        }
+    }
+}
+
+/// What became of a request that made no change.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum WithoutChange {
+    /// It was refused, or failed: `code` and `reason` say why.
+    Refused,
+    /// It was granted as a dry run.
+    DryRun,
+    /// Objects were read.
+    Read,
+    /// It was granted, and such a request never changes an object: a connection, a token, a review.
+    Answered,
+    /// It was granted, and the object stayed as it was.
+    NoChange,
+    /// It was granted, and whether it changed anything is not known.
+    Unknown,
+}
+
+/// What a request was about.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum AskedOf {
+    /// One object.
+    Object,
+    /// The objects of a resource in a namespace.
+    Namespace,
+    /// All objects of a resource.
+    Cluster,
+}
+
+/// A request about the objects asked for that made none of their changes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestWithoutChange<'a> {
+    /// `REQUEST`.
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "REQUEST"))]
+    pub document: &'static str,
+    /// When it was received.
+    pub time: Time,
+    /// What became of it.
+    pub outcome: WithoutChange,
+    /// The HTTP status; 0 where the log only says that it was granted.
+    pub code: u16,
+    /// Why it was refused, in Kubernetes' word such as `Forbidden`; absent where the log does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// What it was about.
+    pub scope: AskedOf,
+    /// Whether it asked for a part of many objects, by a selector.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub selects: bool,
+    /// etcd's key of the object; of many, what their keys begin with.
+    pub key: &'a str,
+    /// The object's kind, such as `Pod`; its resource, where the kind is not known.
+    pub kind: &'a str,
+    /// The object's namespace; empty where there is none, or where it asked for all.
+    pub namespace: &'a str,
+    /// The object's name; empty where it asked for many.
+    pub name: &'a str,
+    /// Who made it, and how.
+    pub request: AuditedRequest<'a>,
+}
+
+impl<'a> RequestWithoutChange<'a> {
+    /// A request as a document.
+    pub fn of(other: &'a OtherRequest) -> Self {
+        let OtherRequest { request, outcome, scope, key, kind, .. } = other;
+        Self {
+            document: "REQUEST",
+            time: Time(request.received),
+            outcome: match outcome {
+                RequestOutcome::Refused => WithoutChange::Refused,
+                RequestOutcome::DryRun => WithoutChange::DryRun,
+                RequestOutcome::Read => WithoutChange::Read,
+                RequestOutcome::Answered => WithoutChange::Answered,
+                RequestOutcome::NoChange => WithoutChange::NoChange,
+                RequestOutcome::Unknown => WithoutChange::Unknown,
+            },
+            code: request.code,
+            reason: request.reason.as_deref(),
+            scope: match scope {
+                RequestScope::Object => AskedOf::Object,
+                RequestScope::Namespace => AskedOf::Namespace,
+                RequestScope::Cluster => AskedOf::Cluster,
+            },
+            selects: request.selects,
+            key,
+            kind,
+            namespace: &request.target.namespace,
+            name: &request.target.name,
+            request: AuditedRequest::of(request),
         }
     }
 }
