@@ -15,7 +15,7 @@ use ketcd_testing::{temporary, testdata};
 use crate::fixture::{noting, open};
 
 /// A file of the recorded day.
-fn file(name: &str) -> String {
+pub(crate) fn file(name: &str) -> String {
     testdata::path(&format!("audit/{name}")).to_str().unwrap().to_owned()
 }
 
@@ -27,7 +27,7 @@ async fn changes(cluster: &Cluster) -> Vec<AttributedChange> {
     read.into_iter().filter_map(change).collect()
 }
 
-async fn opened(log: &str, options: Options) -> Cluster {
+pub(crate) async fn opened(log: &str, options: Options) -> Cluster {
     let found = AuditLogs::among(&[file("snapshot.db.zst"), log.to_owned()], &Limits::default()).unwrap();
     let mut cluster = open(&found.others, options).await.unwrap();
     cluster.set_audit_logs(found.logs);
@@ -35,13 +35,13 @@ async fn opened(log: &str, options: Options) -> Cluster {
 }
 
 /// What really made each revision.
-struct Author {
-    user: Option<String>,
-    audit_id: String,
-    is_bypass: bool,
+pub(crate) struct Author {
+    pub(crate) user: Option<String>,
+    pub(crate) audit_id: String,
+    pub(crate) is_bypass: bool,
 }
 
-fn authors() -> HashMap<i64, Author> {
+pub(crate) fn authors() -> HashMap<i64, Author> {
     let lines = String::from_utf8(testdata::read("audit/authors.jsonl.zst")).unwrap();
     let author = |line: &str| {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -171,6 +171,49 @@ async fn rotated_and_repeated_files_of_a_folder_are_one_log() {
     let cluster = opened(folder.path().to_str().unwrap(), Options::default()).await;
     let exact = changes(&cluster).await.iter().filter(|attributed| matches!(attributed.request, Some(Authorship::Exact(_)))).count();
     assert!(exact > 2000, "{exact}");
+}
+
+/// An event's line as an API server whose clock is three seconds ahead would write it.
+fn three_seconds_ahead(line: &str) -> String {
+    let mut event: Value = serde_json::from_str(line).unwrap();
+    for field in ["requestReceivedTimestamp", "stageTimestamp"] {
+        let time: jiff::Timestamp = event[field].as_str().unwrap().parse().unwrap();
+        event[field] = (time + jiff::SignedDuration::from_secs(3)).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string().into();
+    }
+    event.to_string()
+}
+
+#[tokio::test]
+async fn clocks_of_two_api_servers_that_differ_are_told_and_name_nobody_wrongly() {
+    let authors = authors();
+    for log in ["full.jsonl.zst", "eks.jsonl.zst", "metadata.jsonl.zst"] {
+        let whole = String::from_utf8(testdata::read(&format!("audit/{log}"))).unwrap();
+        // Each client stays with one of them.
+        let is_ahead = |line: &&str| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            event["userAgent"].as_str().unwrap_or_default().bytes().map(usize::from).sum::<usize>() % 2 == 1
+        };
+        let (ahead, others): (Vec<&str>, Vec<&str>) = whole.lines().partition(is_ahead);
+        assert!(ahead.len() > 100 && others.len() > 100, "{log}: {} and {}", ahead.len(), others.len());
+        let folder = tempfile::tempdir().unwrap();
+        let ahead: Vec<String> = ahead.into_iter().map(three_seconds_ahead).collect();
+        std::fs::write(folder.path().join("master-0.log"), others.join("\n")).unwrap();
+        std::fs::write(folder.path().join("master-1.log"), ahead.join("\n")).unwrap();
+        let (options, notices) = noting(Options::default());
+        let cluster = opened(folder.path().to_str().unwrap(), options).await;
+        for attributed in changes(&cluster).await {
+            let Some(author) = authors.get(&attributed.change.revision.0) else { continue };
+            let told = format!("{log}: r{}: {:?}", attributed.change.revision, attributed.request);
+            match &attributed.request {
+                Some(Authorship::Unexplained(_)) => assert!(author.is_bypass, "{told}"),
+                Some(found) => assert!(found.request().is_none_or(|request| Some(&*request.user) == author.user.as_deref()), "{told}"),
+                None => {}
+            }
+        }
+        let notices = notices.lock().unwrap();
+        let is_told = |notice: &Notice| matches!(notice, Notice::AuditClocksDiffer(seconds) if (2.0..=4.0).contains(seconds));
+        assert!(notices.iter().any(is_told), "{log}: {notices:?}");
+    }
 }
 
 /// An archive (ustar) of one file.

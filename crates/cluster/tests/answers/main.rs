@@ -13,6 +13,7 @@ mod history;
 mod kinds;
 mod log_alone;
 mod objects;
+mod other_requests;
 mod related;
 mod remedies;
 mod side_by_side;
