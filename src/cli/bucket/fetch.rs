@@ -331,7 +331,7 @@ mod tests {
         assert!(error.contains("none of the 3 objects below it is d"), "{error}");
     }
 
-    /// Of several full snapshots those that no delta leads to are copied; what is damaged leads nowhere.
+    /// A full snapshot that the deltas lead to is not copied. A damaged delta leads nowhere.
     #[tokio::test]
     async fn a_full_snapshot_is_copied_where_no_delta_leads_to_it() {
         let folder = ketcd_testing::testdata::path("containers/gardener/v2");
