@@ -13,14 +13,15 @@ pub(super) struct RequestedArgs {
     /// same.
     #[arg(long, value_name = "USER", help_heading = "Selection")]
     by: Option<String>,
-    /// Only changes whose request, in the audit logs, has this verb: create, update, patch, delete or deletecollection; with --requests get, list
-    /// and watch too.
+    /// Only changes whose request, in the audit logs, has this verb: create, update, patch, delete or deletecollection.
     #[arg(long, value_name = "VERB", help_heading = "Selection")]
     verb: Option<String>,
     /// Only changes whose client, in the audit logs, calls itself so; a part of it is enough.
     #[arg(long, value_name = "TEXT", help_heading = "Selection")]
     user_agent: Option<String>,
-    /// Show the requests of the audit logs that changed nothing as well: refused ones, dry runs, writes without effect, and reads.
+    /// Show the requests of the audit logs that changed nothing as well.
+    ///
+    /// Refused ones, dry runs, writes without effect, and reads; --verb get, list and watch select those.
     #[arg(long, conflicts_with_all = ["selector", "field_selector"])]
     pub requests: bool,
 }

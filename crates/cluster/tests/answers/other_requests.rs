@@ -28,7 +28,7 @@ async fn no_request_that_made_a_change_is_said_to_have_made_none() {
         let unchanged: Vec<&OtherRequest> = found.iter().filter(|other| other.outcome == RequestOutcome::NoChange).collect();
         assert!(unchanged.len() >= fewest, "{log}: {}", unchanged.len());
         for other in &found {
-            // Of several collections that one user deleted, the recorded truth names the last, which may have been empty.
+            // The recorded truth names the last of several collections that one user deleted, and that may have been empty.
             let is_author = other.request.verb != Verb::DeleteCollection && authors.contains(&*other.request.audit_id);
             assert!(!is_author || other.outcome == RequestOutcome::Unknown, "{log}: {other:?}");
         }
