@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ketcd_cluster::simulate::{
-    DecisionVerdict, Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
+    DecisionVerdict, Future, GroupDoubt, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
 };
 
 use super::status::bytes;
@@ -221,6 +221,13 @@ fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     if let Some(spare) = &answer.spare {
         let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
         writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
+        let proof = match (spare.is_largest, spare.nodes.len()) {
+            (true, _) => "no larger set exists".to_owned(),
+            (false, found) => {
+                format!("at least {found}: larger sets were looked for, but not in every order; by their room at most {}", spare.most)
+            }
+        };
+        writeln!(out, "  {}", paint(FAINT, proof))?;
         for (node, why) in &spare.others {
             writeln!(out, "  {}  {}", visible(node), visible(why))?;
         }
@@ -320,10 +327,33 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         }
         Unmodelled::ImagePulls { pods: 1 } => "1 pod gets a node without its images: pulling takes time, and may fail".to_owned(),
         Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
-        Unmodelled::PodGroup { group } => format!("pods of the group {group} are tried one by one, not together"),
+        Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
         Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
         Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
+    }
+}
+
+/// What the answer does not take into account of a group of pods.
+fn of_group(group: &str, doubt: GroupDoubt) -> String {
+    match doubt {
+        GroupDoubt::GateOff => format!(
+            "pods of the group {group} are tried one by one: the scheduler's gates are taken to be those by default (--feature-gates says otherwise)"
+        ),
+        GroupDoubt::Order => format!("pods of the group {group} differ, and in which order they are tried is not in etcd: here by age"),
+        GroupDoubt::Placement => {
+            format!("several sets of nodes are as good for the group {group}; which one the scheduler takes is chance")
+        }
+        GroupDoubt::Preemption => {
+            format!("whether preemption makes room for the group {group} is not known: there are too many combinations")
+        }
+        GroupDoubt::Victims => format!("which pods make room for the group {group} is partly chance"),
+        GroupDoubt::OfNewJob => {
+            format!("the Job controller may make a group for the pods of Job {group}, as it did for other Jobs (its gate WorkloadWithJob)")
+        }
+        GroupDoubt::Sampled => {
+            format!("every node is seen for pods of the group {group}; the scheduler stops once it has found enough that fit")
+        }
     }
 }

@@ -46,6 +46,7 @@ pub use framework::{
     ResourceCheck, Sample, Score, ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches,
     Unverifiable, Verdict, VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
 };
+pub use groups::{PlayedGroup, PlayedMember, play_group};
 pub use ketcd_kube::Release;
 pub use preemption::victims::{PreemptionCandidate, Victim, candidates};
 pub use profile::scheduler::Scheduler;

@@ -81,6 +81,7 @@ impl Ask for WhatIfArgs {
             seeds: self.seeds.unwrap_or(0),
             each: self.each.clone(),
             spare: self.spare,
+            threads: 0,
             progress: Some(progress::parts),
             scheduler: self.scheduler.options(configuration.as_ref()),
         };

@@ -140,6 +140,10 @@ pub struct Spare {
     pub nodes: Vec<String>,
     /// The others, each with what stands in the way once those are drained.
     pub others: Vec<(String, String)>,
+    /// Whether no larger set exists, where the first of equal nodes is chosen each time.
+    pub is_largest: bool,
+    /// How many nodes could be drained at most: by the room of the nodes alone, where it is not known better.
+    pub most: usize,
 }
 
 /// What the simulation does not know, and where that matters.
@@ -215,10 +219,12 @@ pub enum Unmodelled {
         /// How many pods.
         pods: usize,
     },
-    /// Pods of groups are tried one by one here.
+    /// What becomes of a group's pods depends on more than the state.
     PodGroup {
         /// The group, as NAMESPACE/NAME.
         group: String,
+        /// On what.
+        doubt: GroupDoubt,
     },
     /// A claim is provided by a driver, which may fail.
     Provisioned {
@@ -240,6 +246,26 @@ pub enum Unmodelled {
         /// How many steps.
         steps: usize,
     },
+}
+
+/// Why what becomes of a group's pods is not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum GroupDoubt {
+    /// The gates of the scheduler are taken to be those by default, and these know no groups: the pods are tried one by one.
+    GateOff,
+    /// Its pods differ, and in which order they are tried is not in etcd.
+    Order,
+    /// Several sets of nodes are as good for it, or as bad.
+    Placement,
+    /// Whether preemption makes room for it was not computed.
+    Preemption,
+    /// Which pods make room for it is partly chance.
+    Victims,
+    /// It would be the group of a new Job's pods: whether the Job controller makes one depends on its gates, which are not in etcd.
+    OfNewJob,
+    /// The scheduler stops before it has seen every node that fits, which is not played for groups.
+    Sampled,
 }
 
 /// The answer to a what-if.

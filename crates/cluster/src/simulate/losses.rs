@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use super::answer::{Happening, Loss};
 use super::choice::Choices;
@@ -9,24 +10,40 @@ use super::controllers::{disruption, node_lifecycle};
 use super::json::{number, text};
 use super::settle::settle_for_long;
 use super::world::World;
+use crate::cores;
 use crate::error::{Error, Result};
 
 /// The node label of zones.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `progress`: called with how many are done, and how many
-/// there are. Each evaluation of a pod uses all cores in large clusters.
+/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `threads`: how many work at once, each on a world of its own;
+/// `progress`: called with how many are done, and how many there are.
+///
+/// A loss depends on no other one, nor on what was drawn in it, so that the threads change nothing.
 ///
 /// # Errors
 /// No node has that label.
-pub(super) fn losses(world: &mut World<'_>, by: &str, choices: &mut Choices, progress: fn(usize, usize)) -> Result<Vec<Loss>> {
-    let groups = groups(world, by)?;
-    let all = groups.len();
-    let mut found = Vec::with_capacity(all);
-    for (name, nodes) in groups {
-        progress(found.len(), all);
-        found.push(loss(world, name, nodes, choices));
-    }
+pub(super) fn losses(world: &mut World<'_>, by: &str, threads: usize, choices: &Choices, progress: fn(usize, usize)) -> Result<Vec<Loss>> {
+    let groups: Vec<(String, Vec<String>)> = groups(world, by)?.into_iter().collect();
+    let (all, done) = (groups.len(), Mutex::new(0));
+    progress(0, all);
+    let play = |world: &mut World<'_>, (name, nodes): &(String, Vec<String>)| {
+        let found = loss(world, name.clone(), nodes.clone(), &mut choices.clone());
+        if let Ok(mut done) = done.lock() {
+            *done += 1;
+            progress(*done, all);
+        }
+        found
+    };
+    let threads = threads.clamp(1, all);
+    let mut found = if threads == 1 {
+        groups.iter().map(|group| play(world, group)).collect()
+    } else {
+        let mut worlds: Vec<World<'_>> = (0..threads).map(|_| world.for_a_thread()).collect();
+        let found = cores::in_order_by(&mut worlds, &groups, play);
+        worlds.into_iter().for_each(|other| world.model.unreadable.extend(other.model.unreadable));
+        found
+    };
     found.sort_by_key(|loss| (Reverse(loss.waiting.len()), Reverse(loss.budgets.len()), loss.name.clone()));
     Ok(found)
 }

@@ -7,6 +7,7 @@ mod action;
 mod admission;
 mod amounts;
 mod answer;
+mod attempt;
 mod caveats;
 mod choice;
 mod controllers;
@@ -16,6 +17,8 @@ mod equals;
 mod eviction;
 mod fit;
 mod futures;
+mod gangs;
+mod held;
 mod json;
 mod loads;
 mod losses;
@@ -28,12 +31,15 @@ mod sampling;
 mod scheduling;
 mod settle;
 mod spare;
+mod spare_room;
 mod volumes;
 mod waiting;
 mod walk;
 mod world;
 
 pub use action::{NodeChoice, WhatIfAction};
-pub use answer::{Fit, Future, Futures, Happening, Loads, Loss, NodeLoad, SimulatedEvent, SimulatedPod, Spare, Unmodelled, WhatIf};
+pub use answer::{
+    Fit, Future, Futures, GroupDoubt, Happening, Loads, Loss, NodeLoad, SimulatedEvent, SimulatedPod, Spare, Unmodelled, WhatIf,
+};
 pub use decisions::{DecisionVerdict, JudgedDecision};
 pub use question::{FitOf, WhatIfQuestion};

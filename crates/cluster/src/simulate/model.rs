@@ -73,6 +73,13 @@ impl<'c> Model<'c> {
         Self { state, objects, owned, decoder, revision, changes: Vec::new(), is_remembering: false, unreadable: BTreeSet::new() }
     }
 
+    /// The same objects for another thread; nothing is remembered of changes made before.
+    pub(super) fn for_a_thread(&self) -> Self {
+        let (objects, owned, unreadable) = (self.objects.clone(), self.owned.clone(), self.unreadable.clone());
+        let (state, decoder, revision) = (self.state.on_one_core(), self.decoder, self.revision);
+        Self { state, objects, owned, decoder, revision, changes: Vec::new(), is_remembering: false, unreadable }
+    }
+
     /// Adds an object as it is stored; it is read when it is needed. Pods are in the state already.
     pub(super) fn add_stored(&mut self, id: Id, entry: KeyValue) {
         self.objects.insert(id.clone(), Entry::Stored(entry));
@@ -161,6 +168,15 @@ impl<'c> Model<'c> {
         let key = ObjectKey::of(&serde_json::json!({"kind": id.kind, "metadata": {"namespace": id.namespace, "name": id.name}}));
         let of_state = key.map(|key| self.state.apply(&key, None::<&[u8]>, self.revision));
         let before = self.objects.remove(id);
+        self.note(id.clone(), before, of_state);
+    }
+
+    /// Shows the scheduler a pod as it assumes it to be, until it is written.
+    pub(super) fn assume(&mut self, id: &Id, pod: &Value) {
+        self.revision += 1;
+        let bytes = pod.to_string().into_bytes();
+        let of_state = ObjectKey::of(pod).map(|key| self.state.apply(&key, Some(&bytes), self.revision));
+        let before = self.objects.get(id).cloned();
         self.note(id.clone(), before, of_state);
     }
 

@@ -6,7 +6,7 @@ use ketcd_kube::Address;
 use serde_json::{Value, json};
 
 use super::action::{NodeChoice, WhatIfAction};
-use super::admission::admit;
+use super::admission::{admit, admit_group};
 use super::answer::{Happening, Unmodelled};
 use super::choice::Choices;
 use super::controllers::{node_lifecycle, pod_claims};
@@ -44,7 +44,10 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
                 false => node_lifecycle::taint(world, node, taint),
             }
         }
-        WhatIfAction::Label { node, key, value } => label(world, node, key, value.as_deref())?,
+        WhatIfAction::Label { node, key, value } => {
+            found(world, node)?;
+            node_lifecycle::label(world, node, key, value.as_deref());
+        }
         WhatIfAction::AddLike { count, node } => add_like(world, *count, node, choices)?,
         WhatIfAction::AddNodes(objects) => add_described(world, objects, choices)?,
         WhatIfAction::Delete(address) => delete(world, &one(cluster, address).await?)?,
@@ -71,17 +74,6 @@ fn chosen(world: &mut World<'_>, which: &NodeChoice) -> Result<Vec<String>> {
             if nodes.is_empty() { Err(Error::invalid(format!("no node has the label {key}={value}"))) } else { Ok(nodes) }
         }
     }
-}
-
-fn label(world: &mut World<'_>, name: &str, key: &str, value: Option<&str>) -> Result<()> {
-    let mut node = (*found(world, name)?).clone();
-    let labels = member(member_of(&mut node, "metadata"), "labels");
-    match value {
-        Some(value) => labels.insert(key.to_owned(), json!(value)),
-        None => labels.remove(key),
-    };
-    world.write_node(node);
-    Ok(())
 }
 
 fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {
@@ -277,6 +269,10 @@ fn apply(cluster: &Cluster, world: &mut World<'_>, mut object: Value) -> Result<
         "Pod" => create(world, &id, object)?,
         "Node" => world.write_node(object),
         _ => {
+            if ["PodGroup", "CompositePodGroup"].contains(&&*id.kind) {
+                admit_group(world, &mut object)
+                    .map_err(|why| Error::invalid(format!("{} \"{}\" is forbidden: {why}", id.kind, id.name)))?;
+            }
             let before = before.unwrap_or_default();
             if before["status"].is_object() {
                 object["status"] = before["status"].clone();

@@ -22,6 +22,7 @@ use super::settle::{settle, settle_for_long};
 use super::spare::spare;
 use super::world::World;
 use crate::cluster::Cluster;
+use crate::cores;
 use crate::error::{Error, Result};
 use crate::replay::{Feed, SchedulerOptions};
 
@@ -40,6 +41,8 @@ pub struct WhatIfQuestion<'q> {
     pub each: Option<String>,
     /// Whether it is asked which nodes could be drained, after the actions.
     pub spare: bool,
+    /// How many threads play losses, each on a copy of the cluster; 0: one for each core.
+    pub threads: usize,
     /// Called with the number of losses that have been simulated, and the number of all.
     pub progress: Option<fn(usize, usize)>,
     /// The scheduler.
@@ -95,10 +98,11 @@ async fn played<'c>(
         settle_for_long(&mut world, &mut choices);
     }
     if let Some(by) = &question.each {
-        answer.losses = Some(losses(&mut world, by, &mut choices, question.progress.unwrap_or(|_, _| {}))?);
+        let threads = if question.threads == 0 { cores::count() } else { question.threads };
+        answer.losses = Some(losses(&mut world, by, threads, &choices, question.progress.unwrap_or(|_, _| {}))?);
     }
     if question.spare {
-        answer.spare = Some(spare(&mut world, &mut choices));
+        answer.spare = Some(spare(&mut world, &choices));
     }
     if let Some(of) = &question.fit {
         let object = object(cluster, &mut world, of).await?;

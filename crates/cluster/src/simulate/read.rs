@@ -3,6 +3,7 @@
 use futures_util::TryStreamExt;
 use ketcd_kube::{Kinds, RegistryKey};
 use ketcd_scheduler::Scheduler;
+use ketcd_scheduler::cluster::ClusterState;
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Want};
 
 use super::answer::Unmodelled;
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::replay::Feed;
 
 /// What controllers and admission look at.
-const RESOURCES: [&str; 20] = [
+const RESOURCES: [&str; 22] = [
     "pods",
     "nodes",
     "deployments.apps",
@@ -35,6 +36,8 @@ const RESOURCES: [&str; 20] = [
     "storageclasses.storage.k8s.io",
     "resourceclaims.resource.k8s.io",
     "resourceclaimtemplates.resource.k8s.io",
+    "podgroups.scheduling.k8s.io",
+    "compositepodgroups.scheduling.k8s.io",
     "horizontalpodautoscalers.autoscaling",
 ];
 
@@ -43,7 +46,15 @@ const RESOURCES: [&str; 20] = [
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn world<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, scheduler: Scheduler, at: Revision) -> Result<World<'c>> {
-    let mut model = Model::new(feed.state(at, &scheduler).await?, &cluster.decoder, at.0);
+    let mut world = listed(cluster, feed.state(at, &scheduler).await?, scheduler, at).await?;
+    note_unknown(cluster, &mut world, at).await?;
+    waiting::fill(cluster, feed, &mut world, at).await?;
+    Ok(world)
+}
+
+/// The cluster with the objects that controllers and admission look at.
+async fn listed(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at: Revision) -> Result<World<'_>> {
+    let mut model = Model::new(state, &cluster.decoder, at.0);
     let prefix = cluster.prefix().await?;
     let kinds = Kinds::builtin();
     for resource in RESOURCES {
@@ -58,10 +69,7 @@ pub(super) async fn world<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, schedul
         }
     }
     let now = cluster.moment().await?.map_or(0, |moment| moment.as_millisecond());
-    let mut world = World::new(model, scheduler, now);
-    note_unknown(cluster, &mut world, at).await?;
-    waiting::fill(cluster, feed, &mut world, at).await?;
-    Ok(world)
+    Ok(World::new(model, scheduler, now))
 }
 
 /// Notes what changes pods or their number without being asked here.

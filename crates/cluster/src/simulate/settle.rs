@@ -1,10 +1,11 @@
 //! Lets a cluster come to rest: controllers, the scheduler, and what is due, until nothing is left to do.
 
 use super::answer::Unmodelled;
+use super::attempt::attempt;
 use super::choice::Choices;
 use super::controllers::{self, node_lifecycle};
+use super::gangs;
 use super::json::text;
-use super::scheduling;
 use super::world::{Due, World};
 
 /// After so many steps a cluster is taken never to come to rest.
@@ -51,7 +52,7 @@ fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
     }
     let now = world.now;
     if let Some(pod) = world.queue.next(now) {
-        scheduling::attempt(world, &pod, choices);
+        attempt(world, &pod, choices);
         return true;
     }
     if let Some(due) = world.take_due() {
@@ -75,6 +76,7 @@ fn happen(world: &mut World<'_>, due: &Due) {
         Due::Started(id, uid) => world.start(id, uid),
         Due::Again(id) => drop(world.dirty.insert(id.clone())),
         Due::NoLongerTolerated(id, uid) => node_lifecycle::leave(world, id, uid),
+        Due::PermitEnds(id) => gangs::give_up(world, id),
         Due::Unreachable(node) => node_lifecycle::unreachable(world, node),
     }
 }

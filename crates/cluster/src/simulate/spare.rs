@@ -1,35 +1,167 @@
 //! Which nodes could be drained now, one after the other, without anything left pending; and why each other node cannot.
 //!
-//! The emptiest nodes are tried first, each after those that could be drained. A larger set may exist: finding the largest is a packing problem.
+//! Finding the largest set is a packing problem in which even the order counts, as budgets and the scheduler's choices depend on it. First the
+//! emptiest nodes are tried, each after those that could be drained, then other orders, then all orders, as far as a bound on the work goes. What the
+//! room of the nodes allows at most (`spare_room`) ends the search early. The answer says whether no larger set exists.
+
+use std::collections::HashSet;
 
 use super::answer::{Happening, Spare};
 use super::choice::Choices;
 use super::drain::{HeldBack, drain};
+use super::spare_room::Room;
 use super::world::World;
 
-/// Finds the nodes.
-pub(super) fn spare(world: &mut World<'_>, choices: &mut Choices) -> Spare {
+/// How much the search for a larger set may cost: attempts of pods times nodes.
+const MOST_WORK: usize = 100_000;
+
+/// Finds the nodes. Each drain chooses among equals as if it were the first, so that a set that was found can be played again.
+pub(super) fn spare(world: &mut World<'_>, choices: &Choices) -> Spare {
+    let names = by_load(world);
+    let start = world.mark();
+    let room = Room::of(world);
+    let mut search = Search { choices, room: &room, best: Vec::new(), left: MOST_WORK, was_cut: false, seen: HashSet::new() };
+    let others = search.in_order(world, &names);
+    let most = room.most(&[]);
+    if search.best.len() >= most || search.left == 0 {
+        let is_largest = search.best.len() >= most;
+        return Spare { nodes: search.best, others: sorted(others), is_largest, most };
+    }
+    world.back(start);
+    for order in [by_size(world), names.iter().rev().cloned().collect()] {
+        let start = world.mark();
+        search.in_order(world, &order);
+        world.back(start);
+    }
+    search.explore(world, &mut Vec::new(), &names);
+    let is_largest = !search.was_cut || search.best.len() >= most;
+    let nodes = std::mem::take(&mut search.best);
+    let (nodes, others) = played(world, choices, nodes, &names);
+    let most = if is_largest { nodes.len() } else { most };
+    Spare { nodes, others: sorted(others), is_largest, most }
+}
+
+fn sorted(mut others: Vec<(String, String)>) -> Vec<(String, String)> {
+    others.sort();
+    others
+}
+
+/// The nodes, the emptiest first.
+fn by_load(world: &World<'_>) -> Vec<String> {
     let mut names = world.nodes();
     names.sort_by_cached_key(|name| {
         let node = world.model.state.node(name);
         let share = |resource: &str| node.map_or(0, |node| node.requests_of(resource) * 1_000 / node.offers_of(resource).max(1));
         (share("cpu").max(share("memory")), name.clone())
     });
-    let mut found = Spare::default();
-    for name in names {
-        let mark = world.mark();
-        let first = world.events.len();
-        drain(world, &name, HeldBack::TryAgain, choices);
-        match obstacle(world, first) {
-            None => found.nodes.push(name),
-            Some(why) => {
-                world.back(mark);
-                found.others.push((name, why));
-            }
+    names
+}
+
+/// The nodes, the smallest first.
+fn by_size(world: &World<'_>) -> Vec<String> {
+    let mut names = world.nodes();
+    names.sort_by_cached_key(|name| {
+        let node = world.model.state.node(name);
+        (node.map_or((0, 0), |node| (node.offers_of("cpu"), node.offers_of("memory"))), name.clone())
+    });
+    names
+}
+
+/// Plays the drains of a set again; returns it, with those that could follow, and what stands in the way of the others.
+fn played(world: &mut World<'_>, choices: &Choices, mut nodes: Vec<String>, names: &[String]) -> (Vec<String>, Vec<(String, String)>) {
+    for name in &nodes {
+        drain(world, name, HeldBack::TryAgain, &mut choices.clone());
+    }
+    let mut others = Vec::new();
+    for name in names.iter().filter(|name| !nodes.contains(name)).cloned().collect::<Vec<_>>() {
+        match try_drain(world, choices, &name) {
+            Ok(()) => nodes.push(name),
+            Err(why) => others.push((name, why)),
         }
     }
-    found.others.sort();
-    found
+    (nodes, others)
+}
+
+/// Drains a node, unless something stands in the way.
+///
+/// # Errors
+/// What stands in the way; the cluster is as before then.
+fn try_drain(world: &mut World<'_>, choices: &Choices, name: &str) -> Result<(), String> {
+    let mark = world.mark();
+    let first = world.events.len();
+    drain(world, name, HeldBack::TryAgain, &mut choices.clone());
+    match obstacle(world, first) {
+        None => Ok(()),
+        Some(why) => {
+            world.back(mark);
+            Err(why)
+        }
+    }
+}
+
+/// The search for the largest set.
+struct Search<'s> {
+    choices: &'s Choices,
+    room: &'s Room,
+    /// The largest set so far, in its order.
+    best: Vec<String>,
+    /// How much work is left.
+    left: usize,
+    /// Whether work ran out before every order was tried.
+    was_cut: bool,
+    /// Clusters that were looked at: drains in another order that end alike.
+    seen: HashSet<u64>,
+}
+
+impl Search<'_> {
+    /// Drains every node that can be, in an order; returns what stands in the way of the others.
+    fn in_order(&mut self, world: &mut World<'_>, names: &[String]) -> Vec<(String, String)> {
+        let (mut nodes, mut others) = (Vec::new(), Vec::new());
+        for name in names {
+            match self.drain(world, name) {
+                Ok(()) => nodes.push(name.clone()),
+                Err(why) => others.push((name.clone(), why)),
+            }
+        }
+        if nodes.len() > self.best.len() {
+            self.best = nodes;
+        }
+        others
+    }
+
+    /// Tries to drain a node, and counts the work.
+    fn drain(&mut self, world: &mut World<'_>, name: &str) -> Result<(), String> {
+        let (attempts, nodes) = (world.attempts, world.model.state.node_count().max(1));
+        let result = try_drain(world, self.choices, name);
+        self.left = self.left.saturating_sub((world.attempts - attempts + 1).saturating_mul(nodes));
+        result
+    }
+
+    /// Tries every order of drains that follows those done, as far as one may be larger than the best.
+    fn explore(&mut self, world: &mut World<'_>, done: &mut Vec<String>, names: &[String]) {
+        if done.len() > self.best.len() {
+            self.best.clone_from(done);
+        }
+        if self.room.most(done) <= self.best.len() || !self.seen.insert(world.fingerprint()) {
+            return;
+        }
+        for name in names {
+            if done.contains(name) {
+                continue;
+            }
+            if self.left == 0 {
+                self.was_cut = true;
+                return;
+            }
+            let mark = world.mark();
+            if self.drain(world, name).is_ok() {
+                done.push(name.clone());
+                self.explore(world, done, names);
+                done.pop();
+            }
+            world.back(mark);
+        }
+    }
 }
 
 /// What stands in the way of a drain whose events begin there.

@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, PodInfo, PodKey, WatchedKind};
 use ketcd_scheduler::queue::{ClusterEvent, SchedulingQueue};
-use ketcd_scheduler::{AttemptOutcome, Judgement, Scheduler};
+use ketcd_scheduler::{AttemptOutcome, Judgement, PlayedGroup, Scheduler, WholePod};
 use ketcd_store::Revision;
 
+use super::choice::Choices;
+use super::gangs;
 use super::scheduling;
 use super::world::World;
 use crate::cluster::Cluster;
@@ -37,23 +39,39 @@ struct Refused {
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn fill<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, world: &mut World<'c>, at: Revision) -> Result<()> {
+    let refused = tried_now(world);
+    let tried = if refused.len() <= MOST_PLAYED && !cluster.is_long().await? {
+        played(cluster, feed, &world.scheduler, &refused, at).await?
+    } else {
+        BTreeMap::new()
+    };
+    put_aside(world, refused, tried);
+    Ok(())
+}
+
+/// Tries the pods that wait on the state as it is; those that fit are added to the queue, the others returned.
+fn tried_now(world: &mut World<'_>) -> Vec<Refused> {
     let mut waiting: Vec<Arc<PodInfo>> = world.model.state.pods().filter(|pod| waits(world, pod)).cloned().collect();
     waiting.sort_by_key(|pod| (pod.mod_revision, pod.key()));
-    let mut refused = Vec::new();
+    let (mut refused, mut together) = (Vec::new(), BTreeMap::new());
     for pod in waiting {
-        let judgement = scheduling::evaluate(world, &pod);
-        if judgement.whole_pod.is_some() || !judgement.nodes.iter().any(|node| node.fits()) {
+        let judgement = match together.remove(&pod.key()) {
+            Some(judgement) => judgement,
+            None => judged(world, &pod, &mut together),
+        };
+        let is_kept = judgement.group.is_some() && judgement.message.is_some();
+        if is_kept || judgement.whole_pod.is_some() || !judgement.nodes.iter().any(|node| node.fits()) {
             refused.push(Refused { pod, judgement });
         } else {
             let created = pod.created.map_or(world.began, |seconds| seconds * 1_000);
             world.queue.add(&pod, created);
         }
     }
-    let mut tried = if refused.len() <= MOST_PLAYED && !cluster.is_long().await? {
-        played(cluster, feed, &world.scheduler, &refused, at).await?
-    } else {
-        BTreeMap::new()
-    };
+    refused
+}
+
+/// Puts pods that were refused into the queue, in the order in which they were tried last.
+fn put_aside(world: &mut World<'_>, mut refused: Vec<Refused>, mut tried: BTreeMap<PodKey, Tried>) {
     refused.sort_by_key(|one| (tried.get(&one.pod.key()).copied(), one.pod.mod_revision));
     for Refused { pod, judgement } in refused {
         let before = world.began - LONG_AGO;
@@ -61,7 +79,24 @@ pub(super) async fn fill<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, world: &
         let last = known.map_or((before, 1), |tried| (tried.time, tried.refusals));
         world.queue.add_refused(&pod, last, &judgement);
     }
-    Ok(())
+}
+
+/// What the scheduler makes of a pod now; those that it tries with the pod are added to `together`.
+fn judged(world: &mut World<'_>, pod: &Arc<PodInfo>, together: &mut BTreeMap<PodKey, Judgement>) -> Judgement {
+    let alone = scheduling::evaluate(world, pod);
+    if pod.gang().is_none() || matches!(alone.whole_pod, Some(WholePod::Gated { .. })) {
+        return alone;
+    }
+    match gangs::cycle(world, pod, &mut Choices::default()) {
+        None => alone,
+        Some(PlayedGroup { held_back: Some(reason), .. }) => {
+            Judgement { whole_pod: Some(WholePod::Gated { plugin: "GangScheduling", reason }), ..alone }
+        }
+        Some(group) => {
+            together.extend(group.members.into_iter().map(|member| (member.pod.key(), member.judgement)));
+            together.remove(&pod.key()).unwrap_or(alone)
+        }
+    }
 }
 
 /// Whether a pod waits for this scheduler.

@@ -3,16 +3,18 @@
 //! Everything that changes an object goes through here, so that the queue hears of it and the controllers that are concerned look again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use ketcd_scheduler::Scheduler;
-use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
+use ketcd_scheduler::cluster::{ObjectKey, PodInfo, WatchedKind};
 use ketcd_scheduler::queue::{ClusterEvent, SchedulingQueue};
 use serde_json::{Value, json};
 
 use super::answer::{Happening, SimulatedEvent, SimulatedPod, Unmodelled};
+use super::held::Held;
 use super::json::{controller, is_finished, is_terminating, member, number, set_condition, text};
 use super::model::{Id, Model};
 use super::walk::NodeWalk;
@@ -31,19 +33,25 @@ pub(super) enum Due {
     Again(Id),
     /// A pod has tolerated its node's taints for as long as it does.
     NoLongerTolerated(Id, String),
+    /// A pod waits no longer on its node for the others of its gang.
+    PermitEnds(Id),
     /// It is the turn of a node that does not answer: its pods have to leave.
     Unreachable(String),
 }
 
-/// Whether pods that wait are tried again when an object of a kind is written: what volumes and devices depend on (`EventsToRegister` of 1.37).
+/// Whether pods that wait are tried again when an object of a kind is written: what volumes and devices depend on, and groups of pods
+/// (`EventsToRegister` of 1.37).
 fn helps_pods(kind: WatchedKind) -> bool {
     use WatchedKind::{
-        CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, PersistentVolume, PersistentVolumeClaim, ResourceClaim, ResourceSlice,
-        StorageClass, VolumeAttachment,
+        CompositePodGroup, CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, PersistentVolume, PersistentVolumeClaim, PodGroup,
+        ResourceClaim, ResourceSlice, StorageClass, VolumeAttachment, Workload,
     };
     matches!(
         kind,
-        CsiDriver
+        CompositePodGroup
+            | PodGroup
+            | Workload
+            | CsiDriver
             | CsiNode
             | CsiStorageCapacity
             | DeviceClass
@@ -84,12 +92,18 @@ pub(super) struct Course {
     pub failures: BTreeMap<Id, (u32, i64)>,
     /// Controllers whose pods the API server refused.
     pub refused_owners: BTreeSet<Id>,
+    /// Pods that have a node and wait there for the others of their gang.
+    pub held: BTreeMap<Id, Held>,
+    /// The gangs whose pods waited in vain, each with the number of changes by then.
+    pub timed_out: BTreeMap<String, u64>,
     /// Nodes that do not answer.
     pub silent: BTreeSet<String>,
     /// Where the scheduler is in its list of nodes.
     pub walk: NodeWalk,
     /// What adds nodes for pods that find no place.
     pub node_autoscalers: BTreeSet<String>,
+    /// How often the scheduler tried a pod.
+    pub attempts: usize,
     /// How often objects were changed, but for what the scheduler says of pods that it refuses.
     pub changes: u64,
     pub events: Vec<SimulatedEvent>,
@@ -139,6 +153,27 @@ impl<'c> World<'c> {
     pub(super) fn back(&mut self, mark: Mark) {
         self.model.back(mark.model);
         self.course = mark.course;
+    }
+
+    /// The same cluster for another thread.
+    pub(super) fn for_a_thread(&self) -> Self {
+        Self { model: self.model.for_a_thread(), scheduler: self.scheduler.clone(), course: self.course.clone() }
+    }
+
+    /// A number that is the same for clusters at rest that differ in nothing but the names of new pods and the time.
+    pub(super) fn fingerprint(&self) -> u64 {
+        let named = |pod: &PodInfo| match pod.controller_uid().filter(|_| self.has_made(&Id::pod(&pod.namespace, &pod.name))) {
+            Some(owner) if pod.name.contains("-new") => owner.to_owned(),
+            _ => pod.full_name(),
+        };
+        let mut pods: Vec<(String, Option<&str>)> = self.model.state.pods().map(|pod| (named(pod), pod.node_name.as_deref())).collect();
+        pods.sort_unstable();
+        let cordoned: Vec<String> =
+            self.nodes().into_iter().filter(|name| self.model.state.node(name).is_some_and(|node| node.unschedulable)).collect();
+        let failures: Vec<_> = self.failures.iter().map(|(job, (failures, _))| (job, failures)).collect();
+        let mut hasher = DefaultHasher::new();
+        (pods, cordoned, failures).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// The pods that wait, each with the scheduler's last message, if it was tried.
@@ -224,7 +259,7 @@ impl<'c> World<'c> {
             Some(before) => ClusterEvent::NodeUpdated(before, &after),
             None => ClusterEvent::NodeAdded(&after),
         };
-        self.course.queue.moved(&event, &self.model.state, &self.scheduler, self.course.now);
+        self.tell_queue(&event);
         let daemons = self.model.ids("DaemonSet");
         self.dirty.extend(daemons);
     }
@@ -235,7 +270,7 @@ impl<'c> World<'c> {
         let Some(before) = self.model.state.node(name).map(|node| node.object().clone()) else { return };
         self.walk.is_stale = true;
         self.model.remove(&Id::new("Node", "", name));
-        self.course.queue.moved(&ClusterEvent::NodeDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
+        self.tell_queue(&ClusterEvent::NodeDeleted(&before));
     }
 
     /// Writes an object that is neither a pod nor a node.
@@ -244,7 +279,7 @@ impl<'c> World<'c> {
         let (id, watched) = (Id::of(&object), ObjectKey::of(&object).map(|key| key.kind));
         self.model.put(object);
         if let Some(kind) = watched.filter(|kind| helps_pods(*kind)) {
-            self.course.queue.moved(&ClusterEvent::Other(kind), &self.model.state, &self.scheduler, self.course.now);
+            self.tell_queue(&ClusterEvent::Other(kind));
         }
         if id.kind == "PodDisruptionBudget" {
             self.budgets.insert(id.namespace.clone());
@@ -258,7 +293,7 @@ impl<'c> World<'c> {
         let watched = self.model.get(id).and_then(|object| ObjectKey::of(&object).map(|key| key.kind));
         self.model.remove(id);
         if let Some(kind) = watched.filter(|kind| helps_pods(*kind)) {
-            self.course.queue.moved(&ClusterEvent::Other(kind), &self.model.state, &self.scheduler, self.course.now);
+            self.tell_queue(&ClusterEvent::Other(kind));
         }
     }
 
@@ -283,11 +318,11 @@ impl<'c> World<'c> {
             self.caveats.insert(Unmodelled::OtherScheduler { name: info.scheduler_name().to_string() });
             return;
         }
-        if let Some(group) = info.pod_group() {
-            self.caveats.insert(Unmodelled::PodGroup { group: format!("{}/{group}", info.namespace) });
-        }
         if !self.scheduler.profile_for(&info).0.waits_at_gates(&info) {
             self.course.queue.add(&info, self.course.now);
+        }
+        if info.gang().is_some() {
+            self.tell_queue(&ClusterEvent::PodWaits(&info));
         }
     }
 
@@ -307,7 +342,7 @@ impl<'c> World<'c> {
         self.model.put(pod);
         if let Some(info) = self.model.pod(id).cloned() {
             self.queue.remove(&info.key());
-            self.course.queue.moved(&ClusterEvent::PodAdded(&info), &self.model.state, &self.scheduler, self.course.now);
+            self.tell_queue(&ClusterEvent::PodAdded(&info));
         }
         self.messages.remove(id);
         self.touch(id);
@@ -383,7 +418,7 @@ impl<'c> World<'c> {
             && before.node_name.is_some()
         {
             let event = if after.finished { ClusterEvent::PodDeleted(&before) } else { ClusterEvent::PodUpdated(&before, &after) };
-            self.course.queue.moved(&event, &self.model.state, &self.scheduler, self.course.now);
+            self.tell_queue(&event);
         }
     }
 
@@ -398,11 +433,22 @@ impl<'c> World<'c> {
         self.messages.remove(id);
         let refused = std::mem::take(&mut self.refused_owners);
         self.dirty.extend(refused);
+        self.held.remove(id);
         let Some(before) = before else { return };
         self.queue.remove(&before.key());
         if before.node_name.is_some() && !before.finished {
-            self.course.queue.moved(&ClusterEvent::PodDeleted(&before), &self.model.state, &self.scheduler, self.course.now);
+            self.off_node(&before);
         }
+    }
+
+    /// The queue hears that a pod is no longer on its node.
+    pub(super) fn off_node(&mut self, pod: &PodInfo) {
+        self.tell_queue(&ClusterEvent::PodDeleted(pod));
+    }
+
+    /// Lets the pods try again that an event may help.
+    fn tell_queue(&mut self, event: &ClusterEvent<'_>) {
+        self.course.queue.moved(event, &self.model.state, &self.scheduler, self.course.now);
     }
 
     /// Lets the controllers look again that a change of a pod concerns: its own, and the disruption controller.

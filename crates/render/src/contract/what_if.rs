@@ -194,6 +194,10 @@ pub struct Loss<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Spare<'a> {
+    /// Whether no larger set exists, where the first of equal nodes is chosen each time; otherwise not every order was tried.
+    pub is_largest: bool,
+    /// How many nodes could be drained at most: by the room of the nodes alone, where it is not known better.
+    pub most: usize,
     /// Those that could be, one after the other, in this order.
     pub nodes: &'a [String],
     /// The others, each with what stands in the way once those are drained.
@@ -435,7 +439,7 @@ impl<'a> From<&'a answer::Loss> for Loss<'a> {
 impl<'a> From<&'a answer::Spare> for Spare<'a> {
     fn from(spare: &'a answer::Spare) -> Self {
         let others = spare.others.iter().map(|(node, why)| (node.as_str(), why.as_str())).collect();
-        Self { nodes: &spare.nodes, others }
+        Self { nodes: &spare.nodes, others, is_largest: spare.is_largest, most: spare.most }
     }
 }
 

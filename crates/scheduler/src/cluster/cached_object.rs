@@ -69,7 +69,7 @@ macro_rules! objects {
         }
 
         /// One lister per kind but pods and nodes.
-        #[derive(Debug, Default)]
+        #[derive(Clone, Debug, Default)]
         pub(crate) struct Listers {
             $($(#[$doc])* pub(crate) $lister: Lister<$cached>,)*
         }

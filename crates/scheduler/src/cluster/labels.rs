@@ -99,7 +99,7 @@ impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Labels {
 }
 
 /// Keeps one copy of each string and label set seen.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Interner {
     strings: HashSet<Arc<str>>,
     /// By their hash.

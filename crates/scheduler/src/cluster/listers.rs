@@ -15,6 +15,12 @@ pub(crate) struct Lister<T> {
     unreadable: Unreadables,
 }
 
+impl<T> Clone for Lister<T> {
+    fn clone(&self) -> Self {
+        Self { objects: self.objects.clone(), unreadable: self.unreadable.clone() }
+    }
+}
+
 impl<T> Default for Lister<T> {
     fn default() -> Self {
         Self { objects: BTreeMap::new(), unreadable: Unreadables::default() }

@@ -28,8 +28,8 @@ pub struct ObjectChange {
     pub(crate) after: Option<CachedObject>,
 }
 
-/// All objects a scheduler watches, at one revision.
-#[derive(Debug)]
+/// All objects a scheduler watches, at one revision. A clone shares the objects.
+#[derive(Clone, Debug)]
 pub struct ClusterState {
     rules: RequestRules,
     interner: PodInterner,
@@ -48,6 +48,8 @@ pub struct ClusterState {
     /// How many objects of all kinds cannot be read.
     unreadable: usize,
     pub(super) changes: RecordedChanges,
+    /// Whether pods are evaluated on one core.
+    pub(crate) is_on_one_core: bool,
 }
 
 impl ClusterState {
@@ -70,7 +72,14 @@ impl ClusterState {
             unreadable_nodes: Unreadables::default(),
             unreadable: 0,
             changes: RecordedChanges::default(),
+            is_on_one_core: false,
         }
+    }
+
+    /// The same objects for one of several threads: each pod is evaluated on that thread alone.
+    #[must_use]
+    pub fn on_one_core(&self) -> Self {
+        Self { is_on_one_core: true, ..self.clone() }
     }
 
     /// The rules of its sums.

@@ -66,7 +66,7 @@ impl<O: HasState> Drop for UndoLog<'_, O> {
 }
 
 /// The changes that open logs undo, each with the value before.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RecordedChanges {
     recorded: Vec<(ObjectKey, Option<CachedObject>)>,
     /// How many logs are open.

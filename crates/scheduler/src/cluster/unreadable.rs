@@ -46,7 +46,7 @@ impl Unreadable {
 }
 
 /// Unreadable objects of one kind, by namespace (empty for cluster-wide kinds) and name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Unreadables(BTreeMap<NamespacedName, Arc<Unreadable>>);
 
 impl Unreadables {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use crate::cluster::unreadable;
-use crate::cluster::{NodeInfo, PodInfo};
+use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
 use crate::dra::driver;
 use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Scores, Verdict, WholePod};
@@ -127,7 +127,7 @@ impl<'a> Cycle<'a> {
             let absent = prepared.subset.as_ref().is_some_and(|(names, _)| !names.contains(&node.name)) && !self.tries_first(&node.name);
             NodeJudgement { name: node.name.clone(), id: node.id, verdicts, absent }
         };
-        in_parallel(nodes, |node| filter(node))
+        in_parallel(self.state, nodes, |node| filter(node))
     }
 
     /// Returns nodes that exist but cannot be read. Every filter's verdict on them is unknown.
@@ -191,10 +191,10 @@ const PARALLEL_FROM: usize = 256;
 /// Stack size of each thread, in bytes: expressions that plugins evaluate may nest deeply.
 const STACK: usize = 8 << 20;
 
-/// Maps nodes in order, on all cores where there are many nodes.
-pub(crate) fn in_parallel<T: Send>(nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
+/// Maps nodes in order, on all cores where there are many nodes, unless other cores have states of their own.
+pub(crate) fn in_parallel<T: Send>(state: &ClusterState, nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    if nodes.len() < PARALLEL_FROM || workers == 1 {
+    if nodes.len() < PARALLEL_FROM || workers == 1 || state.is_on_one_core {
         return nodes.iter().map(|node| map(node)).collect();
     }
     let map = &map;

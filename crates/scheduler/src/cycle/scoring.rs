@@ -50,7 +50,7 @@ fn scored<'a>(cycle: &'a Cycle<'a>, entry: &ScoreEntry, feasible: &'a Feasible<'
         PreScore::Error(error) => return Err(error),
         PreScore::Unknown(why) => Scored::Unknown(why),
         PreScore::Score(score) => {
-            let raw = in_parallel(feasible, |node| (score.raw)(node));
+            let raw = in_parallel(cycle.state, feasible, |node| (score.raw)(node));
             let mut normalized = raw.clone();
             score.normalize.apply(feasible, &mut normalized, cycle.profile.rules.max_score);
             let sampled = !score.normalize.holds_without(feasible.unseen, &raw);

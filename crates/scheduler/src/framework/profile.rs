@@ -115,6 +115,11 @@ impl Profile {
         runs && !pod.spec.scheduling_gates.is_empty()
     }
 
+    /// Whether pods of a group are scheduled together, by the release and its gates.
+    pub fn schedules_gangs(&self) -> bool {
+        self.rules.group_cycles || self.gates.on(self.rules.gang_gate())
+    }
+
     /// The names of the verdicts of each node: the filters, in order, then the plugins whose PreFilter alone the configuration runs.
     pub fn rows(&self) -> impl Iterator<Item = &FilterEntry> {
         self.filters.iter().chain(&self.prefilters_only)

@@ -35,6 +35,8 @@ pub(crate) struct PodAttempt {
     pub judgement: Judgement,
     /// The result as it is reported.
     pub tried: MemberResult,
+    /// The pods that it preempts on its node by itself (1.36).
+    pub victims: Vec<Arc<PodInfo>>,
     /// Whether Permit allows it; `None` where it found no node.
     pub permitted: Option<bool>,
     /// The objects as assumed: the pod on its node, its claims with their devices, its volumes until they are bound.
@@ -229,11 +231,13 @@ impl Group<'_> {
             unknown: None,
         };
         let fits = judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits);
+        let mut rooms = Vec::new();
         let places: Vec<Arc<str>> = if fits {
             best(&judgement)
         } else if judgement.preemption_helps && scope.post_filter == PostFilters::Run {
             tried.preempts = true;
-            victims::candidates(&cycle, &judgement).into_iter().filter(|place| place.picked).map(|place| place.node).collect()
+            rooms = victims::candidates(&cycle, &judgement).into_iter().filter(|place| place.picked).collect();
+            rooms.iter().map(|place| place.node.clone()).collect()
         } else {
             Vec::new()
         };
@@ -251,7 +255,9 @@ impl Group<'_> {
                 Some(PlacementDoubt::Filter { node: evaluated.name.clone(), missing: evaluated.unknown()?.to_owned() })
             });
         tried.unknown = chosen.and(unknown.or(score));
-        PodAttempt { pod: pod.clone(), judgement, tried, permitted: None, brings: Vec::new() }
+        let room = rooms.into_iter().find(|place| Some(&place.node) == tried.node.as_ref());
+        let victims = room.into_iter().flat_map(|place| place.victims).map(|victim| victim.pod).collect();
+        PodAttempt { pod: pod.clone(), judgement, tried, victims, permitted: None, brings: Vec::new() }
     }
 }
 

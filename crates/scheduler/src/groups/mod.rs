@@ -15,6 +15,7 @@ mod final_status;
 mod known;
 mod members;
 mod placement;
+mod played;
 mod preemption;
 mod report;
 mod status;
@@ -22,6 +23,7 @@ mod turn;
 mod verdict;
 
 pub(crate) use known::KnownMembers;
+pub use played::{PlayedGroup, PlayedMember, play_group};
 pub(crate) use verdict::evaluate;
 
 /// What the parent's attempt imposes on a child group.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::Cycle;
-use crate::cluster::{CachedObject, ClusterState, PodInfo, UndoLog};
+use crate::cluster::{CachedObject, ClusterState, PodInfo, PodKey, UndoLog};
 use crate::framework::PostFilter;
 use crate::preemption::budgets::budgets;
 use crate::registry;
@@ -20,8 +20,8 @@ use super::{Group, PREEMPTION, object_key};
 
 /// The result of preemption for a group.
 pub(crate) enum PodGroupPostFilterResult {
-    /// It makes room: the text it adds, the victims, and whether equally important pods might be victims instead.
-    Helps { message: String, victims: Vec<Arc<PodInfo>>, tied: bool },
+    /// It makes room: the text it adds, the victims, the nodes that pods are nominated to, and whether equally important pods might be victims instead.
+    Helps { message: String, victims: Vec<Arc<PodInfo>>, nodes: Vec<(PodKey, Arc<str>)>, tied: bool },
     /// It does not make room, for this reason.
     Declines(String),
     /// It fails with this error; `drawn`: another error is as likely.
@@ -60,8 +60,8 @@ impl Group<'_> {
     fn worded(&self, answer: PodGroupPostFilterResult, claims: &str) -> PodGroupPostFilterResult {
         let named = |text: String| if self.newer() && !text.is_empty() { format!("pod group preemption: {text}") } else { text };
         match answer {
-            PodGroupPostFilterResult::Helps { message, victims, tied } => {
-                PodGroupPostFilterResult::Helps { message: named(message), victims, tied }
+            PodGroupPostFilterResult::Helps { message, victims, nodes, tied } => {
+                PodGroupPostFilterResult::Helps { message: named(message), victims, nodes, tied }
             }
             PodGroupPostFilterResult::Declines(why) if self.newer() && why != NO_VICTIMS => {
                 let message = (!claims.is_empty()).then(|| claims.to_owned()).into_iter().chain((!why.is_empty()).then(|| named(why)));
@@ -100,6 +100,7 @@ impl Group<'_> {
             return PodGroupPostFilterResult::Helps {
                 message: "ongoing preemption on nominated nodes".to_owned(),
                 victims: Vec::new(),
+                nodes: self.pods().filter_map(|pod| Some((pod.key(), pod.nominated_node_name.clone()?))).collect(),
                 tied: false,
             };
         }
@@ -169,8 +170,9 @@ impl Group<'_> {
             reprieve(lower, &budgets, &self.profile.rules, |unit| self.may_stay(unit, state, assignments.as_mut()));
         let tied = tied || alone.is_drawn() || assignments.is_some_and(|assignments| assignments.are_drawn());
         let victims: Vec<Arc<PodInfo>> = victims.into_iter().flat_map(|(unit, _)| unit.pods).collect();
+        let nodes = alone.kept().into_iter().filter_map(|member| Some((member.pod.key(), member.tried.node.clone()?))).collect();
         let found = format!("found a placement for podgroup, preempting {} victims", victims.len());
-        PodGroupPostFilterResult::Helps { message: if self.newer() { found } else { String::new() }, victims, tied }
+        PodGroupPostFilterResult::Helps { message: if self.newer() { found } else { String::new() }, victims, nodes, tied }
     }
 
     /// Puts a unit back; removes it again if the group no longer fits.

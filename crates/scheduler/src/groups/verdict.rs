@@ -121,6 +121,22 @@ impl Turn<'_, '_> {
         GroupEvaluation { judgement, scope: GroupScope { pending, ..tried.scope.clone() }, assumed }
     }
 
+    /// The judgement of the pod alone, as it is reported.
+    pub(super) fn judgement(
+        &self,
+        state: &ClusterState,
+        outcome: &PodGroupAlgorithmResult,
+        answer: Option<&PodGroupPostFilterResult>,
+        cycle: GroupCycle,
+    ) -> Judgement {
+        let final_status = self.final_status(outcome, answer);
+        let message = self.message(outcome, &final_status);
+        match self.member(outcome) {
+            Some(member) => Judgement { message, group: Some(Box::new(cycle)), ..member.judgement.clone() },
+            None => self.unreached(state, self.reported_status(&final_status), cycle).judgement,
+        }
+    }
+
     /// The caveat where another placement may be reported with another message for the pod.
     fn drawn(
         &self,

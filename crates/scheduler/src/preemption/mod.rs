@@ -94,7 +94,7 @@ fn dry_run<'a>(cycle: &'a Cycle<'a>, prepared: &Prepared<'a>, judgement: &Judgem
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let by_id: std::collections::HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
     let together = units::apply(cycle.profile).then(|| DisruptionGroups::new(cycle.state, cycle.profile));
-    let mut answers: Vec<DryRun> = in_parallel(&nodes, |node| {
+    let mut answers: Vec<DryRun> = in_parallel(cycle.state, &nodes, |node| {
         if !is_candidate(cycle, judgement, by_id[&node.id]) {
             return DryRun::Refused(vec![NOT_HELPFUL.to_owned()]);
         }

@@ -50,7 +50,7 @@ pub fn candidates(cycle: &Cycle, judgement: &Judgement) -> Vec<PreemptionCandida
     let evaluated: HashMap<u32, &NodeJudgement> = judgement.nodes.iter().map(|node| (node.id, node)).collect();
     let nodes: Vec<&NodeInfo> = judgement.nodes.iter().map(|node| cycle.state.node_by_id(node.id)).collect();
     let together = units::apply(cycle.profile).then(|| DisruptionGroups::new(cycle.state, cycle.profile));
-    let places = in_parallel(&nodes, |node| {
+    let places = in_parallel(cycle.state, &nodes, |node| {
         if let Some(together) = &together {
             let lower = is_candidate(cycle, judgement, evaluated[&node.id]).then(|| units::lower(cycle, node, together).ok())??;
             return units::Cleared::new(cycle, &nominated, &prepared, node, &lower).candidate(lower, &budgets);

@@ -8,6 +8,8 @@ use crate::cluster::{Node, PodInfo, WatchedKind};
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ClusterEvent<'e> {
+    /// A pod is there and has no node yet (`UnscheduledPodAdd`).
+    PodWaits(&'e PodInfo),
     /// A pod is on a node (`AssignedPodAdd`).
     PodAdded(&'e PodInfo),
     /// A pod on a node was changed (`AssignedPodUpdate`): before and after.

@@ -8,6 +8,7 @@ use crate::cluster::{ClusterState, Node, NodeInfo, PodInfo, WatchedKind, host_po
 use crate::framework::Cycle;
 use crate::plugins::pod_topology_spread::hard_constraints;
 use crate::plugins::{CORDON, node_resources_fit, others_term_matches, own_term_matches, required_matches, tolerates, untolerated};
+use crate::pod_groups::{GroupId, Hierarchy};
 
 use super::{ClusterEvent, Pod, asks_plugins};
 
@@ -19,7 +20,8 @@ pub(crate) fn may_help(plugin: &str, event: &ClusterEvent<'_>, pod: Pod<'_>, sta
         // A pod that comes or changes concerns only what counts pods over many nodes (`getUnschedulablePodsWithCrossTopologyTerm`).
         ("PodTopologySpread" | "EvenPodsSpread", event) => spread(event, &cycle),
         ("InterPodAffinity" | "MatchInterPodAffinity", event) => inter_pod_affinity(event, &cycle),
-        (_, ClusterEvent::PodAdded(_) | ClusterEvent::PodUpdated(..)) => false,
+        ("GangScheduling", event) => gang(event, &cycle),
+        (_, ClusterEvent::PodWaits(_) | ClusterEvent::PodAdded(_) | ClusterEvent::PodUpdated(..)) => false,
         ("NodeUnschedulable" | "TaintToleration" | "NodeAffinity" | "NodeName", event) => {
             of_node(event, asks, |node| suits(plugin, node, &cycle))
         }
@@ -90,7 +92,23 @@ fn spread(event: &ClusterEvent<'_>, cycle: &Cycle<'_>) -> bool {
             let moved = || constraints.iter().any(|one| before.labels.get(one.key()) != after.labels.get(one.key()));
             has_keys(before) != has_keys(after) || has_keys(after) && (moved() || before.taints != after.taints)
         }
-        ClusterEvent::Other(_) => false,
+        ClusterEvent::PodWaits(_) | ClusterEvent::Other(_) => false,
+    }
+}
+
+/// GangScheduling: pods of the pod's group, and groups.
+fn gang(event: &ClusterEvent<'_>, cycle: &Cycle<'_>) -> bool {
+    let (pod, hierarchy) = (cycle.pod, Hierarchy::new(cycle.state, cycle.profile));
+    let root = |group: &str| hierarchy.root(&GroupId::of_pods(&pod.namespace, group)).ok();
+    let same_group = |own: &str, theirs: &str| own == theirs || hierarchy.is_on() && root(own).is_some() && root(own) == root(theirs);
+    match event {
+        ClusterEvent::PodWaits(other) | ClusterEvent::PodAdded(other) if other.namespace == pod.namespace => {
+            let grouped = pod.spec.pod_group.as_ref().zip(other.spec.pod_group.as_ref());
+            grouped.is_some_and(|(own, theirs)| same_group(own, theirs))
+                || pod.spec.workload.is_some() && pod.spec.workload == other.spec.workload
+        }
+        ClusterEvent::Other(kind) => matches!(kind, WatchedKind::PodGroup | WatchedKind::CompositePodGroup | WatchedKind::Workload),
+        _ => false,
     }
 }
 
@@ -111,6 +129,6 @@ fn inter_pod_affinity(event: &ClusterEvent<'_>, cycle: &Cycle<'_>) -> bool {
         ClusterEvent::NodeUpdated(before, after) => {
             own.iter().chain(anti).any(|term| before.labels.get(&term.topology_key) != after.labels.get(&term.topology_key))
         }
-        ClusterEvent::NodeDeleted(_) | ClusterEvent::Other(_) => false,
+        ClusterEvent::PodWaits(_) | ClusterEvent::NodeDeleted(_) | ClusterEvent::Other(_) => false,
     }
 }

@@ -99,6 +99,19 @@ impl SchedulingQueue {
         self.insert(pod, (now, refusals), rejected_by(judgement), Place::Unschedulable);
     }
 
+    /// Records that a plugin keeps a pod out of activeQ (PreEnqueue), which is no attempt.
+    pub fn keep_out(&mut self, pod: &PodInfo, now: i64, plugin: &'static str) {
+        let refusals = self.pods.get(&pod.key()).map_or(0, |waiting| waiting.refusals);
+        self.insert(pod, (now, refusals), BTreeSet::from([plugin]), Place::Unschedulable);
+    }
+
+    /// Lets a refused pod try again at once (`Activate`; `AddAttemptedPodGroupIfNeeded` of 1.37 where the pod's group was scheduled without it).
+    pub fn activate(&mut self, pod: &PodKey) {
+        if let Some(waiting) = self.pods.get_mut(pod) {
+            waiting.place = Place::Active;
+        }
+    }
+
     /// Returns the next pod to try: of activeQ the one of the highest priority that waits longest (`PrioritySort`); where that is empty and the
     /// release does so, the one of backoffQ whose time ends first. It stays in the queue until it is refused or removed.
     pub fn next(&mut self, now: i64) -> Option<PodKey> {
@@ -150,12 +163,16 @@ impl SchedulingQueue {
     }
 }
 
-/// The plugins that refused a pod: of each node the first, or the one that refused the pod as a whole (`UnschedulablePlugins`).
+/// The plugins that refused a pod: of each node the first, or the one that refused the pod as a whole (`UnschedulablePlugins`). A pod that fits a node
+/// is refused for the sake of its group.
 fn rejected_by(judgement: &Judgement) -> BTreeSet<&'static str> {
     match &judgement.whole_pod {
         Some(WholePod::Refused { plugin, .. } | WholePod::Gated { plugin, .. }) => return BTreeSet::from([*plugin]),
         Some(WholePod::Error(_)) => return BTreeSet::new(),
         None => {}
+    }
+    if judgement.nodes.iter().any(crate::NodeJudgement::fits) {
+        return BTreeSet::from(["GangScheduling"]);
     }
     let first = |verdicts: &[Verdict]| verdicts.iter().position(|verdict| matches!(verdict, Verdict::Reject(_)));
     judgement.nodes.iter().filter_map(|node| first(&node.verdicts)).map(|at| judgement.filters[at]).collect()

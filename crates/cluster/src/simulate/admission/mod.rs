@@ -14,6 +14,14 @@ use serde_json::Value;
 use super::json::text;
 use super::world::World;
 
+/// Gives a group of pods its priority, as the API server does (`admitPodGroup`).
+///
+/// # Errors
+/// Its class does not exist.
+pub(super) fn admit_group(world: &mut World<'_>, group: &mut Value) -> Result<(), String> {
+    priority::admit(world, group)
+}
+
 /// Admits a pod, which is changed as the API server changes it.
 ///
 /// # Errors

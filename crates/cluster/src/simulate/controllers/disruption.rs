@@ -15,7 +15,10 @@ pub(in crate::simulate) fn sync(world: &mut World<'_>, namespace: &str) {
     for id in world.model.ids_in("PodDisruptionBudget", namespace) {
         let Some(budget) = world.model.get(&id) else { continue };
         let pods = selected(world, &budget);
-        let Some((expected, desired)) = expected(world, &budget, &pods) else { continue };
+        let Some((expected, desired)) = expected(world, &budget, &pods) else {
+            allow_none(world, &budget);
+            continue;
+        };
         let healthy = pods.iter().filter(|pod| is_condition_true(pod, "Ready") && !is_terminating(pod)).count();
         let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
         let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };
@@ -37,6 +40,15 @@ pub(in crate::simulate) fn sync(world: &mut World<'_>, namespace: &str) {
     }
 }
 
+/// Writes that a budget allows no disruption, as its pods cannot be counted.
+fn allow_none(world: &mut World<'_>, budget: &Value) {
+    if number(budget, "/status/disruptionsAllowed").unwrap_or(0) > 0 {
+        let mut budget = budget.clone();
+        member(&mut budget, "status").insert("disruptionsAllowed".to_owned(), json!(0));
+        world.model.put(budget);
+    }
+}
+
 /// The pods that a budget selects; one without a selector selects none, an empty one all (policy/v1).
 pub(in crate::simulate) fn selected(world: &mut World<'_>, budget: &Value) -> Vec<Arc<Value>> {
     let Some(selector) = budget["spec"].get("selector").filter(|selector| selector.is_object()) else { return Vec::new() };
@@ -50,32 +62,43 @@ pub(in crate::simulate) fn selected(world: &mut World<'_>, budget: &Value) -> Ve
 fn expected(world: &mut World<'_>, budget: &Value, pods: &[Arc<Value>]) -> Option<(i64, i64)> {
     let spec = &budget["spec"];
     if !spec["maxUnavailable"].is_null() {
-        let expected = scale(world, pods)?;
+        let expected = scale(world, budget, pods)?;
         return Some((expected, (expected - scaled(&spec["maxUnavailable"], expected, true)?).max(0)));
     }
     match &spec["minAvailable"] {
         Value::Null => Some((i64::try_from(pods.len()).ok()?, 0)),
         whole @ Value::Number(_) => Some((i64::try_from(pods.len()).ok()?, whole.as_i64()?)),
         share => {
-            let expected = scale(world, pods)?;
+            let expected = scale(world, budget, pods)?;
             Some((expected, scaled(share, expected, true)?))
         }
     }
 }
 
+/// Kinds that have a scale.
+const SCALED: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"];
+/// Kinds that have none: where the controller needs it, it allows no disruption (`failSafe`).
+const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
+
 /// The sum of the scales of the controllers of some pods (`getExpectedScale`).
-fn scale(world: &mut World<'_>, pods: &[Arc<Value>]) -> Option<i64> {
+fn scale(world: &mut World<'_>, budget: &Value, pods: &[Arc<Value>]) -> Option<i64> {
     let mut scales: BTreeMap<Id, i64> = BTreeMap::new();
     for pod in pods {
         let Some(owner) = controller(pod) else { continue };
         let mut id = Id::new(text(owner, "/kind"), text(pod, "/metadata/namespace"), text(owner, "/name"));
+        if UNSCALED.contains(&&*id.kind) {
+            return None;
+        }
+        if !SCALED.contains(&&*id.kind) {
+            // A custom resource may have a scale: the one that the controller read last.
+            return number(budget, "/status/expectedPods");
+        }
         let mut object = world.model.get(&id)?;
         if let Some(above) = controller(&object).filter(|above| above["kind"] == "Deployment") {
             id = Id::new("Deployment", &id.namespace, text(above, "/name"));
             object = world.model.get(&id)?;
         }
-        let scale = number(&object, "/spec/replicas").or_else(|| number(&object, "/spec/parallelism")).unwrap_or(1);
-        scales.insert(id, scale);
+        scales.insert(id, number(&object, "/spec/replicas").unwrap_or(1));
     }
     Some(scales.values().sum())
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::pod_group;
 use super::ranking::{Rules, first_to_go};
 use super::replica_set::{active, delete, delete_chosen};
 use super::template;
@@ -23,6 +24,7 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     if ["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"].iter().any(|kind| is_condition_true(&job, kind)) {
         return;
     }
+    let group = pod_group::of(world, &job);
     let pods = active(world, &job);
     let wanted = wanted(&job, pods.len());
     let there = if replaces_ended_alone(&job) { world.model.owned_by(text(&job, "/metadata/uid")).len() } else { pods.len() };
@@ -49,6 +51,9 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     for _ in there..wanted {
         let name = format!("{}-{}", id.name, world.generated());
         let mut pod = template::pod(world, &job, &name);
+        if let Some(group) = &group {
+            join(&mut pod, group);
+        }
         if text(&job, "/spec/completionMode") == "Indexed" {
             let Some(index) = (0..most).find(|index| !used.contains(index)) else { return };
             member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index.to_string()));
@@ -59,6 +64,14 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
             return;
         }
     }
+}
+
+/// Makes a pod one of its Job's group.
+fn join(pod: &mut Value, group: &Value) {
+    let name = &group["metadata"]["name"];
+    pod["spec"]["schedulingGroup"] = json!({"podGroupName": name});
+    let owner = json!({"apiVersion": group["apiVersion"], "kind": "PodGroup", "name": name, "uid": group["metadata"]["uid"]});
+    pod["metadata"]["ownerReferences"].as_array_mut().into_iter().for_each(|owners| owners.push(owner.clone()));
 }
 
 /// Notes that a pod of a Job failed: it was deleted before it succeeded (`isPodFailed`), unless the Job counts only those that ended.

@@ -7,6 +7,7 @@ pub(super) mod disruption;
 mod job;
 pub(super) mod node_lifecycle;
 pub(super) mod pod_claims;
+mod pod_group;
 mod ranking;
 mod replica_set;
 mod stateful_set;

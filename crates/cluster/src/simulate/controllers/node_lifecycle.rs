@@ -57,6 +57,19 @@ pub(in crate::simulate) fn untaint(world: &mut World<'_>, name: &str, key: &str,
     world.write_node(node);
 }
 
+/// Sets a label of a node, or removes it.
+pub(in crate::simulate) fn label(world: &mut World<'_>, name: &str, key: &str, value: Option<&str>) {
+    let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
+    let mut node = (*node).clone();
+    let metadata = member(&mut node, "metadata");
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    match value {
+        Some(value) => labels[key] = json!(value),
+        None => drop(labels.as_object_mut().and_then(|labels| labels.remove(key))),
+    }
+    world.write_node(node);
+}
+
 /// Nodes stop answering: their pods are not ready. The pods leave when they have tolerated that long enough; in each zone one node comes after the
 /// other, as fast as the zone's state lets it (`handleDisruption`, `setLimiterInZone`, with the default flags).
 pub(in crate::simulate) fn fail(world: &mut World<'_>, names: &[String]) {

@@ -19,7 +19,7 @@ pub(crate) struct ImageState {
 }
 
 /// All images of the cluster. Upstream: `cacheImpl.imageStates` (`internal/cache/cache.go`).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cluster) struct Images {
     by_name: HashMap<Arc<str>, (i64, BTreeSet<NodeId>)>,
 }

@@ -97,7 +97,7 @@ impl Deref for NodeInfo {
 
 impl NodeInfo {
     /// A node on which nothing runs.
-    pub(crate) fn empty(node: Arc<Node>) -> Self {
+    pub fn empty(node: Arc<Node>) -> Self {
         Self { node, exists: true, ..Self::default() }
     }
 

@@ -12,7 +12,7 @@ use crate::cluster::{AffinityTerm, Labels, NodeId, PodInfo};
 pub(crate) type NodeCounts = BTreeMap<NodeId, u32>;
 
 /// The bound pods of one namespace that have the same labels and are all terminating, or all not.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LabelGroup {
     /// Their namespace.
     pub(crate) namespace: Arc<str>,
@@ -48,7 +48,7 @@ pub(crate) struct WeightedTerm {
 }
 
 /// Both indices.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cluster) struct PodIndex {
     groups: HashMap<Arc<str>, HashMap<(Labels, bool), LabelGroup>>,
     terms: HashMap<WeightedTerm, NodeCounts>,

@@ -107,9 +107,10 @@ impl PodInfo {
         &self.spec.scheduling_gates
     }
 
-    /// The pod group it belongs to.
-    pub fn pod_group(&self) -> Option<&Arc<str>> {
-        self.spec.pod_group.as_ref()
+    /// What it is scheduled together with: the name of its PodGroup, or WORKLOAD/GROUP/REPLICA as 1.35 has it.
+    pub fn gang(&self) -> Option<String> {
+        let of_workload = || self.spec.workload.as_ref().map(|parts| parts.join("/").trim_end_matches('/').to_owned());
+        self.spec.pod_group.as_ref().map(ToString::to_string).or_else(of_workload)
     }
 
     /// Whether it is a static pod's mirror.

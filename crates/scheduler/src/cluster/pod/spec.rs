@@ -141,7 +141,7 @@ pub struct HostPort {
 }
 
 /// Keeps one copy of each pod spec seen, and of the strings and label sets in them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PodInterner {
     /// The strings and label sets.
     pub(crate) texts: Interner,

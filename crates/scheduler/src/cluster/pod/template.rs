@@ -209,7 +209,7 @@ type Template = [u8; 32];
 const MOST: usize = 1 << 16;
 
 /// A compiled pod of each template.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cluster) struct Templates(HashMap<Template, Arc<PodInfo>>);
 
 impl Templates {
