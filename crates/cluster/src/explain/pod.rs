@@ -11,6 +11,7 @@ use super::since::{SinceRefusal, since_refusal};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::{Looked, NotFound};
+use crate::simulate::remedies;
 
 /// Revisions beyond which a history is not walked as a whole for one answer.
 const LONG: i64 = 100_000;
@@ -23,8 +24,10 @@ pub struct Explained {
     pub refusals: Vec<Attempt>,
     /// What was written after the last refusal.
     pub since: Option<SinceRefusal>,
-    /// The replay, at the state that was evaluated.
+    /// The replay, at the state that was evaluated or a later one.
     pub replay: Replay,
+    /// Whether the replay has come to the revision looked at.
+    is_at_end: bool,
 }
 
 impl Explained {
@@ -47,6 +50,17 @@ impl Explainer<'_> {
     /// # Errors
     /// The source cannot be read, or the pod is not there.
     pub async fn pod(&mut self, namespace: &str, name: &str) -> Result<Explained> {
+        let mut explained = self.found(namespace, name).await?;
+        let Explained { explanation, replay, is_at_end, .. } = &mut explained;
+        let waits = replay.state().pod(namespace, name).is_some_and(|pod| pod.node_name.is_none() && !pod.terminating);
+        if *is_at_end && waits && !explanation.help.remedies.is_empty() {
+            remedies::play(self.cluster, (replay.state(), self.until), &self.scheduler, explanation).await?;
+        }
+        Ok(explained)
+    }
+
+    /// The same, with the remedies as the filters allow them.
+    async fn found(&mut self, namespace: &str, name: &str) -> Result<Explained> {
         let Self { feed, cluster, oldest, until, .. } = self;
         let (cluster, oldest, until) = (*cluster, *oldest, *until);
         let key = ObjectKey { kind: WatchedKind::Pod, namespace: namespace.into(), name: name.into() };
@@ -99,8 +113,8 @@ impl Explainer<'_> {
         let mut explanation: Explanation =
             found.ok_or_else(|| Error::invalid(format!("pod {namespace}/{name}: its attempt at r{revision} was not found again")))?;
         cluster.mark_hidden(&mut explanation);
-        let is_walked = !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
-        if is_refused(&explanation.attempt) && is_walked {
+        let is_walked = is_refused(&explanation.attempt) && !is_entered_midway && until.0 - shown.0 <= LONG && !cluster.is_long().await?;
+        if is_walked {
             feed.walk(&mut replay, known.after(), *until, |replay, attempt| {
                 replay.skip(&attempt);
                 Ok::<(), Error>(())
@@ -108,10 +122,10 @@ impl Explainer<'_> {
             .await?;
             if let Some(explanation) = fits_now(&mut replay, namespace, name, *until) {
                 let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
-                return Ok(Explained { explanation, refusals, since: Some(since), replay });
+                return Ok(Explained { explanation, refusals, since: Some(since), replay, is_at_end: true });
             }
         }
-        Ok(Explained { explanation, refusals, since: None, replay })
+        Ok(Explained { explanation, refusals, since: None, replay, is_at_end: is_walked || known == *until })
     }
 
     /// Explains a pod without an attempt that can be read, or about which something was written since: on the state as it is.
@@ -131,7 +145,7 @@ impl Explainer<'_> {
             return Err(no_pod(cluster, namespace, name).await?);
         };
         let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
-        Ok(Explained { explanation, refusals: Vec::new(), since, replay })
+        Ok(Explained { explanation, refusals: Vec::new(), since, replay, is_at_end: true })
     }
 }
 

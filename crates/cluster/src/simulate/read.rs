@@ -52,6 +52,32 @@ pub(super) async fn world<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, schedul
     Ok(world)
 }
 
+/// The cluster around a state that was read; pods that wait are taken to have waited for long.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn around(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at: Revision) -> Result<World<'_>> {
+    let mut world = listed(cluster, state, scheduler, at).await?;
+    waiting::fill_at_once(&mut world);
+    Ok(world)
+}
+
+/// Whether all that is read may be read at little cost to others: of a live etcd with a long history, or by a user of few rights, it is not.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn is_free_to_read(cluster: &Cluster) -> Result<bool> {
+    if !cluster.source.is_shared() {
+        return Ok(true);
+    }
+    let (prefix, kinds) = (cluster.prefix().await?, Kinds::builtin());
+    let mut is_free = !cluster.is_long().await?;
+    for resource in RESOURCES {
+        is_free = is_free && cluster.may_read(&KeyRange::prefix(kinds.find(resource)?.key_prefix(prefix, None))).await?;
+    }
+    Ok(is_free)
+}
+
 /// The cluster with the objects that controllers and admission look at.
 async fn listed(cluster: &Cluster, state: ClusterState, scheduler: Scheduler, at: Revision) -> Result<World<'_>> {
     let mut model = Model::new(state, &cluster.decoder, at.0);

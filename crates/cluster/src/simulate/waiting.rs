@@ -49,6 +49,12 @@ pub(super) async fn fill<'c>(cluster: &'c Cluster, feed: &mut Feed<'c>, world: &
     Ok(())
 }
 
+/// Puts the pods that wait into the queue as if they had waited for long.
+pub(super) fn fill_at_once(world: &mut World<'_>) {
+    let refused = tried_now(world);
+    put_aside(world, refused, BTreeMap::new());
+}
+
 /// Tries the pods that wait on the state as it is; those that fit are added to the queue, the others returned.
 fn tried_now(world: &mut World<'_>) -> Vec<Refused> {
     let mut waiting: Vec<Arc<PodInfo>> = world.model.state.pods().filter(|pod| waits(world, pod)).cloned().collect();

@@ -308,6 +308,14 @@ impl<'c> World<'c> {
         self.enqueue(&id);
     }
 
+    /// A pod that waits is another one from now on, as if it had been made so.
+    pub(super) fn replace_waiting(&mut self, pod: Value) {
+        self.changes += 1;
+        let id = Id::of(&pod);
+        self.model.put(pod);
+        self.enqueue(&id);
+    }
+
     /// Puts a pod that waits for this scheduler into the queue.
     fn enqueue(&mut self, id: &Id) {
         let Some(info) = self.model.pod(id).cloned() else { return };

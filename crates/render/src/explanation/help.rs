@@ -62,7 +62,8 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     }
     let help = &explanation.help;
     if equal.is_empty() {
-        return nothing(explanation, shown, width, out);
+        nothing(explanation, shown, width, out)?;
+        return refuted(explanation, width, out);
     }
     writeln!(out, "\n{}", paint(STRONG, "what would help"))?;
     for (fixes, nodes) in equal.iter().take(shown) {
@@ -74,6 +75,7 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     if more > 0 {
         writeln!(out, "  {}", paint(FAINT, format!("… and {} more (-o wide has them)", grouped(more))))?;
     }
+    refuted(explanation, width, out)?;
     if help.searched < help.of {
         let line = format!("searched on the {} of {} nodes that seem to need the fewest changes", grouped(help.searched), grouped(help.of));
         hanging("  ", &line, 2, width, FAINT, out)?;
@@ -86,6 +88,19 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
         hanging("  ", &line, 2, width, FAINT, out)?;
     }
     Ok(())
+}
+
+/// Writes how many changes are no remedies, though every filter would accept them.
+fn refuted(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let line = match explanation.help.refuted {
+        0 => return Ok(()),
+        1 => "1 change that the filters accept is left out: played on with the controllers, the pod still finds no place".to_owned(),
+        several => format!(
+            "{} changes that the filters accept are left out: played on with the controllers, the pod still finds no place",
+            grouped(several)
+        ),
+    };
+    hanging("  ", &line, 2, width, FAINT, out)
 }
 
 /// Writes why nothing helps, where that was searched for: the obstacles, equal nodes together.

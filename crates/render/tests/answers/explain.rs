@@ -36,7 +36,7 @@ pub(crate) struct Explained {
 pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Result<Explained, Error> {
     let (namespace, name) = pod.split_once('/').unwrap();
     let depth = how.node.map_or(Depth::Refusals, |node| Depth::Node(node.to_owned()));
-    let Answer { explanation, refusals, since, replay } =
+    let Answer { explanation, refusals, since, replay, .. } =
         cluster.explainer(&how.scheduler).await?.with_depth(depth).with_remedies(true).pod(namespace, name).await?;
     let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
     let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();

@@ -192,6 +192,10 @@ pub struct Help {
     pub of: usize,
     /// Nodes on which the search was cut short, so that a smaller set may exist.
     pub cut: Vec<Arc<str>>,
+    /// Whether the remedies were played on in a cluster with its controllers; those that filters accept need not hold there.
+    pub is_played: bool,
+    /// How many were left out, because the pod found no place after all.
+    pub refuted: usize,
 }
 
 /// A rejection on a node that no change meets.

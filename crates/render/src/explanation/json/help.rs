@@ -41,6 +41,17 @@ pub(super) struct Search<'a> {
     /// The nodes on which the search was cut short, so that a smaller set of changes may exist; absent where there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cut: Vec<&'a str>,
+    /// Whether each was played on with the cluster's controllers, as `what-if` does; otherwise the scheduler's filters alone accept it.
+    played: bool,
+    /// How many changes that the filters accept are left out, because the pod found no place when they were played; absent where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    refuted: usize,
+}
+
+/// Whether a number need not be written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The smallest changes, best first.
@@ -61,5 +72,5 @@ pub(super) fn hopeless(explanation: &Explanation) -> Vec<Hopeless<'_>> {
 pub(super) fn search(explanation: &Explanation) -> Option<Search<'_>> {
     let help = &explanation.help;
     let cut = help.cut.iter().map(|node| &**node).collect();
-    (help.searched > 0).then_some(Search { nodes: help.searched, of: help.of, cut })
+    (help.searched > 0).then_some(Search { nodes: help.searched, of: help.of, cut, played: help.is_played, refuted: help.refuted })
 }
