@@ -18,7 +18,11 @@ pub(super) fn begins_as_audit_log(bytes: &[u8]) -> bool {
         Some(b'{' | b'[') => is_event || has(b"\"protoPayload\"") && has(b"k8s.io") || has(b"\"AuditId\"") && has(b"\"Verb\""),
         // Exports to a bucket have the time before each event.
         Some(b'0'..=b'9') => is_event && (has_line || first.contains(&b'{')),
-        Some(_) => is_table(first) || is_event && has_line || is_event && memchr::memmem::find(first, b"message").is_some(),
+        Some(_) => {
+            is_table(first)
+                || is_event && has_line
+                || is_event && [&b"message"[..], b"log_s"].iter().any(|column| memchr::memmem::find(first, column).is_some())
+        }
         None => false,
     }
 }
@@ -47,6 +51,7 @@ mod tests {
             format!("@timestamp,@message\n2026,\"{}\"\n", event.replace('"', "\"\"")),
             r#"[{"protoPayload":{"serviceName":"k8s.io"}}]"#.to_owned(),
             "TimeGenerated,AuditId,Level,Verb\n".to_owned(),
+            format!("TimeGenerated,Category,log_s\n2026,kube-audit,\"{}\"\n", event.replace('"', "\"\"")),
             r#"[{"AuditId":"a","Verb":"get"}]"#.to_owned(),
         ] {
             assert!(begins_as_audit_log(text.as_bytes()), "{text}");
