@@ -22,7 +22,7 @@ const LONGEST_REFUSAL: usize = 64 << 10;
 
 /// Whole objects.
 pub(crate) const JSON: &str = "application/json";
-/// Of objects, their metadata alone.
+/// The metadata of objects.
 pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /// A client of one API server.

@@ -29,7 +29,7 @@ fn pod(name: &str, group: &str) -> Value {
             "containers": [{"name": "c", "image": "a:1", "resources": {"requests": {"cpu": "1"}}}]}})
 }
 
-/// So many pods of a group.
+/// Pods of a group, named by number.
 fn pods(group: &str, count: usize) -> Vec<Value> {
     (1..=count).map(|at| pod(&format!("{group}-{at}"), group)).collect()
 }

@@ -90,7 +90,7 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
     Ok(())
 }
 
-/// Writes how many changes are no remedies, though every filter would accept them.
+/// Writes how many changes do not help, though every filter would accept them.
 fn refuted(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let line = match explanation.help.refuted {
         0 => return Ok(()),

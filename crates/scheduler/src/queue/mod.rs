@@ -99,7 +99,7 @@ impl SchedulingQueue {
         self.insert(pod, (now, refusals), rejected_by(judgement), Place::Unschedulable);
     }
 
-    /// Records that a plugin keeps a pod out of activeQ (PreEnqueue), which is no attempt.
+    /// Records that a plugin keeps a pod out of activeQ (PreEnqueue): it was not tried.
     pub fn keep_out(&mut self, pod: &PodInfo, now: i64, plugin: &'static str) {
         let refusals = self.pods.get(&pod.key()).map_or(0, |waiting| waiting.refusals);
         self.insert(pod, (now, refusals), BTreeSet::from([plugin]), Place::Unschedulable);
