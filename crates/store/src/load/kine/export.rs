@@ -43,8 +43,8 @@ pub(in super::super) fn begins_as_table(bytes: &[u8]) -> bool {
     if head.contains(&0) || !first.starts_with(b"{") || first.contains(&b'\n') {
         return !head.contains(&0) && form(head).is_some();
     }
-    let has = |column: &&str| memchr::memmem::find(first, format!("\"{column}\"").as_bytes()).is_some();
-    form(head).is_some() || COLUMNS[..7].iter().all(|column| has(column))
+    let has = |column: &str| memchr::memmem::find(first, format!("\"{column}\"").as_bytes()).is_some();
+    form(head).is_some() || COLUMNS[..7].iter().copied().all(has)
 }
 
 fn unquoted(name: &[u8]) -> &[u8] {
