@@ -36,7 +36,7 @@ impl AuditLogs {
     /// [`Error::File`] and [`Error::Format`], where a folder or an archive cannot be read.
     pub fn among(paths: &[String], limits: &Limits) -> Result<WithAuditLogs> {
         let mut found = WithAuditLogs { logs: Self { files: Vec::new(), most: limits.unpacked }, others: Vec::new() };
-        let looking = Limits { looked: limits.looked.keeping(), ..limits.clone() };
+        let looking = Limits { finds: limits.finds.keeping(), ..limits.clone() };
         for path in paths {
             let (logs, holds_others) = at(path, &looking)?;
             found.logs.files.extend(logs);

@@ -99,10 +99,10 @@ fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Resu
 
 /// The bytes of a file as they are, or what comes out of them, which may have been unpacked before.
 fn of_file(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Image> {
-    let looked = &reading.limits.looked;
-    let found = looked.take(path);
+    let finds = &reading.limits.finds;
+    let found = finds.take(path);
     let Spooled { bytes, cut, digest } = found.map_or_else(|| spool::decompress(path, bytes, reading), Ok)?;
-    looked.keep(path, || Spooled { bytes: bytes.clone(), cut: cut.clone(), digest });
+    finds.keep(path, || Spooled { bytes: bytes.clone(), cut: cut.clone(), digest });
     Ok(Image { bytes, live: None, cut, digest })
 }
 

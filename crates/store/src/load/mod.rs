@@ -14,6 +14,7 @@ mod dqlite;
 #[cfg(test)]
 mod dry_run;
 mod filling;
+mod finds;
 mod foreign;
 mod format;
 mod formats;
@@ -27,7 +28,6 @@ mod keys;
 mod kine;
 mod loaded;
 mod log_replay;
-mod looked;
 mod lz4;
 mod mapped;
 mod mvcc;
@@ -70,7 +70,7 @@ pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
 
 pub use audit_logs::{AuditLogs, WithAuditLogs};
-pub use looked::Looked;
+pub use finds::Finds;
 pub use mapped::file_at as mapped_file_at;
 pub use options::{Cache, KeyOf, Limits};
 pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};

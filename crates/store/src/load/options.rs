@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::looked::Looked;
+use super::finds::Finds;
 
 /// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
@@ -15,12 +15,12 @@ pub struct Limits {
     /// Where the indexes of large databases are kept; `None`: nowhere.
     pub cache: Option<Cache>,
     /// What was found already, where files are looked into before they are opened.
-    pub looked: Looked,
+    pub finds: Finds,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unpacked: 16 << 30, cache: None, looked: Looked::default() }
+        Self { unpacked: 16 << 30, cache: None, finds: Finds::default() }
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Gathered {
 ///
 /// A fragment: nothing of it can be read, or it holds too many entries.
 pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Reading<'_>) -> Result<Gathered, String> {
-    if let Some(gathered) = reading.limits.looked.take(&place(path, within)) {
+    if let Some(gathered) = reading.limits.finds.take(&place(path, within)) {
         return Ok(gathered);
     }
     let (entries, cut) = listed(archive, reading)?;
@@ -60,7 +60,7 @@ pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Re
 ///
 /// As of [`of_archive`].
 pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Result<Gathered, String> {
-    if let Some(gathered) = reading.limits.looked.take(&place(&path.to_string_lossy(), within)) {
+    if let Some(gathered) = reading.limits.finds.take(&place(&path.to_string_lossy(), within)) {
         return Ok(gathered);
     }
     Ok(gather(folder::entries(path)?, within, reading))
@@ -68,7 +68,7 @@ pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Res
 
 /// Keeps what was found at a path for who opens it.
 pub(super) fn keep(path: &str, within: &str, gathered: Gathered, reading: &Reading<'_>) {
-    reading.limits.looked.keep(&place(path, within), || gathered);
+    reading.limits.finds.keep(&place(path, within), || gathered);
 }
 
 /// A path and what of it is meant.

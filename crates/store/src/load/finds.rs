@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What was found, by the paths of the files and its type. Clones share it; it is gone with the last of them.
 #[derive(Clone, Default)]
-pub struct Looked {
+pub struct Finds {
     found: Arc<Mutex<BTreeMap<String, Vec<Box<dyn Any + Send>>>>>,
     keeps: bool,
 }
 
-impl Looked {
+impl Finds {
     /// The same, for who looks into files that are opened later: what is found is kept.
     pub(super) fn keeping(&self) -> Self {
         Self { keeps: true, ..self.clone() }
@@ -34,7 +34,7 @@ impl Looked {
     }
 }
 
-impl fmt::Debug for Looked {
+impl fmt::Debug for Finds {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.found.lock().unwrap_or_else(PoisonError::into_inner).keys()).finish()
     }
