@@ -88,7 +88,7 @@ impl ChangeWriter {
         let dated = Some(Dated { time: other.request.received, error: other.request.doubt.as_secs_f64() });
         self.write_day(dated, out)?;
         let head = format!("{}  {:>6}  ", clock_time(dated), "");
-        let (subject, who) = (request_text::subject(other, name), request_text::who(&other.request));
+        let (subject, who) = (request_text::subject(other, name), request_text::who(&other.request, other.request.manager.as_deref()));
         let (is_named, words) = (self.options.many, request_text::what(other, self.options.many));
         let row = FieldRow::new(request_text::sign(other.outcome), if is_named { &subject } else { "" }, &words);
         if self.options.diff {
@@ -292,12 +292,8 @@ pub(crate) const NO_REQUEST: &str = "no request in the audit log";
 fn request_words(attributed: &AttributedChange) -> Option<String> {
     match attributed.request.as_ref()? {
         found @ (Authorship::Exact(_) | Authorship::Attributed(_)) => {
-            let request = found.request()?;
-            let as_whom = request.impersonator.as_ref().map(|who| format!(" (impersonated by {})", visible(who)));
-            // A component's user names it already.
-            let program = attributed.actor.as_ref().filter(|_| as_whom.is_none() && !request.user.starts_with("system:"));
-            let program = program.map(|actor| format!(" ({})", visible(&actor.to_string())));
-            Some(format!("{}{}", visible(&request.user), as_whom.or(program).unwrap_or_default()))
+            let program = attributed.actor.as_ref().map(ToString::to_string);
+            Some(request_text::who(found.request()?, program.as_deref()))
         }
         Authorship::Candidates(requests) => {
             let mut users: Vec<String> = requests.iter().map(|request| visible(&request.user).into_owned()).collect();

@@ -15,11 +15,11 @@ pub(super) fn subject(other: &OtherRequest, object: &str) -> String {
 }
 
 /// The user, with who impersonated it, or with the program.
-pub(super) fn who(request: &Request) -> String {
+pub(super) fn who(request: &Request, program: Option<&str>) -> String {
     let as_whom = request.impersonator.as_ref().map(|who| format!(" (impersonated by {})", visible(who)));
     // A component's user names it already.
-    let program = request.manager.as_ref().filter(|manager| !manager.is_empty() && !request.user.starts_with("system:"));
-    let program = program.map(|manager| format!(" ({})", visible(manager)));
+    let program = program.filter(|program| !program.is_empty() && !request.user.starts_with("system:"));
+    let program = program.map(|program| format!(" ({})", visible(program)));
     format!("{}{}", visible(&request.user), as_whom.or(program).unwrap_or_default())
 }
 

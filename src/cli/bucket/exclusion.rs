@@ -26,7 +26,7 @@ pub(super) struct Tags {
     client: reqwest::Client,
 }
 
-/// Whom they are asked of.
+/// Where they are read.
 enum Server {
     /// S3; `region` is the one that requests are signed for.
     S3 { store: AmazonS3, region: String },

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 
 use super::answer::{GroupDoubt, Unmodelled};
 use super::choice::Choices;
+use super::course::Due;
 use super::held::Held;
 use super::json::{list, member};
 use super::model::Id;
 use super::scheduling::{self, say};
-use super::world::{Due, World};
+use super::world::World;
 
 /// How long a pod waits for the others of its gang (`DefaultSchedulingTimeoutDuration`, 1.35), in milliseconds.
 const LONGEST_WAIT: i64 = 5 * 60 * 1_000;

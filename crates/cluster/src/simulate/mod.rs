@@ -11,6 +11,7 @@ mod attempt;
 mod caveats;
 mod choice;
 mod controllers;
+mod course;
 mod decisions;
 mod drain;
 mod equals;

@@ -1,4 +1,4 @@
-//! The remedies of an explanation, done: each is played as a what-if of the cluster as it is, and one after which the pod still finds no place is none.
+//! The remedies of an explanation, tried out: each is played as a what-if of the cluster as it is, and left out where the pod still finds no place.
 //!
 //! The scheduler's crate looks for them by its filters alone. What it does not know decides here: a pod that is deleted is made again by its controller
 //! and may take its room back, DaemonSets come to a node that loses a taint, and other pods that wait may be tried first.

@@ -4,9 +4,10 @@ use super::answer::Unmodelled;
 use super::attempt::attempt;
 use super::choice::Choices;
 use super::controllers::{self, node_lifecycle};
+use super::course::Due;
 use super::gangs;
 use super::json::text;
-use super::world::{Due, World};
+use super::world::World;
 
 /// After so many steps a cluster is taken never to come to rest.
 const MOST_STEPS: usize = 2_000_000;

@@ -11,9 +11,10 @@ use super::ranking::{Rules, first_to_go};
 use super::replica_set::{active, delete, delete_chosen};
 use super::template;
 use crate::simulate::choice::Choices;
+use crate::simulate::course::Due;
 use crate::simulate::json::{controller, is_condition_true, is_terminating, list, member, number, text};
 use crate::simulate::model::Id;
-use crate::simulate::world::{Due, World};
+use crate::simulate::world::World;
 
 /// The number of a pod of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::simulate::answer::{Happening, Unmodelled};
+use crate::simulate::course::Due;
 use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, member, number, set_condition, text};
 use crate::simulate::model::Id;
-use crate::simulate::world::{Due, World};
+use crate::simulate::world::World;
 
 /// The taint of a cordoned node.
 const CORDONED: &str = "node.kubernetes.io/unschedulable";
