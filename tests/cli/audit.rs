@@ -204,6 +204,37 @@ fn requests_are_shown_within_the_time_asked_for_and_from_a_log_alone() {
     assert!(none.status.code() == Some(2) && said(&none).contains("--requests") && said(&none).contains("-f audit.log"), "{}", said(&none));
 }
 
+/// A watch of the object, as the log has it when it begins and when it ends.
+#[test]
+fn a_watch_that_goes_on_is_a_request_too() {
+    let event = |stage: &str, id: &str, second: u8| {
+        serde_json::json!({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": id, "stage": stage, "verb": "watch",
+            "requestURI": "/api/v1/namespaces/pay/configmaps?watch=true", "user": {"username": "mallory"}, "userAgent": "kubectl/v1.37.2",
+            "objectRef": {"resource": "configmaps", "namespace": "pay", "name": "settings-41", "apiVersion": "v1"}, "responseStatus": {"code": 200},
+            "requestReceivedTimestamp": "2026-11-24T18:38:30Z", "stageTimestamp": format!("2026-11-24T18:38:{second}Z")})
+    };
+    let mut log = tempfile::NamedTempFile::new().unwrap();
+    for (stage, id, second) in [
+        ("ResponseStarted", "goes-on", 30),
+        ("ResponseStarted", "ended", 30),
+        ("ResponseComplete", "ended", 40),
+        ("ResponseStarted", "goes-on", 30),
+    ] {
+        writeln!(log, "{}", event(stage, id, second)).unwrap();
+    }
+    let requests = ["-f", log.path().to_str().unwrap(), "history", "cm/pay/settings-41", "--requests", "--by", "mallory"];
+    let text = beside(&requests);
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("mallory")).collect();
+    assert!(lines.len() == 2 && lines.iter().filter(|line| line.ends_with("watch, not ended in the log")).count() == 1, "{text}");
+    let documents = beside(&[&requests[..], &["-o", "ndjson"]].concat());
+    let open: Vec<Value> = documents
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["request"]["isOpen"] == true)
+        .collect();
+    assert!(open.len() == 1 && open[0]["request"]["auditID"] == "goes-on", "{documents}");
+}
+
 #[test]
 fn a_log_alone_begins_somewhere_and_was_not_compacted() {
     let whole = String::from_utf8(zstd::decode_all(File::open(file("full.jsonl.zst")).unwrap()).unwrap()).unwrap();

@@ -1,4 +1,7 @@
-"""tools/bench growth [PODS…]: made-up clusters of growing size, and how time and heap of each command grow with them, as a Markdown table."""
+"""tools/bench growth [PODS…] [--each]: made-up clusters of growing size, and how time and heap of each command grow with them, as a Markdown table.
+
+With --each, of `what-if --each node` alone: a node for each 30 pods.
+"""
 
 import argparse
 import os
@@ -13,7 +16,9 @@ SIZES = [10_000, 50_000, 150_000]
 PENDING = "pod/default/pending-0"
 
 
-def commands(page):
+def commands(page, each):
+    if each:
+        return {"`what-if --each node`": ["what-if", "--each", "node"]}
     return {
         "open anew": ["--no-cache", "get", PENDING, "-o", "name"],
         "`get pod`": ["get", PENDING, "-o", "yaml"],
@@ -28,11 +33,12 @@ def commands(page):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="tools/bench growth", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools/bench growth", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pods", type=int, nargs="*", default=SIZES, help=f"default: {SIZES}")
     parser.add_argument("--ketcd", required=True, help="the build that is measured")
     parser.add_argument("--generator", required=True, help="what makes the clusters")
     parser.add_argument("--runs", type=int, default=3, help="runs to take the median of (default 3)")
+    parser.add_argument("--each", action="store_true", help="measure the loss of every node")
     parser.add_argument("--directory", help="where the files are put for a while; some 22 kB for each pod")
     args = parser.parse_args(arguments)
     taken = {}
@@ -44,13 +50,13 @@ def main(arguments):
             print(f"{pods} pods: {os.path.getsize(file) / 1e9:.2f} GB, written in {time.monotonic() - begun:.0f} s", flush=True)
             ketcd = Ketcd(args.ketcd, os.path.join(work, "cache"))
             ketcd.run(["-f", file, "get", PENDING, "-o", "name"])
-            for name, words in commands(page).items():
+            for name, words in commands(page, args.each).items():
                 taken[pods, name] = median([ketcd.run(["-f", file, *words]) for _ in range(args.runs)])
                 print(f"  {name}: {taken[pods, name].cell()}", flush=True)
                 keep("growth", pods=pods, command=name.strip("`"), runs=args.runs, **figures(taken[pods, name]))
     print("\n| pods | " + " | ".join(f"{pods:,}" for pods in args.pods) + " | the last two compared |")
     print("|---|" + "---|" * (len(args.pods) + 1))
-    for name in commands("page.html"):
+    for name in commands("page.html", args.each):
         cells = [taken[pods, name].cell() for pods in args.pods]
         print(f"| {name} | " + " | ".join(cells) + f" | {grown(taken, args.pods, name)} |")
 

@@ -11,6 +11,8 @@ pub struct Names {
     most_now: usize,
     /// Whether requests keep their bodies.
     pub(crate) keeps_bodies: bool,
+    /// Whether requests whose answer has begun are requests too.
+    pub(crate) keeps_open: bool,
 }
 
 /// Longer texts are cut: a user agent is written by its client.
@@ -23,6 +25,11 @@ impl Names {
     /// The same for a reader whose requests keep their bodies.
     pub(crate) fn with_bodies() -> Self {
         Self { keeps_bodies: true, ..Self::default() }
+    }
+
+    /// The same for a reader of requests whose answer has begun too.
+    pub(crate) fn with_open() -> Self {
+        Self { keeps_open: true, ..Self::default() }
     }
 
     /// Returns the one copy of a text.

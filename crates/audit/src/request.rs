@@ -121,6 +121,8 @@ pub struct Request {
     pub completed: Timestamp,
     /// How far these times may be off, where the log does not hold both.
     pub doubt: SignedDuration,
+    /// Whether its answer has begun and not ended, as of a watch that goes on; `completed` is when it began.
+    pub is_open: bool,
     /// The HTTP status; 0 where the log only says that it succeeded.
     pub code: u16,
     /// Why it was refused, in Kubernetes' word such as `Forbidden`; `None` where it was not, or the log does not say.

@@ -5,9 +5,12 @@
 
 use memchr::memchr3;
 
-/// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries, `value`, `records` and
-/// `entries` of other exports.
-const LISTS: [&[u8]; 7] = [b"items", b"events", b"logEvents", b"results", b"value", b"records", b"entries"];
+/// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries, `tables` and their rows
+/// of Azure's, `value`, `records` and `entries` of other exports.
+const LISTS: [&[u8]; 9] = [b"items", b"events", b"logEvents", b"results", b"tables", ROWS, b"value", b"records", b"entries"];
+
+/// The list whose records have no names: what stands before it has those of their columns.
+const ROWS: &[u8] = b"rows";
 
 /// The longest record: API servers take requests of 3 MiB, but answers may be longer.
 pub(crate) const LONGEST: usize = 64 << 20;
@@ -20,6 +23,8 @@ const DEEPEST: usize = 3;
 pub(crate) enum Piece<'b> {
     /// A record that begins on this line, from 1.
     Record(u64, &'b [u8]),
+    /// What stands before the rows of a table, cut off there: an object without its end.
+    Heading(&'b [u8]),
     /// Something that is not a record, on this line; a fragment says what.
     Damage(u64, &'static str),
 }
@@ -221,6 +226,10 @@ impl Splitter {
             }
             b':' if is_outermost => self.is_name = true,
             b'[' if is_outermost && self.is_name && self.wraps() => {
+                let (from, to) = self.last_string;
+                if &self.buffer[from..to] == ROWS {
+                    take(Piece::Heading(&self.buffer[..from - 1]));
+                }
                 self.open.clear();
                 self.around.extend([Around::Object, Around::List]);
                 self.buffer.clear();
@@ -302,6 +311,7 @@ mod tests {
         let mut take = |piece: Piece<'_>| {
             found.push(match piece {
                 Piece::Record(line, bytes) => format!("{line}:{}", String::from_utf8_lossy(bytes)),
+                Piece::Heading(bytes) => format!("#{}", String::from_utf8_lossy(bytes)),
                 Piece::Damage(line, why) => format!("{line}!{why}"),
             });
         };
@@ -326,6 +336,10 @@ mod tests {
             (
                 "{\"results\":[[{\"field\":\"@message\"}],[{\"field\":\"z\"}]],\"status\":\"Complete\"}",
                 &["1:[{\"field\":\"@message\"}]", "1:[{\"field\":\"z\"}]"],
+            ),
+            (
+                "{\"tables\":[{\"columns\":[{\"name\":\"a\"}],\"rows\":[[1,[2]],[3]]}]}",
+                &["#{\"columns\":[{\"name\":\"a\"}],", "1:[1,[2]]", "1:[3]"],
             ),
             ("2026-11-24T18:36:56.000Z {\"a\":1}\n", &["1:{\"a\":1}"]),
             ("Nov 24 host api[1]: {\"a\":1}\nnode-1.x {\"b\":1}\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),

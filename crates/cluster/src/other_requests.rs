@@ -69,7 +69,7 @@ impl Cluster {
         let is_within =
             |request: &Request| since.is_none_or(|since| request.received > since) && until.is_none_or(|until| request.received <= until);
         let (mut of_kinds, mut found) = (TargetKinds::default(), Found::of(keys));
-        let mut reader = Reader::default();
+        let mut reader = Reader::with_open();
         self.audit.logs.read(&mut |_, from| {
             // What is wrong with a log was said when its requests were joined to changes.
             let _ = reader.read(from, &mut |request| {
@@ -262,7 +262,10 @@ impl Found {
     }
 
     /// Ends, and notes what is not shown.
-    fn end(self, cluster: &Cluster) -> VecDeque<OtherRequest> {
+    fn end(mut self, cluster: &Cluster) -> VecDeque<OtherRequest> {
+        let has_ended = |other: &&OtherRequest| !other.request.is_open;
+        let ended: HashSet<Box<str>> = self.requests.values().filter(has_ended).map(|other| other.request.audit_id.clone()).collect();
+        self.requests.retain(|_, other| !other.request.is_open || !ended.contains(&other.request.audit_id));
         let mut unread: Vec<String> = self.read.into_iter().filter(|(_, is_read)| !is_read).map(|(resource, _)| resource).collect();
         unread.sort();
         if !unread.is_empty() {

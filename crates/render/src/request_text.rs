@@ -41,6 +41,7 @@ pub(super) fn what(other: &OtherRequest, is_named: bool) -> String {
         RequestOutcome::DryRun => ": dry run".to_owned(),
         RequestOutcome::NoChange => " changed nothing".to_owned(),
         RequestOutcome::Unknown => ": what it changed is not known".to_owned(),
+        RequestOutcome::Read | RequestOutcome::Answered if request.is_open => ", not ended in the log".to_owned(),
         RequestOutcome::Read | RequestOutcome::Answered => String::new(),
     };
     visible(&format!("{}{subresource}{of}{selected}{became}", request.verb.as_str())).into_owned()

@@ -83,8 +83,8 @@ pub trait LiveEtcd: Sync {
     /// Returns the member that answered last.
     fn member(&self) -> Option<String>;
 
-    /// Returns how long before now a change of `revision` that arrives now was committed at most: a round trip, or longer after a lost
-    /// connection. `None` where that is not known.
+    /// Returns how long before now a change of `revision` that arrives now was committed at most: a round trip and 10 ms, or longer after
+    /// a lost connection. `None` where that is not known.
     fn latest_delay(&self, revision: Revision) -> Option<Duration>;
 
     /// Returns the hashes of the data that several members hold at one revision, given what `status` returned; `None` where there

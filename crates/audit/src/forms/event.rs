@@ -140,7 +140,8 @@ pub(super) fn read(record: &[u8], names: &mut Names) -> serde_json::Result<Optio
 /// What an event says.
 pub(super) fn record_of(event: &Event<'_>, names: &mut Names) -> Record {
     // An event of a request that was received or goes on says nothing of its result, and `Panic` means that there is none.
-    if event.stage != "ResponseComplete" {
+    let is_open = names.keeps_open && event.stage == "ResponseStarted";
+    if event.stage != "ResponseComplete" && !is_open {
         return Record::Other;
     }
     let Some(completed) = event.stage_timestamp.or(event.request_received_timestamp).or(event.timestamp) else {
@@ -148,7 +149,8 @@ pub(super) fn record_of(event: &Event<'_>, names: &mut Names) -> Record {
     };
     let received = event.request_received_timestamp.unwrap_or(completed).min(completed);
     let doubt = if event.request_received_timestamp.is_some() && event.stage_timestamp.is_some() { 0 } else { ONE_TIME };
-    Record::Request(Box::new(request(event, (received, completed, SignedDuration::from_millis(doubt)), names)))
+    let request = request(event, (received, completed, SignedDuration::from_millis(doubt)), names);
+    Record::Request(Box::new(Request { is_open, ..request }))
 }
 
 /// How far the moment of a change may be from the one time that a log holds of its request, in milliseconds.
@@ -193,6 +195,7 @@ fn request(event: &Event<'_>, (received, completed, doubt): (Timestamp, Timestam
         received,
         completed,
         doubt,
+        is_open: false,
         code: code(event, answer.as_ref()),
         reason: reason(event, answer.as_ref()).map(|reason| names.of(reason)),
         dry_run: query.dry_run || is_dry_run(asked.as_ref()) || is_never_stored(reference, verb, answer.as_ref()),

@@ -49,6 +49,7 @@ fn request(user: &str, verb: Verb, name: &str, second: i64) -> Request {
         target: RequestTarget { resource: "configmaps".into(), namespace: "shop".into(), name: name.into(), ..RequestTarget::default() },
         received: at(second),
         completed: at(second) + SignedDuration::from_millis(100),
+        is_open: false,
         doubt: SignedDuration::ZERO,
         code: if verb == Verb::Create { 201 } else { 200 },
         reason: None,

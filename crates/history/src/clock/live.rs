@@ -14,7 +14,7 @@ pub struct LiveClock {
 }
 
 impl LiveClock {
-    /// Dates a change that arrives at `arrival` and was committed at most `delay` before: a round trip, or longer after an outage.
+    /// Dates a change that arrives at `arrival` and was committed at most `delay` before: a round trip and 10 ms, or longer after an outage.
     pub fn date(&mut self, arrival: Timestamp, delay: Duration) -> Dated {
         let latest = arrival.as_microsecond();
         let earliest = latest.saturating_sub(Micros::try_from(delay.as_micros()).unwrap_or(Micros::MAX));

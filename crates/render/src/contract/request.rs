@@ -43,11 +43,14 @@ pub struct AuditedRequest<'a> {
     /// The API server's identifier of the request; empty where the log has none.
     #[serde(rename = "auditID")]
     pub audit_id: &'a str,
-    /// When it was answered, to the microsecond.
+    /// When it was answered, to the microsecond; of a request that goes on, when the answer began.
     pub completed: String,
     /// Who impersonated the user; absent where nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impersonator: Option<&'a str>,
+    /// Whether it goes on where the log ends, as a watch may; absent where it has ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_open: bool,
     /// When it was received, to the microsecond.
     pub received: String,
     /// The addresses it came from, the client's first.
@@ -90,6 +93,7 @@ impl<'a> AuditedRequest<'a> {
             audit_id: &request.audit_id,
             completed: time(request.completed),
             impersonator: request.impersonator.as_deref(),
+            is_open: request.is_open,
             received: time(request.received),
             source_ips: request.source_ips.iter().map(AsRef::as_ref).collect(),
             subresource: &request.target.subresource,

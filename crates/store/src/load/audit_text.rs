@@ -53,6 +53,7 @@ mod tests {
             "TimeGenerated,AuditId,Level,Verb\n".to_owned(),
             format!("TimeGenerated,Category,log_s\n2026,kube-audit,\"{}\"\n", event.replace('"', "\"\"")),
             r#"[{"AuditId":"a","Verb":"get"}]"#.to_owned(),
+            r#"{"tables":[{"columns":[{"name":"AuditId"},{"name":"Verb"}],"rows":[]}]}"#.to_owned(),
         ] {
             assert!(begins_as_audit_log(text.as_bytes()), "{text}");
         }
