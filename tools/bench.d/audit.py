@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 from measure import Ketcd
+from results import figures, keep
 
 GIB = 1 << 30
 
@@ -50,4 +51,6 @@ def main(arguments):
         print("| command | time, time of all cores, heap |\n|---|---|")
         for words in (["-f", args.snapshot, "-f", path, "history", "--all"], ["-f", path, "ls", "pods", "-A"]):
             shown = " ".join(words).replace(path, "audit.log").replace(args.snapshot, "snapshot.db")
-            print(f"| `{shown}` | {ketcd.run(words).cell()} |", flush=True)
+            taken = ketcd.run(words)
+            print(f"| `{shown}` | {taken.cell()} |", flush=True)
+            keep("audit", bytes=os.path.getsize(path), command=shown, **figures(taken))

@@ -8,7 +8,7 @@ use ketcd_scheduler::cluster::{ClusterState, ObjectChange, ObjectKey, PodInfo};
 use ketcd_store::KeyValue;
 use serde_json::Value;
 
-use super::json::{controller, text};
+use super::json::{controller, is_condition_true, is_finished, is_terminating, text};
 
 /// An object: its kind, its namespace (empty where it has none) and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,8 +38,31 @@ impl Id {
 /// An object as it was stored, or as it was read or changed.
 #[derive(Clone)]
 enum Entry {
-    Stored(KeyValue),
+    /// Of a pod with its state, once it was looked at.
+    Stored(KeyValue, Option<PodState>),
     Read(Arc<Value>),
+}
+
+/// What most controllers ask of most pods. Pods in full would fill the memory of a large cluster.
+#[derive(Clone, Copy)]
+pub(super) struct PodState {
+    /// It has ended.
+    pub is_finished: bool,
+    /// It is being deleted.
+    pub is_terminating: bool,
+    /// It is ready.
+    pub is_ready: bool,
+}
+
+impl PodState {
+    fn of(pod: &Value) -> Self {
+        Self { is_finished: is_finished(pod), is_terminating: is_terminating(pod), is_ready: is_condition_true(pod, "Ready") }
+    }
+
+    /// It has not ended and is not being deleted.
+    pub(super) fn is_active(self) -> bool {
+        !self.is_finished && !self.is_terminating
+    }
 }
 
 /// A change of an object: what it was before, also as the scheduler saw it.
@@ -47,6 +70,13 @@ struct Change {
     id: Id,
     before: Option<Entry>,
     of_state: Option<ObjectChange>,
+}
+
+/// What [`Model::back`] goes back to.
+#[derive(Clone, Copy)]
+pub(super) struct ModelMark {
+    changes: usize,
+    was_remembering: bool,
 }
 
 /// The objects.
@@ -57,6 +87,8 @@ pub(super) struct Model<'c> {
     /// The pods of each controller, by its uid.
     owned: BTreeMap<String, BTreeSet<Id>>,
     decoder: &'c Decoder,
+    /// Pods are many, and no controller asks who set their fields.
+    pod_decoder: Decoder,
     /// A number for each change, as revisions are.
     revision: i64,
     /// The changes since [`Model::remember`], which can be undone.
@@ -69,36 +101,59 @@ pub(super) struct Model<'c> {
 impl<'c> Model<'c> {
     /// The objects of a state at a revision; those that the scheduler does not look at are added later.
     pub(super) fn new(state: ClusterState, decoder: &'c Decoder, revision: i64) -> Self {
-        let (objects, owned) = (BTreeMap::new(), BTreeMap::new());
-        Self { state, objects, owned, decoder, revision, changes: Vec::new(), is_remembering: false, unreadable: BTreeSet::new() }
+        let (objects, owned, pod_decoder) = (BTreeMap::new(), BTreeMap::new(), decoder.clone().without_managed_fields());
+        let (changes, unreadable) = (Vec::new(), BTreeSet::new());
+        Self { state, objects, owned, decoder, pod_decoder, revision, changes, is_remembering: false, unreadable }
     }
 
     /// The same objects for another thread; nothing is remembered of changes made before.
     pub(super) fn for_a_thread(&self) -> Self {
         let (objects, owned, unreadable) = (self.objects.clone(), self.owned.clone(), self.unreadable.clone());
-        let (state, decoder, revision) = (self.state.on_one_core(), self.decoder, self.revision);
-        Self { state, objects, owned, decoder, revision, changes: Vec::new(), is_remembering: false, unreadable }
+        let (state, decoder, pod_decoder) = (self.state.on_one_core(), self.decoder, self.pod_decoder.clone());
+        let (revision, changes) = (self.revision, Vec::new());
+        Self { state, objects, owned, decoder, pod_decoder, revision, changes, is_remembering: false, unreadable }
     }
 
     /// Adds an object as it is stored; it is read when it is needed. Pods are in the state already.
     pub(super) fn add_stored(&mut self, id: Id, entry: KeyValue) {
-        self.objects.insert(id.clone(), Entry::Stored(entry));
+        self.objects.insert(id.clone(), Entry::Stored(entry, None));
         self.own(&id);
     }
 
-    /// An object.
+    /// An object. A pod that is read stays so until [`Model::back`], others for good.
     pub(super) fn get(&mut self, id: &Id) -> Option<Arc<Value>> {
-        let entry = self.objects.get_mut(id)?;
-        if let Entry::Stored(stored) = entry {
-            match self.decoder.decode(&stored.key, &stored.value, stored.mod_revision.0).body {
-                Body::Object(object) => *entry = Entry::Read(Arc::new(object.into_value())),
-                Body::Opaque(_) => {
-                    self.unreadable.insert(format!("{} {}/{}", id.kind, id.namespace, id.name));
-                    return None;
-                }
-            }
+        let stored = match self.objects.get(id)? {
+            Entry::Read(object) => return Some(Arc::clone(object)),
+            Entry::Stored(stored, _) => stored.clone(),
+        };
+        let object = Arc::new(self.read(id, &stored)?);
+        let before = self.objects.insert(id.clone(), Entry::Read(Arc::clone(&object)));
+        if id.kind == "Pod" {
+            self.note(id.clone(), before, None);
         }
-        if let Entry::Read(object) = entry { Some(object.clone()) } else { None }
+        Some(object)
+    }
+
+    /// A pod's state.
+    pub(super) fn pod_state(&mut self, id: &Id) -> Option<PodState> {
+        let stored = match self.objects.get(id)? {
+            Entry::Read(pod) => return Some(PodState::of(pod)),
+            Entry::Stored(_, Some(known)) => return Some(*known),
+            Entry::Stored(stored, None) => stored.clone(),
+        };
+        let state = PodState::of(&self.read(id, &stored)?);
+        self.objects.insert(id.clone(), Entry::Stored(stored, Some(state)));
+        Some(state)
+    }
+
+    /// Decodes an object; those that cannot be are noted.
+    fn read(&mut self, id: &Id, stored: &KeyValue) -> Option<Value> {
+        let decoder = if id.kind == "Pod" { &self.pod_decoder } else { self.decoder };
+        let Body::Object(object) = decoder.decode(&stored.key, &stored.value, stored.mod_revision.0).body else {
+            self.unreadable.insert(format!("{} {}/{}", id.kind, id.namespace, id.name));
+            return None;
+        };
+        Some(object.into_value())
     }
 
     /// Whether an object is there.
@@ -129,14 +184,14 @@ impl<'c> Model<'c> {
     }
 
     /// Remembers changes from here on; returns what [`Model::back`] goes back to.
-    pub(super) fn remember(&mut self) -> usize {
-        self.is_remembering = true;
-        self.changes.len()
+    pub(super) fn remember(&mut self) -> ModelMark {
+        let was_remembering = std::mem::replace(&mut self.is_remembering, true);
+        ModelMark { changes: self.changes.len(), was_remembering }
     }
 
     /// Undoes the changes since then.
-    pub(super) fn back(&mut self, mark: usize) {
-        while self.changes.len() > mark {
+    pub(super) fn back(&mut self, mark: ModelMark) {
+        while self.changes.len() > mark.changes {
             let Some(Change { id, before, of_state }) = self.changes.pop() else { return };
             of_state.iter().for_each(|change| self.state.undo(change));
             self.disown(&id);
@@ -146,7 +201,7 @@ impl<'c> Model<'c> {
             }
             self.own(&id);
         }
-        self.is_remembering = mark > 0;
+        self.is_remembering = mark.was_remembering;
     }
 
     /// Writes an object.
@@ -205,7 +260,51 @@ impl<'c> Model<'c> {
     fn controller_of(&self, id: &Id) -> Option<String> {
         (id.kind == "Pod").then(|| match self.objects.get(id)? {
             Entry::Read(pod) => controller(pod).map(|owner| text(owner, "/uid").to_owned()),
-            Entry::Stored(_) => self.pod(id)?.controller_uid().map(str::to_owned),
+            Entry::Stored(..) => self.pod(id)?.controller_uid().map(str::to_owned),
         })?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ketcd_scheduler::{Release, Scheduler, VersionEvidence, VersionFrom};
+    use ketcd_store::Revision;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A large cluster has more pods than memory holds in full, and each of many losses reads some.
+    #[test]
+    fn a_pod_that_was_read_is_given_up_with_what_changed() {
+        let scheduler = Scheduler::with_defaults(VersionFrom { release: Release(37), patch: None, evidence: VersionEvidence::Given });
+        let decoder = Decoder::new();
+        let mut model = Model::new(ClusterState::new(scheduler.profiles[0].rules.requests), &decoder, 1);
+        let (id, conditions) = (Id::pod("lab", "web"), json!([{"type": "Ready", "status": "True"}]));
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "lab", "name": "web", "managedFields": [{"manager": "m"}]},
+            "status": {"phase": "Running", "conditions": conditions}});
+        let stored = KeyValue {
+            key: "/registry/pods/lab/web".into(),
+            value: pod.to_string().into(),
+            create_revision: Revision(1),
+            mod_revision: Revision(1),
+            version: 1,
+            replaced: Revision(0),
+            lease: 0,
+        };
+        model.add_stored(id.clone(), stored);
+        let is_held = |model: &Model<'_>| matches!(model.objects[&id], Entry::Read(_));
+        let state = model.pod_state(&id).unwrap();
+        assert!(state.is_active() && state.is_ready && !is_held(&model));
+        let outer = model.remember();
+        let mut read = (*model.get(&id).unwrap()).clone();
+        assert!(is_held(&model) && read["metadata"].get("managedFields").is_none());
+        let inner = model.remember();
+        read["status"]["phase"] = json!("Failed");
+        model.put(read);
+        assert!(model.pod_state(&id).unwrap().is_finished);
+        model.back(inner);
+        assert!(is_held(&model) && model.is_remembering && model.pod_state(&id).unwrap().is_active());
+        model.back(outer);
+        assert!(!is_held(&model) && !model.is_remembering && model.pod_state(&id).unwrap().is_active());
     }
 }

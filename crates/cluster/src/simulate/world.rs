@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answer::{Happening, SimulatedEvent, SimulatedPod, Unmodelled};
 use super::course::{Course, Due};
 use super::json::{controller, is_finished, is_terminating, member, number, set_condition, text};
-use super::model::{Id, Model};
+use super::model::{Id, Model, ModelMark};
 
 /// How long containers are taken to need to start, in milliseconds: longer than the scheduler needs for pods that were made at once.
 const START: i64 = 1_000;
@@ -67,7 +67,7 @@ impl DerefMut for World<'_> {
 
 /// A cluster as it was.
 pub(super) struct Mark {
-    model: usize,
+    model: ModelMark,
     course: Course,
 }
 

@@ -193,8 +193,10 @@ const STACK: usize = 8 << 20;
 
 /// Maps nodes in order, on all cores where there are many nodes, unless other cores have states of their own.
 pub(crate) fn in_parallel<T: Send>(state: &ClusterState, nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    if nodes.len() < PARALLEL_FROM || workers == 1 || state.is_on_one_core {
+    // How many cores there are is read from files: not for few nodes.
+    let is_alone = nodes.len() < PARALLEL_FROM || state.is_on_one_core;
+    let workers = if is_alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
+    if workers == 1 {
         return nodes.iter().map(|node| map(node)).collect();
     }
     let map = &map;

@@ -7,7 +7,7 @@ use ketcd_scheduler::suitability;
 use serde_json::{Value, json};
 
 use super::daemon_rollout;
-use super::replica_set::{active, delete};
+use super::replica_set::{active_ids, delete};
 use super::template;
 use crate::simulate::json::{is_terminating, list, member, text};
 use crate::simulate::model::Id;
@@ -18,8 +18,8 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let mut by_node: BTreeMap<String, Vec<Id>> = BTreeMap::new();
     for id in world.model.owned_by(text(&set, "/metadata/uid")) {
-        if let Some(pod) = world.model.get(&id) {
-            by_node.entry(target(&pod)).or_default().push(id);
+        if let Some(node) = target_of(world, &id) {
+            by_node.entry(node).or_default().push(id);
         }
     }
     let daemon = with_tolerations(&set["spec"]["template"]["spec"]);
@@ -39,11 +39,18 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
     for node in daemon_rollout::step(world, &set, &by_node) {
         create(world, &set, &node);
     }
-    let pods = active(world, &set);
-    for (pod, object) in pods {
-        if !world.model.has(&Id::new("Node", "", &target(&object))) {
+    for pod in active_ids(world, &set) {
+        if target_of(world, &pod).is_some_and(|node| !world.model.has(&Id::new("Node", "", &node))) {
             delete(world, &pod);
         }
+    }
+}
+
+/// The node that a daemon's pod is on or meant for; a pod that has one is not read in full.
+fn target_of(world: &mut World<'_>, id: &Id) -> Option<String> {
+    match world.model.pod(id).and_then(|pod| pod.node_name.as_deref()) {
+        Some(node) => Some(node.to_owned()),
+        None => world.model.get(id).map(|pod| target(&pod)),
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::replica_set::active;
+use super::replica_set::active_ids;
 use super::template::set_replicas;
-use crate::simulate::json::{controller, is_condition_true, is_terminating, member, number, scaled, text};
+use crate::simulate::json::{controller, is_terminating, member, number, scaled, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
 
@@ -114,6 +114,7 @@ fn roll(world: &mut World<'_>, deployment: &Value, newest: &Value, old: &[Arc<Va
 
 /// How many pods of a ReplicaSet are ready.
 fn available(world: &mut World<'_>, set: &Value) -> i64 {
-    let ready = active(world, set).iter().filter(|(_, pod)| is_condition_true(pod, "Ready")).count();
+    let active = active_ids(world, set);
+    let ready = active.iter().filter(|id| world.model.pod_state(id).is_some_and(|pod| pod.is_ready)).count();
     i64::try_from(ready).unwrap_or(i64::MAX)
 }

@@ -1,12 +1,12 @@
 //! How many disruptions each PodDisruptionBudget allows. Source: `pkg/controller/disruption/disruption.go` (1.37).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ketcd_kube::LabelSelector;
 use serde_json::{Value, json};
 
-use crate::simulate::json::{controller, is_condition_true, is_finished, is_terminating, list, member, number, scaled, text};
+use crate::simulate::json::{controller, list, member, number, scaled, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
 
@@ -19,7 +19,8 @@ pub(in crate::simulate) fn sync(world: &mut World<'_>, namespace: &str) {
             allow_none(world, &budget);
             continue;
         };
-        let healthy = pods.iter().filter(|pod| is_condition_true(pod, "Ready") && !is_terminating(pod)).count();
+        let is_healthy = |id: &&Id| world.model.pod_state(id).is_some_and(|pod| pod.is_ready && !pod.is_terminating);
+        let healthy = pods.iter().filter(is_healthy).count();
         let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
         let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };
         let before = &budget["status"];
@@ -50,16 +51,17 @@ fn allow_none(world: &mut World<'_>, budget: &Value) {
 }
 
 /// The pods that a budget selects; one without a selector selects none, an empty one all (policy/v1).
-pub(in crate::simulate) fn selected(world: &mut World<'_>, budget: &Value) -> Vec<Arc<Value>> {
+fn selected(world: &mut World<'_>, budget: &Value) -> Vec<Id> {
     let Some(selector) = budget["spec"].get("selector").filter(|selector| selector.is_object()) else { return Vec::new() };
     let Some(selector) = LabelSelector::from_object(selector) else { return Vec::new() };
-    let ids = world.model.ids_in("Pod", text(budget, "/metadata/namespace"));
-    let chosen: Vec<Id> = ids.into_iter().filter(|id| world.model.pod(id).is_some_and(|pod| selector.matches(pod.labels()))).collect();
-    chosen.iter().filter_map(|id| world.model.get(id)).filter(|pod| !is_finished(pod)).collect()
+    let mut ids = world.model.ids_in("Pod", text(budget, "/metadata/namespace"));
+    ids.retain(|id| world.model.pod(id).is_some_and(|pod| selector.matches(pod.labels())));
+    ids.retain(|id| world.model.pod_state(id).is_some_and(|pod| !pod.is_finished));
+    ids
 }
 
 /// How many pods there should be, and how many have to be healthy (`getExpectedPodCount`); `None` where a controller's scale is not known.
-fn expected(world: &mut World<'_>, budget: &Value, pods: &[Arc<Value>]) -> Option<(i64, i64)> {
+fn expected(world: &mut World<'_>, budget: &Value, pods: &[Id]) -> Option<(i64, i64)> {
     let spec = &budget["spec"];
     if !spec["maxUnavailable"].is_null() {
         let expected = scale(world, budget, pods)?;
@@ -81,11 +83,17 @@ const SCALED: [&str; 3] = ["ReplicaSet", "ReplicationController", "StatefulSet"]
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
 /// The sum of the scales of the controllers of some pods (`getExpectedScale`).
-fn scale(world: &mut World<'_>, budget: &Value, pods: &[Arc<Value>]) -> Option<i64> {
+fn scale(world: &mut World<'_>, budget: &Value, pods: &[Id]) -> Option<i64> {
     let mut scales: BTreeMap<Id, i64> = BTreeMap::new();
+    let mut counted: BTreeSet<String> = BTreeSet::new();
     for pod in pods {
-        let Some(owner) = controller(pod) else { continue };
-        let mut id = Id::new(text(owner, "/kind"), text(pod, "/metadata/namespace"), text(owner, "/name"));
+        let uid = world.model.pod(pod).and_then(|pod| pod.controller_uid());
+        if uid.is_none_or(|uid| !counted.insert(uid.to_owned())) {
+            continue;
+        }
+        let pod = world.model.get(pod)?;
+        let Some(owner) = controller(&pod) else { continue };
+        let mut id = Id::new(text(owner, "/kind"), text(&pod, "/metadata/namespace"), text(owner, "/name"));
         if UNSCALED.contains(&&*id.kind) {
             return None;
         }

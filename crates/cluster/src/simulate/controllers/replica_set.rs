@@ -10,26 +10,27 @@ use super::ranking::{Chosen, Rules, first_to_go};
 use super::template;
 use crate::simulate::answer::{Happening, Unmodelled};
 use crate::simulate::choice::Choices;
-use crate::simulate::json::{controller, is_finished, is_terminating, number, text};
-use crate::simulate::model::Id;
+use crate::simulate::json::{controller, is_terminating, number, text};
+use crate::simulate::model::{Id, PodState};
 use crate::simulate::world::World;
 
 /// Makes or deletes pods until there are as many as wanted.
 pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let wanted = usize::try_from(number(&set, "/spec/replicas").unwrap_or(1)).unwrap_or(0);
-    let pods = active(world, &set);
-    for _ in pods.len()..wanted {
+    let there = active_ids(world, &set).len();
+    for _ in there..wanted {
         let name = format!("{}-{}", id.name, world.generated());
         let pod = template::pod(world, &set, &name);
         if !template::create(world, &set, pod) {
             break;
         }
     }
-    let beyond = pods.len().saturating_sub(wanted);
+    let beyond = there.saturating_sub(wanted);
     if beyond == 0 {
         return;
     }
+    let pods = active(world, &set);
     let on_nodes = on_nodes(world, &set);
     let now = world.now;
     let chosen = first_to_go(choices.shuffled(pods), beyond, Rules::ReplicaSet { on_nodes: &on_nodes }, now);
@@ -51,11 +52,17 @@ pub(super) fn delete(world: &mut World<'_>, id: &Id) {
     world.terminate(id, |_| {});
 }
 
+/// The names of the pods of a controller that have not ended and are not being deleted.
+pub(super) fn active_ids(world: &mut World<'_>, owner: &Value) -> Vec<Id> {
+    let mut owned = world.model.owned_by(text(owner, "/metadata/uid"));
+    owned.retain(|id| world.model.pod_state(id).is_some_and(PodState::is_active));
+    owned
+}
+
 /// The pods of a controller that have not ended and are not being deleted.
 pub(super) fn active(world: &mut World<'_>, owner: &Value) -> Vec<(Id, Arc<Value>)> {
-    let owned = world.model.owned_by(text(owner, "/metadata/uid"));
-    let read = owned.into_iter().filter_map(|id| world.model.get(&id).map(|pod| (id, pod)));
-    read.filter(|(_, pod)| !is_finished(pod) && !is_terminating(pod)).collect()
+    let ids = active_ids(world, owner);
+    ids.into_iter().filter_map(|id| world.model.get(&id).map(|pod| (id, pod))).collect()
 }
 
 /// How many active pods each node has of all ReplicaSets of the same Deployment.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::replica_set::delete;
 use super::template;
-use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, member, number, text};
+use crate::simulate::json::{is_condition_true, is_terminating, list, member, number, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
 
@@ -20,14 +20,14 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
     let one_by_one = text(&set, "/spec/podManagementPolicy") != "Parallel";
     for ordinal in first..first + wanted {
         let pod = Id::pod(&id.namespace, &format!("{}-{ordinal}", id.name));
-        match world.model.get(&pod) {
+        match world.model.pod_state(&pod) {
             None => {
                 if !create(world, &set, &pod, ordinal) || one_by_one {
                     return;
                 }
             }
-            Some(there) if is_finished(&there) => return world.terminate(&pod, |_| {}),
-            Some(there) if one_by_one && !is_ready(&there) => return,
+            Some(there) if there.is_finished => return world.terminate(&pod, |_| {}),
+            Some(there) if one_by_one && !(there.is_ready && !there.is_terminating) => return,
             Some(_) => {}
         }
     }
