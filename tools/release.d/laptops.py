@@ -34,11 +34,26 @@ def write_windows(build, documents):
     write(f"{build.out}/ketcd-{build.version}-windows-amd64.zip", packed.getvalue())
 
 
+# Rust's standard library takes random numbers from a library that Windows has since 7 and the Wine of Debian 12 has not.
+RANDOM = """#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return SystemFunction036(data, (ULONG)length); }
+"""
+
+
+def write_random(checks):
+    """Writes that library next to ketcd.exe, for Wine alone."""
+    write(f"{checks.folder}/random.c", RANDOM)
+    zig = [f"{checks.build.tools}/venv/bin/python", "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-shared"]
+    checks.run(*zig, "-o", f"{checks.folder}/bcryptprimitives.dll", f"{checks.folder}/random.c", "-ladvapi32")
+
+
 def windows_reads(checks):
     """Reads, explains and reports a snapshot with ketcd.exe under Wine, and compares with what the Linux binary prints."""
     archive = checks.file(f"ketcd-{checks.build.version}-windows-amd64.zip")
     with zipfile.ZipFile(archive) as packed:
         packed.extract("ketcd.exe", checks.folder)
+    write_random(checks)
     linux = checks.build.path("amd64")
     wine = {"WINEPREFIX": f"{checks.folder}/wine", "WINEDEBUG": "-all", "HOME": checks.folder, "PATH": "/usr/bin:/bin", "TZ": "UTC"}
     commands = ("status", "get pods -A", "explain pod/lab/spread-5", "report --out -")
