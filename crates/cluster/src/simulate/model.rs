@@ -59,6 +59,11 @@ impl PodState {
         Self { is_finished: is_finished(pod), is_terminating: is_terminating(pod), is_ready: is_condition_true(pod, "Ready") }
     }
 
+    /// It is ready, and stays so.
+    pub(super) fn is_healthy(self) -> bool {
+        self.is_ready && !self.is_terminating
+    }
+
     /// It has not ended and is not being deleted.
     pub(super) fn is_active(self) -> bool {
         !self.is_finished && !self.is_terminating

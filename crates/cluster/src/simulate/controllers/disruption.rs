@@ -7,7 +7,7 @@ use ketcd_kube::LabelSelector;
 use serde_json::{Value, json};
 
 use crate::simulate::json::{controller, list, member, number, scaled, text};
-use crate::simulate::model::Id;
+use crate::simulate::model::{Id, PodState};
 use crate::simulate::world::World;
 
 /// Counts the budgets of a namespace again.
@@ -19,7 +19,7 @@ pub(in crate::simulate) fn sync(world: &mut World<'_>, namespace: &str) {
             allow_none(world, &budget);
             continue;
         };
-        let is_healthy = |id: &&Id| world.model.pod_state(id).is_some_and(|pod| pod.is_ready && !pod.is_terminating);
+        let is_healthy = |id: &&Id| world.model.pod_state(id).is_some_and(PodState::is_healthy);
         let healthy = pods.iter().filter(is_healthy).count();
         let healthy = i64::try_from(healthy).unwrap_or(i64::MAX);
         let allowed = if expected > 0 { (healthy - desired).max(0) } else { 0 };

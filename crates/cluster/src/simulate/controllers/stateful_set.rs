@@ -27,7 +27,7 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
                 }
             }
             Some(there) if there.is_finished => return world.terminate(&pod, |_| {}),
-            Some(there) if one_by_one && !(there.is_ready && !there.is_terminating) => return,
+            Some(there) if one_by_one && !there.is_healthy() => return,
             Some(_) => {}
         }
     }
