@@ -38,7 +38,7 @@ impl Id {
 /// An object as it was stored, or as it was read or changed.
 #[derive(Clone)]
 enum Entry {
-    /// Of a pod with its state, once it was looked at.
+    /// With the state, where it is a pod that was looked at.
     Stored(KeyValue, Option<PodState>),
     Read(Arc<Value>),
 }
