@@ -70,13 +70,14 @@ class Build:
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
 
-    def env(self):
-        """The environment of every tool: what depends on the machine is mapped away."""
+    def env(self, target=None):
+        """The environment of every tool: what depends on the machine is mapped away. `target`: what is built for, where a binary is."""
         paths = {self.root: "/ketcd", self.home: "/cargo", self.target: "/ketcd/target", self.sysroot(): "/rust"}
         # Of several mappings that fit, rustc takes the last.
         longest_last = sorted(paths.items(), key=lambda path: len(path[0]))
-        # A panic ends the binary, so nothing is ever unwound.
-        flags = ["-Cforce-unwind-tables=no", *(f"--remap-path-prefix={path}={name}" for path, name in longest_last)]
+        # A panic ends the binary, so nothing is ever unwound; Windows wants the tables all the same.
+        unwinding = [] if target == WINDOWS else ["-Cforce-unwind-tables=no"]
+        flags = [*unwinding, *(f"--remap-path-prefix={path}={name}" for path, name in longest_last)]
         # mimalloc says when it was compiled.
         c_flags = ["-Wno-builtin-macro-redefined", '-D__DATE__="unknown"', '-D__TIME__="unknown"']
         c_flags += (f"-ffile-prefix-map={path}={name}" for path, name in longest_last)
@@ -114,7 +115,7 @@ class Build:
         """Builds a binary with every feature, and returns its bytes."""
         print(f"building ketcd {self.version} for {target}", file=sys.stderr)
         arguments = ["--locked", "--profile", "dist", "--all-features", "--bin", "ketcd", "--target", target]
-        self.run(["cargo", "zigbuild", *arguments], env=self.env())
+        self.run(["cargo", "zigbuild", *arguments], env=self.env(target))
         path = f"{self.target}/{target}/dist/{name}"
         data = read(path)
         if len(data) > MOST_BYTES:
