@@ -169,6 +169,16 @@ fn a_damaged_snapshot_is_named_and_the_one_before_it_is_read() {
     assert_eq!(of_table(&*source), of_table(&*truth));
 }
 
+/// A snapshot is one by its name: what another database wrote over it is damage, and no second database.
+#[test]
+fn a_snapshot_that_begins_as_another_database_is_damaged() {
+    let another = [b"SQLite format 3\0".to_vec(), vec![0; 500]].concat();
+    let folder = node(&[("snapshot-1-4-1", snapshot(WHOLE, b"")), ("snapshot-1-5-2", another)]);
+    let source = open(&[folder.path()]).unwrap();
+    assert!(source.damage().iter().any(|damage| damage.contains("snapshot-1-5-2")), "{:?}", source.damage());
+    assert_eq!(of_table(&*source), of_table(&*open_bytes(WHOLE).unwrap()));
+}
+
 /// The names and the sizes of files, their checksums and their order are not believed.
 #[test]
 fn damage_is_reported_and_nothing_after_a_gap_counts() {
