@@ -56,4 +56,4 @@ pub use release::{
 };
 pub use replay::{LOOK_AHEAD, OpenAttempts, Replay, RestartedSchedulers};
 pub use reservation::{Reservation, reservation};
-pub use suitability::{Suitability, suitability};
+pub use suitability::{Suitability, Suitor, suitability};

@@ -1,11 +1,11 @@
-//! Whether one node suits one pod by its labels, its taints and a cordon, asked of the two objects without a cluster's state.
+//! Whether a node suits a pod by its labels, its taints and a cordon alone: of two objects without a cluster's state, or of many nodes of one.
 //!
 //! The rules are those of the plugins `NodeAffinity`, `TaintToleration` and `NodeUnschedulable`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::{Interner, Node, NodeFields, PodFields, PodSpec};
+use crate::cluster::{Node, NodeFields, PodFields, PodInterner, PodSpec};
 use crate::plugins::{CORDON, required_matches, tolerates, untolerated};
 
 /// What of a node lets a pod on it.
@@ -16,30 +16,55 @@ pub struct Suitability {
     pub labels: bool,
     /// The pod tolerates every taint of effect `NoSchedule` and `NoExecute`.
     pub taints: bool,
+    /// The pod tolerates every taint of effect `NoExecute`: one that is on the node already may stay.
+    pub stays: bool,
     /// The node is not cordoned, or the pod tolerates that.
     pub cordon: bool,
 }
 
-/// Returns whether a node suits a pod, which is given by its `spec`; without one (null) it selects and tolerates nothing.
+/// What a pod asks of the labels, taints and cordons of nodes, compiled once for many of them.
 ///
 /// The rules are those of the newest release with the gate `TaintTolerationComparisonOperators`: where it is off, the API server lets no pod have the
 /// operators `Lt` and `Gt` in a toleration.
+#[derive(Clone, Debug)]
+pub struct Suitor(PodSpec);
+
+impl Suitor {
+    /// A pod that is given by its `spec`; without one (null) it selects and tolerates nothing. `interner`: that of the nodes' state
+    /// ([`ClusterState::interner`](crate::cluster::ClusterState::interner)).
+    ///
+    /// # Errors
+    /// The pod has a field of the wrong type, a fragment.
+    pub fn new(spec: &Value, interner: &mut PodInterner) -> Result<Self, String> {
+        let pod = PodFields::of(json!({"spec": spec})).map_err(|error| format!("the pod: {error}"))?;
+        // Problems are of quantities, which are not asked for.
+        let spec = PodSpec::compile(&pod.metadata.unwrap_or_default(), &pod.spec.unwrap_or_default(), &mut interner.texts, &mut Vec::new());
+        Ok(Self(spec))
+    }
+
+    /// What of a node lets the pod on it.
+    pub fn on(&self, node: &Node) -> Suitability {
+        let Self(spec) = self;
+        let no_execute = node.taints.iter().filter(|taint| &*taint.effect == "NoExecute");
+        let covers = |taint| spec.tolerations.iter().any(|toleration| tolerates(toleration, taint, true));
+        Suitability {
+            labels: required_matches(spec, node, true),
+            taints: untolerated(&node.taints, &spec.tolerations, true).is_none(),
+            stays: no_execute.into_iter().all(covers),
+            cordon: !node.unschedulable || covers(&CORDON),
+        }
+    }
+}
+
+/// Returns whether a node suits a pod, both given as objects, as [`Suitor`] does.
 ///
 /// # Errors
 /// Which of the two objects has a field of the wrong type, a fragment.
 pub fn suitability(spec: &Value, node: &Value) -> Result<Suitability, String> {
-    let pod = PodFields::of(json!({"spec": spec})).map_err(|error| format!("the pod: {error}"))?;
+    let mut interner = PodInterner::default();
+    let pod = Suitor::new(spec, &mut interner)?;
     let node = NodeFields::deserialize(node).map_err(|error| format!("the node: {error}"))?;
-    let mut interner = Interner::default();
-    // Problems are of quantities, which are not asked for.
-    let spec = PodSpec::compile(&pod.metadata.unwrap_or_default(), &pod.spec.unwrap_or_default(), &mut interner, &mut Vec::new());
-    let node = Node::selectable(&node, &mut interner);
-    let tolerates_cordon = || spec.tolerations.iter().any(|toleration| tolerates(toleration, &CORDON, true));
-    Ok(Suitability {
-        labels: required_matches(&spec, &node, true),
-        taints: untolerated(&node.taints, &spec.tolerations, true).is_none(),
-        cordon: !node.unschedulable || tolerates_cordon(),
-    })
+    Ok(pod.on(&Node::selectable(&node, &mut interner.texts)))
 }
 
 #[cfg(test)]
@@ -58,16 +83,17 @@ mod tests {
     fn labels_taints_and_a_cordon_decide_each_for_itself() {
         let wants = json!({"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "spread", "operator": "Exists"}]});
         let of = |labels: Value, taints: Value| suitability(&wants, &node(&labels, &taints)).unwrap();
-        assert_eq!(of(json!({"disk": "ssd"}), json!(null)), Suitability { labels: true, taints: true, cordon: true });
+        assert_eq!(of(json!({"disk": "ssd"}), json!(null)), Suitability { labels: true, taints: true, stays: true, cordon: true });
         assert!(!of(json!({"disk": "hdd"}), json!(null)).labels);
         assert!(!of(json!(null), json!(null)).labels);
         assert!(of(json!({}), taint("spread", "", "NoSchedule")).taints);
         assert!(!of(json!({}), taint("maintenance", "", "NoSchedule")).taints);
         assert!(of(json!({}), taint("maintenance", "", "PreferNoSchedule")).taints);
+        assert!(of(json!({}), taint("maintenance", "", "NoSchedule")).stays && !of(json!({}), taint("maintenance", "", "NoExecute")).stays);
         let cordoned = json!({"spec": {"unschedulable": true}});
         assert!(!suitability(&wants, &cordoned).unwrap().cordon);
         assert!(suitability(&json!({"tolerations": [{"operator": "Exists"}]}), &cordoned).unwrap().cordon);
-        assert_eq!(suitability(&Value::Null, &cordoned).unwrap(), Suitability { labels: true, taints: true, cordon: false });
+        assert_eq!(suitability(&Value::Null, &cordoned).unwrap(), Suitability { labels: true, taints: true, stays: true, cordon: false });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::equals::best;
 use super::gangs;
 use super::model::Id;
 use super::sampling::{self, Found};
-use super::scheduling::{bind, evaluate, note_refusal, preempt, taken};
+use super::scheduling::{bind, evaluate_for_sample, note_refusal, preempt, taken};
 use super::world::World;
 
 /// Tries a pod.
@@ -25,8 +25,7 @@ pub(super) fn attempt(world: &mut World<'_>, key: &PodKey, choices: &mut Choices
         return;
     }
     world.attempts += 1;
-    let judgement = evaluate(world, &pod);
-    let sampled = seen(world, &pod, &judgement, choices);
+    let (judgement, sampled) = judged(world, &pod, choices);
     let fitting = sampled.as_ref().map_or_else(|| best(&judgement), best_of);
     if fitting.is_empty() {
         return refused(world, &id, &pod, &judgement, choices);
@@ -44,11 +43,15 @@ pub(super) fn attempt(world: &mut World<'_>, key: &PodKey, choices: &mut Choices
     gangs::release(world, &pod);
 }
 
-/// The nodes that the attempt sees, where it stops before it has seen all that fit.
-fn seen(world: &mut World<'_>, pod: &Arc<PodInfo>, judgement: &Judgement, choices: &mut Choices) -> Option<Found> {
-    let found = sampling::found(world, judgement, choices)?;
+/// The judgement of the attempt, and the nodes that it sees, where it stops before it has seen all that fit.
+fn judged(world: &mut World<'_>, pod: &Arc<PodInfo>, choices: &mut Choices) -> (Judgement, Option<Found>) {
+    let judgement = evaluate_for_sample(world, pod);
+    let Some(found) = sampling::found(world, &judgement, choices) else { return (judgement, None) };
     let cycle = Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0);
-    sampling::score(&cycle, found)
+    match sampling::score(&cycle, found) {
+        Some(found) => (judgement, Some(found)),
+        None => (cycle.evaluate(), None),
+    }
 }
 
 /// The best of the nodes that an attempt found.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ketcd_scheduler::Scheduler;
+use ketcd_scheduler::cluster::Node;
 use ketcd_scheduler::queue::SchedulingQueue;
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub(super) struct Course {
     pub rollouts: BTreeSet<Id>,
     /// DaemonSets that have a new template, each with its revision.
     pub revisions: BTreeMap<Id, String>,
+    /// Nodes that were written, each as it was, unless it is new, and as it is: DaemonSets may have to look again.
+    pub nodes_written: Vec<(Option<Arc<Node>>, Arc<Node>)>,
     /// Pods that are gone: their claims have to be released.
     pub gone: Vec<Arc<Value>>,
     /// Pods that were deleted: their Jobs count them as failed.

@@ -27,6 +27,7 @@ mod model;
 mod node_templates;
 mod perform;
 mod question;
+mod quota_shapes;
 mod read;
 mod remedied_claims;
 mod remedied_pod;

@@ -9,6 +9,7 @@ use ketcd_store::KeyValue;
 use serde_json::Value;
 
 use super::json::{controller, is_condition_true, is_finished, is_terminating, text};
+use super::quota_shapes::{QuotaShape, QuotaShapes};
 
 /// An object: its kind, its namespace (empty where it has none) and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,9 +39,16 @@ impl Id {
 /// An object as it was stored, or as it was read or changed.
 #[derive(Clone)]
 enum Entry {
-    /// With the state, where it is a pod that was looked at.
-    Stored(KeyValue, Option<PodState>),
+    /// With what is known of it, where it is a pod that was looked at.
+    Stored(KeyValue, Option<KnownPod>),
     Read(Arc<Value>),
+}
+
+/// What is kept of a pod that was looked at.
+#[derive(Clone)]
+struct KnownPod {
+    state: PodState,
+    shape: QuotaShape,
 }
 
 /// What most controllers ask of most pods. Pods in full would fill the memory of a large cluster.
@@ -94,6 +102,7 @@ pub(super) struct Model<'c> {
     decoder: &'c Decoder,
     /// Pods are many, and no controller asks who set their fields.
     pod_decoder: Decoder,
+    shapes: QuotaShapes,
     /// A number for each change, as revisions are.
     revision: i64,
     /// The changes since [`Model::remember`], which can be undone.
@@ -107,16 +116,16 @@ impl<'c> Model<'c> {
     /// The objects of a state at a revision; those that the scheduler does not look at are added later.
     pub(super) fn new(state: ClusterState, decoder: &'c Decoder, revision: i64) -> Self {
         let (objects, owned, pod_decoder) = (BTreeMap::new(), BTreeMap::new(), decoder.clone().without_managed_fields());
-        let (changes, unreadable) = (Vec::new(), BTreeSet::new());
-        Self { state, objects, owned, decoder, pod_decoder, revision, changes, is_remembering: false, unreadable }
+        let (shapes, changes, unreadable) = (QuotaShapes::default(), Vec::new(), BTreeSet::new());
+        Self { state, objects, owned, decoder, pod_decoder, shapes, revision, changes, is_remembering: false, unreadable }
     }
 
     /// The same objects for another thread; nothing is remembered of changes made before.
     pub(super) fn for_a_thread(&self) -> Self {
         let (objects, owned, unreadable) = (self.objects.clone(), self.owned.clone(), self.unreadable.clone());
         let (state, decoder, pod_decoder) = (self.state.on_one_core(), self.decoder, self.pod_decoder.clone());
-        let (revision, changes) = (self.revision, Vec::new());
-        Self { state, objects, owned, decoder, pod_decoder, revision, changes, is_remembering: false, unreadable }
+        let (shapes, revision, changes) = (self.shapes.clone(), self.revision, Vec::new());
+        Self { state, objects, owned, decoder, pod_decoder, shapes, revision, changes, is_remembering: false, unreadable }
     }
 
     /// Adds an object as it is stored; it is read when it is needed. Pods are in the state already.
@@ -141,14 +150,30 @@ impl<'c> Model<'c> {
 
     /// A pod's state.
     pub(super) fn pod_state(&mut self, id: &Id) -> Option<PodState> {
-        let stored = match self.objects.get(id)? {
-            Entry::Read(pod) => return Some(PodState::of(pod)),
-            Entry::Stored(_, Some(known)) => return Some(*known),
-            Entry::Stored(stored, None) => stored.clone(),
-        };
-        let state = PodState::of(&self.read(id, &stored)?);
-        self.objects.insert(id.clone(), Entry::Stored(stored, Some(state)));
-        Some(state)
+        match self.objects.get(id)? {
+            Entry::Read(pod) => Some(PodState::of(pod)),
+            Entry::Stored(_, Some(known)) => Some(known.state),
+            Entry::Stored(_, None) => self.look_at(id).map(|known| known.state),
+        }
+    }
+
+    /// What quotas read of a pod.
+    pub(super) fn quota_shape(&mut self, id: &Id) -> Option<QuotaShape> {
+        match self.objects.get(id)? {
+            Entry::Read(pod) => Some(self.shapes.of(pod)),
+            Entry::Stored(_, Some(known)) => Some(Arc::clone(&known.shape)),
+            Entry::Stored(_, None) => self.look_at(id).map(|known| known.shape),
+        }
+    }
+
+    /// Reads a stored pod, and keeps of it what is asked for again.
+    fn look_at(&mut self, id: &Id) -> Option<KnownPod> {
+        let Some(Entry::Stored(stored, _)) = self.objects.get(id) else { return None };
+        let stored = stored.clone();
+        let pod = self.read(id, &stored)?;
+        let known = KnownPod { state: PodState::of(&pod), shape: self.shapes.of(&pod) };
+        self.objects.insert(id.clone(), Entry::Stored(stored, Some(known.clone())));
+        Some(known)
     }
 
     /// Decodes an object; those that cannot be are noted.

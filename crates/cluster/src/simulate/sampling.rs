@@ -5,7 +5,7 @@
 //! the order of their names and the first attempt begins with the first; each seed has another order and another beginning. Upstream's goroutines
 //! take nodes in pieces, so that a few more may be seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ketcd_scheduler::{Cycle, Judgement, Scores};
 
@@ -21,20 +21,20 @@ pub(super) struct Found {
     pub nodes: Vec<String>,
 }
 
-/// Plays which nodes an attempt sees; `None`: it sees all that fit, or the scores of those it sees are not known.
+/// Plays which nodes an attempt sees; `None`: it sees all that fit.
 pub(super) fn found(world: &mut World<'_>, judgement: &Judgement, choices: &mut Choices) -> Option<Found> {
     let sample = &judgement.sample;
     if sample.unseen() == 0 || judgement.nominated.is_some() || judgement.whole_pod.is_some() {
         return None;
     }
     arrange(world, choices);
-    let fits: BTreeMap<&str, bool> = judgement.nodes.iter().map(|node| (&*node.name, node.fits())).collect();
+    let fitting: HashSet<&str> = judgement.nodes.iter().filter(|node| node.fits()).map(|node| &*node.name).collect();
     let walk = &mut world.walk;
     let (mut nodes, mut seen) = (Vec::new(), 0);
     for at in 0..walk.order.len() {
         let name = &walk.order[(walk.start + at) % walk.order.len()];
         seen = at + 1;
-        if fits.get(&**name).copied().unwrap_or(false) {
+        if fitting.contains(&**name) {
             nodes.push(name.clone());
         }
         if nodes.len() == sample.enough {
@@ -45,7 +45,7 @@ pub(super) fn found(world: &mut World<'_>, judgement: &Judgement, choices: &mut 
     Some(Found { scores: None, nodes })
 }
 
-/// The scores of the nodes that were found.
+/// The scores of the nodes that were found; `None`: they are not known.
 pub(super) fn score(cycle: &Cycle<'_>, found: Found) -> Option<Found> {
     let scores = cycle.score_among(&found.nodes).ok()?;
     Some(Found { scores, ..found })

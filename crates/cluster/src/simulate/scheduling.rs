@@ -24,6 +24,11 @@ pub(super) fn evaluate(world: &World<'_>, pod: &Arc<PodInfo>) -> Judgement {
     Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0).evaluate()
 }
 
+/// Evaluates a pod on the state as it is; nodes are not scored where the scheduler sees only some of those that fit.
+pub(super) fn evaluate_for_sample(world: &World<'_>, pod: &Arc<PodInfo>) -> Judgement {
+    Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0).evaluate_for_sample()
+}
+
 /// Binds a pod to a node, with what it takes there; returns what is recorded of it.
 pub(super) fn bind<'w>(world: &'w mut World<'_>, id: &Id, node: &str, taken: &Reservation) -> Option<&'w mut SimulatedEvent> {
     volumes::bind(world, id, node, taken);

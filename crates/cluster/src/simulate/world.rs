@@ -154,8 +154,7 @@ impl<'c> World<'c> {
             None => ClusterEvent::NodeAdded(&after),
         };
         self.tell_queue(&event);
-        let daemons = self.model.ids("DaemonSet");
-        self.dirty.extend(daemons);
+        self.nodes_written.push((before, after));
     }
 
     /// Deletes a node.

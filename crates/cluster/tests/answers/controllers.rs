@@ -166,6 +166,12 @@ async fn a_daemon_set_follows_its_nodes_and_is_restarted_node_by_node() {
     assert_eq!(story(&added), ["Created agent", "Scheduled agent n1-new1"]);
     let unlabelled = answer(&objects, vec![WhatIfAction::label("n2:disk-").unwrap()]).await;
     assert_eq!(story(&unlabelled), ["Deleted agent-n2 n2"]);
+    let tainted = |effect: &str| vec![WhatIfAction::taint(&format!("n2=dedicated=db:{effect}")).unwrap()];
+    assert_eq!(story(&answer(&objects, tainted("NoExecute")).await), ["Evicted agent-n2 n2"]);
+    let only_new_ones = [tainted("NoSchedule"), vec![WhatIfAction::Cordon("n2".to_owned())]];
+    for actions in only_new_ones {
+        assert_eq!(story(&answer(&objects, actions).await), [""; 0], "a daemon that runs stays");
+    }
     let restarted = answer(&objects, vec![WhatIfAction::Restart("ds/default/agent".to_owned())]).await;
     let expected =
         ["Deleted agent-n1 n1", "Created agent", "Scheduled agent n1", "Deleted agent-n2 n2", "Created agent", "Scheduled agent n2"];

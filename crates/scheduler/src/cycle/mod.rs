@@ -37,12 +37,14 @@ impl<'a> Cycle<'a> {
         Judgement::new(self.filters(), nodes, Some(whole))
     }
 
-    /// Upstream's `schedulePod`: runs the filters on every node and scores the nodes that fit.
-    pub(crate) fn schedule(&'a self) -> (Judgement, Prepared<'a>) {
+    /// Upstream's `schedulePod`: runs the filters on every node and scores the nodes that fit; without `scores_unseen` only where the scheduler sees
+    /// all of them.
+    pub(crate) fn schedule(&'a self, scores_unseen: bool) -> (Judgement, Prepared<'a>) {
         let prepared = self.prepare();
         let nodes: Vec<&NodeInfo> = self.nodes().collect();
         let mut judgement = self.filtered(&nodes, &prepared);
-        if judgement.whole_pod.is_none() && judgement.nominated.is_none() {
+        let is_scored = scores_unseen || judgement.sample.unseen() == 0;
+        if is_scored && judgement.whole_pod.is_none() && judgement.nominated.is_none() {
             let feasible = nodes.iter().zip(&judgement.nodes).filter(|(_, node)| node.fits()).map(|(node, _)| *node).collect();
             let feasible = Feasible::new(feasible, judgement.sample.unseen());
             match if feasible.len() > 1 { scoring::score(self, &feasible).map(Some) } else { Ok(None) } {

@@ -1,13 +1,16 @@
 //! ResourceQuota: whether a namespace's quotas leave room for a pod. What is used is counted from the pods that are there.
 //! Source: `plugin/pkg/admission/resourcequota/controller.go`, `pkg/quota/v1/evaluator/core/pods.go` (1.37).
 
+use std::collections::HashMap;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use ketcd_kube::{Format, Quantity};
 use serde_json::Value;
 
 use crate::simulate::amounts::{amount, of_pod, sum};
-use crate::simulate::json::{is_finished, list, number, text};
+use crate::simulate::json::{list, number, text};
+use crate::simulate::quota_shapes::QuotaShape;
 use crate::simulate::world::World;
 
 /// Checks every quota of the namespace that the pod is in the scope of.
@@ -19,7 +22,7 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
     if quotas.is_empty() {
         return Ok(());
     }
-    let pods: Vec<Arc<Value>> = world.model.ids_in("Pod", namespace).iter().filter_map(|id| world.model.get(id)).collect();
+    let pods = counted(world, namespace);
     for quota in quotas.iter().filter(|quota| is_in_scope(quota, pod)) {
         let name = text(quota, "/metadata/name");
         let (mut requested, mut used, mut limited) = (Vec::new(), Vec::new(), Vec::new());
@@ -28,8 +31,9 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
             if own.is_zero() && must_be_named(pod, resource) {
                 return Err(format!("failed quota: {name}: must specify {resource}"));
             }
-            let counted = pods.iter().filter(|pod| !is_finished(pod) && is_in_scope(quota, pod));
-            let taken = counted.filter_map(|pod| usage(pod, resource)).fold(Quantity::ZERO, sum);
+            let in_scope = pods.iter().filter(|(pod, _)| is_in_scope(quota, pod));
+            let used_by = in_scope.filter_map(|(pod, pods)| Some(repeat_n(usage(pod, resource)?, *pods)));
+            let taken = used_by.flatten().fold(Quantity::ZERO, sum);
             if !own.is_zero() && sum(taken, own) > amount(hard) {
                 requested.push(format!("{resource}={own}"));
                 used.push(format!("{resource}={taken}"));
@@ -42,6 +46,23 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
         }
     }
     Ok(())
+}
+
+/// What quotas read of the pods of a namespace that have not ended, in order, each with how many pods have the same.
+fn counted(world: &mut World<'_>, namespace: &str) -> Vec<(QuotaShape, usize)> {
+    let (mut counted, mut places) = (Vec::new(), HashMap::new());
+    for id in world.model.ids_in("Pod", namespace) {
+        if world.model.pod_state(&id).is_some_and(|pod| !pod.is_finished)
+            && let Some(shape) = world.model.quota_shape(&id)
+        {
+            let place = *places.entry(Arc::as_ptr(&shape)).or_insert_with(|| {
+                counted.push((shape, 0));
+                counted.len() - 1
+            });
+            counted[place].1 += 1;
+        }
+    }
+    counted
 }
 
 /// What a pod uses of a quota's resource; `None` where pods use none of it.

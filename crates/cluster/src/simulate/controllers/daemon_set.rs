@@ -1,9 +1,9 @@
 //! DaemonSets: one pod on each node that suits. Source: `pkg/controller/daemon/daemon_controller.go`, `util/daemonset_util.go` (1.37).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use ketcd_scheduler::suitability;
+use ketcd_scheduler::Suitor;
+use ketcd_scheduler::cluster::Node;
 use serde_json::{Value, json};
 
 use super::daemon_rollout;
@@ -22,17 +22,16 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
             by_node.entry(node).or_default().push(id);
         }
     }
-    let daemon = with_tolerations(&set["spec"]["template"]["spec"]);
-    for node in world.model.ids("Node") {
-        let Some(object) = world.model.get(&node) else { continue };
-        let Ok(suits) = suitability(&daemon, &object) else { continue };
-        let continues = suits.labels && evicting(&object, &daemon);
-        match by_node.get(&node.name) {
-            None if suits.labels && suits.taints && suits.cordon => {
-                create(world, &set, &node.name);
-                by_node.insert(node.name, Vec::new());
+    let Some(daemon) = suitor(world, &set) else { return };
+    for name in world.nodes() {
+        let Some(node) = world.model.state.node(&name) else { continue };
+        let (runs, stays) = should_run(&daemon, node.object());
+        match by_node.get(&name) {
+            None if runs => {
+                create(world, &set, &name);
+                by_node.insert(name, Vec::new());
             }
-            Some(pods) if !continues => pods.iter().for_each(|pod| delete(world, pod)),
+            Some(pods) if !stays => pods.iter().for_each(|pod| delete(world, pod)),
             _ => {}
         }
     }
@@ -54,12 +53,28 @@ fn target_of(world: &mut World<'_>, id: &Id) -> Option<String> {
     }
 }
 
-/// Whether the taints of a node that evict are tolerated; those that only keep new pods away do not matter to one that runs.
-fn evicting(node: &Arc<Value>, daemon: &Value) -> bool {
-    let mut node = (**node).clone();
-    let taints: Vec<Value> = list(&node, "/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute").cloned().collect();
-    member(&mut node, "spec").insert("taints".to_owned(), json!(taints));
-    suitability(daemon, &node).is_ok_and(|suits| suits.taints)
+/// Lets the DaemonSets look again to which it matters that a node was written (`addNode`, `updateNode`). `before`: as it was; `None`: it is new.
+pub(super) fn node_written(world: &mut World<'_>, before: Option<&Node>, after: &Node) {
+    for id in world.model.ids("DaemonSet") {
+        let Some(set) = world.model.get(&id) else { continue };
+        let Some(daemon) = suitor(world, &set) else { continue };
+        let was = before.map_or((false, false), |before| should_run(&daemon, before));
+        if was != should_run(&daemon, after) {
+            world.dirty.insert(id);
+        }
+    }
+}
+
+/// What a DaemonSet's pods ask of nodes; `None`: its template cannot be read.
+fn suitor(world: &mut World<'_>, set: &Value) -> Option<Suitor> {
+    Suitor::new(&with_tolerations(&set["spec"]["template"]["spec"]), world.model.state.interner()).ok()
+}
+
+/// Whether a daemon runs on a node, and whether it stays where it is there already (`NodeShouldRunDaemonPod`): taints that only keep new pods away do
+/// not matter to one that runs.
+fn should_run(daemon: &Suitor, node: &Node) -> (bool, bool) {
+    let suits = daemon.on(node);
+    (suits.labels && suits.taints && suits.cordon, suits.labels && suits.stays)
 }
 
 /// The node that a daemon's pod is on or meant for (`GetTargetNodeName`).

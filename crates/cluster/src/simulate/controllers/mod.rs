@@ -31,6 +31,8 @@ pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
     gone.iter().for_each(|pod| pod_claims::release(world, pod));
     let deleted = std::mem::take(&mut world.deleted);
     deleted.iter().for_each(|pod| job::note_failure(world, pod));
+    let written = std::mem::take(&mut world.nodes_written);
+    written.iter().for_each(|(before, after)| daemon_set::node_written(world, before.as_deref(), after));
     let budgets = std::mem::take(&mut world.budgets);
     budgets.iter().for_each(|namespace| disruption::sync(world, namespace));
     let at = choices.one_of(world.dirty.len());
