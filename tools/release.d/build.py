@@ -22,8 +22,8 @@ TOOLCHAIN = "1.95.0"
 FROM_PYPI = ["cargo-zigbuild==0.24.0", "ziglang==0.17.1", "certifi==2026.7.22"]
 FROM_CRATES = {"cargo-deb": "3.8.0", "cargo-cyclonedx": "0.5.9"}
 
-# What a binary may weigh.
-MOST_BYTES = 25_000_000
+# What a binary may weigh: 28.9 MB for Linux on x86_64, 27.3 MB for Windows when this was set.
+MOST_BYTES = 30_000_000
 
 
 class Build:
