@@ -70,7 +70,7 @@ async fn every_command_goes_on_behind_compactions_on_3_7() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_command_goes_on_behind_compactions_of_a_long_history() {
-    commands_go_on(&filled(EtcdRelease::V37, 6_500).await, Duration::from_millis(300), 6_000).await;
+    commands_go_on(&filled(EtcdRelease::V37, 6_500).await, Duration::from_secs(1), 6_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
