@@ -30,5 +30,6 @@ pub mod temporary;
 pub mod testdata;
 #[cfg(feature = "wal")]
 pub mod wal;
+pub mod wait;
 pub mod watcher;
 pub mod written;

@@ -1,0 +1,28 @@
+//! Waits for events, however long they take: a slow machine fails no test. `tools/test` ends what hangs and names it.
+
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Waits until `look` finds something that gives no sign of its own: a port that opens, a file that another process writes.
+pub fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// The same where looking takes a runtime.
+#[cfg(feature = "etcd")]
+pub async fn until_async<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    loop {
+        match look().await {
+            Some(found) => return found,
+            None => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
