@@ -1,0 +1,72 @@
+"""Compiles the tests: one run of cargo for everything."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Lints and tests share one set of features, so that nothing is compiled twice.
+FEATURES = "ketcd/parquet"
+
+
+@dataclass
+class Binary:
+    """A test executable: the package and target it is of, and the folder it runs in."""
+
+    path: str
+    package: str
+    target: str
+    folder: str
+    manifest: str
+
+    @property
+    def name(self):
+        return self.target if self.package == "ketcd" else f"{self.package} {self.target}"
+
+
+def selection(asked):
+    """What of the workspace is compiled."""
+    if not asked.package:
+        chosen = ["--workspace"]
+    else:
+        chosen = ["--package", asked.package if asked.package.startswith("ketcd") else f"ketcd-{asked.package}"]
+    for name in asked.only:
+        chosen += ["--test", name]
+    return chosen + (["--features", FEATURES] if asked.package in (None, "ketcd") else [])
+
+
+def build(asked, measured):
+    """Compiles; ends the run where that fails. Returns the executables."""
+    environment = dict(os.environ)
+    if asked.lint:
+        environment["RUSTC_WORKSPACE_WRAPPER"] = "clippy-driver"
+    if measured:
+        environment.update(measured.environment())
+    words = ["cargo", "test", *selection(asked), "--no-run", "--message-format", "json"]
+    begun = time.monotonic()
+    child = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    binaries, warnings = [], 0
+    for line in child.stdout:
+        message = json.loads(line)
+        if message["reason"] == "compiler-message":
+            warnings += message["message"]["level"] == "warning"
+            sys.stderr.write(message["message"]["rendered"] or "")
+        elif message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
+            binaries.append(binary(message))
+    _, status, usage = os.wait4(child.pid, 0)
+    if measured:
+        measured.compiled(time.monotonic() - begun, usage.ru_utime + usage.ru_stime)
+    if status:
+        sys.exit("tools/test: the tests do not compile")
+    if warnings and asked.lint:
+        sys.exit(f"tools/test: {warnings} warnings of the compiler or of clippy")
+    return binaries
+
+
+def binary(message):
+    manifest = message["manifest_path"]
+    package = message["package_id"].split("#")[-1].split("@")[0] if "@" in message["package_id"] else os.path.basename(os.path.dirname(manifest))
+    return Binary(message["executable"], package, message["target"]["name"], os.path.dirname(manifest), manifest)
