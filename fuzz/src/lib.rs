@@ -1,6 +1,6 @@
 //! One function for each parser: takes any bytes, runs the parser, and panics where a property of its result does not hold.
 //!
-//! The fuzz targets run them under libFuzzer, `tests/mutants` runs them with the same seeds and the same mutator a bounded number of times.
+//! The fuzz targets run them under libFuzzer, `tests/contracts/mutants` runs them with the same seeds and the same mutator a bounded number of times.
 
 mod audit;
 mod configuration;

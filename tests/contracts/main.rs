@@ -1,14 +1,18 @@
-//! What users rely on: the machine output and its schemas, the pages of the commands, the manuals, and their text. The committed schemas are
-//! those of the types, a version keeps its promises, and what every command really prints is what its schema says.
-//! `KETCD_BLESS=1 cargo test --test contracts` writes schemas, pages and manuals.
+//! What users and contributors rely on: the machine output and its schemas, the pages of the commands, the manuals, and their text; the order of
+//! the source files, the code that is generated, and that no bytes make a parser panic. The committed schemas are those of the types, a version
+//! keeps its promises, and what every command really prints is what its schema says.
+//! `KETCD_BLESS=1 cargo test --test contracts` writes schemas, pages, manuals and generated code.
 
+mod codegen;
 mod compatibility;
 mod deploy;
 mod examples;
 mod guides;
 mod help;
+mod layers;
 mod libraries;
 mod limits;
+mod mutants;
 mod names;
 mod pages;
 mod promises;

@@ -28,7 +28,7 @@ const LIMITS: &[(&str, Held)] = &[
         "A custom resource that needs a conversion webhook",
         By("tests/cli/objects.rs", "a_custom_resource_that_a_webhook_converts_is_shown_as_it_is_stored"),
     ),
-    ("OpenShift's own kinds", By("crates/kube/tests/encoding.rs", "values_of_openshift_are_upstreams_bytes")),
+    ("OpenShift's own kinds", By("crates/kube/tests/upstream/encoding.rs", "values_of_openshift_are_upstreams_bytes")),
     ("Encryption at rest:", By("crates/kube/src/encryption/tests.rs", "kms_v1_stays_closed_with_every_key_and_plugin")),
     ("kube-scheduler 1.9 to", By("crates/scheduler/src/config/tests/sets.rs", "extenders_are_reported")),
     (
@@ -44,7 +44,7 @@ const LIMITS: &[(&str, Held)] = &[
 const COMPARISON: &[(&str, Held)] = &[
     ("What is there now?", By("tests/truth/decoding.rs", "objects_of_1_36_equal_the_api_servers")),
     ("… with the API server down", By("tests/live/equality.rs", "k136_story")),
-    ("… with etcd down", By("crates/store/tests/db/damage.rs", "a_damaged_database_shows_what_is_true_or_marked")),
+    ("… with etcd down", By("crates/store/tests/files/db/damage.rs", "a_damaged_database_shows_what_is_true_or_marked")),
     ("What was there ten minutes ago?", By("tests/live/source.rs", "a_compaction_is_a_gap_and_the_span_begins_behind_it")),
     ("… last month?", By("tests/cli/export/mod.rs", "a_later_snapshot_adds_what_is_new")),
     ("What changed, field by field?", By("tests/cli/window.rs", "differences_are_between_times_as_between_revisions")),

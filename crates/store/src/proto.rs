@@ -1,4 +1,4 @@
-//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen`; do not edit.
+//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/contracts/codegen`; do not edit.
 
 /// The messages of `proto/etcd/authpb.proto`.
 pub mod authpb {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ketcd_cluster::{Cluster, Error, Notice, Notices, Options, files};
+use ketcd_cluster::{Cluster, Error, Notice, Notices, Options, WindowEnd, files};
 use ketcd_store::load::{self, Limits};
 use ketcd_store::{At, Revision};
 use ketcd_testing::written::Written;
@@ -45,6 +45,11 @@ pub(crate) async fn stored(values: &[(&str, &str)], options: Options) -> Cluster
 /// Looks at a revision.
 pub(crate) fn at_revision(revision: i64) -> Options {
     Options { at: At::Revision(Revision(revision)), ..Options::default() }
+}
+
+/// A revision that was named.
+pub(crate) fn end(revision: i64) -> WindowEnd {
+    WindowEnd { revision: Revision(revision), time: None }
 }
 
 /// Looks at a moment.

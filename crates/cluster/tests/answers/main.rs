@@ -2,6 +2,7 @@
 
 mod audit;
 mod controllers;
+mod costs;
 mod decisions;
 mod encryption;
 mod experiments;
@@ -13,9 +14,11 @@ mod gaps;
 mod history;
 mod kinds;
 mod log_alone;
+mod namespaces;
 mod nodes_lost;
 mod objects;
 mod other_requests;
+mod questions;
 mod related;
 mod remedies;
 mod side_by_side;

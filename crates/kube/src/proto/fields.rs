@@ -1,4 +1,4 @@
-//! The fields by which objects are selected. Made from `proto/fields.tsv` by `tests/codegen`; never edited.
+//! The fields by which objects are selected. Made from `proto/fields.tsv` by `tests/contracts/codegen`; never edited.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/codegen`; never edited.
+//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/contracts/codegen`; never edited.
 
 /// One resource.
 #[non_exhaustive]

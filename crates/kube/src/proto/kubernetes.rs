@@ -1,4 +1,4 @@
-//! The JSON of every message of Kubernetes and OpenShift, and the messages of their kinds. Generated from `proto/kubernetes` and `proto/openshift` by `tests/codegen`; do not edit.
+//! The JSON of every message of Kubernetes and OpenShift, and the messages of their kinds. Generated from `proto/kubernetes` and `proto/openshift` by `tests/contracts/codegen`; do not edit.
 
 use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};
 

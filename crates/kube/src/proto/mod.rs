@@ -1,4 +1,4 @@
-//! The tables of Kubernetes' messages, kinds, versions and selectable fields: generated, never edited. `tests/codegen` makes them from `proto/`.
+//! The tables of Kubernetes' messages, kinds, versions and selectable fields: generated, never edited. `tests/contracts/codegen` makes them from `proto/`.
 
 #[rustfmt::skip]
 pub mod fields;

@@ -1,4 +1,4 @@
-//! Which release serves which version of a resource. Made from `proto/versions.tsv` by `tests/codegen`; never edited.
+//! Which release serves which version of a resource. Made from `proto/versions.tsv` by `tests/contracts/codegen`; never edited.
 
 /// A resource in one version.
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Files of every format, whole and damaged: databases, data dirs with their log, archives, files of API objects.
+//! Files of every format, whole and damaged: databases, data dirs with their log, kine's databases, archives, files of API objects.
 
 mod archives;
 mod broken;
@@ -6,9 +6,11 @@ mod containers;
 mod damage;
 mod data_dir;
 mod database;
+mod db;
 mod dqlite;
 mod fusion;
 mod gardener;
+mod kine;
 mod objects;
 
 use std::io::Write;

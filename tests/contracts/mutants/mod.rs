@@ -3,7 +3,7 @@
 
 mod decoding;
 #[allow(unreachable_pub, reason = "a crate of its own to the fuzzer")]
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../../../fuzz/src/lib.rs"]
 mod targets;
 
 use std::collections::BTreeSet;

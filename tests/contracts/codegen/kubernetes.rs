@@ -72,7 +72,7 @@ pub(crate) fn tables(pool: &DescriptorPool) -> String {
     let ids: BTreeMap<&str, usize> = messages.keys().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
     let mut text = String::from(
         "//! The JSON of every message of Kubernetes and OpenShift, and the messages of their kinds. Generated from `proto/kubernetes` and `proto/openshift` by \
-         `tests/codegen`; do not edit.\n\n\
+         `tests/contracts/codegen`; do not edit.\n\n\
          use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};\n\n\
          const fn row(key: &'static str, slot: u8, card: super::table::Card, ty: super::table::Type, emit: super::table::Emit, first: u8, last: u8) -> Row {\n\
          \x20   Row { key, name: key.split_at(key.len() - 2).0.split_at(2).1, slot, card, ty, emit, first, last }\n}\n\n\

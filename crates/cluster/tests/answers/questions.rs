@@ -1,7 +1,5 @@
 //! Questions that commands ask, asked of a recorded cluster: what differs, what decided, what is exported, what comes next.
 
-use std::sync::{Arc, Mutex};
-
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::diff::{ComparedState, Incomparable, Members, diff};
@@ -9,23 +7,16 @@ use ketcd_cluster::explain::Pods;
 use ketcd_cluster::export::Exported;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::replay::SchedulerOptions;
-use ketcd_cluster::{Cluster, Error, Nothing, Notice, Notices, Options, Selection, WindowEnd, files};
+use ketcd_cluster::{Cluster, Error, Nothing, Notice, Options, Selection, files};
 use ketcd_history::ChangeKind;
 use ketcd_store::load::{Limits, open_within};
 use ketcd_store::{At, Revision, Source};
-use ketcd_testing::testdata;
+use ketcd_testing::temporary;
 
-fn snapshot() -> String {
-    testdata::path("captures/k120-story/snapshot.db.zst").to_str().unwrap().to_owned()
-}
+use crate::fixture::{capture, end, noting, path};
 
 async fn open(options: Options) -> Cluster {
-    Cluster::open(files::open(&[snapshot()], &Limits::default()).unwrap().source, options).await.unwrap()
-}
-
-/// A revision that was named.
-fn end(revision: i64) -> WindowEnd {
-    WindowEnd { revision: Revision(revision), time: None }
+    capture("k120-story", options).await
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -57,7 +48,7 @@ async fn a_namespace_that_neither_state_has_is_an_error() {
 
 #[tokio::test]
 async fn members_are_compared_at_a_revision_that_all_have() {
-    let source = || open_within(&[snapshot()], &Limits::default(), &|_| None);
+    let source = || open_within(&[path("k120-story")], &Limits::default(), &|_| None);
     let member = |name: &str| (name.to_owned(), source().unwrap());
     let members = Members::read(vec![member("a"), member("b")]).await.unwrap();
     assert!(!members.are_damaged() && members.late_damage().is_empty());
@@ -105,10 +96,8 @@ async fn what_is_exported_already_is_counted_and_not_read() {
 
 #[tokio::test]
 async fn a_file_is_watched_from_its_beginning_and_says_so() {
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let taken = Arc::clone(&kept);
-    let notices = Notices::new(move |notice: &Notice| taken.lock().unwrap().push(notice.clone()));
-    let cluster = open(Options { notices, ..Options::default() }).await;
+    let (options, kept) = noting(Options::default());
+    let cluster = open(options).await;
     let keys = Keys::of(&cluster, &words(&["pod/lab/ubuntu"])).await.unwrap();
     let mut watching = cluster.watching(keys.clone(), None).await.unwrap();
     assert_eq!(watching.from(), Revision(1));
@@ -136,14 +125,8 @@ async fn contents_and_seals_count_every_value() {
 
 #[tokio::test]
 async fn api_objects_are_no_member() {
-    let file = tempfile_of("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: web\n");
+    let file = temporary::file("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: web\n");
     let objects: Box<dyn Source> = files::open(&[file.path().to_str().unwrap().to_owned()], &Limits::default()).unwrap().source;
     let error = Members::read(vec![("objects.yaml".to_owned(), objects)]).await.map(drop).unwrap_err();
     assert!(matches!(error, Error::Incomparable(Incomparable::Objects { .. })), "{error:?}");
-}
-
-fn tempfile_of(text: &str) -> tempfile::NamedTempFile {
-    let file = tempfile::Builder::new().suffix(".yaml").tempfile().unwrap();
-    std::fs::write(file.path(), text).unwrap();
-    file
 }

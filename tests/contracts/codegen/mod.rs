@@ -1,4 +1,5 @@
-//! Regenerates the committed code of `crates/*/src/proto` from `proto` and fails where the commit is stale. `KETCD_BLESS=1 cargo test --test codegen` writes it.
+//! Regenerates the committed code of `crates/*/src/proto` from `proto` and fails where the commit is stale.
+//! `KETCD_BLESS=1 cargo test --test contracts codegen` writes it.
 
 mod fields;
 mod kinds;
@@ -9,9 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use super::root;
 
 /// The `.proto` files below `dir`, relative to it, sorted.
 fn schemas(dir: &Path) -> Vec<PathBuf> {
@@ -38,7 +37,7 @@ fn compare(path: &str, generated: impl AsRef<[u8]>) {
         fs::write(&file, generated).unwrap();
     }
     let committed = fs::read(&file).unwrap_or_default();
-    assert!(committed == generated, "{path} is stale: run `KETCD_BLESS=1 cargo test --test codegen` and commit it");
+    assert!(committed == generated, "{path} is stale: run `KETCD_BLESS=1 cargo test --test contracts codegen` and commit it");
 }
 
 #[test]
@@ -49,7 +48,7 @@ fn etcd_messages_are_current() {
     let mut config = prost_build::Config::new();
     config.out_dir(out.path()).bytes(["."]).compile_fds(descriptors).unwrap();
     let mut text = String::from(
-        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/codegen`; do not edit.\n",
+        "//! etcd's own messages, one module for each of its packages. Generated from `proto/etcd` by `tests/contracts/codegen`; do not edit.\n",
     );
     for schema in schemas(&dir) {
         let package = schema.file_stem().unwrap().to_str().unwrap();

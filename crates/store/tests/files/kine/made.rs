@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use ketcd_store::{EventKind, Origin, Revision, Source};
 use rusqlite::{Connection, params};
@@ -218,18 +216,24 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 const WRITTEN: &str = "KETCD_TEST_KINE_WRITTEN";
 
-/// The other process of the test below: k3s, which writes and compacts.
+/// How many changes the writer makes for one reading, so that neither is done before the other.
+const FOR_A_READING: usize = 50;
+
+/// The other process of the test below: k3s, which writes and compacts. Each reading is a byte of its input.
 #[test]
 fn a_database_is_written() {
     let Ok(path) = std::env::var(WRITTEN) else { return };
     let mut kine = Kine::new(Path::new(&path), "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 40;");
     let random = &mut Random(7);
+    let mut readings = std::io::stdin().lock();
     for round in 0..1500 {
         kine.change(random, 6000);
         if round % 400 == 399 {
             kine.compact(round - 300);
         }
-        sleep(Duration::from_millis(1));
+        if round as usize % FOR_A_READING == FOR_A_READING - 1 {
+            readings.read_exact(&mut [0]).unwrap();
+        }
     }
 }
 
@@ -238,7 +242,9 @@ fn a_database_is_read_while_it_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.db");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let mut writer = command.args(["--exact", "made::a_database_is_written"]).env(WRITTEN, &path).spawn().unwrap();
+    command.args(["--exact", "kine::made::a_database_is_written"]).env(WRITTEN, &path).stdin(Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    let mut read = writer.stdin.take().unwrap();
     let (mut readings, mut last) = (0, Revision(0));
     let ended = loop {
         let ended = writer.try_wait().unwrap();
@@ -249,10 +255,12 @@ fn a_database_is_read_while_it_is_written() {
             assert_eq!(above, span.newest.0 - span.compacted.map_or(1, |compacted| compacted.0), "{span:?}");
             assert!(span.newest >= last, "{span:?} after {last}");
             (readings, last) = (readings + 1, span.newest);
+            // A writer that has ended needs no more.
+            let _ = read.write_all(b".");
         }
         if let Some(ended) = ended {
             break ended;
         }
     };
-    assert!(ended.success() && readings > 10 && last == Revision(1501), "{readings} readings up to {last}");
+    assert!(ended.success() && readings >= 1500 / FOR_A_READING && last == Revision(1501), "{readings} readings up to {last}");
 }

@@ -6,9 +6,10 @@ mod recorded;
 
 use std::path::Path;
 
-use futures_util::StreamExt;
-use ketcd_store::{At, Event, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
+use ketcd_store::{At, KeyValue, Source, load};
 use ketcd_testing::testdata;
+
+use super::{events, wait};
 
 fn decompressed(name: &str) -> Vec<u8> {
     testdata::read(&format!("captures/k136-kine/{name}"))
@@ -37,15 +38,6 @@ fn open(path: &Path) -> ketcd_store::Result<Box<dyn Source>> {
     load::open(&[path.to_str().unwrap().to_owned()], &|_| None)
 }
 
-fn wait<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-}
-
-fn events(source: &dyn Source) -> Vec<Event> {
-    let items: Vec<_> = wait(source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect());
-    items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect()
-}
-
 fn alive(source: &dyn Source) -> Vec<KeyValue> {
-    wait(async { source.range(KeyRange::all(), At::Newest, Want::Values).await.unwrap().entries.map(Result::unwrap).collect().await })
+    super::alive(source, At::Newest)
 }

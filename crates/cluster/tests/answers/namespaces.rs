@@ -3,31 +3,20 @@
 use std::collections::BTreeSet;
 
 use ketcd_cluster::diff::{ComparedState, diff};
-use ketcd_cluster::{Cluster, Options, Selection, WindowEnd, files};
-use ketcd_store::Revision;
-use ketcd_store::load::Limits;
-use ketcd_testing::testdata;
+use ketcd_cluster::{Options, Selection};
 
-async fn open(file: &str, namespace: Option<&str>) -> Cluster {
-    let options = Options { namespace: namespace.map(str::to_owned), ..Options::default() };
-    Cluster::open(files::open(&[file.to_owned()], &Limits::default()).unwrap().source, options).await.unwrap()
-}
-
-fn capture(name: &str) -> String {
-    testdata::path(&format!("captures/{name}/snapshot.db.zst")).to_str().unwrap().to_owned()
-}
-
-/// A revision that was named.
-fn end(revision: i64) -> WindowEnd {
-    WindowEnd { revision: Revision(revision), time: None }
-}
+use crate::fixture::{end, open, path};
 
 /// The two sides of a comparison: a file, and the revision of it that is compared; the newest where there is none.
 type Sides<'a> = [(&'a str, Option<i64>); 2];
 
 /// The keys that differ between two sides, in one namespace or in all.
 async fn differences(sides: &Sides<'_>, namespace: Option<&str>) -> BTreeSet<String> {
-    let clusters = [open(sides[0].0, namespace).await, open(sides[1].0, namespace).await];
+    let side = async |file: &str| {
+        let options = Options { namespace: namespace.map(str::to_owned), ..Options::default() };
+        open(&[file.to_owned()], options).await.unwrap()
+    };
+    let clusters = [side(sides[0].0).await, side(sides[1].0).await];
     let states = match (sides[0].1, sides[1].1) {
         (None, None) => [ComparedState::newest(&clusters[0], "a"), ComparedState::newest(&clusters[1], "b")],
         (from, to) => ComparedState::between(&clusters[1], from.map(end), to.map(end)).await.unwrap(),
@@ -45,7 +34,7 @@ fn is_of(key: &str, namespace: &str) -> bool {
 
 #[tokio::test]
 async fn a_diff_is_of_one_namespace() {
-    let (story, older) = (capture("k136-story"), capture("k120-story"));
+    let (story, older) = (path("k136-story"), path("k120-story"));
     // Revision 2 holds no definition of a custom kind yet, so those objects are known from the other side alone, and the other way round.
     for sides in [[(&*story, Some(2)), (&*story, None)], [(&*story, Some(3000)), (&*story, Some(300))], [(&*older, None), (&*story, None)]]
     {

@@ -97,7 +97,7 @@ fn list(cell: &str) -> String {
 }
 
 const KINDS: &str = "\
-//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/codegen`; never edited.
+//! The resources Kubernetes knows and where each is stored. Made from `proto/kinds.tsv` by `tests/contracts/codegen`; never edited.
 
 /// One resource.
 #[non_exhaustive]
@@ -160,7 +160,7 @@ pub const KINDS: &[KindRow] = &[
 ";
 
 const VERSIONS: &str = "\
-//! Which release serves which version of a resource. Made from `proto/versions.tsv` by `tests/codegen`; never edited.
+//! Which release serves which version of a resource. Made from `proto/versions.tsv` by `tests/contracts/codegen`; never edited.
 
 /// A resource in one version.
 #[non_exhaustive]

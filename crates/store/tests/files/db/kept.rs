@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ketcd_store::load::{Cache, Limits, open_within};
 use ketcd_store::{At, KeyRange, KeyValue, Source, Want};
 
-use crate::{decompressed, events, wait};
+use super::{decompressed, events, wait};
 use futures_util::StreamExt;
 
 /// Opens a file and reads all of it, so that its index is kept.

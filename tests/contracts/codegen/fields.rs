@@ -41,7 +41,7 @@ fn pointers(value: &str) -> Vec<String> {
 }
 
 const FIELDS: &str = "\
-//! The fields by which objects are selected. Made from `proto/fields.tsv` by `tests/codegen`; never edited.
+//! The fields by which objects are selected. Made from `proto/fields.tsv` by `tests/contracts/codegen`; never edited.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! A plugin added in one file and one row, as CONTRIBUTING says: it filters, reports what it compared, and brings remedies like those of upstream.
 
-#[path = "../examples/plugin/main.rs"]
+#[path = "../../examples/plugin/main.rs"]
 #[expect(dead_code, reason = "the example's main prints what is held here")]
 mod example;
 

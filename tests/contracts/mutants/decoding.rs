@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::targets::stored::stored;
+use super::targets::stored::stored;
 
 /// Stored values of every kind.
 fn values() -> &'static [Vec<u8>] {

@@ -7,11 +7,11 @@ mod scheduler;
 mod serve;
 mod system;
 
-use std::path::Path;
-
 use ketcd_testing::layers::{self, SourceFile};
+
+use super::root;
 
 /// The source files below a folder of this repository.
 fn sources(folder: &str) -> Vec<SourceFile> {
-    layers::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+    layers::sources(&root().join(folder))
 }
