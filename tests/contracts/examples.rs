@@ -9,25 +9,21 @@ use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use jsonschema::Validator;
 use ketcd_render::contract::CONTRACTS;
 use serde_json::{Value, json};
 
-use crate::root;
+use super::{root, schema};
 use ketcd_testing::data_dir::data_dir;
 
-/// The schemas by command, each with validators of the documents that it names.
+/// The schemas by command.
 static SCHEMAS: LazyLock<BTreeMap<&str, Value>> =
     LazyLock::new(|| CONTRACTS.iter().map(|contract| (contract.command, contract.schema())).collect());
 
-/// A validator of one document of a command's schema.
-fn validator(command: &str, document: &str) -> Validator {
-    let mut schema = SCHEMAS[command].clone();
-    if !document.is_empty() {
-        assert!(schema["$defs"].get(document).is_some(), "{command} has no document {document}");
-        schema = json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{document}")});
-    }
-    jsonschema::options().should_validate_formats(true).build(&schema).unwrap()
+/// The schema of one document of a command.
+fn part(command: &str, document: &str) -> Value {
+    let schema = &SCHEMAS[command];
+    assert!(schema["$defs"].get(document).is_some(), "{command} has no document {document}");
+    json!({"$defs": schema["$defs"], "$ref": format!("#/$defs/{document}")})
 }
 
 /// Where a command reads.
@@ -101,17 +97,10 @@ fn check_input(from: From, command: &str, input: &str, document: &str, code: i32
     let by_line = command.contains("ndjson") || command.contains("--lines");
     let parse = |text: &str| -> Value { serde_json::from_str(text).unwrap_or_else(|error| panic!("{command}: {error}: {text}")) };
     let documents: Vec<Value> = if by_line { printed.lines().map(parse).collect() } else { vec![parse(&printed)] };
-    let (whole, part) = (validator(name, ""), validator(name, document));
+    let part = if document.is_empty() { Value::Bool(true) } else { part(name, document) };
     for of in &documents {
-        for validator in [&whole, &part] {
-            if let Err(error) = validator.validate(of) {
-                let text: String = error.instance().to_string().chars().take(1000).collect();
-                panic!(
-                    "{command}: {document}: {} at {}: {text}",
-                    error.to_string().chars().take(2000).collect::<String>(),
-                    error.instance_path()
-                );
-            }
+        for schema in [&SCHEMAS[name], &part] {
+            schema::check(schema, of).unwrap_or_else(|fault| panic!("{command}: {document}: {}", fault.of(of)));
         }
     }
     documents
@@ -294,7 +283,8 @@ fn blames() {
             let [namespace, name] = ["namespace", "name"].map(|field| object["metadata"][field].as_str().unwrap_or_default());
             let (printed, _) = run(from, &format!("blame {kind}/{namespace}/{name} -o json").replace("//", "/"), "");
             assert!(!printed.is_empty(), "{kind}/{namespace}/{name}");
-            validator("blame", "").validate(&serde_json::from_str(&printed).unwrap()).unwrap();
+            let printed: Value = serde_json::from_str(&printed).unwrap();
+            schema::check(&SCHEMAS["blame"], &printed).unwrap_or_else(|fault| panic!("{}", fault.of(&printed)));
         }
     }
 }

@@ -23,7 +23,7 @@ const SIGNS: &[&str] = &[
 const SOUND: &str = r"\b(?:there|There) (?:is|are) no |\b(?:is|are) no (?:longer|more|fewer|less|better)\b";
 
 /// Directories whose comments begin no such sentence.
-const COMMENTS: &[&str] = &["benches", "crates", "fuzz", "src", "tests", "tools"];
+const COMMENTS: &[&str] = &["bench", "crates", "fuzz", "src", "tests", "tools"];
 
 /// Directories whose comments have none of the signs.
 const SOUND_COMMENTS: &[&str] =

@@ -1,17 +1,17 @@
-//! How fast stored pods become JSON text, values and types. `cargo bench --bench decode`; BENCHMARKS.md has the figures.
+//! How fast stored pods become JSON text, values and types. `tools/bench decode`; BENCHMARKS.md has the figures.
 
 use std::hint::black_box;
-use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use ketcd_kube::{Decoder, Release};
 use ketcd_store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
+use ketcd_testing::testdata;
 
 /// Every stored version of every pod in a capture.
 fn pods(capture: &str) -> Vec<KeyValue> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures").join(capture).join("snapshot.db.zst");
+    let path = testdata::path(&format!("captures/{capture}/snapshot.db.zst"));
     let source = ketcd_store::load::open(&[path.to_str().unwrap().to_owned()], &|_| None).unwrap();
     let events = source.watch(KeyRange::prefix("/registry/pods/"), Revision(1), Until::Forever);
     let pods = events.filter_map(async |item| match item.unwrap() {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use etcd_client::Client;
 use futures_util::TryStreamExt;
 use ketcd_store::{EventKind, KeyRange, KeyValue, Revision, Until, WatchItem};
+use ketcd_testing::testdata;
 
 const PUTS_A_SECOND: u64 = 1_000;
 /// Puts that are under way at once: each waits for etcd's disk.
@@ -23,8 +24,8 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// Every version of every pod of a recorded cluster.
 async fn versions() -> Vec<KeyValue> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/captures/k136-random/snapshot.db.zst");
-    let source = ketcd_store::load::open(&[file.to_owned()], &|_| None).expect("the capture opens");
+    let file = testdata::path("captures/k136-random/snapshot.db.zst");
+    let source = ketcd_store::load::open(&[file.to_str().expect("a path in UTF-8").to_owned()], &|_| None).expect("the capture opens");
     let items: Vec<WatchItem> =
         source.watch(KeyRange::prefix("/registry/pods/"), Revision(1), Until::Forever).try_collect().await.expect("the capture is read");
     let put = |item| match item {
@@ -87,8 +88,7 @@ async fn main() {
     };
     let client = Client::connect([format!("http://{endpoint}")], None).await.expect("no etcd answers");
     let versions = Arc::new(versions().await);
-    // Another build can be measured in its place.
-    let binary = std::env::var("KETCD_BENCH_BINARY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_ketcd").to_owned());
+    let binary = std::env::var("KETCD_BENCH_BINARY").expect("tools/bench names the binary");
     println!("| command | puts a second | lines | late by, s | CPU of ketcd, % of a core |");
     println!("|---|---|---|---|---|");
     for format in ["table", "ndjson"] {

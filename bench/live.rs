@@ -54,8 +54,7 @@ struct Run {
 /// Runs a command and waits for it.
 fn run(words: &[&str], endpoint: &str) -> Run {
     let begun = Instant::now();
-    // Another build can be measured in its place.
-    let binary = std::env::var("KETCD_BENCH_BINARY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_ketcd").to_owned());
+    let binary = std::env::var("KETCD_BENCH_BINARY").expect("tools/bench names the binary");
     let mut command = Command::new(binary);
     let child = command.args(words).args(["--endpoints", endpoint]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (mut status, pid) = (0, i32::try_from(child.id()).unwrap());

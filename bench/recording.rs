@@ -1,5 +1,5 @@
 //! What a year of recordings costs: a file an hour and a state a day, the time of each question and the heap it needs at its peak.
-//! `cargo bench -p ketcd-store --bench recording`; BENCHMARKS.md has the figures. `KETCD_RECORDING_DIR=DIR` keeps the recording there.
+//! `tools/bench recording`; BENCHMARKS.md has the figures. `KETCD_RECORDING_DIR=DIR` keeps the recording there.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,5 +1,5 @@
 //! How fast a database is opened with what its free pages hold, one without meta pages, and a data dir whose log is replayed.
-//! `cargo bench -p ketcd-store --bench recover`; BENCHMARKS.md has the figures.
+//! `tools/bench recover`; BENCHMARKS.md has the figures.
 
 use std::hint::black_box;
 use std::io::Read;

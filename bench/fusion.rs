@@ -1,5 +1,5 @@
 //! What a year of nightly snapshots costs as one history: the time of each question and the heap it needs at its peak.
-//! `cargo bench -p ketcd-store --bench fusion`; BENCHMARKS.md has the figures. `KETCD_FUSION_DIR=DIR` keeps the snapshots there.
+//! `tools/bench fusion`; BENCHMARKS.md has the figures. `KETCD_FUSION_DIR=DIR` keeps the snapshots there.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,8 +1,7 @@
-//! How fast the state is built and pods are evaluated. `cargo bench --bench explain`; BENCHMARKS.md has the figures.
+//! How fast the state is built and pods are evaluated. `tools/bench explain`; BENCHMARKS.md has the figures.
 //! `KETCD_SCALE_CAPTURE=FILE` measures a large cluster's file in the same ways.
 
 use std::hint::black_box;
-use std::path::Path;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use futures_util::StreamExt;
@@ -10,6 +9,7 @@ use ketcd_kube::Decoder;
 use ketcd_scheduler::cluster::{ClusterState, ObjectKey, ObjectReader, RawObject, prefetch};
 use ketcd_scheduler::{Attempt, Cycle, Gates, NEWEST_SCHEDULER, Profile, Replay, Scheduler, VersionEvidence, VersionFrom};
 use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem};
+use ketcd_testing::testdata;
 use serde_json::json;
 
 fn scheduler() -> Scheduler {
@@ -90,7 +90,7 @@ fn measure(criterion: &mut Criterion, name: &str, file: &str) {
 }
 
 fn explain(criterion: &mut Criterion) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k136-random/snapshot.db.zst");
+    let file = testdata::path("captures/k136-random/snapshot.db.zst");
     measure(criterion, "k136-random", file.to_str().unwrap());
     if let Ok(file) = std::env::var("KETCD_SCALE_CAPTURE") {
         measure(criterion, "large cluster", &file);
