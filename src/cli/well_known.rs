@@ -112,6 +112,8 @@ fn stems(root: &Path, pattern: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn check(files: &[&str], expected: Option<(&str, &str)>) {
@@ -133,6 +135,15 @@ mod tests {
             let named = |pattern: &str| pattern.replace('*', "n1");
             check(&[&named(cacert), &named(cert), &named(key)], Some((distribution, &named(cert))));
         }
+    }
+
+    #[test]
+    fn the_distributions_are_those_that_the_page_of_support_names() {
+        let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/support.md")).unwrap();
+        let rows = page.lines().filter(|line| line.contains("; certificates are found"));
+        let names = rows.filter_map(|row| row.strip_prefix("| ")?.split(" | ").next()?.split(", also ").next()?.split(", with ").next());
+        let named: BTreeSet<&str> = names.flat_map(|names| names.split(", ")).collect();
+        assert_eq!(named, PLACES.iter().map(|place| place.0).collect());
     }
 
     #[test]

@@ -10,7 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use tempfile::TempDir;
 
-use crate::root;
+use super::offline::offline;
+use super::root;
 use ketcd_testing::examples::{Reads, examples};
 
 /// The plugin's file name is `kubectl-forensics`; a symbolic link to it is what krew makes.
@@ -36,11 +37,11 @@ pub(super) fn folder() -> TempDir {
     folder
 }
 
-/// Runs a line in a folder, in bash: one of the examples loads a completion script.
+/// Runs a line in a folder, without a network, in bash: one of the examples loads a completion script.
 fn run(line: &str, folder: &Path) -> Output {
     let binary = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
-    Command::new("bash").args(["-c", line]).current_dir(folder).env("PATH", path).output().unwrap()
+    offline(Command::new("bash").args(["-c", line]).current_dir(folder).env("PATH", path)).output().unwrap()
 }
 
 fn ketcd(arguments: &[&str]) -> Output {

@@ -4,10 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::prose::files;
 use super::root;
 
 /// The crates that others may depend on.
@@ -70,29 +68,4 @@ fn each_library_says_what_a_registry_shows_and_has_an_example() {
         assert!(page.lines().any(|line| line.starts_with("```")), "the README of {name} has no example");
         assert!(root.starts_with("#![doc = include_str!(\"../README.md\")]"), "no test compiles the README of {name}");
     }
-}
-
-/// Tests of the crates read recorded data through `ketcd-testing`, whose package must have it: `tools/package` runs them from packages alone.
-#[test]
-fn recorded_data_that_tests_of_the_crates_read_is_packaged() {
-    let arguments = ["package", "--list", "--allow-dirty", "--offline", "--package", "ketcd-testing"];
-    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let packaged = String::from_utf8(output.stdout).unwrap();
-    let literal = Regex::new(r#"testdata::[a-z_]+\((?:&?format!\()?"([^"{]+)"#).unwrap();
-    let mut sources = Vec::new();
-    files(&root().join("crates"), "rs", &mut sources);
-    let mut read = 0;
-    for source in &sources {
-        // Up to the first name that the test fills in.
-        for [path] in literal.captures_iter(&fs::read_to_string(source).unwrap()).map(|found| found.extract().1) {
-            assert!(
-                packaged.lines().any(|file| file.starts_with(&format!("testdata/{path}"))),
-                "{}: {path} is in no package",
-                source.display()
-            );
-            read += 1;
-        }
-    }
-    assert!(read > 20, "{read}");
 }

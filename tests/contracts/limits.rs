@@ -1,67 +1,86 @@
-//! docs/limits.md: its numbers are those of the code.
+//! docs/limits.md: its table is made from the constants; and the releases that pages name are those that are known.
+//! `KETCD_BLESS=1 cargo test --test contracts limits` writes the table.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use ketcd_kube::Release;
+use ketcd_scheduler::{NEWEST_SCHEDULER, OLDEST_SCHEDULER};
+use ketcd_store::etcd::{LARGEST_MESSAGE, LARGEST_REVISION, REQUESTS_A_SECOND};
+use ketcd_store::load::{Limits, RECOGNISED_WITHIN};
 
+use super::pages::hold;
 use super::root;
 
-fn text(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+const BEGIN: &str = "<!-- Written by `KETCD_BLESS=1 cargo test --test contracts limits` from constants of the libraries. -->\n";
+const END: &str = "<!-- End of what is written. -->";
+
+/// `60,000`.
+fn number(number: i64) -> String {
+    let digits = number.to_string();
+    digits.as_bytes().rchunks(3).rev().map(|chunk| std::str::from_utf8(chunk).unwrap()).collect::<Vec<_>>().join(",")
 }
 
-/// The rows of the page's table: what a row says is limited, what its value begins with, and where that stands in the code.
-const NUMBERS: &[(&str, &str, &str, &str)] = &[
-    ("requests to a live etcd", "at most 1,000 a second (`--qps`)", "crates/store/src/etcd/pacer.rs", "const PACE: f64 = 1000.0;"),
-    ("one record of an audit log", "64 MiB;", "crates/audit/src/splitter.rs", "const LONGEST: usize = 64 << 20;"),
-    ("one message of etcd", "64 MiB;", "crates/store/src/etcd/config.rs", "const LARGEST_MESSAGE: usize = 64 << 20;"),
-    (
-        "one message of etcd",
-        "64 MiB; the changes of one revision 128 MiB",
-        "crates/store/src/etcd/assemble.rs",
-        "const MOST_HELD: usize = 128 << 20;",
-    ),
-    ("a live history read whole for one answer", "5,000 revisions;", "crates/cluster/src/clock/mod.rs", "const WHOLE_LIVE: i64 = 5_000;"),
-    (
-        "a live history read whole for one answer",
-        "5,000 revisions; 60,000 in a file.",
-        "crates/cluster/src/clock/mod.rs",
-        "const WHOLE: i64 = 60_000;",
-    ),
-    ("input of an unknown format", "refused after its first 4 MiB", "crates/store/src/load/spool.rs", "const LOOKED_AT: usize = 4 << 20;"),
-    ("a compressed file or a pipe", "unpacked to at most 16 GiB (`--max-unpacked-size`)", "src/cli/args.rs", "default_value = \"16Gi\""),
-    ("memory", "about 240 bytes for each revision of a file", "BENCHMARKS.md", "about 240 bytes of heap for each revision"),
-    (
-        "the history of many objects on a live etcd with a long history",
-        "possible, but etcd sends all of it",
-        "crates/cluster/src/rights/questions.rs",
-        "commands: \"`history`, `timeline` of many objects\"",
-    ),
-];
+/// `64 MiB`.
+fn size(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB")];
+    let (shift, unit) = units.into_iter().find(|(shift, _)| bytes % (1 << shift) == 0).expect("a whole number of MiB");
+    format!("{} {unit}", bytes >> shift)
+}
+
+fn table() -> String {
+    let rows = [
+        ("requests to a live etcd", format!("at most {} a second (`--qps`)", number(REQUESTS_A_SECOND as i64))),
+        ("one message of etcd", format!("{}; the changes of one revision {}", size(LARGEST_MESSAGE as u64), size(LARGEST_REVISION as u64))),
+        (
+            "a live history read whole for one answer",
+            format!(
+                "{} revisions; {} in a file. Longer ones are read by key, and dated by samples",
+                number(ketcd_cluster::clock::READ_WHOLE_LIVE),
+                number(ketcd_cluster::clock::READ_WHOLE)
+            ),
+        ),
+        ("input of an unknown format", format!("refused after its first {}", size(RECOGNISED_WITHIN as u64))),
+        ("a compressed file or a pipe", format!("unpacked to at most {} (`--max-unpacked-size`)", size(Limits::default().unpacked))),
+        ("one record of an audit log", format!("{}; longer ones are named and left out", size(ketcd_audit::LONGEST_RECORD as u64))),
+    ];
+    rows.iter().fold("| limit | value |\n|---|---|\n".to_owned(), |mut text, (limit, value)| {
+        writeln!(text, "| {limit} | {value} |").unwrap();
+        text
+    })
+}
 
 #[test]
-fn numbers_are_those_of_the_code() {
-    let page = text("docs/limits.md");
-    let rows: Vec<(&str, &str)> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
-        .filter(|(limit, _)| *limit != "limit")
-        .collect();
-    assert!(rows.len() > 5, "{rows:?}");
-    for (limit, value) in &rows {
-        assert!(NUMBERS.iter().any(|(of, begin, ..)| of == limit && value.starts_with(begin)), "{limit}: {value} is held by nothing");
-    }
-    for (limit, begin, file, code) in NUMBERS {
-        assert!(rows.iter().any(|(of, value)| of == limit && value.starts_with(begin)), "the page does not say {limit}: {begin}");
-        assert!(text(file).contains(code), "{limit}: {file} does not hold {code:?}");
-    }
+fn the_table_of_limits_has_the_numbers_of_the_code() {
+    let path = root().join("docs/limits.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).expect("the page has the table");
+    let (_, after) = rest.split_once(END).expect("the table ends");
+    assert_eq!(hold(&path, &format!("{before}{BEGIN}\n{}\n{END}{after}", table())), None);
+}
+
+#[test]
+fn without_the_flag_as_much_is_unpacked_as_the_library_unpacks() {
+    let command = ketcd::command();
+    let flag = command.get_arguments().find(|flag| flag.get_long() == Some("max-unpacked-size")).unwrap();
+    let default = flag.get_default_values()[0].to_str().unwrap();
+    assert_eq!(default.replace("Gi", " GiB"), size(Limits::default().unpacked));
 }
 
 #[test]
 fn releases_are_those_that_are_known() {
-    let page = text("docs/limits.md");
-    let newest = Release::NEWEST;
-    for sentence in [format!("Every kind of Kubernetes 1.8 to {newest}"), format!("kube-scheduler 1.9 to {newest}")] {
-        assert!(page.contains(&sentence), "{sentence}");
+    let (newest, scheduler) = (Release::NEWEST, NEWEST_SCHEDULER);
+    for (page, sentence) in [
+        ("limits", format!("- Every kind of Kubernetes {} to {newest}, ", Release::OLDEST)),
+        ("limits", format!("- kube-scheduler {OLDEST_SCHEDULER} to {scheduler} with its own plugins.")),
+        (
+            "faq",
+            format!(
+                "**My Kubernetes is newer than {newest}.**\nObjects are shown as far as {newest} knows their fields, and `explain` uses the rules of {scheduler}.\n"
+            ),
+        ),
+    ] {
+        let text = fs::read_to_string(root().join(format!("docs/{page}.md"))).unwrap();
+        assert!(text.contains(&sentence), "docs/{page}.md does not say: {sentence}");
     }
 }

@@ -1,5 +1,5 @@
 //! What docs/stability.md promises: the commands and flags in docs/interface.txt are those of the binary, what is gone is named in CHANGELOG.md,
-//! and commands exit with the codes that the page lists.
+//! and the pages of commands name the exit codes that it lists.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -81,7 +81,7 @@ fn a_flag_that_goes_without_a_word_is_found() {
 }
 
 #[test]
-fn commands_exit_with_the_codes_that_the_page_lists() {
+fn pages_of_commands_name_no_exit_code_that_the_page_does_not_list() {
     let code = regex::Regex::new(r"(?m)^(?:- |\| )`(\d+)`").unwrap();
     let codes = |text: &str| -> BTreeSet<String> { code.captures_iter(text).map(|found| found[1].to_owned()).collect() };
     let promised = codes(&fs::read_to_string(root().join("docs/stability.md")).unwrap());

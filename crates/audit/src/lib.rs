@@ -25,3 +25,4 @@ pub use patch::patched;
 pub use placing::{Placed, Unplaced, Written, place};
 pub use reader::{Damage, FileReport, LogSpan, Reader};
 pub use request::{Bodies, Level, Request, RequestTarget, Verb};
+pub use splitter::LONGEST_RECORD;

@@ -12,8 +12,8 @@ const LISTS: [&[u8]; 9] = [b"items", b"events", b"logEvents", b"results", b"tabl
 /// The list whose records have no names: what stands before it has those of their columns.
 const ROWS: &[u8] = b"rows";
 
-/// The longest record: API servers take requests of 3 MiB, but answers may be longer.
-pub(crate) const LONGEST: usize = 64 << 20;
+/// The longest record that is read, in bytes: API servers take requests of 3 MiB, but answers may be longer.
+pub const LONGEST_RECORD: usize = 64 << 20;
 
 /// Lists within lists deeper than this are records.
 const DEEPEST: usize = 3;
@@ -294,7 +294,7 @@ impl Splitter {
     }
 
     fn bound(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
-        if self.buffer.len() > LONGEST {
+        if self.buffer.len() > LONGEST_RECORD {
             self.give_up("is longer than 64 MiB", take);
             self.skips_line = true;
         }

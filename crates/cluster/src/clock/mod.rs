@@ -25,9 +25,9 @@ use dates::Sampled;
 use samples::Samples;
 
 /// Histories of files up to this many revisions are read whole.
-const WHOLE: i64 = 60_000;
-/// Those of a live etcd, which has other work to do.
-const WHOLE_LIVE: i64 = 5_000;
+pub const READ_WHOLE: i64 = 60_000;
+/// Histories of a live etcd, which has other work to do, up to this many.
+pub const READ_WHOLE_LIVE: i64 = 5_000;
 /// Into how many parts a long recording is cut, to read when the first revision of each arrived.
 const ARRIVALS: i64 = 64;
 /// How many of the requested revisions are dated one by one.
@@ -88,7 +88,7 @@ impl Cluster {
     /// The source cannot be read.
     pub async fn is_long(&self) -> Result<bool> {
         let span = self.source.span().await?;
-        let most = if self.source.is_shared() { WHOLE_LIVE } else { WHOLE };
+        let most = if self.source.is_shared() { READ_WHOLE_LIVE } else { READ_WHOLE };
         Ok(span.newest.0 - span.oldest.0 > most || !self.source.serves_watches().await)
     }
 

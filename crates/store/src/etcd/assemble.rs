@@ -9,9 +9,9 @@ use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
 /// `mvccpb.Event.EventType.DELETE`.
 pub(super) const DELETE: i32 = 1;
-/// The most that is held of one revision, in bytes. What a transaction writes is one request, of 1.5 MiB unless `--max-request-bytes` raises it;
+/// The most that is read of the changes of one revision, in bytes. What a transaction writes is one request, of 1.5 MiB unless `--max-request-bytes` raises it;
 /// it may delete any number of keys.
-const MOST_HELD: usize = 128 << 20;
+pub const LARGEST_REVISION: usize = 128 << 20;
 
 /// Joins the responses of a watch, across reconnections, into changes in order.
 ///
@@ -52,8 +52,8 @@ impl Assembler {
                 self.release(&mut complete)?;
             }
             self.bytes += size_of::<Event>() + event.key_value.key.len() + event.key_value.value.len();
-            if self.bytes > MOST_HELD {
-                return Err(Untrue::new(format!("sent more than {} MiB as the changes of one revision", MOST_HELD >> 20)));
+            if self.bytes > LARGEST_REVISION {
+                return Err(Untrue::new(format!("sent more than {} MiB as the changes of one revision", LARGEST_REVISION >> 20)));
             }
             self.held.push(Event { sub_revision: self.held.len() as i64, ..event });
         }

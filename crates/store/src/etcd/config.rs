@@ -42,8 +42,8 @@ impl ReadConsistency {
 /// How many bytes are asked for at once, unless the user says otherwise.
 pub(super) const PAGE_BYTES: usize = 4 << 20;
 
-/// The longest message that is read: more than any value, which `--max-request-bytes` holds at 1.5 MiB unless it is raised.
-pub(super) const LARGEST_MESSAGE: usize = 64 << 20;
+/// The longest message that is read, in bytes: more than any value, which `--max-request-bytes` holds at 1.5 MiB unless it is raised.
+pub const LARGEST_MESSAGE: usize = 64 << 20;
 /// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
 pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How long a ping waits for its answer.

@@ -44,9 +44,11 @@ use crate::{
 };
 use client::Cluster;
 
+pub use assemble::LARGEST_REVISION;
 pub use client::Reporter;
-pub use config::{EtcdConfig, Password, ReadConsistency};
+pub use config::{EtcdConfig, LARGEST_MESSAGE, Password, ReadConsistency};
 pub use endpoint::refuse_credentials;
+pub use pacer::REQUESTS_A_SECOND;
 pub use rights::grant_command;
 
 /// A running etcd cluster behind [`Source`].

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// Point reads back to back make the puts of others wait, though etcd answers each in a tenth of a millisecond. Measured in BENCHMARKS.md.
-const PACE: f64 = 1000.0;
+/// How many requests are sent in a second at most, unless [`EtcdConfig::qps`](super::EtcdConfig::qps) says otherwise. Point reads back to back make
+/// the puts of others wait, though etcd answers each in a tenth of a millisecond. Measured in BENCHMARKS.md.
+pub const REQUESTS_A_SECOND: f64 = 1000.0;
 /// How many requests may follow at once after a quiet time: most commands need no more.
 const BURST: u32 = 32;
 
@@ -20,7 +21,7 @@ pub(super) struct Pacer(Mutex<Turns>);
 impl Pacer {
     /// At most `qps` requests a second (`--qps`), or as many as do not disturb.
     pub(super) fn new(qps: Option<f64>) -> Self {
-        let interval = Duration::try_from_secs_f64(1.0 / qps.unwrap_or(PACE)).unwrap_or(SLOWEST).min(SLOWEST);
+        let interval = Duration::try_from_secs_f64(1.0 / qps.unwrap_or(REQUESTS_A_SECOND)).unwrap_or(SLOWEST).min(SLOWEST);
         let allowance = if qps.is_some() { Duration::ZERO } else { interval * BURST };
         Self(Mutex::new(Turns { interval, allowance, next: None }))
     }

@@ -74,6 +74,7 @@ pub use finds::Finds;
 pub use mapped::file_at as mapped_file_at;
 pub use options::{Cache, KeyOf, Limits};
 pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
+pub use spool::RECOGNISED_WITHIN;
 
 /// Opens files as one source; the histories of several are joined, API objects of several are the state of one moment.
 ///

@@ -13,8 +13,8 @@ use super::options::Reading;
 use super::pump::{GivenUp, PIECE, Piece, Pump, Pumped};
 use crate::{Error, Result};
 
-/// The bytes of a stream that are looked at before it is refused.
-const LOOKED_AT: usize = 4 << 20;
+/// How many bytes of a stream are looked at before it is refused.
+pub const RECOGNISED_WITHIN: usize = 4 << 20;
 
 /// A stream's bytes.
 pub(super) struct Spooled {
@@ -95,7 +95,7 @@ fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl 
     let mut first = Piece::read(from);
     // A database may have lost its beginning.
     while first.end.is_none() && !is_known(&first.bytes) {
-        if first.bytes.len() >= LOOKED_AT {
+        if first.bytes.len() >= RECOGNISED_WITHIN {
             let problem = "is neither an etcd database nor API objects, plain or compressed".to_owned();
             return Err(Error::Format { path: path.to_owned(), problem });
         }
