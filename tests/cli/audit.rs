@@ -50,15 +50,7 @@ fn history_selects_by_user_under_both_names() {
 fn a_log_alone_is_read_as_every_source() {
     let log = file("eks.jsonl.zst");
     let ketcd = |arguments: &[&str]| run(&[&["-f", log.as_str()], arguments].concat(), Stdio::null());
-    for arguments in [
-        &["ls", "pods", "-A"][..],
-        &["get", "deployments", "-A"],
-        &["history", "deployments", "-A", "--diff"],
-        &["triage"],
-        &["status"],
-        &["ls", "--at", "2026-11-24T18:38:00Z", "-A"],
-        &["explain", "--all"],
-    ] {
+    for arguments in [&["ls", "--at", "2026-11-24T18:38:00Z", "-A"][..], &["triage"], &["explain", "--all"]] {
         let output = ketcd(arguments);
         assert!(matches!(output.status.code(), Some(0 | 1)) && !output.stdout.is_empty(), "{arguments:?}: {}", said(&output));
         let hidden: Vec<String> =
@@ -69,6 +61,8 @@ fn a_log_alone_is_read_as_every_source() {
     let sources: Vec<String> =
         history.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["source"].as_str().unwrap().to_owned()).collect();
     assert!(sources.contains(&"auditlog".to_owned()) && sources.contains(&"derived".to_owned()));
+    let status = printed(&ketcd(&["status"]));
+    assert!(status.contains("begins") && !status.contains("compacted"), "{status}");
 }
 
 #[test]
@@ -79,21 +73,6 @@ fn a_log_comes_through_standard_input() {
     assert!(with_etcd.status.success() && printed(&with_etcd).contains("alice"), "{}", said(&with_etcd));
     let alone = run(&["-f", "-", "ls", "pods", "-A"], Stdio::from(File::open(file("full.jsonl.zst")).unwrap()));
     assert!(alone.status.success() && !alone.stdout.is_empty(), "{}", said(&alone));
-}
-
-#[test]
-fn writes_past_the_api_server_are_findings() {
-    let (db, log) = (file("snapshot.db.zst"), file("full.jsonl.zst"));
-    let output = run(&["-f", &db, "-f", &log, "triage", "-o", "json"], Stdio::null());
-    let triage: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let found: Vec<&Value> =
-        triage["findings"].as_array().unwrap().iter().filter(|finding| finding["trouble"] == "ChangeUnexplained").collect();
-    assert_eq!(found.len(), 5, "{found:#?}");
-    let text = printed(&run(&["-f", &db, "-f", &log, "triage"], Stdio::null()));
-    assert!(text.contains("by no request of the audit log") && text.contains("written past the API server"), "{text}");
-    // A log that leaves out what they are of accuses nobody.
-    let other = run(&["-f", &db, "triage", "-o", "json"], Stdio::null());
-    assert!(!printed(&other).contains("ChangeUnexplained"));
 }
 
 /// The files in a folder and in those below it.
@@ -131,25 +110,6 @@ fn a_damaged_line_accuses_nobody() {
     assert!(said(&output).contains("line 101 is cut short"), "{}", said(&output));
     let unexplained = printed(&output).lines().filter(|line| line.contains("\"unexplained\":true")).count();
     assert_eq!(unexplained, 5);
-}
-
-#[test]
-fn decisions_are_explained_from_the_log_as_from_etcd() {
-    let verdicts = |name: &str| -> std::collections::BTreeMap<String, String> {
-        let output = run(&["-f", &file(name), "explain", "--all", "-o", "ndjson"], Stdio::null());
-        let line = |line: &str| {
-            let explained: Value = serde_json::from_str(line).unwrap();
-            let verdict = format!("{} {} {}", explained["verdict"], explained["attempt"]["outcome"], explained["attempt"]["node"]);
-            (format!("{}/{}", explained["pod"]["namespace"], explained["pod"]["name"]), verdict)
-        };
-        printed(&output).lines().map(line).collect()
-    };
-    let etcd = verdicts("snapshot.db.zst");
-    assert!(etcd.len() > 60 && verdicts("full.jsonl.zst") == etcd);
-    // Where kubelets' patches are logged without answers, some states are derived.
-    let derived = verdicts("eks.jsonl.zst");
-    let same = etcd.iter().filter(|(pod, verdict)| derived.get(*pod) == Some(*verdict)).count();
-    assert!(same * 100 >= etcd.len() * 95, "{same} of {}", etcd.len());
 }
 
 /// A must-gather has logs of the API server that seldom hold what was changed.
@@ -206,7 +166,7 @@ fn requests_are_shown_within_the_time_asked_for_and_from_a_log_alone() {
 
 /// A watch of the object, as the log has it when it begins and when it ends.
 #[test]
-fn a_watch_that_goes_on_is_a_request_too() {
+fn a_watch_that_goes_on_is_shown_as_one() {
     let event = |stage: &str, id: &str, second: u8| {
         serde_json::json!({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": id, "stage": stage, "verb": "watch",
             "requestURI": "/api/v1/namespaces/pay/configmaps?watch=true", "user": {"username": "mallory"}, "userAgent": "kubectl/v1.37.2",
@@ -226,23 +186,4 @@ fn a_watch_that_goes_on_is_a_request_too() {
     let text = beside(&requests);
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("mallory")).collect();
     assert!(lines.len() == 2 && lines.iter().filter(|line| line.ends_with("watch, not ended in the log")).count() == 1, "{text}");
-    let documents = beside(&[&requests[..], &["-o", "ndjson"]].concat());
-    let open: Vec<Value> = documents
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .filter(|line: &Value| line["request"]["isOpen"] == true)
-        .collect();
-    assert!(open.len() == 1 && open[0]["request"]["auditID"] == "goes-on", "{documents}");
-}
-
-#[test]
-fn a_log_alone_begins_somewhere_and_was_not_compacted() {
-    let whole = String::from_utf8(zstd::decode_all(File::open(file("full.jsonl.zst")).unwrap()).unwrap()).unwrap();
-    let mut log = tempfile::NamedTempFile::new().unwrap();
-    log.write_all(whole.lines().skip(1500).collect::<Vec<_>>().join("\n").as_bytes()).unwrap();
-    let status = |format: &str| printed(&run(&["-f", log.path().to_str().unwrap(), "status", "-o", format], Stdio::null()));
-    let text = status("table");
-    assert!(text.contains("begins") && !text.contains("compacted"), "{text}");
-    let revisions = &serde_json::from_str::<Value>(&status("json")).unwrap()["revisions"];
-    assert!(revisions["compacted"].is_null() && revisions["oldestReadable"].as_i64() > Some(1), "{revisions}");
 }

@@ -28,8 +28,9 @@ fn refused(output: &Output, wanted: &str) {
 #[test]
 fn a_pod_that_cannot_be_read() {
     let printed = "it cannot be read as a Pod: invalid type: string \"none\", expected a sequence";
-    refused(&explain("{containers: none}", "", &[]), &format!("pod default/p: {printed}"));
-    refused(&explain("{containers: none}", "", &[]), " get pod/default/p -o json");
+    let output = explain("{containers: none}", "", &[]);
+    refused(&output, &format!("pod default/p: {printed}"));
+    refused(&output, " get pod/default/p -o json");
 }
 
 #[test]

@@ -141,14 +141,3 @@ fn a_pod_shows_the_configuration_it_started_with() {
     let secret = early["config"].as_array().unwrap().iter().find(|config| config["kind"] == "Secret").unwrap();
     assert!(secret["atStart"]["data"].as_object().unwrap().values().all(|value| value == "***"));
 }
-
-#[test]
-fn the_number_of_a_compaction_is_no_damage() {
-    let file = capture("k136-live/member.tar.zst");
-    let output = Command::new(env!("CARGO_BIN_EXE_ketcd")).args(["-f", &file, "history", "--all"]).output().unwrap();
-    let page = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<&str> = page.lines().filter(|line| line.contains("compact_rev_key")).collect();
-    assert!(!lines.is_empty() && !page.contains("cannot be decoded"), "{lines:?}");
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(!errors.contains("compact_rev_key"), "{errors}");
-}

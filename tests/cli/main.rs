@@ -36,10 +36,8 @@ mod states;
 mod streams;
 mod suggested;
 mod terminal;
-mod timeline;
 mod triage;
 mod untrue_server;
-mod usage;
 mod what_if;
 mod window;
 

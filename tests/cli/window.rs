@@ -166,23 +166,21 @@ fn heads_of_json_say_what_words_of_time_were_resolved_to() {
         "explain --all",
         export.as_str(),
     ] {
-        let head = |flags: &str| -> Value { serde_json::from_str(&text(&format!("{command} -o json {flags}"))).unwrap() };
-        assert_eq!(head("").get("window"), None, "{command}");
-        let window = head("--since 22:16:30 --until 22:20")["window"].take();
-        let revisions = ["since", "until"].map(|end| window[end]["revision"].clone());
-        assert!(revisions[0].as_i64() < revisions[1].as_i64() && revisions[0].as_i64() > Some(0), "{command}: {window}");
-        let [since, until] = revisions.clone();
+        let words = format!("{command} -o json --since 22:16:30 --until 22:20");
+        let window = serde_json::from_str::<Value>(&text(&words)).unwrap()["window"].take();
+        let [since, until] = ["since", "until"].map(|end| window[end]["revision"].clone());
+        assert!(since.as_i64() < until.as_i64() && since.as_i64() > Some(0), "{command}: {window}");
         let wanted = json!({"since": end(since, "2026-11-20T22:16:30.000Z"), "until": end(until, "2026-11-20T22:20:00.000Z")});
         assert_eq!(window, wanted, "{command}");
-        // An age counts from the newest revision, and a revision has the time at which it was written.
-        let [by_revision, by_age] = [format!("--rev {}", revisions[1]), "--at 275s".to_owned()].map(|flags| head(&flags)["window"].take());
-        assert_eq!((&by_revision["since"], &by_revision["until"]["revision"]), (&Value::Null, &revisions[1]), "{command}");
-        assert!(
-            by_revision["until"]["time"].as_str().is_some_and(|time| time.starts_with("2026-11-20T22:19:5")),
-            "{command}: {by_revision}"
-        );
-        assert!(by_age["until"]["time"].as_str().is_some_and(|time| time.starts_with("2026-11-20T22:20:0")), "{command}: {by_age}");
     }
+    let head = |flags: &str| serde_json::from_str::<Value>(&text(&format!("usage -o json {flags}"))).unwrap().get("window").cloned();
+    assert_eq!(head(""), None);
+    // An age counts from the newest revision, and a revision has the time at which it was written.
+    let until = head("--until 22:20").unwrap()["until"]["revision"].take();
+    let [by_revision, by_age] = [format!("--rev {until}"), "--at 275s".to_owned()].map(|flags| head(&flags).unwrap());
+    assert_eq!((&by_revision["since"], &by_revision["until"]["revision"]), (&Value::Null, &until));
+    let is_at = |window: &Value, begins: &str| window["until"]["time"].as_str().is_some_and(|time| time.starts_with(begins));
+    assert!(is_at(&by_revision, "2026-11-20T22:19:5") && is_at(&by_age, "2026-11-20T22:20:0"), "{by_revision} {by_age}");
     let diff = run("diff deploy/web/tomcat --at 22:16:30..22:20 -o json");
     let window = serde_json::from_slice::<Value>(&diff.stdout).unwrap()["window"].take();
     assert_eq!(

@@ -1,25 +1,31 @@
-//! Stories of a history with gaps: each gap is reported, and no step is invented.
+//! Histories with gaps: each gap is reported, no step is invented, and a decision after one is explained by the state after it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
-use ketcd_cluster::Options;
+use ketcd_cluster::replay::SchedulerOptions;
+use ketcd_cluster::{Cluster, Error, Notice, Options};
 use ketcd_history::clock::Clock;
 use ketcd_history::timeline::{Phase, StepKind, Story, Timeline};
 use ketcd_history::{AttributedChange, Follower};
 use ketcd_kube::Decoder;
 use ketcd_store::{Event, KeyRange, KeyValue, Revision, Until, WatchItem};
 use ketcd_testing::random::Random;
+use ketcd_testing::{database, temporary};
 
-use crate::fixture::capture;
+use crate::fixture::{capture, noting, open};
+
+async fn all_events(capture_name: &str) -> Vec<Event> {
+    let cluster = capture(capture_name, Options::default()).await;
+    let items: Vec<_> = cluster.source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect().await;
+    let event = |item| if let WatchItem::Event(event) = item { Some(event) } else { None };
+    items.into_iter().filter_map(event).collect()
+}
 
 /// Every event of the kinds that stories are of.
 async fn events() -> Vec<Event> {
     let kinds: [&[u8]; 4] = [b"/registry/pods/", b"/registry/deployments/", b"/registry/minions/", b"/registry/persistentvolumeclaims/"];
-    let cluster = capture("k136-story", Options::default()).await;
-    let items: Vec<_> = cluster.source.watch(KeyRange::all(), Revision(1), Until::Forever).map(Result::unwrap).collect().await;
-    let event = |item| if let WatchItem::Event(event) = item { Some(event) } else { None };
-    let mut events: Vec<Event> = items.into_iter().filter_map(event).collect();
+    let mut events = all_events("k136-story").await;
     events.retain(|event| kinds.iter().any(|kind| event.key_value.key.starts_with(kind)));
     events
 }
@@ -61,4 +67,36 @@ async fn gaps_are_reported_and_no_step_is_invented() {
             assert!(is_reported, "{percent_kept} % {name}: a gap is not reported");
         }
     }
+}
+
+/// The decisions after revision 900: the pod, its node, the scheduler's sentence, the verdict.
+async fn late_decisions(cluster: &Cluster) -> Vec<String> {
+    let mut decisions = cluster.explainer(&SchedulerOptions::default()).await.unwrap().decisions();
+    let mut found = Vec::new();
+    let walked = decisions.each(|decision| {
+        let explanation = decision.explain().explanation;
+        let (attempt, judgement) = (&explanation.attempt, &explanation.judgement);
+        if attempt.revision > 900 {
+            let pod = format!("{}/{} {:?}", attempt.pod.namespace, attempt.pod.name, attempt.pod.node_name);
+            found.push(format!("{pod} {:?} {:?}", judgement.message, explanation.agreement));
+        }
+        Ok::<(), Error>(())
+    });
+    walked.await.unwrap();
+    found
+}
+
+/// What was deleted between two snapshots is not there after them, though nobody saw it go.
+#[tokio::test]
+async fn decisions_after_a_gap_are_explained_by_the_state_after_it() {
+    let story = all_events("k120-story").await;
+    let nights = [(600, None), (1787, Some(900))].map(|(newest, compacted)| temporary::file(database!(story, newest, compacted, false)));
+    let (options, notices) = noting(Options::default());
+    let fused = open(&nights.each_ref().map(|night| night.path().to_str().unwrap().to_owned()), options).await.unwrap();
+    let (wanted, found) = (late_decisions(&capture("k120-story", Options::default()).await).await, late_decisions(&fused).await);
+    assert!(!wanted.is_empty() && found == wanted, "{wanted:?}\n{found:?}");
+    let notices = notices.lock().unwrap();
+    let missing: Vec<_> =
+        notices.iter().filter_map(|notice| if let Notice::AttemptsMissing(gaps) = notice { Some(&gaps[..]) } else { None }).collect();
+    assert_eq!(missing, [[(Revision(602), Revision(899))]]);
 }

@@ -6,14 +6,14 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use ketcd_cluster::read::{Keys, Read, dated_changes};
-use ketcd_cluster::{Cluster, Options};
+use ketcd_cluster::{Cluster, Notice, Options};
 use ketcd_history::config::ConfigKind;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 use ketcd_testing::testdata;
 use serde_json::Value;
 
-use crate::fixture::capture;
+use crate::fixture::{capture, noting};
 
 /// Every change of these keys, oldest first.
 async fn history(cluster: &Cluster, keys: Keys) -> Vec<AttributedChange> {
@@ -114,4 +114,16 @@ async fn who_forces_a_deletion_is_not_the_kubelet() {
     let cluster = capture("k136-story", Options::default()).await;
     let last = history_of(&cluster, "pod/lab/spread-5").await.pop().unwrap();
     assert_eq!((last.change.kind, last.actor), (ChangeKind::Deleted, None));
+}
+
+#[tokio::test]
+async fn the_number_of_a_compaction_is_no_damage() {
+    let (options, notices) = noting(Options::default());
+    let cluster = capture("k136-live/member.tar.zst", options).await;
+    let changes = history(&cluster, Keys::all()).await;
+    let numbers: Vec<_> = changes.iter().filter(|attributed| &*attributed.change.key == b"compact_rev_key").collect();
+    assert!(!numbers.is_empty() && numbers.iter().all(|number| !matches!(number.change.after, ObjectVersion::Unreadable)), "{numbers:?}");
+    let is_damaged = cluster.finish();
+    let notices = notices.lock().unwrap();
+    assert!(!is_damaged && notices.iter().all(|notice| !matches!(notice, Notice::NotDecoded { .. })), "{notices:?}");
 }

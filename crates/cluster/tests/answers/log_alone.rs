@@ -6,7 +6,8 @@ use futures_util::{StreamExt, TryStreamExt};
 use serde_json::Value;
 
 use ketcd_cluster::read::{Keys, Read, dated_changes};
-use ketcd_cluster::{Cluster, Notice, Options, files, open_logs};
+use ketcd_cluster::replay::SchedulerOptions;
+use ketcd_cluster::{Cluster, Error, Notice, Options, files, open_logs};
 use ketcd_history::AttributedChange;
 use ketcd_history::audit::Authorship;
 use ketcd_store::load::{AuditLogs, Limits};
@@ -174,4 +175,40 @@ async fn objects_that_kubectl_printed_are_the_base_of_a_log() {
     let history = cluster.history("cm/shop/old").await.unwrap();
     let read: Vec<Read<_>> = history.changes.try_collect().await.unwrap();
     assert_eq!(read.iter().filter(|read| matches!(read, Read::Item(_))).count(), 3);
+}
+
+/// The last decision about each pod: the verdict, what came of it, and the node.
+async fn decisions(cluster: &Cluster) -> BTreeMap<String, String> {
+    let mut decisions = cluster.explainer(&SchedulerOptions::default()).await.unwrap().decisions();
+    let mut found = BTreeMap::new();
+    let walked = decisions.each(|decision| {
+        let explanation = decision.explain().explanation;
+        let attempt = &explanation.attempt;
+        let decided = format!("{:?} {:?} {:?}", explanation.agreement, attempt.outcome, attempt.pod.node_name);
+        found.insert(format!("{}/{}", attempt.pod.namespace, attempt.pod.name), decided);
+        Ok::<(), Error>(())
+    });
+    walked.await.unwrap();
+    found
+}
+
+#[tokio::test]
+async fn decisions_are_explained_from_the_log_as_from_etcd() {
+    let log = async |name: &str| decisions(&alone(&file(name), &[], Options::default()).await).await;
+    let wanted = decisions(&etcd().await).await;
+    assert!(wanted.len() > 60, "{}", wanted.len());
+    assert_eq!(log("full.jsonl.zst").await, wanted);
+    // Where kubelets' patches are logged without answers, some states are derived.
+    let derived = log("eks.jsonl.zst").await;
+    let same = wanted.iter().filter(|(pod, decided)| derived.get(*pod) == Some(*decided)).count();
+    assert!(same * 100 >= wanted.len() * 95, "{same} of {}", wanted.len());
+}
+
+#[tokio::test]
+async fn a_log_begins_somewhere_and_was_not_compacted() {
+    let whole = String::from_utf8(testdata::read("audit/full.jsonl.zst")).unwrap();
+    let log = temporary::file(whole.lines().skip(1500).collect::<Vec<_>>().join("\n"));
+    let cluster = alone(log.path().to_str().unwrap(), &[], Options::default()).await;
+    let span = cluster.source.span().await.unwrap();
+    assert!(span.compacted.is_none() && span.oldest > Revision(1), "{span:?}");
 }

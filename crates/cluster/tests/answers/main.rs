@@ -17,6 +17,7 @@ mod log_alone;
 mod namespaces;
 mod nodes_lost;
 mod objects;
+mod openshift;
 mod other_requests;
 mod questions;
 mod related;

@@ -195,3 +195,29 @@ async fn null_times_and_lists_are_no_obstacle() {
     let story = story_of(&cluster_of(pod.to_string(), Options::default()).await, &["pod/x/p"]).await;
     assert_eq!(story.timelines[&b"/registry/pods/x/p"[..]].phases, [], "what has no time is no step");
 }
+
+#[tokio::test]
+async fn a_custom_resource_that_a_webhook_converts_is_shown_as_it_is_stored() {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let version = |name: &str| json!({"name": name, "served": true, "storage": name == "v1", "schema": schema});
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "wheels.cars.example"},
+        "spec": {
+            "group": "cars.example", "scope": "Namespaced", "names": {"kind": "Wheel", "plural": "wheels", "singular": "wheel"},
+            "conversion": {"strategy": "Webhook"}, "versions": [version("v1"), version("v2")],
+        },
+    });
+    let stored = json!({"apiVersion": "cars.example/v1", "kind": "Wheel", "metadata": {"name": "left", "namespace": "x"}, "old": "field"});
+    let cluster = cluster_of(list(&[definition, stored]).to_string(), Options::default()).await;
+    let found = cluster.subjects(&["wheel/x/left".to_owned()]).await.unwrap().objects;
+    assert_eq!((found.len(), &found[0].object["apiVersion"], &found[0].object["old"]), (1, &json!("cars.example/v1"), &json!("field")));
+}
+
+#[tokio::test]
+async fn openshifts_objects_lie_where_openshift_keeps_them() {
+    let route = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7"},
+        "spec": {"host": "web.example.com", "to": {"kind": "Service", "name": "web"}, "wildcardPolicy": "None"}});
+    let cluster = cluster_of(route.to_string(), Options::default()).await;
+    let found = cluster.subjects(&["routes/shop/web".to_owned()]).await.unwrap().objects;
+    assert_eq!((found.len(), &*found[0].entry.key), (1, &b"/openshift.io/routes/shop/web"[..]));
+}

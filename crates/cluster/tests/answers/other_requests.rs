@@ -68,3 +68,22 @@ async fn reads_that_a_policy_leaves_out_are_said() {
         "{notices:?}"
     );
 }
+
+/// A watch of the object, as the log has it when it begins and when it ends.
+#[tokio::test]
+async fn a_watch_that_goes_on_is_a_request_too() {
+    let event = |stage: &str, id: &str, second: u8| {
+        serde_json::json!({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": id, "stage": stage, "verb": "watch",
+            "requestURI": "/api/v1/namespaces/pay/configmaps?watch=true", "user": {"username": "mallory"}, "userAgent": "kubectl/v1.37.2",
+            "objectRef": {"resource": "configmaps", "namespace": "pay", "name": "settings-41", "apiVersion": "v1"}, "responseStatus": {"code": 200},
+            "requestReceivedTimestamp": "2026-11-24T18:38:30Z", "stageTimestamp": format!("2026-11-24T18:38:{second}Z")})
+    };
+    let began = |id| event("ResponseStarted", id, 30).to_string();
+    let lines = [began("goes-on"), began("ended"), event("ResponseComplete", "ended", 40).to_string(), began("goes-on")];
+    let log = ketcd_testing::temporary::file(lines.join("\n"));
+    let cluster = opened(log.path().to_str().unwrap(), Options::default()).await;
+    let found = others(&cluster, Keys { many: false, ..Keys::many(vec![KeyRange::key("/registry/configmaps/pay/settings-41")]) }).await;
+    let mut watches: Vec<_> = found.iter().map(|other| (&*other.request.audit_id, other.request.is_open)).collect();
+    watches.sort_unstable();
+    assert_eq!(watches, [("ended", false), ("goes-on", true)]);
+}

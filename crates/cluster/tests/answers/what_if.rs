@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ketcd_cluster::simulate::{FitOf, Happening, SimulatedEvent, WhatIf, WhatIfAction, WhatIfQuestion};
+use ketcd_cluster::simulate::{FitOf, Happening, NodeChoice, SimulatedEvent, WhatIf, WhatIfAction, WhatIfQuestion};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
 
@@ -163,4 +163,35 @@ async fn experiments_go_as_they_really_went() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused() {
+    let cluster = open(&[path(CAPTURE)], at_revision(3140)).await.unwrap();
+    for (action, wanted) in [
+        (WhatIfAction::Drain("w99".to_owned()), "node w99 does not exist"),
+        (WhatIfAction::scale("pod/shop/app-00=2").unwrap(), "does not exist"),
+        (WhatIfAction::Delete("pods".to_owned()), "does not name one object"),
+        (WhatIfAction::Fail(NodeChoice::parse("zone=nowhere")), "no node has the label zone=nowhere"),
+        (WhatIfAction::Restart("node/w01".to_owned()), "a Node cannot be restarted"),
+    ] {
+        let question = WhatIfQuestion { actions: vec![action], ..WhatIfQuestion::default() };
+        let error = cluster.what_if(&question).await.map(drop).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    let question = WhatIfQuestion { each: Some("rack".to_owned()), ..WhatIfQuestion::default() };
+    let error = cluster.what_if(&question).await.map(drop).unwrap_err().to_string();
+    assert!(error.contains("no node has the label rack"), "{error}");
+}
+
+#[test]
+fn an_action_that_is_not_of_its_form_is_refused_with_the_form() {
+    for (action, wanted) in [
+        (WhatIfAction::scale("deploy/shop/app-00"), "invalid --scale \"deploy/shop/app-00\": expected ADDRESS=N"),
+        (WhatIfAction::taint("w01=a"), "invalid --taint \"w01=a\": expected NODE=KEY[=VALUE]:EFFECT"),
+        (WhatIfAction::label("w01"), "invalid --label \"w01\": expected NODE:KEY=VALUE or NODE:KEY-"),
+    ] {
+        let error = action.map(drop).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use ketcd_cluster::{Cluster, Options, files};
 use ketcd_render::style::MARK;
-use ketcd_store::load::Limits;
+use ketcd_store::load::{self, Limits};
 use ketcd_testing::{temporary, testdata};
 
 async fn open(path: String, options: Options) -> Cluster {
@@ -19,6 +19,12 @@ pub(crate) async fn capture(name: &str, options: Options) -> Cluster {
 pub(crate) async fn cluster_of(objects: &str) -> Cluster {
     let file = temporary::file(objects);
     open(file.path().to_str().unwrap().to_owned(), Options::default()).await
+}
+
+/// The cluster of a database.
+pub(crate) async fn stored(database: Vec<u8>) -> Cluster {
+    let source = load::open_bytes("store.db", database.into(), &Limits::default(), &|_| None).unwrap();
+    Cluster::open(source, Options::default()).await.unwrap()
 }
 
 /// What is written, without the marks of styles.

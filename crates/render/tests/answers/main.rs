@@ -6,3 +6,6 @@ mod explain_cases;
 mod fixture;
 mod tables;
 mod timeline;
+mod triage;
+mod usage;
+mod what_if;

@@ -56,6 +56,7 @@ const FOUND: &[Found] = &[
     ("rollout: set image", "deploy/web/tomcat", "Rollout", "tomcat:8.0 → tomcat:9.0", "kubectl-set"),
     ("rollout: undo", "deploy/web/tomcat", "Undo", "back to revision 1's template", "kubectl"),
     ("rollout: stuck", "deploy/web/tomcat", "Rollout", "tomcat:8.0 → tomcat:10", "kubectl-set"),
+    ("rollout: stuck", "node/node3", "Changed", "nodelabel", "kubectl-label"),
     ("priority:", "pod/lab/urgent", "Nominated", "node4", "kube-scheduler"),
     ("config:", "pod/web/crasher", "Restarted", "exit 1", "kubelet"),
     ("config:", "configmap/web/app-config", "Changed", "data.", "kubectl"),

@@ -7,8 +7,8 @@ use futures_util::TryStreamExt;
 use ketcd_store::recording::{Recorder, RecorderOptions, RecordingScope};
 use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revision, Source, Until, Want, WatchItem};
 use ketcd_testing::database;
-use tempfile::TempDir;
 
+use super::nights::{Nights, story};
 use super::{capture, events, items, open, wait};
 
 fn gaps(source: &dyn Source) -> Vec<(i64, i64)> {
@@ -23,38 +23,6 @@ fn sources(event: &Event) -> Vec<&str> {
 
 fn alive(source: &dyn Source, at: i64) -> Vec<KeyValue> {
     super::alive(source, At::Revision(Revision(at)))
-}
-
-/// A recorded cluster's whole history.
-fn story() -> Vec<Event> {
-    events(&*open(&[&capture("k120-story/snapshot.db.zst")]).unwrap())
-}
-
-/// A directory of snapshots.
-struct Nights {
-    directory: TempDir,
-    story: Vec<Event>,
-}
-
-impl Nights {
-    fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), story: story() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn write(&self, name: &str, history: &[Event], newest: i64, compacted: Option<i64>, keeps_freed: bool) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, database!(history, newest, compacted, keeps_freed)).unwrap();
-        path
-    }
-
-    /// A snapshot of the recorded cluster.
-    fn night(&self, name: &str, newest: i64, compacted: Option<i64>) -> PathBuf {
-        self.write(name, &self.story, newest, compacted, false)
-    }
 }
 
 /// A history that goes another way from a revision on, as that of a cluster which was restored from a snapshot does.

@@ -11,6 +11,7 @@ mod dqlite;
 mod fusion;
 mod gardener;
 mod kine;
+mod nights;
 mod objects;
 
 use std::io::Write;

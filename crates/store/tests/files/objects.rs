@@ -15,7 +15,7 @@ fn key_of(object: &Value) -> Option<Vec<u8>> {
 }
 
 /// Opens a file of objects.
-fn open(text: &str) -> Result<Box<dyn Source>, Error> {
+fn open(text: impl AsRef<[u8]>) -> Result<Box<dyn Source>, Error> {
     load::open(&[temporary::file(text).path().to_str().unwrap().to_owned()], &key_of)
 }
 
@@ -30,7 +30,7 @@ fn held(source: &dyn Source) -> (Vec<String>, Vec<Value>, i64) {
 }
 
 /// The objects of a text, with what is said of them.
-fn objects(text: &str) -> (Vec<String>, Vec<Value>, i64, Vec<String>) {
+fn objects(text: impl AsRef<[u8]>) -> (Vec<String>, Vec<Value>, i64, Vec<String>) {
     let source = open(text).unwrap();
     let (keys, values, revision) = held(&*source);
     (keys, values, revision, status(&*source).problems)
@@ -319,4 +319,33 @@ fn yaml_means_what_it_means_to_kubectl() {
     let value = &objects(text).1[0];
     assert_eq!(value["metadata"]["annotations"]["commit"], "12e4567");
     assert_eq!(value["data"], json!({"k": "a\u{2028}b", "mode": 420, "port": 8080}));
+}
+
+#[test]
+fn utf_16_with_a_mark_is_read_as_powershell_writes_it() {
+    let yaml = "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata:\r\n  name: grün\r\n  namespace: x\r\n";
+    let encodings: [([u8; 2], fn(u16) -> [u8; 2]); 2] = [([0xff, 0xfe], u16::to_le_bytes), ([0xfe, 0xff], u16::to_be_bytes)];
+    for (mark, bytes) in encodings {
+        for content in [yaml.to_owned(), list(&[config_map("grün", "3")]).to_string()] {
+            let units: Vec<u8> = content.encode_utf16().flat_map(bytes).collect();
+            let (keys, _, _, problems) = objects([&mark[..], &units].concat());
+            assert_eq!((names(&keys), problems), (vec!["grün"], vec![]), "{content}");
+        }
+    }
+}
+
+#[test]
+fn events_of_a_watch_leave_what_was_there_at_its_end() {
+    let event = |kind: &str, name: &str, version: &str| json!({"type": kind, "object": config_map(name, version)}).to_string();
+    let events = [
+        event("ADDED", "a", "3"),
+        event("ADDED", "b", "4"),
+        event("MODIFIED", "a", "5"),
+        event("DELETED", "b", "6"),
+        event("ADDED", "c", "7"),
+        event("DELETED", "c", "8"),
+        event("ADDED", "c", "9"),
+    ];
+    let (keys, values, ..) = objects(events.join("\n"));
+    assert_eq!((names(&keys), &values[0]["metadata"]["resourceVersion"]), (vec!["a", "c"], &json!("5")));
 }

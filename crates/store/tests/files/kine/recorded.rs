@@ -7,6 +7,7 @@ use bytes::Bytes;
 use ketcd_store::{EventKind, Origin, Revision, RevisionSpan, SourceKind, load};
 
 use super::{alive, decompressed, events, killed, open, wait};
+use ketcd_testing::data_dir::data_dir;
 
 /// What a compaction removed is held against the same cluster before it.
 #[test]
@@ -87,4 +88,53 @@ fn a_directory_of_k3s_is_read_and_left_as_it_is() {
     fs::write(folder.join("state.db-wal"), &log).unwrap();
     let newest = open(&folder).unwrap();
     assert!(events(&*newest).len() > 100 && !newest.damage().is_empty());
+}
+
+/// SQLite would undo the transaction that the journal belongs to, and write the database for it.
+#[test]
+fn a_rollback_journal_beside_it_is_a_doubt() {
+    let directory = data_dir("k136-kine/killed.tar.zst");
+    let (file, journal) = (directory.path().join("state.db"), directory.path().join("state.db-journal"));
+    fs::write(&journal, b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7\0\0\0\x01").unwrap();
+    let source = open(&file).unwrap();
+    assert!(source.damage().iter().any(|said| said.contains("there is a rollback journal next to it")), "{:?}", source.damage());
+    // Where a transaction ended the journal's header is overwritten with zeros.
+    fs::write(&journal, [0; 512]).unwrap();
+    assert_eq!(open(&file).unwrap().damage(), &[] as &[String]);
+}
+
+/// SQLite reads a log up to its last whole transaction and says nothing of the rest; its index of the log says how much there was.
+#[test]
+fn a_log_that_ends_early_is_told() {
+    const FRAME: usize = 24 + 4096;
+    /// The frames that the last process had committed.
+    const COMMITTED: usize = 173;
+    let directory = data_dir("k136-kine/killed.tar.zst");
+    let [file, log, index] = ["state.db", "state.db-wal", "state.db-shm"].map(|name| directory.path().join(name));
+    let whole = fs::read(&log).unwrap();
+    // What is damaged, and what is left out.
+    let told = |length: usize| {
+        fs::write(&log, &whole[..length]).unwrap();
+        let source = open(&file).unwrap();
+        (source.damage().join("; "), source.left_out().join("; "))
+    };
+    // What lies behind the last transaction is of earlier ones.
+    for length in [whole.len(), 32 + (COMMITTED + 7) * FRAME, 32 + COMMITTED * FRAME + 100, 32 + COMMITTED * FRAME] {
+        assert_eq!(told(length), (String::new(), String::new()), "{length}");
+    }
+    for length in [0, 32, 32 + 100 * FRAME, 32 + (COMMITTED - 1) * FRAME, 32 + COMMITTED * FRAME - 1] {
+        let (damage, _) = told(length);
+        assert!(damage.contains("state.db-shm says that 173 frames were committed to it"), "{length}: {damage}");
+    }
+    fs::remove_file(&log).unwrap();
+    let damage = open(&file).unwrap().damage().join("; ");
+    assert!(damage.contains("state.db-wal is cut short or damaged"), "{damage}");
+    // Without that index nothing shows whether a transaction was finished.
+    fs::remove_file(&index).unwrap();
+    let (damage, left_out) = told(32 + COMMITTED * FRAME - 1);
+    let wanted = "bytes behind its last whole transaction: one that was never finished, or the file was cut short";
+    assert!(damage.is_empty() && left_out.contains(wanted), "{damage} {left_out}");
+    let (damage, left_out) = told(32);
+    assert!(damage.is_empty() && left_out.contains("state.db-wal holds no transaction"), "{damage} {left_out}");
+    assert_eq!(told(32 + COMMITTED * FRAME), (String::new(), String::new()));
 }

@@ -1,0 +1,123 @@
+//! What is broken, as a page and as a document.
+
+use jiff::Timestamp;
+use ketcd_cluster::triage::Answer;
+use ketcd_cluster::{Cluster, Options, files};
+use ketcd_history::trouble::TroubleKind;
+use ketcd_render::contract::triage::Triage;
+use ketcd_render::triage::{TriagePage, page};
+use ketcd_store::load::{AuditLogs, Limits};
+use ketcd_testing::testdata;
+use ketcd_testing::written::Written;
+use serde_json::Value;
+
+use crate::fixture::{self, stored};
+
+const K120: &str = "k120-story";
+const K136: &str = "k136-story";
+
+/// Shows an answer in so many columns.
+fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&TriagePage<'_>) -> T) -> T {
+    let windows: Vec<(Timestamp, Timestamp, bool)> =
+        answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
+    show(&TriagePage {
+        findings: &answer.findings,
+        causes: &answer.causes,
+        counts: answer.counts,
+        now: answer.now,
+        revision: answer.revision,
+        is_past: answer.is_past,
+        changes: &answer.changed.changes,
+        windows: &windows,
+        storage: &answer.storage,
+        absence: answer.absence.clone(),
+        not_decoded: answer.not_decoded,
+        is_partial: answer.is_partial,
+        is_selected: answer.is_selected,
+        is_wide: false,
+        width,
+    })
+}
+
+fn text(answer: &Answer, width: Option<usize>) -> String {
+    with_page(answer, width, |shown| fixture::text(|out| page(shown, out)))
+}
+
+async fn triage(capture: &str) -> Answer {
+    fixture::capture(capture, Options::default()).await.triage().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_culprits_are_on_the_first_screen() {
+    for name in [K120, K136] {
+        let page = text(&triage(name).await, Some(80));
+        let screen = page.lines().take(24).collect::<Vec<_>>().join("\n");
+        let at = |words: &str| screen.find(words).unwrap_or_else(|| panic!("no {words}: {screen}"));
+        // Below the pod that waits: whose label, which image, and by whom.
+        let places = [
+            "pod/web/tomcat-",
+            "node/node3",
+            "- labels.nodelabel tomcat",
+            "kubectl-label",
+            "deploy/web/tomcat",
+            "tomcat:8.0 → tomcat:10",
+            "kubectl-set",
+        ];
+        assert!(places.map(at).is_sorted() && screen.contains("rollout 4 not finished"), "{screen}");
+    }
+}
+
+#[tokio::test]
+async fn json_has_the_causes_too() {
+    let document = with_page(&triage(K136).await, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+    let of = |name: &str| document["findings"].as_array().unwrap().iter().find(|one| one["objects"][0]["name"] == name).unwrap();
+    let causes = of("tomcat-647b88d788-vmnc5")["causes"].as_array().unwrap();
+    let told: Vec<_> = causes.iter().map(|cause| (&cause["relation"], &cause["change"]["name"], &cause["change"]["by"])).collect();
+    assert_eq!(
+        told,
+        [(&"Node".into(), &"node3".into(), &"kubectl-label".into()), (&"Owner".into(), &"tomcat".into(), &"kubectl-set".into())]
+    );
+    let seconds = causes[0]["secondsBefore"].as_f64().unwrap();
+    // r693 at 00:14:54.169, the refusal at 00:14:56.
+    assert!((1.5..2.5).contains(&seconds), "{seconds}");
+    assert!(causes.iter().all(|cause| document["changes"].as_array().unwrap().contains(&cause["change"])), "{causes:?}");
+}
+
+#[tokio::test]
+async fn changes_that_explain_nothing_come_last_by_author() {
+    let page = text(&triage(K136).await, None);
+    let (_, others) = page.split_once("other changes from ").unwrap();
+    assert!(others.lines().any(|line| line.ends_with("  kubectl-create: 2 changes in scratch")), "{others}");
+    assert!(!others.contains("nodelabel") && !others.contains("tomcat:10"), "{others}");
+    assert!(page.contains("kube-scheduler  nobody leads: its lease was released 20 s ago"), "{page}");
+}
+
+#[tokio::test]
+async fn a_cluster_without_nodes_has_nothing_wrong() {
+    let namespace = ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);
+    let cluster = stored(Written::of(&[namespace, ("compact_rev_key", "17")]).finish()).await;
+    let page = text(&cluster.triage().await.unwrap(), None);
+    assert!(page.starts_with("nothing is wrong") && page.contains("looked at: 0 nodes, 0 pods, 0 workloads"), "{page}");
+}
+
+/// A recorded day with a log of its API server.
+async fn with_log(log: &str) -> Cluster {
+    let file = |name: &str| testdata::path(&format!("audit/{name}")).to_str().unwrap().to_owned();
+    let found = AuditLogs::among(&[file("snapshot.db.zst"), file(log)], &Limits::default()).unwrap();
+    let source = files::open(&found.others, &Limits::default()).unwrap().source;
+    let mut cluster = Cluster::open(source, Options::default()).await.unwrap();
+    cluster.set_audit_logs(found.logs);
+    cluster
+}
+
+#[tokio::test]
+async fn writes_past_the_api_server_are_findings() {
+    let answer = with_log("full.jsonl.zst").await.triage().await.unwrap();
+    let found = answer.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::ChangeUnexplained).count();
+    assert_eq!(found, 5);
+    let page = text(&answer, None);
+    assert!(page.contains("by no request of the audit log") && page.contains("written past the API server"), "{page}");
+    let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+    let of_them = |finding: &&Value| finding["trouble"] == "ChangeUnexplained";
+    assert_eq!(document["findings"].as_array().unwrap().iter().filter(of_them).count(), 5);
+}
