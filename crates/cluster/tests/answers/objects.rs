@@ -182,7 +182,8 @@ async fn definitions_of_another_file_make_kinds_known() {
     let both = open(&[things.clone(), definition], Options::default()).await.unwrap();
     let keys = KeyRange::prefix(both.kinds().await.unwrap().find("things").unwrap().key_prefix("/registry", Some("x")));
     assert_eq!(both.source.count(keys, both.at).await.unwrap(), 3);
-    let alone = open(&[things], Options::default()).await.unwrap();
+    let alone = open(&[things], Options { all_namespaces: true, ..Options::default() }).await.unwrap();
+    assert_eq!(alone.subjects(&["things.example.com".to_owned()]).await.unwrap().objects.len(), 3);
     let wanted = "3 objects example.com/v1 Thing: shown as things.example.com, the plural that kubectl would guess";
     assert!(alone.source.left_out().iter().any(|said| said.contains(wanted)), "{:?}", alone.source.left_out());
 }
