@@ -88,3 +88,33 @@ fn a_file_cut_short_ends_with_exit_2() {
     assert_eq!((text(&output.stdout).as_str(), output.status.code()), ("configmap/a\n", Some(2)), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("line 1"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn ages_count_from_the_newest_time_or_at() {
+    let born = |name: &str, born: Value| {
+        let mut object = config_map(name, "3");
+        object["metadata"]["creationTimestamp"] = born;
+        object
+    };
+    let objects = [born("a", "2026-01-01T00:00:00Z".into()), born("b", "2026-01-01T01:00:00Z".into()), born("c", Value::Null)];
+    let objects = file(list(&objects).to_string());
+    let ages = |more: &[&str]| {
+        let output = run(&[objects.path()], &[&["ls", "cm", "-n", "x", "--no-headers"], more].concat());
+        let ages: Vec<String> = text(&output.stdout).lines().map(|line| line.split_whitespace().last().unwrap().to_owned()).collect();
+        (ages.join(" "), text(&output.stderr))
+    };
+    assert_eq!(ages(&[]), ("60m 0s <unknown>".to_owned(), String::new()));
+    let (shown, stderr) = ages(&["--at", "-30m"]);
+    assert!(shown.starts_with("30m "), "{shown}");
+    assert!(stderr.contains("--at 2026-01-01T00:30:00Z is before the newest time in the objects, 2026-01-01T01:00:00Z"), "{stderr}");
+}
+
+#[test]
+fn a_route_of_openshift_has_its_table() {
+    let route = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "7"},
+        "spec": {"host": "web.example.com", "to": {"kind": "Service", "name": "web"}, "wildcardPolicy": "None"}});
+    let file = file(route.to_string());
+    let table = run(&[file.path()], &["get", "routes", "-n", "shop"]);
+    let wanted = "NAME   HOST/PORT         PATH   SERVICES   PORT    TERMINATION   WILDCARD\nweb    web.example.com          web        <all>                 None\n";
+    assert_eq!(text(&table.stdout), wanted, "{}", text(&table.stderr));
+}
