@@ -63,7 +63,7 @@ const GOLDENS: &[(&str, &str, &[&str])] = &[
 
 #[test]
 fn commands_print_their_goldens() {
-    let mut different = Vec::new();
+    let mut different: Vec<&str> = Vec::new();
     for (name, capture, arguments) in GOLDENS {
         let output = on(capture, arguments).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);

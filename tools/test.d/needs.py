@@ -11,7 +11,6 @@ from catalogue import PROGRAMS
 from install import Missing, cache, found, plan
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RELEASES = {"etcd-3.4": "on_3_4", "etcd-3.5": "on_3_5", "etcd-3.7": "on_3_7"}
 
 
 @dataclass
@@ -25,13 +24,15 @@ class Need:
 
 
 NEEDS = (
-    Need("etcd", ("live",)),
+    Need("etcd", ("live", "contracts")),
+    Need("etcd-3.5", ("live", "contracts")),
+    Need("etcd-3.7", ("live", "contracts")),
     Need("kubectl", ("serve", "live"), ("kubectl",)),
     Need("duckdb", ("cli",), ("duckdb",), is_optional=True),
     Need("chromium", ("web",), is_optional=True),
-    Need("bash", ("cli",), ("in_bash",), is_optional=True),
-    Need("zsh", ("cli",), ("in_zsh",), is_optional=True),
-    Need("fish", ("cli",), ("in_fish",), is_optional=True),
+    Need("bash", ("cli",), ("bash",), is_optional=True),
+    Need("zsh", ("cli",), ("zsh",), is_optional=True),
+    Need("fish", ("cli",), ("fish",), is_optional=True),
 )
 
 
@@ -54,8 +55,6 @@ class Programs:
     def __init__(self, asked):
         self.asked = asked
         self.needs = [need for need in NEEDS if self.is_asked(need)]
-        if asked.all and self.is_asked(NEEDS[0]):
-            self.needs += [Need(release, ("live",), (word,)) for release, word in RELEASES.items()]
         self.paths, self.took, self.failed, self.threads = {}, {}, {}, []
 
     def is_asked(self, need):
@@ -110,8 +109,5 @@ class Programs:
             if not need.is_optional or os.environ.get("CI"):
                 sys.exit(f"tools/test: {self.failed[need.program]}")
             skipped.add(need.binaries, need.words, self.failed[need.program].splitlines()[-1])
-        if not self.asked.all:
-            skipped.add(("live",), tuple(RELEASES.values()), "other releases of etcd: tools/test --all")
-            skipped.add(("",), ("nightly",), "what belongs to the night: tools/test --all")
         environment = {PROGRAMS[name].variable: path for name, path in self.paths.items()}
         return environment, skipped

@@ -23,7 +23,7 @@ pub enum Transport {
     Mutual(Pair, PathBuf),
 }
 
-/// The release of etcd to test with, as tools/etcd installs it.
+/// The release of etcd to test with, as tools/program installs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EtcdRelease {
     /// 3.4 or newer: the machine's own, or Debian's.
@@ -243,9 +243,9 @@ impl Drop for Etcd {
 /// The etcd to test with: the one that tools/test names, else for the default one the PATH's.
 fn binary(release: EtcdRelease) -> PathBuf {
     let (variable, what, tool) = match release {
-        EtcdRelease::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/etcd"),
-        EtcdRelease::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/etcd 3.5"),
-        EtcdRelease::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/etcd 3.7"),
+        EtcdRelease::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/program etcd"),
+        EtcdRelease::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/program etcd-3.5"),
+        EtcdRelease::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/program etcd-3.7"),
     };
     if let Some(named) = env::var_os(variable) {
         return named.into();

@@ -28,8 +28,8 @@ pub mod snapshot;
 pub mod temporary;
 #[cfg(feature = "testdata")]
 pub mod testdata;
+pub mod wait;
 #[cfg(feature = "wal")]
 pub mod wal;
-pub mod wait;
 pub mod watcher;
 pub mod written;

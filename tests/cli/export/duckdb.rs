@@ -26,7 +26,7 @@ for statement in json.load(sys.stdin):
 /// Runs statements one after another.
 pub(super) fn ask(statements: &[String]) -> Vec<Answer> {
     let python = std::env::var("KETCD_TEST_DUCKDB").unwrap_or_else(|_| {
-        panic!("KETCD_TEST_DUCKDB names no Python with DuckDB; tools/duckdb installs one and prints its path, tools/test sets it")
+        panic!("KETCD_TEST_DUCKDB names no Python with DuckDB; `tools/program duckdb` installs one and prints its path, tools/test sets it")
     });
     let mut child =
         Command::new(python).args(["-c", PROGRAM]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
