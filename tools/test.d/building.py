@@ -73,7 +73,7 @@ def binary(message):
 
 
 class DocTests:
-    """The examples in documentation, compiled and run by cargo beside the other tests."""
+    """The examples in documentation, compiled and run by cargo."""
 
     def __init__(self, asked):
         self.child = None

@@ -1,8 +1,7 @@
-"""Runs the test executables: those that mostly wait from the start and beside the others, which compute one or two at a time."""
+"""Runs the test executables: first those that compute, then those that mostly wait, one after the other with many tests at a time."""
 
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -12,11 +11,11 @@ from dataclasses import dataclass, field
 
 import load
 
-# Executables whose tests wait for etcds, servers and browsers, and how many of their tests run at a time.
-WAITING = {"live": 12, "serve": 6, "web": 2}
+CORES = os.cpu_count() or 2
+# Executables whose tests wait for etcds, servers and browsers.
+WAITING = ("live", "serve", "web")
 # A run in which no test begins or ends for so many seconds hangs.
 HANGS = 600
-CORES = os.cpu_count() or 2
 
 
 @dataclass
@@ -140,31 +139,18 @@ class Runner:
 
 def run(binaries, asked, environment, skipped):
     """Runs all executables; returns what they did."""
-    runs = [Run(binary, WAITING.get(binary.target, CORES)) for binary in binaries if "" not in skipped.words.get(binary.target, [])]
+    runs = [Run(binary, CORES * 3) for binary in binaries if "" not in skipped.words.get(binary.target, [])]
+    # One after the other: some tests of those that wait still depend on how fast they are answered.
+    runs.sort(key=lambda run: (run.binary.target in WAITING, -os.path.getsize(run.binary.path)))
     result, runner, ended = Result(runs), Runner(environment, skipped, asked), threading.Event()
-    waiting = [run for run in runs if run.binary.target in WAITING]
-    computing = queue.SimpleQueue()
-    # The larger ones first, so that the last is a small one.
-    for one in sorted((run for run in runs if run not in waiting), key=lambda run: -os.path.getsize(run.binary.path)):
-        computing.put(one)
-
-    def compute():
-        while True:
-            try:
-                one = computing.get_nowait()
-            except queue.Empty:
-                return
-            runner.run(one)
-
-    threads = [threading.Thread(target=runner.run, args=(one,)) for one in waiting] + [threading.Thread(target=compute) for _ in range(CORES)]
     begun = time.monotonic()
     busy = load.Busy(asked.busy, runner.leader.pid) if asked.busy is not None else None
-    for thread in threads:
-        thread.start()
     threading.Thread(target=runner.watch, args=(result, ended), daemon=True).start()
     try:
-        for thread in threads:
-            thread.join()
+        for one in runs:
+            runner.run(one)
+            if result.hang:
+                break
     finally:
         ended.set()
         if busy:
