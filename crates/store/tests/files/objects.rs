@@ -183,7 +183,7 @@ fn a_file_cut_short_gives_what_came_before() {
             assert!(on_a_line || damage[0].contains("line "), "{form} {part}: {damage:?}");
         }
     }
-    let garbage = open(&format!("{lines}{{\"apiVersion\": \"v1\", x}}\n")).unwrap();
+    let garbage = open(format!("{lines}{{\"apiVersion\": \"v1\", x}}\n")).unwrap();
     assert_eq!(held(&*garbage).0.len(), 40);
     let wanted = "the JSON is damaged at line 41, column 22 (key must be a string)";
     assert!(garbage.damage()[0].contains(wanted), "{:?}", garbage.damage());
@@ -253,7 +253,7 @@ fn odd_shapes_are_read() {
     }
     assert_eq!(objects(own).1[0]["items"], json!([1, 2]));
     // A list of nothing is a list all the same.
-    assert_eq!(objects(&list(&[]).to_string()).0, Vec::<String>::new());
+    assert_eq!(objects(list(&[]).to_string()).0, Vec::<String>::new());
     for nothing in ["hello", "{}", "[1, 2", "a: 1", "\u{7f}"] {
         let error = open(nothing).err().unwrap().to_string();
         assert!(error.contains("is neither an etcd database nor API objects"), "{nothing}: {error}");
@@ -286,7 +286,7 @@ fn many_objects_of_yaml_load() {
         object["data"] = json!({"text": "word\n".repeat(200)});
         object
     };
-    assert_eq!(objects(&as_yaml(&(0..1500).map(described).collect::<Vec<_>>())).0.len(), 1500);
+    assert_eq!(objects(as_yaml(&(0..1500).map(described).collect::<Vec<_>>())).0.len(), 1500);
 }
 
 #[test]
