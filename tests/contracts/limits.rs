@@ -24,7 +24,7 @@ fn number(number: i64) -> String {
 /// `64 MiB`.
 fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB")];
-    let (shift, unit) = units.into_iter().find(|(shift, _)| bytes % (1 << shift) == 0).expect("a whole number of MiB");
+    let (shift, unit) = units.into_iter().find(|(shift, _)| bytes.is_multiple_of(1 << shift)).expect("a whole number of MiB");
     format!("{} {unit}", bytes >> shift)
 }
 
