@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use ketcd_testing::{temporary, testdata};
 use serde_json::Value;
 
 fn file(name: &str) -> String {
@@ -63,6 +64,17 @@ fn a_log_alone_is_read_as_every_source() {
     assert!(sources.contains(&"auditlog".to_owned()) && sources.contains(&"derived".to_owned()));
     let status = printed(&ketcd(&["status"]));
     assert!(status.contains("begins") && !status.contains("compacted"), "{status}");
+}
+
+#[test]
+fn a_log_alone_begins_somewhere_and_was_not_compacted() {
+    let whole = String::from_utf8(testdata::read("audit/full.jsonl.zst")).unwrap();
+    let log = temporary::file(whole.lines().skip(1500).collect::<Vec<_>>().join("\n"));
+    let status = |format: &str| printed(&run(&["-f", log.path().to_str().unwrap(), "status", "-o", format], Stdio::null()));
+    let text = status("table");
+    assert!(text.contains("begins") && !text.contains("compacted"), "{text}");
+    let revisions = &serde_json::from_str::<Value>(&status("json")).unwrap()["revisions"];
+    assert!(revisions["compacted"].is_null() && revisions["oldestReadable"].as_i64() > Some(1), "{revisions}");
 }
 
 #[test]

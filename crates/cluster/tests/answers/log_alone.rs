@@ -203,12 +203,3 @@ async fn decisions_are_explained_from_the_log_as_from_etcd() {
     let same = wanted.iter().filter(|(pod, decided)| derived.get(*pod) == Some(*decided)).count();
     assert!(same * 100 >= wanted.len() * 95, "{same} of {}", wanted.len());
 }
-
-#[tokio::test]
-async fn a_log_begins_somewhere_and_was_not_compacted() {
-    let whole = String::from_utf8(testdata::read("audit/full.jsonl.zst")).unwrap();
-    let log = temporary::file(whole.lines().skip(1500).collect::<Vec<_>>().join("\n"));
-    let cluster = alone(log.path().to_str().unwrap(), &[], Options::default()).await;
-    let span = cluster.source.span().await.unwrap();
-    assert!(span.compacted.is_none() && span.oldest > Revision(1), "{span:?}");
-}
