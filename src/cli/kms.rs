@@ -21,25 +21,32 @@ use tonic_prost::ProstCodec;
 use zeroize::Zeroizing;
 
 use super::system::sockets::{self, Stream};
-use ketcd_kube::encryption::{EncryptionConfig, KeyService, Scheme, Wrapped};
+use ketcd_kube::encryption::{EncryptionConfig, KeyService, Provider, Scheme, Wrapped};
 
-/// How long a plugin may take, as the API server has it by default.
+/// How long a plugin may take whose configuration does not say so, as the API server has it.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The plugins a configuration names, and their sockets.
 pub(super) struct Plugins {
-    endpoints: HashMap<String, String>,
+    by_name: HashMap<String, Plugin>,
     /// Plugins that did not answer once are not asked again.
     silent: Mutex<HashMap<String, String>>,
     requests: AtomicU64,
+}
+
+/// Where a plugin is, and how long it may take.
+struct Plugin {
+    endpoint: String,
+    timeout: Duration,
 }
 
 impl Plugins {
     /// The KMS v2 plugins of `config`; none is asked before a value needs it.
     pub(super) fn new(config: &EncryptionConfig) -> Self {
         let v2 = config.providers().filter(|provider| provider.scheme == Scheme::KmsV2);
-        let endpoints = v2.map(|provider| (provider.name.clone(), provider.endpoint.clone())).collect();
-        Self { endpoints, silent: Mutex::default(), requests: AtomicU64::new(1) }
+        let plugin = |provider: &Provider| Plugin { endpoint: provider.endpoint.clone(), timeout: provider.timeout.unwrap_or(TIMEOUT) };
+        let by_name = v2.map(|provider| (provider.name.clone(), plugin(provider))).collect();
+        Self { by_name, silent: Mutex::default(), requests: AtomicU64::new(1) }
     }
 
     fn call<Q, A>(&self, provider: &str, method: &'static str, question: Q) -> Result<A, String>
@@ -47,7 +54,7 @@ impl Plugins {
         Q: Message + 'static,
         A: Message + Default + Send + 'static,
     {
-        let endpoint = self.endpoints.get(provider).ok_or("the encryption config names no such plugin")?;
+        let Plugin { endpoint, timeout } = self.by_name.get(provider).ok_or("the encryption config names no such plugin")?;
         if let Some(why) = self.silent.lock().unwrap_or_else(PoisonError::into_inner).get(provider) {
             return Err(why.clone());
         }
@@ -58,7 +65,8 @@ impl Plugins {
                     .enable_all()
                     .build()
                     .map_err(|error| KmsFailure::Silent(error.to_string()))?;
-                runtime.block_on(ask(endpoint, method, question))
+                let asked = async { tokio::time::timeout(*timeout, ask(endpoint, method, question)).await };
+                runtime.block_on(asked).unwrap_or_else(|_| Err(KmsFailure::Silent(format!("no answer within {timeout:?}"))))
             };
             scope.spawn(call).join().unwrap_or_else(|_| Err(KmsFailure::Silent("its answer could not be read".to_owned())))
         });
@@ -105,11 +113,10 @@ where
     A: Message + Default + Send + 'static,
 {
     let silent = |error: &dyn std::fmt::Display| KmsFailure::Silent(error.to_string());
-    let stream =
-        tokio::time::timeout(TIMEOUT, sockets::connect(endpoint)).await.map_err(|error| silent(&error))?.map_err(|error| silent(&error))?;
+    let stream = sockets::connect(endpoint).await.map_err(|error| silent(&error))?;
     // The address is never looked at: the connection is made.
-    let endpoint = Endpoint::from_static("http://kms").timeout(TIMEOUT);
-    let channel = endpoint.connect_with_connector(Connected(Some(stream))).await.map_err(|error| silent(&error))?;
+    let channel =
+        Endpoint::from_static("http://kms").connect_with_connector(Connected(Some(stream))).await.map_err(|error| silent(&error))?;
     let mut client: Grpc<Channel> = Grpc::new(channel);
     client.ready().await.map_err(|error| silent(&error))?;
     let answer = client.unary(tonic::Request::new(question), PathAndQuery::from_static(method), ProstCodec::<Q, A>::default()).await;

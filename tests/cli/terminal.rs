@@ -1,7 +1,8 @@
 //! What a terminal shows: nothing wider than it is, and each decision on one screen.
 
+use std::io::{PipeWriter, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What ketcd writes to a terminal of so many columns, without its styles.
 fn shown(columns: u16, arguments: &[&str]) -> String {
@@ -181,16 +182,30 @@ fn the_first_page_fits_a_small_terminal_and_its_examples_are_commands() {
 /// A reading of more than a second says on a terminal what it waits for, erases that before the answer, and says nothing into a pipe.
 #[test]
 fn what_takes_long_is_said_on_a_terminal_alone() {
-    let slowly = |tail: &str| {
-        let words = format!("(sleep 2; cat {}) | {} -f - ls nodes {tail}", capture("k136-story"), env!("CARGO_BIN_EXE_ketcd"));
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &words]);
-        shell
+    let listing = || {
+        let (input, feeder) = std::io::pipe().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
+        command.args(["-f", "-", "ls", "nodes"]).stdin(input);
+        (command, feeder)
     };
-    let (text, status) = crate::pty::all_of(80, &mut slowly(""));
+    let feed = |mut feeder: PipeWriter| {
+        let bytes = std::fs::read(capture("k136-story")).unwrap();
+        std::thread::spawn(move || feeder.write_all(&bytes).unwrap());
+    };
+    // One that says nothing waits for as long as one that does.
+    let (mut piped, feeder_of_piped) = listing();
+    let piped = piped.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut command, feeder) = listing();
+    let mut feeder = Some(feeder);
+    let (text, status) = crate::pty::watched(80, &mut command, |text| {
+        if text.contains("opening -, ") {
+            feeder.take().into_iter().for_each(&feed);
+        }
+    });
     let answer = text.find("NAME").unwrap_or_else(|| panic!("{status}: {text}"));
     let said = text[..answer].rfind("opening -, ").unwrap_or_else(|| panic!("{text}"));
     assert!(text[said..answer].contains("\u{1b}[2K"), "it is erased: {text:?}");
-    let (text, _) = crate::pty::all_of(80, &mut slowly("2>&1 | cat"));
-    assert!(text.starts_with("NAME") && !text.contains("opening"), "{text}");
+    feed(feeder_of_piped);
+    let output = piped.wait_with_output().unwrap();
+    assert!(output.stdout.starts_with(b"NAME") && output.stderr.is_empty(), "{output:?}");
 }

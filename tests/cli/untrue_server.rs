@@ -3,10 +3,10 @@
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use etcd_client::proto::{PbEvent, PbKeyValue, PbRangeResponse, PbRangeStreamResponse, PbStatusResponse, PbWatchResponse};
 use futures_util::stream::{self, StreamExt};
+use ketcd_testing::wait::until;
 use prost::Message;
 use serde_json::json;
 use tonic::Status;
@@ -140,17 +140,14 @@ fn wait(command: &mut Command) -> (ExitStatus, u64) {
     let mut child = command.spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
-    loop {
+    until(|| {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
         // Until it has its own name its memory is still that of this process.
         let is_begun = text.starts_with("Name:\tketcd\n");
         let held = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
         most = held.filter(|_| is_begun).map_or(most, |held: u64| most.max(held << 10));
-        if let Some(status) = child.try_wait().unwrap() {
-            return (status, most);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        child.try_wait().unwrap().map(|status| (status, most))
+    })
 }
 
 /// The commands must refuse the server by name, for the reason `expected`.

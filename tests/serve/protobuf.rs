@@ -1,5 +1,7 @@
 //! Protobuf: what is sent decodes to what is sent as JSON.
 
+use std::io::Read;
+
 use ketcd_kube::{Body, Decoder, Release};
 use serde_json::{Value, json};
 
@@ -145,14 +147,25 @@ fn watches_are_those_in_json() {
     let server = Server::start(STORY, &[]);
     for collection in ["/api/v1/namespaces/web/pods", "/apis/apps/v1/deployments"] {
         let path = format!(
-            "{collection}?watch=true&resourceVersion=1&timeoutSeconds=2&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+            "{collection}?watch=true&resourceVersion=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
         );
-        let (code, media_type, bytes) = server.bytes(&path, PROTOBUF);
+        // The second bookmark says that nothing more happens.
+        let (mut wanted, mut bookmarks) = (Vec::new(), 0);
+        for frame in server.watch(&path, "application/json") {
+            bookmarks += usize::from(frame["type"] == "BOOKMARK");
+            wanted.push(frame);
+            if bookmarks == 2 {
+                break;
+            }
+        }
+        let (code, media_type, mut body) = server.body(&path, PROTOBUF);
         assert_eq!((code, media_type.as_str()), (200, "application/vnd.kubernetes.protobuf;stream=watch"));
-        let wanted = server.frames(&path, "application/json");
-        let (mut found, mut rest) = (Vec::new(), &bytes[..]);
-        while let Some((length, tail)) = rest.split_first_chunk::<4>() {
-            let (frame, tail) = tail.split_at(u32::from_be_bytes(*length) as usize);
+        let mut found = Vec::new();
+        while found.len() < wanted.len() {
+            let mut length = [0; 4];
+            body.read_exact(&mut length).unwrap();
+            let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+            body.read_exact(&mut frame).unwrap();
             let kind = String::from_utf8(frame[2..2 + usize::from(frame[1])].to_vec()).unwrap();
             let envelope = frame.windows(4).position(|window| window == b"k8s\0").unwrap();
             let mut object = decode(&frame[envelope..]);
@@ -162,7 +175,6 @@ fn watches_are_those_in_json() {
                 object["metadata"].as_object_mut().unwrap().remove("creationTimestamp");
             }
             found.push(json!({"type": kind, "object": object}));
-            rest = tail;
         }
         assert!(found.len() > 2, "{collection}");
         assert_eq!(found, wanted, "{collection}");

@@ -1,13 +1,15 @@
 //! `serve` plays an API server: what is read and recorded of it through a kubeconfig is what it serves.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use ketcd_testing::command::{run, stderr};
-use tempfile::TempDir;
+use ketcd_testing::wait::until;
 
 use crate::ketcd::ketcd;
+use crate::server::Server;
 
+const STORY: &str = "k136-story/snapshot.db.zst";
 const SNAPSHOT: &str = "testdata/captures/k136-story/snapshot.db.zst";
 
 /// What ketcd prints of a source.
@@ -74,64 +76,21 @@ fn an_api_server_has_no_past_to_ask_for() {
     assert!(output.status.code() == Some(2) && stderr(&output).contains("not a history"), "{}", stderr(&output));
 }
 
-/// `ketcd serve`, with a kubeconfig in a folder.
-struct Served {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Served {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let kubeconfig = folder.path().join("kubeconfig");
-        let mut command = ketcd();
-        command.args(["-f", SNAPSHOT, "serve", "--kubeconfig"]).arg(&kubeconfig);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait(|| kubeconfig.exists() && std::fs::read_to_string(&kubeconfig).unwrap().contains("current-context"));
-        Self { child, folder }
-    }
-
-    fn kubeconfig(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("kubeconfig")).unwrap()
-    }
-
-    /// Writes another kubeconfig next to it.
-    fn write(&self, name: &str, text: &str) -> std::path::PathBuf {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Waits for something; the test's own limit is that of the run.
-fn wait(is_there: impl Fn() -> bool) {
-    while !is_there() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-}
-
 /// Records until the state is on the disk, and ends by Ctrl-C.
-fn record(server: &Served, directory: &Path, words: &[&str]) {
+fn record(server: &Server, directory: &Path, words: &[&str]) {
     let mut command = ketcd();
-    command.arg("record").arg(directory).arg("--kubeconfig").arg(server.folder.path().join("kubeconfig")).args(words);
+    command.arg("record").arg(directory).arg("--kubeconfig").arg(server.kubeconfig()).args(words);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let has_state = || std::fs::read_to_string(directory.join("manifest.json")).is_ok_and(|text| text.contains(".state"));
-    wait(has_state);
+    let manifest = || std::fs::read_to_string(directory.join("manifest.json")).ok();
+    until(|| manifest().filter(|text| text.contains(".state")));
     let signalled = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(signalled.success() && child.wait().unwrap().success());
 }
 
 #[test]
 fn a_recording_through_an_api_server_is_the_etcd_behind_it() {
-    let server = Served::start();
-    let directory = server.folder.path().join("recording");
+    let server = Server::start(STORY, &[]);
+    let directory = server.folder().join("recording");
     record(&server, &directory, &[]);
     let recording = directory.to_str().unwrap();
     for words in QUESTIONS {
@@ -158,21 +117,21 @@ fn a_recording_through_an_api_server_is_the_etcd_behind_it() {
 
 #[test]
 fn a_recording_of_some_resources_has_these_alone_and_goes_on_with_these_alone() {
-    let server = Served::start();
-    let directory = server.folder.path().join("recording");
+    let server = Server::start(STORY, &[]);
+    let directory = server.folder().join("recording");
     record(&server, &directory, &["--resources", "pods,deployments.apps"]);
     let recording = directory.to_str().unwrap();
     let words = ["get", "pods,deployments", "-A", "-o", "name"];
     assert_eq!(printed(recording, &words), printed(SNAPSHOT, &words));
     let nodes = run(ketcd().args(["-f", recording, "get", "nodes"]));
     assert!(nodes.status.code() == Some(1) && stderr(&nodes).contains("not recorded: keys that are not under"), "{}", stderr(&nodes));
-    let again = run(ketcd().arg("record").arg(&directory).arg("--kubeconfig").arg(server.folder.path().join("kubeconfig")));
+    let again = run(ketcd().arg("record").arg(&directory).arg("--kubeconfig").arg(server.kubeconfig()));
     assert!(again.status.code() == Some(2) && stderr(&again).contains("is a recording of keys under"), "{}", stderr(&again));
     let unknown = run(ketcd()
         .arg("record")
-        .arg(server.folder.path().join("new"))
+        .arg(server.folder().join("new"))
         .arg("--kubeconfig")
-        .arg(server.folder.path().join("kubeconfig"))
+        .arg(server.kubeconfig())
         .args(["--resources", "pots"]));
     assert!(stderr(&unknown).contains("has no resource \"pots\""), "{}", stderr(&unknown));
 }
@@ -185,8 +144,13 @@ fn token(kubeconfig: &str) -> String {
 
 #[test]
 fn users_log_in_by_token_files_and_exec_plugins() {
-    let server = Served::start();
-    let text = server.kubeconfig();
+    let server = Server::start(STORY, &[]);
+    let text = std::fs::read_to_string(server.kubeconfig()).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = server.folder().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
     let (token, ask) =
         (token(&text), |path: &Path| run(ketcd().env("KUBECONFIG", path).args(["-f", "kubeconfig:", "get", "nodes", "-o", "name"])));
     let with = |login: &str| {
@@ -197,19 +161,19 @@ fn users_log_in_by_token_files_and_exec_plugins() {
         lines.collect::<Vec<_>>().join("\n")
     };
     let expected = printed(SNAPSHOT, &["get", "nodes", "-o", "name"]);
-    server.write("token", &token);
-    let by_file = ask(&server.write("by-file", &with("tokenFile: token")));
+    write("token", &token);
+    let by_file = ask(&write("by-file", &with("tokenFile: token")));
     assert_eq!(String::from_utf8(by_file.stdout.clone()).unwrap(), expected, "{}", stderr(&by_file));
     let answer =
         format!(r#"{{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{{"token":"{token}"}}}}"#);
-    let plugin = server.write("plugin.json", &answer);
+    let plugin = write("plugin.json", &answer);
     let exec = format!("exec: {{apiVersion: client.authentication.k8s.io/v1beta1, command: cat, args: ['{}']}}", plugin.display());
-    let by_plugin = ask(&server.write("by-plugin", &with(&exec)));
+    let by_plugin = ask(&write("by-plugin", &with(&exec)));
     assert_eq!(String::from_utf8(by_plugin.stdout.clone()).unwrap(), expected, "{}", stderr(&by_plugin));
-    let refused = ask(&server.write("wrong", &with("token: wrong")));
+    let refused = ask(&write("wrong", &with("token: wrong")));
     assert!(refused.status.code() == Some(2) && stderr(&refused).contains("does not know us"), "{}", stderr(&refused));
     assert!(!stderr(&refused).contains(&token));
-    let failing = ask(&server.write(
+    let failing = ask(&write(
         "failing",
         &with("exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false', interactiveMode: Never, installHint: install it}"),
     ));

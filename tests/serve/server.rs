@@ -1,11 +1,10 @@
 //! A server on a recorded cluster, and a client of it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -26,6 +25,8 @@ pub(crate) fn capture(name: &str) -> PathBuf {
 /// A server that ends with it.
 pub(crate) struct Server {
     process: Child,
+    /// What it says, which nobody reads once it serves.
+    _said: BufReader<ChildStderr>,
     folder: TempDir,
     agent: Agent,
     address: String,
@@ -45,11 +46,11 @@ impl Server {
         let kubeconfig = folder.path().join("kubeconfig");
         let mut command = ketcd();
         command.arg("-f").arg(capture(file)).args(flags).arg("serve").args(of_serve).arg("--kubeconfig").arg(&kubeconfig);
-        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = Instant::now();
-        while !kubeconfig.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "no kubeconfig");
-            std::thread::sleep(Duration::from_millis(10));
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(process.stderr.take().unwrap());
+        let mut text = String::new();
+        while !text.contains("Ctrl-C ends it") {
+            assert!(said.read_line(&mut text).unwrap() > 0, "it does not serve: {text}");
         }
         let config: Value = serde_saphyr::from_str(&std::fs::read_to_string(&kubeconfig).unwrap()).unwrap();
         let cluster = &config["clusters"][0]["cluster"];
@@ -63,7 +64,15 @@ impl Server {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let tls = Arc::new(tls.with_root_certificates(roots).with_no_client_auth());
-        Self { process, folder, agent, address: text(&cluster["server"]), token: text(&config["users"][0]["user"]["token"]), tls }
+        Self {
+            process,
+            _said: said,
+            folder,
+            agent,
+            address: text(&cluster["server"]),
+            token: text(&config["users"][0]["user"]["token"]),
+            tls,
+        }
     }
 
     /// `HOST:PORT`.
@@ -81,17 +90,18 @@ impl Server {
         self.process.id()
     }
 
-    /// A TCP connection that says nothing yet.
-    pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.host()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        stream
-    }
-
     /// A connection by TLS.
     pub(crate) fn connect_tls(&self) -> StreamOwned<ClientConnection, TcpStream> {
         let name = self.host().rsplit_once(':').unwrap().0.to_owned();
-        StreamOwned::new(ClientConnection::new(Arc::clone(&self.tls), name.try_into().unwrap()).unwrap(), self.connect())
+        StreamOwned::new(
+            ClientConnection::new(Arc::clone(&self.tls), name.try_into().unwrap()).unwrap(),
+            TcpStream::connect(self.host()).unwrap(),
+        )
+    }
+
+    /// A folder of its own, where its kubeconfig is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The kubeconfig.
@@ -99,13 +109,19 @@ impl Server {
         self.folder.path().join("kubeconfig")
     }
 
-    /// Opens a watch and reads its frames as they come, each with when it came.
-    pub(crate) fn watch(&self, path: &str) -> impl Iterator<Item = (Instant, Value)> + use<> {
-        let request = self.agent.get(format!("{}{path}", self.address)).header("authorization", format!("Bearer {}", self.token));
-        let response = request.call().unwrap();
+    /// Opens a watch in this media type and reads its frames as they come.
+    pub(crate) fn watch(&self, path: &str, accept: &str) -> impl Iterator<Item = Value> + use<> {
+        let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
+        let response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
         assert_eq!(response.status().as_u16(), 200, "{path}");
         let lines = BufReader::new(response.into_body().into_reader()).lines();
-        lines.map(|line| (Instant::now(), serde_json::from_str(&line.unwrap()).unwrap()))
+        lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+    }
+
+    /// The frames of a watch up to the bookmark that says that nothing more happens.
+    pub(crate) fn changes(&self, path: &str, accept: &str) -> Vec<Value> {
+        let frames = self.watch(&format!("{path}&allowWatchBookmarks=true"), accept);
+        frames.take_while(|frame| frame["type"] != "BOOKMARK").collect()
     }
 
     /// Whether it still runs.
@@ -141,12 +157,20 @@ impl Server {
         request.call().ok().map(|response| response.status().as_u16())
     }
 
-    /// What is at a path in this media type: its code, its own media type, its bytes.
-    pub(crate) fn bytes(&self, path: &str, accept: &str) -> (u16, String, Vec<u8>) {
+    /// What is at a path in this media type: its code, its own media type, its bytes as they come.
+    pub(crate) fn body(&self, path: &str, accept: &str) -> (u16, String, impl Read + use<>) {
         let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
-        let mut response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
+        let response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
         let media_type = response.headers()["content-type"].to_str().unwrap().to_owned();
-        (response.status().as_u16(), media_type, response.body_mut().with_config().limit(1 << 30).read_to_vec().unwrap())
+        (response.status().as_u16(), media_type, response.into_body().into_reader())
+    }
+
+    /// The same with all of its bytes.
+    pub(crate) fn bytes(&self, path: &str, accept: &str) -> (u16, String, Vec<u8>) {
+        let (code, media_type, mut body) = self.body(path, accept);
+        let mut bytes = Vec::new();
+        body.read_to_end(&mut bytes).unwrap();
+        (code, media_type, bytes)
     }
 
     /// The text at a path in this media type, with its length where the answer tells it at once.
@@ -180,15 +204,6 @@ impl Server {
     #[track_caller]
     pub(crate) fn items(&self, path: &str) -> Vec<Value> {
         self.found(path)["items"].as_array().unwrap().clone()
-    }
-
-    /// The frames of a watch until it ends.
-    pub(crate) fn frames(&self, path: &str, accept: &str) -> Vec<Value> {
-        let request = self.agent.get(format!("{}{path}", self.address)).header("accept", accept);
-        let response = request.header("authorization", format!("Bearer {}", self.token)).call().unwrap();
-        assert_eq!(response.status().as_u16(), 200, "{path}");
-        let lines = BufReader::new(response.into_body().into_reader()).lines();
-        lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
     }
 }
 

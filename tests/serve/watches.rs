@@ -1,7 +1,6 @@
 //! Watches: a list and what a watch brings after it are the list at the end.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -61,8 +60,7 @@ fn a_list_and_its_watch_are_the_list_at_the_end() {
             assert_eq!(list["metadata"]["resourceVersion"], revision.to_string());
             // Definitions are those of the server's moment, so custom resources have lists of any revision.
             let mut store = by_name(server.items(&format!("{path}?resourceVersion={revision}&resourceVersionMatch=Exact{query}")));
-            let frames = server.frames(&format!("{path}?watch=true&resourceVersion={revision}&timeoutSeconds=2{query}"), JSON);
-            changes += apply(&mut store, frames);
+            changes += apply(&mut store, server.changes(&format!("{path}?watch=true&resourceVersion={revision}{query}"), JSON));
             assert_eq!(
                 store,
                 by_name(server.items(&format!("{path}?{}", query.trim_start_matches('&')))),
@@ -74,14 +72,19 @@ fn a_list_and_its_watch_are_the_list_at_the_end() {
 }
 
 #[test]
-fn a_watch_ends_with_the_moment_looked_at_and_stays_open() {
+fn a_watch_says_that_the_moment_looked_at_is_reached() {
     let server = Server::start(STORY, &["--rev", "1700"]);
-    let begun = Instant::now();
-    let frames = server.frames("/api/v1/pods?watch=true&resourceVersion=1600&timeoutSeconds=2&allowWatchBookmarks=true", JSON);
-    assert!(begun.elapsed() >= Duration::from_secs(2), "the watch ended early");
-    let (bookmark, changes) = frames.split_last().unwrap();
-    assert_eq!((&bookmark["type"], &bookmark["object"]["metadata"]["resourceVersion"]), (&json!("BOOKMARK"), &json!("1700")));
-    assert!(changes.iter().all(|frame| frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap() <= 1700));
+    let mut changes = 0;
+    for frame in server.watch("/api/v1/pods?watch=true&resourceVersion=1600&allowWatchBookmarks=true", JSON) {
+        let revision: i64 = frame["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        if frame["type"] == "BOOKMARK" {
+            assert_eq!(revision, 1700);
+            break;
+        }
+        assert!((1601..=1700).contains(&revision), "{frame}");
+        changes += 1;
+    }
+    assert!(changes > 0);
 }
 
 /// However long a watch is asked for, it begins.
@@ -90,7 +93,7 @@ fn a_watch_may_be_asked_for_without_end() {
     let server = Server::start(STORY, &[]);
     for seconds in ["9223372036854775807", "18446744073709551615", "9223372036", "315576000000"] {
         let path = format!("/api/v1/pods?watch=true&resourceVersion=1000&timeoutSeconds={seconds}");
-        assert_eq!(server.watch(&path).next().unwrap().1["object"]["kind"], "Pod", "{seconds}");
+        assert_eq!(server.watch(&path, JSON).next().unwrap()["object"]["kind"], "Pod", "{seconds}");
     }
     let (code, status) = server.get("/api/v1/pods?watch=true&timeoutSeconds=18446744073709551616");
     assert_eq!((code, &status["reason"]), (400, &json!("BadRequest")));
@@ -100,22 +103,30 @@ fn a_watch_may_be_asked_for_without_end() {
 fn initial_events_are_the_list_and_end_with_a_bookmark() {
     let server = Server::start(STORY, &[]);
     let list = by_name(server.items("/api/v1/pods"));
-    let options = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    let frames = server.frames(&format!("/api/v1/pods?watch=true&{options}&timeoutSeconds=1"), JSON);
-    let mark = frames.iter().position(|frame| frame["type"] == "BOOKMARK").unwrap();
-    assert_eq!(frames[mark]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
-    assert!(frames[..mark].iter().all(|frame| frame["type"] == "ADDED"));
-    assert_eq!(by_name(frames[..mark].iter().map(|frame| frame["object"].clone())), list);
     // Without a revision the objects come first too, without a mark.
-    let frames = server.frames("/api/v1/pods?watch=true&timeoutSeconds=1", JSON);
-    assert_eq!(by_name(frames.into_iter().map(|frame| frame["object"].clone())), list);
+    for (options, mark) in [("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", json!("true")), ("", Value::Null)] {
+        let mut frames = server.watch(&format!("/api/v1/pods?watch=true&allowWatchBookmarks=true{options}"), JSON);
+        let mut objects = Vec::new();
+        let bookmark = loop {
+            let frame = frames.next().unwrap();
+            match frame["type"].as_str() {
+                Some("ADDED") => objects.push(frame["object"].clone()),
+                _ => break frame,
+            }
+        };
+        assert_eq!(by_name(objects), list, "{options}");
+        assert_eq!(
+            (&bookmark["type"], &bookmark["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"]),
+            (&json!("BOOKMARK"), &mark)
+        );
+    }
 }
 
 #[test]
 fn what_cannot_be_watched_is_an_error_in_the_stream() {
     let server = Server::start("k136-story/compacted.db.zst", &[]);
     let only = |path: &str| {
-        let frames = server.frames(path, JSON);
+        let frames: Vec<Value> = server.watch(path, JSON).collect();
         assert_eq!(frames.len(), 1, "{frames:?}");
         assert_eq!(frames[0]["type"], "ERROR");
         frames[0]["object"].clone()
@@ -130,7 +141,7 @@ fn what_cannot_be_watched_is_an_error_in_the_stream() {
 fn tables_are_watched_row_by_row() {
     let server = Server::start(STORY, &[]);
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
-    let frames = server.frames("/api/v1/namespaces/web/pods?watch=true&resourceVersion=1000&timeoutSeconds=1", table);
+    let frames = server.changes("/api/v1/namespaces/web/pods?watch=true&resourceVersion=1000", table);
     assert!(frames.len() > 1);
     for (index, frame) in frames.iter().enumerate() {
         let object = &frame["object"];

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::kubeconfig::{Access, Kubeconfig};
 
@@ -14,6 +14,8 @@ pub(crate) enum Answer {
     Whole(u16, &'static str, String),
     /// The lines of a watch, which stays open.
     Open(String),
+    /// The connection ends instead.
+    Lost,
 }
 
 impl Answer {
@@ -26,26 +28,25 @@ impl Answer {
     }
 }
 
-/// A server that runs until its runtime ends.
+/// A server that runs until its runtime ends, on connections in memory: where time is paused, it passes as soon as nobody has anything to do.
 pub(crate) struct Mock {
-    pub url: String,
+    listener: UnboundedSender<DuplexStream>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Mock {
     /// Answers each path, query included, with what `answer` says; its second argument counts the requests for that path, from 0.
-    pub(crate) async fn start(answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+    pub(crate) fn start(answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static) -> Self {
+        let (listener, mut accepted) = unbounded_channel();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let (answer, log) = (Arc::new(answer), Arc::clone(&asked));
         tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            while let Some(stream) = accepted.recv().await {
                 let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
                 tokio::spawn(async move { serve(stream, &*answer, &log).await });
             }
         });
-        Self { url, asked }
+        Self { listener, asked }
     }
 
     /// The request lines that came, without the version.
@@ -54,16 +55,14 @@ impl Mock {
     }
 
     pub(crate) fn access(&self) -> Access {
-        let text = format!(
-            "current-context: mock\ncontexts: [{{name: mock, context: {{cluster: c, user: u}}}}]\nclusters: [{{name: c, cluster: {{server: '{}'}}}}]\n\
-             users: [{{name: u, user: {{token: abc}}}}]\n",
-            self.url
-        );
-        Access::of(&Kubeconfig::parse(&text, Path::new("/")).unwrap(), None).unwrap()
+        let text = "current-context: mock\ncontexts: [{name: mock, context: {cluster: c, user: u}}]\n\
+            clusters: [{name: c, cluster: {server: 'http://mock'}}]\nusers: [{name: u, user: {token: abc}}]\n";
+        let access = Access::of(&Kubeconfig::parse(text, Path::new("/")).unwrap(), None).unwrap();
+        Access { listener: Some(self.listener.clone()), ..access }
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: &(impl Fn(&str, usize) -> Answer + ?Sized), log: &Mutex<Vec<String>>) {
+async fn serve(mut stream: DuplexStream, answer: &(impl Fn(&str, usize) -> Answer + ?Sized), log: &Mutex<Vec<String>>) {
     let mut head = Vec::new();
     loop {
         while !head.ends_with(b"\r\n\r\n") {
@@ -86,6 +85,7 @@ async fn serve(mut stream: TcpStream, answer: &(impl Fn(&str, usize) -> Answer +
                 stream.write_all(format!("HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{lines}").as_bytes()).await.unwrap();
                 std::future::pending::<()>().await;
             }
+            Answer::Lost => return,
         }
     }
 }

@@ -18,6 +18,8 @@ pub mod layers;
 #[cfg(feature = "etcd")]
 pub mod load;
 pub mod mutants;
+#[cfg(feature = "command")]
+pub mod nobody;
 #[cfg(feature = "etcd")]
 pub mod pki;
 #[cfg(feature = "command")]

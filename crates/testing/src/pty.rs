@@ -18,6 +18,11 @@ pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
 
 /// The same with all that it wrote.
 pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
+    watched(columns, command.stdin(Stdio::null()), |_| ())
+}
+
+/// The same with the standard input that the command has; `look` sees all that was written so far, whenever there is more.
+pub fn watched(columns: u16, command: &mut Command, mut look: impl FnMut(&str)) -> (String, ExitStatus) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -29,7 +34,7 @@ pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     if command.get_envs().all(|(name, _)| name != "KETCD_PAGER") {
         command.env("KETCD_PAGER", "");
     }
-    command.env("TERM", "xterm").env_remove("NO_COLOR").stdin(Stdio::null()).stdout(terminal).stderr(errors);
+    command.env("TERM", "xterm").env_remove("NO_COLOR").stdout(terminal).stderr(errors);
     let mut child = command.spawn().unwrap();
     // The command holds the other end: reading fails when the last of them is closed.
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -38,6 +43,7 @@ pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
     let mut piece = [0; 1 << 16];
     while let Ok(read @ 1..) = controller.read(&mut piece) {
         bytes.extend_from_slice(&piece[..read]);
+        look(&String::from_utf8_lossy(&bytes));
     }
     (String::from_utf8(bytes).unwrap(), child.wait().unwrap())
 }

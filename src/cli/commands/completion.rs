@@ -15,7 +15,8 @@ use crate::cli::{Error, Outcome, Result};
 /// Print the completion script of a shell
 ///
 /// Load it with `source <(ketcd completion bash)`. The script calls ketcd for candidates: kinds, namespaces and names come from the source
-/// named on the command line or in `ETCDCTL_*` variables, if it answers within half a second.
+/// named on the command line or in `ETCDCTL_*` variables, if it answers within half a second; `KETCD_COMPLETION_TIMEOUT=2s` waits
+/// longer.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # Complete kinds, namespaces and names in this bash\n\

@@ -1,8 +1,9 @@
 //! Asks the source of an unfinished command line, and waits no longer than a person would for a word.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::Path;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +15,13 @@ use crate::cli::Result;
 use crate::cli::args::GlobalArgs;
 use crate::cli::running::block_on;
 use crate::cli::session::Session;
+use ketcd_kube::go_duration::parse_go_duration;
 use ketcd_store::{KeyRange, Want};
 
-/// How long completion of a word may take in all.
+/// How long completion of a word may take in all, unless [`VARIABLE`] says otherwise.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The variable for those whose source takes longer.
+const VARIABLE: &str = "KETCD_COMPLETION_TIMEOUT";
 
 /// When the shell gets its answer.
 #[derive(Clone, Copy)]
@@ -26,7 +30,17 @@ pub(super) struct Deadline(Instant);
 impl Deadline {
     /// As long after now as a word is waited for.
     pub(super) fn new() -> Self {
-        Self(Instant::now() + PATIENCE)
+        let nanos = std::env::var(VARIABLE).ok().and_then(|text| parse_go_duration(&text).ok());
+        Self::after(nanos.and_then(|nanos| u64::try_from(nanos).ok()).map_or(PATIENCE, Duration::from_nanos))
+    }
+
+    fn after(patience: Duration) -> Self {
+        Self(Instant::now() + patience)
+    }
+
+    /// Waits until the other end is dropped, or the deadline.
+    fn wait(self, done: &Receiver<Infallible>) {
+        let _ = done.recv_timeout(self.0.saturating_duration_since(Instant::now()));
     }
 }
 
@@ -74,14 +88,49 @@ where
     let Some(mut flags) = flags.filter(|flags| flags.files.iter().all(is_stored)) else { return BTreeSet::new() };
     // Names at a time would need the clock, which reads far more than names.
     flags.at = None;
+    let work = move |found: &Found| drop(block_on(async { work(&Session::open_unattended(&flags).await?, found).await }));
+    found_until(|done| deadline.wait(done), work)
+}
+
+/// Begins the work and returns what it has found when `wait` ends. That gets what is closed when the work is done.
+fn found_until(wait: impl FnOnce(&Receiver<Infallible>), work: impl FnOnce(&Found) + Send + 'static) -> BTreeSet<String> {
     let found = Found::default();
-    let (done, waiting) = mpsc::channel::<()>();
+    let (done, waiting) = mpsc::channel();
     let finding = found.clone();
     thread::spawn(move || {
         let _done = done;
-        let _ = block_on(async { work(&Session::open_unattended(&flags).await?, &finding).await });
+        work(&finding);
     });
-    // Nothing is sent: the other end is dropped when the work is done.
-    let _ = waiting.recv_timeout(deadline.0.saturating_duration_since(Instant::now()));
+    wait(&waiting);
     found.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_beyond_the_deadline() {
+        let (_work, done) = mpsc::channel();
+        Deadline::after(Duration::ZERO).wait(&done);
+    }
+
+    #[test]
+    fn work_that_is_done_is_not_waited_for() {
+        let deadline = Deadline::after(Duration::from_secs(u32::MAX.into()));
+        let found = found_until(|done| deadline.wait(done), |found| found.extend(["all".to_owned()]));
+        assert_eq!(found, BTreeSet::from(["all".to_owned()]));
+    }
+
+    #[test]
+    fn what_was_found_by_then_is_there() {
+        let ((began, begun), (_go_on, going_on)) = (mpsc::channel(), mpsc::channel::<Infallible>());
+        let work = move |found: &Found| {
+            found.extend(["some".to_owned()]);
+            began.send(()).unwrap();
+            let _ = going_on.recv();
+            found.extend(["more".to_owned()]);
+        };
+        assert_eq!(found_until(|_| begun.recv().unwrap(), work), BTreeSet::from(["some".to_owned()]));
+    }
 }

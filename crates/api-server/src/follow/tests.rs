@@ -1,9 +1,14 @@
 //! What a recorder reads of a server that a test plays.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use ketcd_store::{At, Error, EventKind, KeyRange, Revision, Source, Until, Want, WatchItem};
+use tokio::time::Instant;
 
 use super::ApiServer;
+use super::watcher::{GRACE, LASTS};
 use crate::mock::{Answer, Mock, discovery};
 use crate::objects::{PresentState, WantedResources};
 
@@ -64,8 +69,7 @@ async fn changes_of_all_watches_come_in_order_and_know_what_they_replaced() {
             _ if is_pods => list(10, "", &[pod("old", 7)]),
             path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
         }
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources::default());
     let told: Vec<Told> = take(&server, 11, 20).await.iter().filter_map(told).collect();
     let expected = [
@@ -89,15 +93,14 @@ async fn what_a_server_has_forgotten_is_a_gap_and_the_watch_goes_on_behind_it() 
         path if path.contains("watch=true") => Answer::Open(bookmark(31)),
         path if path.contains("limit=1") && !path.contains("limit=5") => list(30, "", &[]),
         path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources::default());
     let items = take(&server, 11, 31).await;
     assert!(items.contains(&WatchItem::Gap { from: Revision(11), to: Revision(29) }), "{items:?}");
     assert_eq!(server.missed(), "the API server did not have the changes of pods after revision 10 any more");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_state_is_read_page_by_page_at_one_revision() {
     let mock = Mock::start(|path, count| match path {
         "/api/v1/pods?limit=500&resourceVersion=30&resourceVersionMatch=Exact" => list(30, "next", &[pod("a", 7), pod("b", 9)]),
@@ -105,8 +108,7 @@ async fn a_state_is_read_page_by_page_at_one_revision() {
         "/api/v1/pods?limit=500&continue=next" if count == 0 => Answer::Whole(429, "retry-after: 0\r\n", String::new()),
         "/api/v1/pods?limit=500&continue=next" => list(30, "", &[pod("c", 8)]),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources { resources: vec!["pods".to_owned()], secrets: false });
     let listing = server.range(KeyRange::all(), At::Revision(Revision(30)), Want::Values).await.unwrap();
     let entries: Vec<_> = listing.entries.map(Result::unwrap).collect().await;
@@ -122,8 +124,7 @@ async fn a_list_that_does_not_go_on_is_refused() {
         let mock = Mock::start(move |path, _| {
             let page = if path.contains("continue=") { next } else { first };
             discovery(path).unwrap_or_else(|| list(20, page, &[pod("a", 7)]))
-        })
-        .await;
+        });
         let server = ApiServer::new(mock.access(), WantedResources::default());
         let listing = server.range(KeyRange::prefix("/registry/pods/"), At::Revision(Revision(20)), Want::Values).await.unwrap();
         let found: Vec<Result<_, Error>> = listing.entries.collect().await;
@@ -138,8 +139,7 @@ async fn a_state_that_expires_between_two_pages_is_said_to_be_compacted() {
         "/api/v1/pods?limit=500&continue=next" => Answer::status(410, "The provided continue parameter is too old"),
         path if path.starts_with("/api/v1/pods?limit=500") => list(30, "next", &[pod("a", 7)]),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources { resources: vec!["pods".to_owned()], secrets: false });
     let listing = server.range(KeyRange::all(), At::Revision(Revision(30)), Want::Values).await.unwrap();
     let entries: Vec<_> = listing.entries.collect().await;
@@ -156,8 +156,7 @@ async fn what_a_user_may_not_list_is_left_out_or_refused_by_name() {
     let mock = Mock::start(move |path, _| match path {
         path if path.starts_with("/apis/coordination.k8s.io/v1/leases") => denied(),
         path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources::default());
     assert_eq!(server.lacking().await.unwrap(), ["Secrets", "leases.coordination.k8s.io"]);
     assert_eq!(server.left_out().await.unwrap(), ["left out, as this user may not list them: leases.coordination.k8s.io"]);
@@ -175,9 +174,47 @@ async fn events_of_another_etcd_are_left_out() {
         ),
         path if path.starts_with("/api/v1/events") => list(5, "", &[]),
         path => discovery(path).unwrap_or_else(|| list(3000, "", &[])),
-    })
-    .await;
+    });
     let server = ApiServer::new(mock.access(), WantedResources::default());
     let left_out = server.left_out().await.unwrap();
     assert_eq!(left_out, ["Events are left out: they are at revision 5, all else is at 3000, so they lie in another etcd"]);
+}
+
+/// A server of pods alone, whose watches are answered by their number.
+fn pods(watches: impl Fn(usize) -> Answer + Send + Sync + 'static) -> (Mock, ApiServer) {
+    let asked = AtomicUsize::new(0);
+    let mock = Mock::start(move |path, _| match path {
+        path if path.contains("watch=true") => watches(asked.fetch_add(1, Ordering::Relaxed)),
+        path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
+    });
+    let server = ApiServer::new(mock.access(), WantedResources { resources: vec!["pods".to_owned()], secrets: false });
+    (mock, server)
+}
+
+/// A connection may be dead without a sign: a watch that brings nothing for longer than it was asked to last begins again.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_silent_for_too_long_begins_again() {
+    let (_mock, server) = pods(|number| Answer::Open(if number == 0 { String::new() } else { bookmark(20) }));
+    let begun = Instant::now();
+    take(&server, 11, 20).await;
+    let (least, most) = (LASTS + GRACE, LASTS * 2 + GRACE + Duration::from_secs(1));
+    assert!((least..most).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+}
+
+/// After each failure it waits longer, and goes on where it was.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_lost_is_tried_again_less_and_less_often() {
+    let (mock, server) = pods(|number| match number {
+        0 => Answer::json(line("ADDED", "a", 12) + &bookmark(12)),
+        1..7 => Answer::Lost,
+        _ => Answer::Open(line("ADDED", "b", 14) + &bookmark(20)),
+    });
+    let begun = Instant::now();
+    let told: Vec<Told> = take(&server, 11, 20).await.iter().filter_map(told).collect();
+    assert_eq!(told.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>(), ["/registry/pods/shop/a", "/registry/pods/shop/b"]);
+    // From 0.4 s on twice as long each time, and up to twice of that by chance.
+    let least = Duration::from_millis(400 * 63);
+    assert!((least..least * 2 + Duration::from_secs(1)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    let watches: Vec<String> = mock.asked().into_iter().filter(|line| line.contains("watch=true")).collect();
+    assert!(watches.len() == 8 && watches[1..].iter().all(|line| line.contains("resourceVersion=12&")), "{watches:?}");
 }

@@ -16,9 +16,9 @@ use crate::objects::{Resource, list, stored};
 use crate::transport::{Backoff, Client, Failure, jitter};
 
 /// How long the server is asked to keep a watch, at least (client-go's reflector).
-const LASTS: Duration = Duration::from_secs(300);
+pub(super) const LASTS: Duration = Duration::from_secs(300);
 /// How much longer than that a watch may be silent.
-const GRACE: Duration = Duration::from_secs(30);
+pub(super) const GRACE: Duration = Duration::from_secs(30);
 
 /// How often in a row a list may fail before a watch is given up: minutes.
 const MOST_FAILURES: u32 = 30;

@@ -21,6 +21,9 @@ pub struct Access {
     pub(crate) credentials: Credentials,
     /// `Impersonate-*` headers.
     pub(crate) impersonation: Vec<(&'static str, String)>,
+    /// Who gets the other end of each connection, where a test plays the server.
+    #[cfg(test)]
+    pub(crate) listener: Option<tokio::sync::mpsc::UnboundedSender<tokio::io::DuplexStream>>,
 }
 
 /// Whom TLS trusts, and how we show who we are.

@@ -169,6 +169,8 @@ fn of_cluster(name: &str, cluster: &Cluster, place: &Path) -> Result<Access> {
         proxy: cluster.proxy_url.as_deref().filter(|url| !url.is_empty()).map(proxy).transpose()?,
         credentials: Credentials::None,
         impersonation: Vec::new(),
+        #[cfg(test)]
+        listener: None,
     })
 }
 

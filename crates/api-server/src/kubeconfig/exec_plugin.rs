@@ -33,6 +33,8 @@ pub(crate) struct ExecPlugin {
     interactive: Interactive,
     cluster: Option<Value>,
     install_hint: Option<String>,
+    /// How long it may take.
+    patience: Duration,
 }
 
 /// Whether a plugin gets the terminal.
@@ -102,6 +104,7 @@ impl ExecPlugin {
             interactive,
             cluster: exec.provide_cluster_info.then_some(cluster),
             install_hint: exec.install_hint.clone(),
+            patience: PATIENCE,
         })
     }
 
@@ -131,8 +134,8 @@ impl ExecPlugin {
             }
             child.wait().await
         };
-        let ended = tokio::time::timeout(PATIENCE, read).await;
-        let status = ended.map_err(|_| self.trouble(format!("did not end within {} s", PATIENCE.as_secs())))?;
+        let ended = tokio::time::timeout(self.patience, read).await;
+        let status = ended.map_err(|_| self.trouble(format!("did not end within {} s", self.patience.as_secs())))?;
         let status = status.map_err(|error| self.trouble(format!("cannot be read: {error}")))?;
         if !status.success() {
             return Err(self.trouble(format!("failed ({status})")));
@@ -210,6 +213,12 @@ mod tests {
         assert!(error(version).await.contains("something else than an ExecCredential of client.authentication.k8s.io/v1"));
         let nothing = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#;
         assert!(error(nothing).await.contains("neither a token nor a certificate"));
+    }
+
+    #[tokio::test]
+    async fn a_plugin_that_does_not_end_is_ended() {
+        let endless = ExecPlugin { patience: Duration::ZERO, ..plugin("exec tail -f /dev/null") };
+        assert!(endless.run().await.err().unwrap().to_string().contains("did not end within 0 s"));
     }
 
     #[test]

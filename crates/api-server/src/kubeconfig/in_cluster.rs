@@ -24,5 +24,7 @@ pub(super) fn access(environment: &dyn Fn(&str) -> Option<String>) -> Option<Acc
         proxy: None,
         credentials: Credentials::TokenFile(token),
         impersonation: Vec::new(),
+        #[cfg(test)]
+        listener: None,
     })
 }

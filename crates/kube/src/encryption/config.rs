@@ -1,6 +1,7 @@
 //! Kubernetes' own EncryptionConfiguration: which resources are sealed with what.
 
 use std::fmt;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use zeroize::Zeroizing;
 
 use super::Scheme;
+use crate::go_duration::parse_go_duration;
 
 /// An encryption configuration: its rules in order.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub struct Provider {
     pub name: String,
     /// KMS: the plugin's socket, `unix:///…`.
     pub endpoint: String,
+    /// KMS: how long the plugin may take to answer, where the configuration says so.
+    pub timeout: Option<Duration>,
 }
 
 /// A named key.
@@ -175,6 +179,12 @@ struct Kms {
     name: String,
     #[serde(default)]
     endpoint: String,
+    timeout: Option<String>,
+}
+
+fn positive(text: &str) -> Option<Duration> {
+    let nanos = parse_go_duration(text).ok().and_then(|nanos| u64::try_from(nanos).ok());
+    nanos.filter(|nanos| *nanos > 0).map(Duration::from_nanos)
 }
 
 impl RuleEntry {
@@ -198,14 +208,16 @@ impl RuleEntry {
 
 impl ProviderEntry {
     fn read(self) -> Result<Provider, String> {
-        let keyed = |scheme, keys: Keys| Provider { scheme, keys: keys.keys, name: String::new(), endpoint: String::new() };
+        let keyed = |scheme, keys: Keys| Provider { scheme, keys: keys.keys, name: String::new(), endpoint: String::new(), timeout: None };
         let kms = |kms: Kms| {
             let scheme = match kms.api_version.as_str() {
                 "" | "v1" => Scheme::KmsV1,
                 "v2" => Scheme::KmsV2,
                 _ => return Err(format!("kms {}: its apiVersion is neither v1 nor v2", kms.name)),
             };
-            Ok(Provider { scheme, keys: Vec::new(), name: kms.name, endpoint: kms.endpoint })
+            let timeout =
+                kms.timeout.map(|text| positive(&text).ok_or_else(|| format!("kms {}: its timeout is not a positive duration", kms.name)));
+            Ok(Provider { scheme, keys: Vec::new(), timeout: timeout.transpose()?, name: kms.name, endpoint: kms.endpoint })
         };
         let mut found: Vec<Provider> = Vec::new();
         found.extend(self.aescbc.map(|keys| keyed(Scheme::AesCbc, keys)));

@@ -90,6 +90,7 @@ fn errors_do_not_hold_the_keys() {
         ),
         (CONFIG.replace("kind: EncryptionConfiguration", "kind: Pod"), "its kind is not EncryptionConfiguration"),
         (CONFIG.replace("apiVersion: v2, name", "apiVersion: v7, name"), "kms vault: its apiVersion is neither v1 nor v2"),
+        (CONFIG.replace("name: vault,", "name: vault, timeout: 0s,"), "kms vault: its timeout is not a positive duration"),
         (CONFIG.replace("identity: {}}, {secretbox", "identity: {}, secretbox"), "not one"),
         (CONFIG.replace("secret: Q", "secret: !Q"), "line 7"),
         (CONFIG.replace(secret, &format!("{{x: {secret}}}")), "line 7"),

@@ -21,9 +21,6 @@ use crate::wire::{Result, Status};
 /// More than any review needs.
 const LONGEST: usize = 1 << 18;
 
-/// How long a body may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// The user that the token stands for.
 const USER: &str = "ketcd";
 
@@ -57,7 +54,7 @@ impl Review<'_> {
 
     /// Answers it.
     pub(crate) async fn answer(&self, headers: &HeaderMap, body: Body) -> Result<Response> {
-        let mut review = decode(headers, &read(body).await?)?;
+        let mut review = decode(headers, &read(body, self.app.limits.body).await?)?;
         let Answer { status, is_evaluated } = self.status(&review["spec"]).await?;
         review["apiVersion"] = self.resource.api_version().into();
         review["kind"] = self.resource.kind.kind.as_ref().into();
@@ -158,9 +155,9 @@ impl Review<'_> {
     }
 }
 
-/// Reads the body of a request.
-async fn read(body: Body) -> Result<Bytes> {
-    match tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST)).await {
+/// Reads the body of a request, which may take so long to arrive.
+async fn read(body: Body, patience: Duration) -> Result<Bytes> {
+    match tokio::time::timeout(patience, to_bytes(body, LONGEST)).await {
         Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) if error.source().is_some_and(|source| source.is::<LengthLimitError>()) => Err(Status::too_large(LONGEST)),
         Ok(Err(error)) => Err(Status::bad_request(format!("the body cannot be read: {error}"))),

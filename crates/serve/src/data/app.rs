@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ketcd_cluster::api::{self, Definitions};
@@ -10,7 +9,9 @@ use ketcd_kube::api::Catalog;
 use ketcd_kube::rbac::Policy;
 use ketcd_store::{At, Error as StoreError, KeyRange, Revision};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
+use super::limits::Limits;
 use super::moment::{After, Moment};
 use super::replay::Replay;
 use super::served::Served;
@@ -23,13 +24,12 @@ const KEPT: usize = 64;
 /// How many policies are kept: those of large clusters have some megabytes.
 const KEPT_POLICIES: usize = 4;
 
-/// How long the newest catalog of a growing source is used before its definitions are read again.
-const FRESH: Duration = Duration::from_secs(2);
-
 /// The server's state.
 pub(crate) struct App {
     /// The data.
     pub data: Arc<Served>,
+    /// What clients may take.
+    pub limits: Limits,
     /// The turns in which answers are written.
     pub turns: Turns,
     /// What is replayed; else the moment asked for stays.
@@ -52,10 +52,10 @@ struct Known {
 
 impl App {
     /// The state of a server that has answered nothing yet.
-    pub(crate) fn new(data: Arc<Served>, replay: Option<Arc<Replay>>) -> Self {
+    pub(crate) fn new(data: Arc<Served>, replay: Option<Arc<Replay>>, limits: Limits) -> Self {
         let (catalogs, newest, policies, times, counts) =
             (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
-        Self { data, turns: Turns::new(), replay, catalogs, newest, policies, times, counts }
+        Self { data, limits, turns: Turns::new(), replay, catalogs, newest, policies, times, counts }
     }
 
     /// Returns the moment that a path asks for.
@@ -112,7 +112,7 @@ impl App {
     pub(crate) async fn catalog(&self, moment: Moment) -> Result<Arc<Catalog>> {
         if moment.after != After::Nothing {
             let newest = lock(&self.newest).clone();
-            if let Some((_, known)) = newest.filter(|(read, _)| read.elapsed() < FRESH) {
+            if let Some((_, known)) = newest.filter(|(read, _)| read.elapsed() < self.limits.fresh) {
                 return Ok(known.catalog);
             }
         } else if let Some(known) = lock(&self.catalogs).get(&moment.revision) {

@@ -104,3 +104,52 @@ impl Replay {
         self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ketcd_cluster::{Cluster, Options, files};
+    use ketcd_store::{KeyRange, Until};
+    use ketcd_testing::{temporary, testdata};
+
+    use super::*;
+
+    const SPEED: f64 = 20.0;
+
+    async fn story(at: Revision) -> (tempfile::NamedTempFile, Arc<Served>) {
+        let file = temporary::file(testdata::read("captures/k136-story/snapshot.db.zst"));
+        let opened = files::open(&[file.path().to_str().unwrap().to_owned()], &Default::default()).unwrap();
+        let cluster = Cluster::open(opened.source, Options { at: At::Revision(at), ..Options::default() }).await.unwrap();
+        (file, Arc::new(Served::new(Arc::new(cluster)).await.unwrap()))
+    }
+
+    /// Each change comes when as much time has passed, divided by the speed, as when it was made.
+    #[tokio::test(start_paused = true)]
+    async fn changes_come_when_they_are_due() {
+        let (_file, data) = story(Revision(900)).await;
+        let replay = Arc::new(Replay::begin(Arc::clone(&data), SPEED).await.unwrap());
+        let (begun, first) = (Instant::now(), replay.now());
+        assert_eq!(replay.revision().await, Revision(900));
+        let changes = data.source().watch(KeyRange::all(), Revision(901), Until::Revision(Revision(1900)));
+        let (mut changes, mut seen) = (Arc::clone(&replay).paced(changes), 0);
+        while let Some(item) = changes.next().await {
+            let WatchItem::Event(event) = item.unwrap() else { continue };
+            let made = data.date(event.revision).await.unwrap();
+            let due = Duration::try_from(made.duration_since(first)).unwrap_or_default().div_f64(SPEED);
+            // Timers go off at whole milliseconds.
+            let late = begun.elapsed().checked_sub(due).unwrap_or_else(|| panic!("r{} came early", event.revision));
+            assert!(late <= Duration::from_millis(1), "r{} came {late:?} late", event.revision);
+            assert!(replay.now() >= made && replay.revision().await >= event.revision, "r{}", event.revision);
+            seen += 1;
+        }
+        assert!(seen > 900 && begun.elapsed() > Duration::from_secs(1), "{seen} changes in {:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_is_when_the_newest_revision_is_written() {
+        let (_file, data) = story(Revision(2500)).await;
+        let replay = Replay::begin(Arc::clone(&data), SPEED).await.unwrap();
+        let end = replay.end().await.unwrap();
+        tokio::time::sleep_until(end).await;
+        assert_eq!((replay.revision().await, replay.end().await), (replay.last(), None));
+    }
+}

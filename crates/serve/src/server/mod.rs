@@ -5,6 +5,8 @@ mod kubeconfig;
 mod newcomers;
 mod places;
 mod router;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod websocket;
 
@@ -17,6 +19,7 @@ use axum::{Extension, Router};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
@@ -33,10 +36,7 @@ use self::places::Places;
 use self::router::Front;
 use self::tls::Certificate;
 use crate::access::{Access, Address};
-use crate::data::{App, Replay, Served};
-
-/// How long a client may take for the head of a request, and to answer a ping.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::data::{App, Limits, Replay, Served};
 
 /// The largest head of a request, URL and headers, in bytes.
 const HEAD: usize = 64 << 10;
@@ -84,9 +84,8 @@ impl Server {
             Some(speed) => Some(Arc::new(Replay::begin(Arc::clone(&data), speed).await?)),
             None => None,
         };
-        let front = Front { access, places: Places::new(options.files), app: Arc::new(App::new(data, replay.clone())) };
-        let routes = Router::new().fallback(router::handle).with_state(Arc::new(front)).layer(CatchPanicLayer::new());
-        let task = tokio::spawn(accept(listener, certificate.acceptor, routes, Newcomers::new(options.files)));
+        let app = App::new(data, replay.clone(), Limits::of_files(options.files));
+        let task = tokio::spawn(Serving::new(app, access, certificate.acceptor).accept(listener));
         let kubeconfig = Kubeconfig::write(options.kubeconfig.as_deref(), &address, &token, &certificate.pem).map_err(|error| {
             let path = options.kubeconfig.as_deref().unwrap_or(Path::new("a temporary file"));
             format!("cannot write the kubeconfig to {}: {error}", path.display())
@@ -117,22 +116,64 @@ impl Drop for Server {
     }
 }
 
-/// Accepts connections. They end with it.
-async fn accept(listener: TcpListener, tls: TlsAcceptor, routes: Router, newcomers: Arc<Newcomers>) {
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.try_join_next().is_some() {}
-        match next(&listener).await {
-            Ok((stream, from)) => {
-                let client = Arc::new(newcomers.arrive(from.ip()));
-                connections.spawn(connection(stream, tls.clone(), routes.clone(), client));
-            }
-            // Too many open files, mostly.
-            Err(_) => {
-                newcomers.close_one();
-                tokio::time::sleep(Duration::from_millis(10)).await;
+/// What connections are served with.
+#[derive(Clone)]
+struct Serving {
+    tls: TlsAcceptor,
+    routes: Router,
+    newcomers: Arc<Newcomers>,
+    limits: Limits,
+}
+
+impl Serving {
+    fn new(app: App, access: Access, tls: TlsAcceptor) -> Self {
+        let limits = app.limits;
+        let front = Front { access, places: Places::new(&limits), app: Arc::new(app) };
+        let routes = Router::new().fallback(router::handle).with_state(Arc::new(front)).layer(CatchPanicLayer::new());
+        Self { tls, routes, newcomers: Newcomers::new(&limits), limits }
+    }
+
+    /// Accepts connections. They end with it.
+    async fn accept(self, listener: TcpListener) {
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            match next(&listener).await {
+                Ok((stream, from)) => {
+                    let client = Arc::new(self.newcomers.arrive(from.ip()));
+                    connections.spawn(self.clone().connection(stream, client));
+                }
+                // Too many open files, mostly.
+                Err(_) => {
+                    self.newcomers.close_one();
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
             }
         }
+    }
+
+    /// Serves one connection until it ends or must make room. What goes wrong with it concerns its client alone, who sees it end.
+    async fn connection(self, stream: TcpStream, client: Arc<Client>) {
+        let served = async {
+            if stream.readable().await.is_ok() {
+                self.serve(stream, &client).await;
+            }
+        };
+        client.while_open(served).await;
+    }
+
+    /// Serves a connection whose client has begun to speak.
+    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, client: &Arc<Client>) {
+        client.reach(Step::Handshake);
+        let Ok(stream) = self.tls.accept(stream).await else { return };
+        client.reach(Step::Asking);
+        let patience = self.limits.head;
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(HEAD);
+        // Clients that vanished are noticed.
+        builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience).max_header_list_size(HEAD as u32);
+        let routes = self.routes.clone().layer(Extension(Arc::clone(client)));
+        let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
     }
 }
 
@@ -142,41 +183,4 @@ async fn next(listener: &TcpListener) -> std::io::Result<(TcpStream, SocketAddr)
     // An answer is written in pieces, and the last of them is not to wait until the client has acknowledged those before.
     stream.set_nodelay(true)?;
     Ok((stream, from))
-}
-
-/// Serves one connection until it ends or must make room. What goes wrong with it concerns its client alone, who sees it end.
-async fn connection(stream: TcpStream, tls: TlsAcceptor, routes: Router, client: Arc<Client>) {
-    tokio::select! {
-        () = serve(stream, tls, routes, &client) => {}
-        () = client.closed() => {}
-    }
-}
-
-async fn serve(stream: TcpStream, tls: TlsAcceptor, routes: Router, client: &Arc<Client>) {
-    if stream.readable().await.is_err() {
-        return;
-    }
-    client.reach(Step::Handshake);
-    let Ok(stream) = tls.accept(stream).await else { return };
-    client.reach(Step::Asking);
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEAD);
-    // Clients that vanished are noticed.
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(PATIENCE).max_header_list_size(HEAD as u32);
-    let routes = routes.layer(Extension(Arc::clone(client)));
-    let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(routes)).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn what_is_written_goes_out_at_once() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let (stream, from) = next(&listener).await.unwrap();
-        assert_eq!(from, client.local_addr().unwrap());
-        assert!(stream.nodelay().unwrap());
-    }
 }

@@ -9,13 +9,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, OnceCell, OwnedSemaphorePermit};
 
 use super::places::Places;
+use crate::data::Limits;
 use crate::wire::Result;
-
-/// The most connections at one stage.
-const ROOM: usize = 1_024;
-
-/// How long a connection may take to show the token.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How far a connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +27,8 @@ pub(crate) enum Step {
 pub(crate) struct Newcomers {
     /// Room at one step.
     room: usize,
+    /// How long one may take to show the token.
+    patience: Duration,
     steps: Mutex<[Waiting; 3]>,
 }
 
@@ -50,9 +47,9 @@ struct Entry {
 }
 
 impl Newcomers {
-    /// The newcomers of a process that may open so many files.
-    pub(crate) fn new(files: usize) -> Arc<Self> {
-        Arc::new(Self { room: ROOM.min(files / 8).max(1), steps: Mutex::default() })
+    /// No newcomers yet.
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        Arc::new(Self { room: limits.newcomers, patience: limits.token, steps: Mutex::default() })
     }
 
     /// Adds a connection from an address.
@@ -166,11 +163,19 @@ impl Client {
         Ok(())
     }
 
+    /// Serves the connection until that ends, or it must be closed.
+    pub(crate) async fn while_open(&self, served: impl Future<Output = ()>) {
+        tokio::select! {
+            () = served => {}
+            () = self.closed() => {}
+        }
+    }
+
     /// Ends when the connection must be closed: it took too long to show the token, or made room for another.
-    pub(crate) async fn closed(&self) {
+    async fn closed(&self) {
         tokio::select! {
             () = self.newcomer.closing.notified() => {}
-            () = tokio::time::sleep(PATIENCE) => {}
+            () = tokio::time::sleep(self.newcomer.all.patience) => {}
         }
         if self.place.initialized() {
             std::future::pending::<()>().await;
@@ -180,7 +185,10 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+
     use futures_util::FutureExt;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -192,9 +200,13 @@ mod tests {
         text.parse().unwrap()
     }
 
+    fn newcomers(room: usize) -> Arc<Newcomers> {
+        Newcomers::new(&Limits { newcomers: room, ..Limits::of_files(1024) })
+    }
+
     #[tokio::test]
     async fn the_longest_at_a_step_makes_room() {
-        let newcomers = Newcomers::new(24);
+        let newcomers = newcomers(3);
         let one = address("127.0.0.1");
         let clients: Vec<Client> = (0..3).map(|_| newcomers.arrive(one)).collect();
         assert!(clients.iter().all(is_open));
@@ -208,7 +220,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_crowd_of_one_address_takes_no_room_of_others() {
-        let newcomers = Newcomers::new(32);
+        let newcomers = newcomers(4);
         let alone = newcomers.arrive(address("192.0.2.7"));
         let crowd: Vec<Client> = (1..20).map(|number| newcomers.arrive(address(&format!("2001:db8::{number}")))).collect();
         assert!(is_open(&alone));
@@ -217,9 +229,16 @@ mod tests {
         assert!(newcomers.steps()[0].counts.len() == 1 && newcomers.steps()[0].queue.len() == 1);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_nothing_is_closed_at_its_time() {
+        let begun = Instant::now();
+        newcomers(1).arrive(address("127.0.0.1")).while_open(pending()).await;
+        assert_eq!(begun.elapsed(), Limits::of_files(1024).token);
+    }
+
     #[tokio::test]
     async fn whoever_showed_the_token_stays() {
-        let (newcomers, places) = (Newcomers::new(8), Places::new(4));
+        let (newcomers, places) = (newcomers(1), Places::new(&Limits::of_files(4)));
         let client = newcomers.arrive(address("127.0.0.1"));
         client.welcome(&places).await.unwrap();
         let others: Vec<Client> = (0..2).map(|_| newcomers.arrive(address("127.0.0.1"))).collect();

@@ -5,35 +5,26 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::data::Limits;
 use crate::wire::{Result, Status};
-
-/// How many requests are answered at once, as many as an API server's `--max-requests-inflight`.
-const REQUESTS: usize = 400;
-
-/// How many watches are open at once.
-const WATCHES: usize = 5_000;
-
-/// How many connections of clients that have shown the token are open at once.
-const CONNECTIONS: usize = 4_096;
-
-/// How long a request waits for its turn.
-const TURN: Duration = Duration::from_secs(10);
-
-/// How long a client that shows the token waits for a place for its connection: less than it may stay without one, so that it gets an answer.
-const ENTRY: Duration = Duration::from_secs(5);
 
 /// The places there are.
 pub(super) struct Places {
     requests: Arc<Semaphore>,
     watches: Arc<Semaphore>,
     connections: Arc<Semaphore>,
+    /// How long a request waits for its turn.
+    turn: Duration,
+    /// How long a connection waits for its place.
+    entry: Duration,
 }
 
 impl Places {
-    /// The places of a process that may open so many files: half of them are for connections.
-    pub(super) fn new(files: usize) -> Self {
+    /// As many as the limits say, all of them free.
+    pub(super) fn new(limits: &Limits) -> Self {
         let places = |count| Arc::new(Semaphore::new(count));
-        Self { requests: places(REQUESTS), watches: places(WATCHES), connections: places(CONNECTIONS.min(files / 2)) }
+        let (requests, watches, connections) = (places(limits.requests), places(limits.watches), places(limits.connections));
+        Self { requests, watches, connections, turn: limits.turn, entry: limits.entry }
     }
 
     /// Takes a place for a request; waits a while for one that another gives back.
@@ -41,7 +32,7 @@ impl Places {
     /// # Errors
     /// No place became free in time. The client learns when to ask again.
     pub(super) async fn request(&self, is_watch: bool) -> Result<OwnedSemaphorePermit> {
-        taken(if is_watch { &self.watches } else { &self.requests }, TURN).await
+        taken(if is_watch { &self.watches } else { &self.requests }, self.turn).await
     }
 
     /// Takes a place for a connection, as [`Places::request`] does.
@@ -49,7 +40,7 @@ impl Places {
     /// # Errors
     /// As there.
     pub(super) async fn connection(&self) -> Result<OwnedSemaphorePermit> {
-        taken(&self.connections, ENTRY).await
+        taken(&self.connections, self.entry).await
     }
 }
 

@@ -43,9 +43,10 @@ async fn answer(front: &Front, client: &Arc<Client>, request: Request<Body>) -> 
     client.welcome(&front.places).await?;
     let place = front.places.request(Params::ask_watch(&head.uri)).await?;
     let handshake = Handshake::of(&mut head);
-    let response = pumped(route(front, head, body).await?, place);
+    let unread = front.app.limits.unread;
+    let response = pumped(route(front, head, body).await?, place, unread);
     match handshake {
-        Some(handshake) => websocket::answer(handshake, response, client),
+        Some(handshake) => websocket::answer(handshake, response, client, unread),
         None => Ok(response),
     }
 }

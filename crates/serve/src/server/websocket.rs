@@ -17,24 +17,22 @@ use super::newcomers::Client;
 use crate::request::Handshake;
 use crate::wire::{Encoding, Result, WatchResponse};
 
-/// How long a client may read nothing.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Bytes of one frame of a client's at most.
 const RECEIVED: u64 = 1 << 16;
 
-/// Makes messages of the response of a watch; any other stays as it is. The connection keeps its client's place.
+/// Makes messages of the response of a watch; any other stays as it is. The connection keeps its client's place, and ends when the client reads nothing for
+/// longer than `unread`.
 ///
 /// # Errors
 /// The handshake is not one of RFC 6455.
-pub(super) fn answer(handshake: Handshake, response: Response, client: &Arc<Client>) -> Result<Response> {
+pub(super) fn answer(handshake: Handshake, response: Response, client: &Arc<Client>, unread: Duration) -> Result<Response> {
     let Some(&WatchResponse(encoding)) = response.extensions().get() else { return Ok(response) };
     let (upgrade, switching) = handshake.accepted()?;
     let client = Arc::clone(client);
     tokio::spawn(async move {
         if let Ok(stream) = upgrade.await {
             // A connection that breaks concerns its client alone.
-            let _ = carry(TokioIo::new(stream), response.into_body(), encoding == Encoding::Protobuf).await;
+            let _ = carry(TokioIo::new(stream), response.into_body(), encoding == Encoding::Protobuf, unread).await;
         }
         drop(client);
     });
@@ -62,8 +60,9 @@ enum Reason {
 }
 
 /// Sends a watch until it ends or the client goes.
-async fn carry(stream: impl AsyncRead + AsyncWrite, body: Body, is_protobuf: bool) -> io::Result<()> {
-    let (reader, mut writer) = io::split(stream);
+async fn carry(stream: impl AsyncRead + AsyncWrite, body: Body, is_protobuf: bool, unread: Duration) -> io::Result<()> {
+    let (reader, writer) = io::split(stream);
+    let mut writer = Writer { stream: writer, unread };
     let (pings, mut pinged) = mpsc::channel(1);
     let mut received = std::pin::pin!(receive(reader, pings));
     let mut pieces = body.into_data_stream();
@@ -73,40 +72,48 @@ async fn carry(stream: impl AsyncRead + AsyncWrite, body: Body, is_protobuf: boo
                 Some(piece) => {
                     let frames = Frame::of_watch(piece.map_err(io::Error::other)?, is_protobuf);
                     for Frame { opcode, payload } in frames {
-                        send(&mut writer, opcode, &payload).await?;
+                        writer.send(opcode, &payload).await?;
                     }
                 }
                 None => break Reason::Normal,
             },
-            Some(payload) = pinged.recv() => send(&mut writer, Opcode::Pong, &payload).await?,
+            Some(payload) = pinged.recv() => writer.send(Opcode::Pong, &payload).await?,
             ended = &mut received => break ended?,
         }
     };
-    send(&mut writer, Opcode::Close, &(reason as u16).to_be_bytes()).await?;
-    writer.shutdown().await
+    writer.send(Opcode::Close, &(reason as u16).to_be_bytes()).await?;
+    writer.stream.shutdown().await
 }
 
-async fn send(writer: &mut (impl AsyncWrite + Unpin), opcode: Opcode, payload: &[u8]) -> io::Result<()> {
-    let mut frame = Vec::with_capacity(payload.len() + 10);
-    // The first is the last of its message.
-    frame.push(0x80 | opcode as u8);
-    match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
-        (Ok(length @ ..=125), _) => frame.push(length),
-        (_, Ok(length)) => {
-            frame.push(126);
-            frame.extend(length.to_be_bytes());
+/// Writes frames to a client that may read nothing for a while.
+struct Writer<S> {
+    stream: S,
+    unread: Duration,
+}
+
+impl<S: AsyncWrite + Unpin> Writer<S> {
+    async fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
+        let mut frame = Vec::with_capacity(payload.len() + 10);
+        // The first is the last of its message.
+        frame.push(0x80 | opcode as u8);
+        match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
+            (Ok(length @ ..=125), _) => frame.push(length),
+            (_, Ok(length)) => {
+                frame.push(126);
+                frame.extend(length.to_be_bytes());
+            }
+            _ => {
+                frame.push(127);
+                frame.extend((payload.len() as u64).to_be_bytes());
+            }
         }
-        _ => {
-            frame.push(127);
-            frame.extend((payload.len() as u64).to_be_bytes());
-        }
+        frame.extend(payload);
+        let sent = async {
+            self.stream.write_all(&frame).await?;
+            self.stream.flush().await
+        };
+        tokio::time::timeout(self.unread, sent).await?
     }
-    frame.extend(payload);
-    let sent = async {
-        writer.write_all(&frame).await?;
-        writer.flush().await
-    };
-    tokio::time::timeout(PATIENCE, sent).await?
 }
 
 /// Reads frames until the client closes, or sends what it may not. The payload of each ping goes to `pings`.
@@ -223,7 +230,7 @@ mod tests {
         let (server, mut client) = io::duplex(1 << 10);
         let (pieces, body) = mpsc::channel::<io::Result<Bytes>>(1);
         let body = Body::from_stream(futures_util::stream::unfold(body, async |mut body| Some((body.recv().await?, body))));
-        let carried = tokio::spawn(carry(server, body, false));
+        let carried = tokio::spawn(carry(server, body, false, Duration::MAX));
         client.write_all(b"\x89\x81\0\0\0\0p").await.unwrap();
         let mut pong = [0; 3];
         client.read_exact(&mut pong).await.unwrap();
@@ -235,5 +242,15 @@ mod tests {
         let wanted = [b"\x81\x03{}\n\x81\x7e\x01\x2d", "x".repeat(300).as_bytes(), b"\n\x88\x02\x03\xe8"].concat();
         assert_eq!(rest, wanted);
         carried.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_loses_its_connection() {
+        let (server, client) = io::duplex(1 << 10);
+        let body = Body::from_stream(futures_util::stream::repeat_with(|| Ok::<_, io::Error>(Bytes::from_static(b"{}\n"))));
+        let (begun, unread) = (tokio::time::Instant::now(), Duration::from_secs(30));
+        let ended = carry(server, body, false, unread).await;
+        assert_eq!((ended.unwrap_err().kind(), begun.elapsed()), (io::ErrorKind::TimedOut, unread));
+        drop(client);
     }
 }

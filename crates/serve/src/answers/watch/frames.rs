@@ -181,7 +181,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::data::{Moment, Served};
+    use crate::data::{Limits, Moment, Served};
     use crate::request::{Endpoint, Params, negotiate};
 
     /// A source whose past cannot be read.
@@ -230,7 +230,7 @@ mod tests {
         let call = Call {
             objects: Objects::of(&data, &resource).await.unwrap(),
             accepted: negotiate(&HeaderMap::new(), Endpoint::of(&resource, data.release())).unwrap(),
-            app: Arc::new(App::new(data, None)),
+            app: Arc::new(App::new(data, None, Limits::of_files(1024))),
             moment: Moment { revision: Revision(9), time: None, after: After::Nothing },
             resource,
             namespace: None,

@@ -25,12 +25,6 @@ use crate::wire::{EXPIRED_WATCH, Encoding, Result, Status, WatchResponse};
 
 /// The text that is gathered before it is sent.
 const CHUNK: usize = 1 << 16;
-/// How often a quiet watch says up to where nothing happened.
-const BOOKMARKS: Duration = Duration::from_secs(60);
-/// How long a watch lasts that asks for no time: as long again at most, as an API server has it.
-const LASTS: Duration = Duration::from_secs(1800);
-/// How long a watch lasts at most, whatever it asks for.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A watch on its way.
 struct Watch {
@@ -64,7 +58,8 @@ pub(crate) async fn watch(call: Call) -> Result<Response> {
     }
     let form = Form::of(&call, call.moment).await?;
     let asked = call.params.timeout_seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
-    let deadline = Instant::now() + asked.map_or_else(usual_time, |asked| asked.min(LONGEST));
+    let limits = &call.app.limits;
+    let deadline = Instant::now() + asked.map_or_else(|| usual_time(limits.watch), |asked| asked.min(limits.longest_watch));
     let (encoding, frames) = (call.accepted.encoding, Frames::new(&call, filter, form));
     let app = Arc::clone(&call.app);
     let body = app.turns.in_turn(Watch { call, keys, begin, deadline }.chunks(frames));
@@ -72,10 +67,10 @@ pub(crate) async fn watch(call: Call) -> Result<Response> {
     Ok(([(header::CONTENT_TYPE, encoding.watch_media_type())], Extension(WatchResponse(encoding)), body).into_response())
 }
 
-/// Between the usual time and twice that, so that watches begun together do not all end together.
-fn usual_time() -> Duration {
+/// Between this time and twice that, so that watches begun together do not all end together.
+fn usual_time(least: Duration) -> Duration {
     let random = getrandom::u32().unwrap_or(0);
-    LASTS + LASTS.mul_f64(f64::from(random) / f64::from(u32::MAX))
+    least + least.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 async fn begin(call: &Call) -> Result<Begin> {
@@ -142,7 +137,7 @@ impl Watch {
                         tokio::select! {
                             item = items.next(), if !reached.is_over => reached.with(item, &call, &mut frames, &mut out).await,
                             () = tokio::time::sleep_until(deadline) => return,
-                            () = tokio::time::sleep(BOOKMARKS) => {
+                            () = tokio::time::sleep(call.app.limits.bookmarks) => {
                                 reached.mark(&call, &frames, &mut out);
                                 Ok(())
                             }
