@@ -94,19 +94,23 @@ fn closing(server: Option<u16>) -> String {
     let endpoint = format!("https://{}", port.local_addr().unwrap());
     std::thread::spawn(move || {
         for client in port.incoming() {
-            let (Ok(mut client), Some(server)) = (client, server) else { continue };
-            let mut server = TcpStream::connect(("127.0.0.1", server)).unwrap();
-            let mut said = vec![0; 1 << 16];
-            let Ok(hello) = client.read(&mut said) else { continue };
-            let _ = server.write_all(&said[..hello]);
-            let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-            std::thread::spawn(move || std::io::copy(&mut from_server, &mut to_client));
-            let _ = client.read(&mut said);
-            let _ = client.shutdown(Shutdown::Both);
-            let _ = server.shutdown(Shutdown::Both);
+            let (Ok(client), Some(server)) = (client, server) else { continue };
+            // Each for itself: a client may open its next connection before it ends this one.
+            std::thread::spawn(move || close_in_handshake(client, TcpStream::connect(("127.0.0.1", server)).unwrap()));
         }
     });
     endpoint
+}
+
+fn close_in_handshake(mut client: TcpStream, mut server: TcpStream) {
+    let mut said = vec![0; 1 << 16];
+    let Ok(hello) = client.read(&mut said) else { return };
+    let _ = server.write_all(&said[..hello]);
+    let (mut from_server, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    std::thread::spawn(move || std::io::copy(&mut from_server, &mut to_client));
+    let _ = client.read(&mut said);
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = server.shutdown(Shutdown::Both);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,6 +14,8 @@ use super::tls;
 
 /// How long an answer to a probe may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may take while a handshake that failed is explained, which is a part of the time for dialling.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long an answer that has begun may pause.
 const PAUSE: Duration = Duration::from_millis(300);
 /// The most that is read of an answer.
@@ -65,9 +67,15 @@ impl Connector {
     async fn speaks_plain_http2(&self) -> bool {
         /// The client's preface and an empty SETTINGS frame (RFC 9113, section 3.4).
         const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-        let Ok(mut tcp) = self.tcp().await else { return false };
-        let mut header = [0; 9];
-        tcp.write_all(PREFACE).await.is_ok() && tcp.read_exact(&mut header).await.is_ok() && header[3] == 4
+        let answered = async {
+            let mut tcp = self.tcp().await.ok()?;
+            // A frame's length and type. An alert of TLS is shorter than a frame's head, and may be all that comes.
+            let mut head = [0; 4];
+            tcp.write_all(PREFACE).await.ok()?;
+            tcp.read_exact(&mut head).await.ok()?;
+            Some(head[3] == 4)
+        };
+        timeout(HANDSHAKE_PATIENCE, answered).await.ok().flatten().unwrap_or(false)
     }
 
     /// Whether the port answers a TLS client hello in TLS.
