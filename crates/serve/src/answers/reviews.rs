@@ -155,7 +155,7 @@ impl Review<'_> {
     }
 }
 
-/// Reads the body of a request, which may take so long to arrive.
+/// Reads the body of a request, which has `patience` to arrive.
 async fn read(body: Body, patience: Duration) -> Result<Bytes> {
     match tokio::time::timeout(patience, to_bytes(body, LONGEST)).await {
         Ok(Ok(body)) => Ok(body),

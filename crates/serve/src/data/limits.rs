@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Returns those of a process that may open so many files: half of them are for connections of clients that have shown the token.
+    /// The limits of a process that may open `files` files: half of these are for connections of clients that have shown the token.
     pub(crate) fn of_files(files: usize) -> Self {
         Self {
             token: Duration::from_secs(10),
