@@ -65,12 +65,12 @@ class Times:
         built_after, wall, ran = self.walls
         lines = ["| stage | wall, s | CPU, s |", "|---|---|---|"]
         installing = sum(self.installed.values())
-        lines.append(f"| installing {', '.join(self.installed) or 'nothing'}, beside compiling | {installing:.0f} | – |")
+        lines.append(f"| installing {', '.join(self.installed) or 'nothing'}, while the compiler works | {installing:.0f} | – |")
         lines.append(f"| compiling | {self.compile[0]:.0f} | {self.compile[1]:.0f} |")
         sums = self.compilers()
         lines += [f"| … {name} | – | {cpu:.0f} |" for name, cpu in sums.items()]
         lines.append(f"| … build scripts, C, cargo | – | {max(0, self.compile[1] - sum(sums.values())):.0f} |")
-        lines.append(f"| running, beside one another | {ran:.0f} | {sum(run.cpu for run in self.runs):.0f} |")
+        lines.append(f"| running | {ran:.0f} | {sum(run.cpu for run in self.runs):.0f} |")
         lines.append(f"| **all** | **{wall:.0f}** | **{self.compile[1] + sum(run.cpu for run in self.runs):.0f}** |")
         lines += ["", "| tests | number | wall, s | CPU, s | at a time | tests wait, % |", "|---|---|---|---|---|---|"]
         for run in sorted(self.runs, key=lambda run: -run.wall):
