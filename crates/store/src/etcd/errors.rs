@@ -52,7 +52,7 @@ fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, con
         Code::Unauthenticated => {
             Trouble::new(Class::Final, format!("{url} does not know us: {}", first_line(text)), "give --user NAME:PASSWORD")
         }
-        Code::PermissionDenied if text.contains("etcdserver") => Trouble::new(
+        _ if is_denied(status) => Trouble::new(
             Class::Denied,
             format!("{url} does not let {}", who(config)),
             "grant its role what it lacks: etcdctl role grant-permission",
@@ -127,6 +127,16 @@ fn is_broken(status: &Status) -> bool {
     std::error::Error::source(status).is_some()
 }
 
+/// Whether etcd refuses what a user has no right to. In answer to what only root may ask, 3.5.1 hands out the error of its auth store as it is
+/// (server/etcdserver/api/v3rpc/maintenance.go).
+fn is_denied(status: &Status) -> bool {
+    match status.code() {
+        Code::PermissionDenied => status.message().contains("etcdserver"),
+        Code::Unknown => status.message() == "auth: permission denied",
+        _ => false,
+    }
+}
+
 /// Whether the text is one of those etcd gives when a request could not get through the cluster's leader.
 pub(super) fn no_leader(text: &str) -> bool {
     ["etcdserver: no leader", "etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: not healthy"]
@@ -186,5 +196,18 @@ fn of_failure(failure: Failure, endpoint: &Endpoint, config: &EtcdConfig) -> Tro
         ),
         Failure::Files(problem, hint) => Trouble { class: Class::Endpoint, problem, hint },
         Failure::Broken(why) => at_endpoint(format!("the connection to {url} broke: {why}"), STILL_RUNS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_that_is_missing_is_known_in_the_words_of_each_release() {
+        assert!(is_denied(&Status::permission_denied("etcdserver: permission denied")));
+        assert!(is_denied(&Status::unknown("auth: permission denied")));
+        assert!(!is_denied(&Status::permission_denied("no access through this proxy")));
+        assert!(!is_denied(&Status::unknown("auth: user name not found")));
     }
 }
