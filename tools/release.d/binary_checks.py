@@ -73,7 +73,7 @@ class Etcd:
         with socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", 0)), other.bind(("127.0.0.1", 0))
             self.port, peer = one.getsockname()[1], other.getsockname()[1]
-        etcd = checks.run(f"{checks.build.root}/tools/program", "etcd").splitlines()[-1]
+        etcd = checks.run(f"{checks.build.root}/tools/program", "etcd-3.5").splitlines()[-1]
         urls = {"listen-client": self.port, "advertise-client": self.port, "listen-peer": peer, "initial-advertise-peer": peer}
         flags = [f"--{name}-urls=http://127.0.0.1:{port}" for name, port in urls.items()]
         flags += [f"--data-dir={checks.folder}/etcd", f"--initial-cluster=default=http://127.0.0.1:{peer}"]

@@ -21,12 +21,14 @@ class Need:
     binaries: tuple
     words: tuple = ()
     is_optional: bool = False
+    # Only `--all` asks for it: without, those tests are left out.
+    is_nightly: bool = False
 
 
 NEEDS = (
-    Need("etcd", ("live", "contracts")),
+    Need("etcd-3.4", ("live", "contracts"), ("on_3_4",), is_nightly=True),
     Need("etcd-3.5", ("live", "contracts")),
-    Need("etcd-3.7", ("live", "contracts")),
+    Need("etcd-3.7", ("live", "contracts"), ("on_3_7",), is_nightly=True),
     Need("kubectl", ("serve", "live"), ("kubectl",)),
     Need("duckdb", ("cli",), ("duckdb",), is_optional=True),
     Need("chromium", ("web",), is_optional=True),
@@ -34,6 +36,9 @@ NEEDS = (
     Need("zsh", ("cli",), ("zsh",), is_optional=True),
     Need("fish", ("cli",), ("fish",), is_optional=True),
 )
+
+# Tests whose names end so take minutes, and are left out without `--all`.
+LONG = "_nightly"
 
 
 @dataclass
@@ -54,7 +59,7 @@ class Programs:
 
     def __init__(self, asked):
         self.asked = asked
-        self.needs = [need for need in NEEDS if self.is_asked(need)]
+        self.needs = [need for need in NEEDS if self.is_asked(need) and (asked.all or not need.is_nightly)]
         self.paths, self.took, self.failed, self.threads = {}, {}, {}, []
 
     def is_asked(self, need):
@@ -103,6 +108,8 @@ class Programs:
         if measured:
             measured.installed = self.took
         skipped = Skipped()
+        if not self.asked.all:
+            skipped.words[""] = [LONG, *(word for need in NEEDS if need.is_nightly for word in need.words)]
         for need in self.needs:
             if need.program not in self.failed:
                 continue

@@ -1,7 +1,8 @@
-"""Runs the test executables: first those that compute, then those that mostly wait, one after the other with many tests at a time."""
+"""Runs the test executables: those that mostly wait from the start and beside the others, which compute one or two at a time."""
 
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -11,11 +12,14 @@ from dataclasses import dataclass, field
 
 import load
 
-CORES = os.cpu_count() or 2
-# Executables whose tests wait for etcds, servers and browsers.
-WAITING = ("live", "serve", "web")
+# Executables whose tests wait for etcds, servers and browsers, and how many of their tests run at a time.
+WAITING = {"live": 12, "serve": 6, "web": 2}
+# Signals that tests send, and that whoever starts a run may have told all below it to ignore (nohup, a shell's `&`). What a run starts is told nothing:
+# a handler does not outlive exec.
+SENT = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 # A run in which no test begins or ends for so many seconds hangs.
 HANGS = 600
+CORES = os.cpu_count() or 2
 
 
 @dataclass
@@ -64,6 +68,9 @@ class Runner:
     """Executables under way, in one process group."""
 
     def __init__(self, environment, skipped, asked):
+        for sent in SENT:
+            if signal.getsignal(sent) == signal.SIG_IGN:
+                signal.signal(sent, lambda *_: None)
         self.environment = {**os.environ, **environment, "RUSTC_BOOTSTRAP": "1"}
         self.skipped, self.filters = skipped, asked.filters
         self.last, self.lock, self.active = time.monotonic(), threading.Lock(), []
@@ -139,18 +146,31 @@ class Runner:
 
 def run(binaries, asked, environment, skipped):
     """Runs all executables; returns what they did."""
-    runs = [Run(binary, CORES * 3) for binary in binaries if "" not in skipped.words.get(binary.target, [])]
-    # One after the other: some tests of those that wait still depend on how fast they are answered.
-    runs.sort(key=lambda run: (run.binary.target in WAITING, -os.path.getsize(run.binary.path)))
+    runs = [Run(binary, WAITING.get(binary.target, CORES)) for binary in binaries if "" not in skipped.words.get(binary.target, [])]
     result, runner, ended = Result(runs), Runner(environment, skipped, asked), threading.Event()
+    waiting = [run for run in runs if run.binary.target in WAITING]
+    computing = queue.SimpleQueue()
+    # The larger ones first, so that the last is a small one.
+    for one in sorted((run for run in runs if run not in waiting), key=lambda run: -os.path.getsize(run.binary.path)):
+        computing.put(one)
+
+    def compute():
+        while True:
+            try:
+                one = computing.get_nowait()
+            except queue.Empty:
+                return
+            runner.run(one)
+
+    threads = [threading.Thread(target=runner.run, args=(one,)) for one in waiting] + [threading.Thread(target=compute) for _ in range(CORES)]
     begun = time.monotonic()
     busy = load.Busy(asked.busy, runner.leader.pid) if asked.busy is not None else None
+    for thread in threads:
+        thread.start()
     threading.Thread(target=runner.watch, args=(result, ended), daemon=True).start()
     try:
-        for one in runs:
-            runner.run(one)
-            if result.hang:
-                break
+        for thread in threads:
+            thread.join()
     finally:
         ended.set()
         if busy:
