@@ -159,7 +159,7 @@ fn a_terminal_is_asked_for_the_password_unseen() {
     terminal.types("hunter2\n");
     let (shown, code) = terminal.end();
     assert_eq!(code, Some(2));
-    assert!(shown.contains("no etcd answers at http://127.0.0.1:") && !shown.contains("hunter2"), "{shown}");
+    assert!(shown.contains("no etcd answers at http://127.") && !shown.contains("hunter2"), "{shown}");
 
     // Ctrl-C, Ctrl-\, Ctrl-D, and the bare Enter.
     for keys in ["hunter2\x03", "\x03", "\x1c", "\x04", "\n"] {

@@ -343,7 +343,7 @@ fn a_watch_that_is_never_confirmed() {
         "Status" => one(&store.status()),
         _ => stream::pending().boxed(),
     });
-    let (status, _, err, _) = run(&server.endpoint, &["watch", "pods", "-A", "--command-timeout", "1s"]);
+    let (status, _, err, _) = run(&server.endpoint, &["watch", "pods", "-A", "--command-timeout", "1s", "--dial-timeout", "1s"]);
     assert_eq!(status.code(), Some(2), "{err}");
     assert!(err.contains(&format!("error: {} did not answer within 1s", server.endpoint)), "{err}");
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -97,29 +98,36 @@ fn lines_of(page: &str, fence: &str) -> Vec<String> {
     lines
 }
 
+/// Runs the commands of a guide; returns how many there are, and how what they print differs from the page.
+fn played(path: &Path) -> (usize, Option<String>) {
+    let folder = files();
+    let page = fs::read_to_string(path).unwrap();
+    let (printed, examples) = with_examples(&page, &|line| {
+        assert!(PROGRAMS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
+        String::from_utf8(run(line, folder.path()).stdout).unwrap()
+    });
+    let least = if path.ends_with("tutorial.md") {
+        10
+    } else if path.parent().unwrap().ends_with("how-to") {
+        3
+    } else {
+        0
+    };
+    assert!(examples >= least, "{} has only {examples} commands", path.display());
+    // A page without commands may be written by another test.
+    (examples, hold(path, &printed).filter(|_| examples > 0))
+}
+
 #[test]
 fn commands_of_the_guides_print_what_they_show() {
-    let (mut problems, mut total) = (Vec::new(), 0);
-    for path in guides() {
-        let folder = files();
-        let page = fs::read_to_string(&path).unwrap();
-        let (printed, examples) = with_examples(&page, &|line| {
-            assert!(PROGRAMS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
-            String::from_utf8(run(line, folder.path()).stdout).unwrap()
-        });
-        let least = if path.ends_with("tutorial.md") {
-            10
-        } else if path.parent().unwrap().ends_with("how-to") {
-            3
-        } else {
-            0
-        };
-        assert!(examples >= least, "{} has only {examples} commands", path.display());
-        total += examples;
-        // A page without commands may be written by another test.
-        problems.extend(hold(&path, &printed).filter(|_| examples > 0));
-    }
+    let guides = guides();
+    let played: Vec<_> = thread::scope(|scope| {
+        let running: Vec<_> = guides.iter().map(|path| scope.spawn(|| played(path))).collect();
+        running.into_iter().map(|guide| guide.join().unwrap()).collect()
+    });
+    let total: usize = played.iter().map(|(examples, _)| examples).sum();
     assert!(total >= 50, "the guides have only {total} commands");
+    let problems: Vec<String> = played.into_iter().filter_map(|(_, problem)| problem).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 

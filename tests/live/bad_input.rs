@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
+use ketcd_testing::{loopback, on_each_release};
+
 use crate::cluster::three;
-use crate::etcd::{Etcd, RELEASES, Transport};
-use crate::ketcd::{flags, ketcd, run, stderr};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
+use crate::ketcd::{flags, ketcd, nobody, run, stderr};
 use crate::pki::{Pair, Pki, expired};
 
 /// Runs a command that must fail: exit code 2, nothing on standard output, one error that holds all of `expected`.
@@ -35,20 +37,15 @@ fn testdata(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "testdata/tls", name].iter().collect()
 }
 
-/// A port on which nobody listens.
-fn closed_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn endpoints_that_do_not_answer() {
-    let port = closed_port();
+    let nobody = nobody("");
     refused(
-        ketcd().args(["status", "--endpoints", &format!("127.0.0.1:{port}")]),
-        &["no etcd answers at http://127.0.0.1:", "connection refused", "check --endpoints"],
+        ketcd().args(["status", "--endpoints", &nobody]),
+        &[&format!("no etcd answers at http://{nobody}"), "connection refused", "check --endpoints"],
     );
     refused(
-        ketcd().args(["status", "--endpoints", &format!("127.0.0.1:{port},no-such-host.invalid:2379")]),
+        ketcd().args(["status", "--endpoints", &format!("{nobody},no-such-host.invalid:2379")]),
         &["none of 2 endpoints answers", "connection refused", "cannot resolve no-such-host.invalid"],
     );
     refused(ketcd().args(["status", "--endpoints", "ftp://127.0.0.1"]), &["invalid endpoint", "write https://HOST:PORT"]);
@@ -89,14 +86,14 @@ fn a_server_that_is_no_etcd() {
 }
 
 /// A port that closes every connection: at once, or, where there is a server behind it, once the client has sent its part of the handshake.
-fn closing(server: Option<u16>) -> String {
+fn closing(server: Option<SocketAddrV4>) -> String {
     let port = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("https://{}", port.local_addr().unwrap());
     std::thread::spawn(move || {
         for client in port.incoming() {
             let (Ok(client), Some(server)) = (client, server) else { continue };
             // Each for itself: a client may open its next connection before it ends this one.
-            std::thread::spawn(move || close_in_handshake(client, TcpStream::connect(("127.0.0.1", server)).unwrap()));
+            std::thread::spawn(move || close_in_handshake(client, TcpStream::connect(server).unwrap()));
         }
     });
     endpoint
@@ -117,7 +114,7 @@ fn close_in_handshake(mut client: TcpStream, mut server: TcpStream) {
 async fn a_connection_that_is_closed_refuses_no_certificate() {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
-    for endpoint in [closing(None), closing(Some(etcd.port()))] {
+    for endpoint in [closing(None), closing(Some(etcd.address()))] {
         refused(
             &mut status(&endpoint, pki.ca(), &pki.client()),
             &[&format!("{endpoint} closed the connection in the TLS handshake or right after it"), "a proxy, a load balancer, a firewall"],
@@ -135,7 +132,8 @@ async fn certificates_of_the_server() {
     let through_system = run(ketcd().args(["status", "--endpoints", &etcd.endpoint()]));
     assert_eq!(through_system.status.code(), Some(2), "{}", stderr(&through_system));
 
-    let late = pki.issue("late", &["127.0.0.1"], expired);
+    let host = loopback::host().to_string();
+    let late = pki.issue("late", &[&host], expired);
     let etcd = Etcd::start(Transport::Mutual(late, pki.ca())).await;
     refused(&mut status(&etcd.endpoint(), pki.ca(), &client), &["expired on 2020-01-01", "renew it", "--insecure-skip-tls-verify"]);
     let unchecked = run(status(&etcd.endpoint(), other.ca(), &client).arg("--insecure-skip-tls-verify"));
@@ -143,11 +141,14 @@ async fn certificates_of_the_server() {
 
     let nameless = pki.issue("nameless", &[], |_| ());
     let etcd = Etcd::start(Transport::Mutual(nameless, pki.ca())).await;
-    refused(&mut status(&etcd.endpoint(), pki.ca(), &client), &["has no subjectAltName", "issue it again with subjectAltName 127.0.0.1"]);
+    refused(
+        &mut status(&etcd.endpoint(), pki.ca(), &client),
+        &["has no subjectAltName", &format!("issue it again with subjectAltName {host}")],
+    );
 
     let elsewhere = pki.issue("elsewhere", &["etcd-0.lab"], |_| ());
     let etcd = Etcd::start(Transport::Mutual(elsewhere, pki.ca())).await;
-    refused(&mut status(&etcd.endpoint(), pki.ca(), &client), &["is not for 127.0.0.1 but for", "etcd-0.lab"]);
+    refused(&mut status(&etcd.endpoint(), pki.ca(), &client), &[&format!("is not for {host} but for"), "etcd-0.lab"]);
 
     let version_1 = Pair { cert: testdata("v1-server.crt"), key: testdata("v1-server.key") };
     let etcd = Etcd::start(Transport::Tls(version_1)).await;
@@ -197,30 +198,27 @@ async fn certificates_of_ours() {
 async fn tls_on_one_side_only() {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
-    let port = etcd.port();
     refused(
-        ketcd().args(["status", "--endpoints", &format!("http://127.0.0.1:{port}")]),
+        ketcd().args(["status", "--endpoints", &format!("http://{}", etcd.address())]),
         &["wants TLS, and was spoken to in plain text", "use https://"],
     );
     let plain = Etcd::start(Transport::Plain).await;
-    let port = plain.port();
-    refused(&mut status(&format!("https://127.0.0.1:{port}"), pki.ca(), &pki.client()), &["speaks plain text, not TLS", "use http://"]);
+    refused(&mut status(&format!("https://{}", plain.address()), pki.ca(), &pki.client()), &["speaks plain text, not TLS", "use http://"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn ports_of_others() {
+async fn ports_of_others(release: EtcdRelease) {
     let pki = Pki::new();
     // In plain text the peer port of some releases serves clients too.
-    for release in RELEASES {
-        let members = three(release, &pki).await;
-        let peer = members[0].peer();
-        assert!(peer.starts_with("https://"));
-        refused(
-            &mut status(&peer, pki.ca(), &pki.client()),
-            &[&peer, "is etcd's peer port, which serves other members only", "use its client port (2379"],
-        );
-    }
+    let members = three(release, &pki).await;
+    let peer = members[0].peer();
+    assert!(peer.starts_with("https://"));
+    refused(
+        &mut status(&peer, pki.ca(), &pki.client()),
+        &[&peer, "is etcd's peer port, which serves other members only", "use its client port (2379"],
+    );
 }
+
+on_each_release!(ports_of_others);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_and_revisions() {

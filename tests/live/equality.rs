@@ -68,9 +68,6 @@ const STORY: &[&str] = &[
     "explain pod/lab/ubuntu -o json",
 ];
 
-/// Other tests may keep the machine busy.
-const PATIENT: [&str; 4] = ["--dial-timeout", "60s", "--command-timeout", "60s"];
-
 #[tokio::test(flavor = "multi_thread")]
 async fn k120_story() {
     check("k120-story", &[COMMANDS, STORY]).await;
@@ -108,9 +105,9 @@ async fn k136_kine() {
 async fn the_file_of_a_running_etcd() {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
-    write(&mut etcd.writer().await, &changes("k136-cbor").await).await;
-    // etcd commits to its file every 100 ms.
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let changes = changes("k136-cbor").await;
+    write(&mut etcd.writer().await, &changes).await;
+    reaches(&etcd.db(), changes.last().unwrap().revision).await;
     let (file, mut live) = (etcd.db().to_str().unwrap().to_owned(), ketcd());
     let of_file = answer(ketcd().args(["history", "--all", "--objects", "-o", "ndjson", "-f", &file]), &file);
     let of_live = answer(
@@ -137,7 +134,7 @@ async fn check_file(path: &str, commands: &[&[&str]]) {
         let words: Vec<&str> = words.split(' ').collect();
         let file = answer(ketcd().args(&words).args(["-f", path]), path);
         let mut live = ketcd();
-        let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words).args(PATIENT), &etcd.endpoint());
+        let live = answer(flags(&mut live, &etcd.endpoint(), &pki.ca(), &client).args(&words), &etcd.endpoint());
         assert!(!file.2.contains("panicked") && !file.2.contains("unexpected argument"), "ketcd {command}: {}", file.2);
         if file != live {
             different.push(format!("ketcd {command}\n{}", first_difference(&file, &live)));
@@ -156,7 +153,7 @@ async fn a_recording_of_k136_story() {
     let newest = changes.last().unwrap().revision;
     let directory = tempfile::tempdir().unwrap();
     let mut recorder = ketcd();
-    let recorder = flags(&mut recorder, &etcd.endpoint(), &pki.ca(), &pki.client()).args(PATIENT);
+    let recorder = flags(&mut recorder, &etcd.endpoint(), &pki.ca(), &pki.client());
     let recording = Watching::run(recorder.arg("record").arg(directory.path()).args(["--show-secrets", "--file-size", "100k"]));
     reaches(directory.path(), newest).await;
     recording.end();

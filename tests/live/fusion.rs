@@ -52,7 +52,7 @@ fn revisions(output: &Output) -> Vec<i64> {
 async fn a_live_etcd_goes_on_from_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let file: PathBuf = directory.path().join("night.db");
-    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start(Transport::Plain).await;
     write(&etcd, 0..40).await;
     snapshot(&etcd, &file).await;
     write(&etcd, 40..60).await;
@@ -96,7 +96,7 @@ async fn a_live_etcd_goes_on_from_a_file() {
     watch.end();
 
     // Another cluster, whose revisions go the same way and say something else.
-    let other = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
+    let other = Etcd::start(Transport::Plain).await;
     write(&other, 100..160).await;
     let output = fused(&file, &other, "get configmaps -n lab");
     let said = stderr(&output);
@@ -125,7 +125,7 @@ fn sources(output: &Output) -> BTreeMap<i64, Vec<String>> {
 async fn what_files_and_a_live_etcd_have_names_all_of_them() {
     let directory = tempfile::tempdir().unwrap();
     let [whole, one, two, other] = ["whole.db", "one.db", "two.db", "other.db"].map(|name| directory.path().join(name));
-    let etcd = Etcd::start_with(EtcdRelease::V37, Transport::Plain, &[]).await;
+    let etcd = Etcd::start(Transport::Plain).await;
     etcd.writer().await.put("/registry/configmaps/lab/once", config_map("once", 1), None).await.unwrap();
     write(&etcd, 0..41).await;
     snapshot(&etcd, &one).await;

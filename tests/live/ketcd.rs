@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ketcd_store::etcd::{EtcdConfig, EtcdSource};
 
@@ -10,18 +11,18 @@ use crate::etcd::Etcd;
 use crate::pki::{Pair, Pki};
 use crate::watcher::Watching;
 
-pub(crate) use ketcd_testing::command::{run, stderr};
+pub(crate) use ketcd_testing::command::{nobody, run, stderr};
+
+/// A library's configuration without limits of time: a busy machine may take long.
+pub(crate) fn patient() -> EtcdConfig {
+    let forever = Duration::from_secs(24 * 3600);
+    EtcdConfig { dial_timeout: forever, command_timeout: forever, ..EtcdConfig::default() }
+}
 
 /// How to reach `etcd` with a client certificate of `pki`.
 pub(crate) fn config(etcd: &Etcd, pki: &Pki) -> EtcdConfig {
     let client = pki.client();
-    EtcdConfig {
-        endpoints: vec![etcd.endpoint()],
-        cacert: Some(pki.ca()),
-        cert: Some(client.cert),
-        key: Some(client.key),
-        ..EtcdConfig::default()
-    }
+    EtcdConfig { endpoints: vec![etcd.endpoint()], cacert: Some(pki.ca()), cert: Some(client.cert), key: Some(client.key), ..patient() }
 }
 
 /// A source; its notices are dropped.

@@ -1,13 +1,14 @@
 //! What clients do to an etcd that is killed: races, conditions, leases, compactions, users without permissions, a full database.
 
-use std::time::Duration;
-
 use etcd_client::{
     AlarmAction, AlarmOptions, AlarmType, Client, Compare, CompareOp, ConnectOptions, DeleteOptions, GetOptions, LeaseGrantOptions,
     Permission, PutOptions, Txn, TxnOp,
 };
 
+use ketcd_testing::wait::until_async;
+
 use crate::etcd::Etcd;
+use crate::killed::Changes;
 use crate::random::Random;
 
 /// What a load is about; all of them race.
@@ -34,6 +35,12 @@ pub(crate) struct Clients {
 }
 
 const WORKERS: u64 = 6;
+/// A key that nobody deletes, with a lease.
+const ENDS: &str = "/ends";
+/// Written each time that a load has come round.
+const CAME_ROUND: &str = "/round";
+/// How often the workers try while things are as they should not be.
+const TRIES: usize = 40;
 
 fn user(name: &str) -> ConnectOptions {
     ConnectOptions::new().with_user(name, "secret")
@@ -46,6 +53,17 @@ impl Load {
             Self::Auth => &["--bcrypt-cost", "4"],
             Self::Files => &["--snapshot-count", "100", "--max-wals", "0"],
             Self::Races | Self::Members | Self::Leases => &[],
+        }
+    }
+
+    /// Whether what this load is about has happened, by what a watcher was sent: a lease that ended by itself, users whose rights were changed, a database that
+    /// was full.
+    pub(crate) fn has_happened(self, sent: &Changes) -> bool {
+        let wrote = |key: &str| sent.values().any(|change| change.0 == key);
+        match self {
+            Self::Leases => sent.values().any(|change| change.0 == ENDS && change.1.is_none()),
+            Self::Auth | Self::NoSpace => wrote(CAME_ROUND),
+            Self::Races | Self::Members | Self::Files => true,
         }
     }
 
@@ -97,7 +115,8 @@ pub(crate) async fn run(load: Load, etcd: &Etcd, clients: &Clients, seed: u64) {
             Load::Auth => change_users(etcd, clients.root.clone()).await,
             Load::NoSpace => fill(clients.root.clone()).await,
             Load::Files => write_large(clients.root.clone(), Random(!seed)).await,
-            Load::Races | Load::Members | Load::Leases => std::future::pending().await,
+            Load::Leases => end_leases(clients.root.clone()).await,
+            Load::Races | Load::Members => std::future::pending().await,
         }
     };
     futures_util::future::join(futures_util::future::join_all(work), manage).await;
@@ -111,28 +130,48 @@ async fn write_large(mut root: Client, mut random: Random) {
     }
 }
 
+/// Waits while others go on, as long as some requests take.
+async fn meanwhile(root: &mut Client) {
+    for _ in 0..TRIES {
+        let _ = root.get("x", None).await;
+    }
+}
+
+/// Gives a key a short lease, again and again.
+async fn end_leases(mut root: Client) {
+    loop {
+        if let Ok(lease) = root.lease_grant(1, None).await {
+            let _ = root.put(ENDS, "", Some(PutOptions::new().with_lease(lease.id()))).await;
+            until_async(async || root.get(ENDS, None).await.ok().filter(|found| found.kvs().is_empty())).await;
+        }
+    }
+}
+
 /// Takes permissions and gives them back.
 async fn change_users(etcd: &Etcd, mut root: Client) {
     loop {
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        meanwhile(&mut root).await;
         let _ = root.user_revoke_role("ann", "some").await;
         let _ = root.role_grant_permission("reader", Permission::write("/k/7")).await;
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        meanwhile(&mut root).await;
         // Its own token is an old one after that.
         if let Ok(again) = Client::connect([etcd.plain_endpoint()], Some(user("root"))).await {
             root = again;
         }
         let _ = root.user_grant_role("ann", "some").await;
+        let _ = root.put(CAME_ROUND, "", None).await;
     }
 }
 
 /// Fills the database until it has no space, and makes space again.
 async fn fill(mut root: Client) {
     loop {
-        for number in 0..12 {
-            let _ = root.put(format!("/fill/{number}"), vec![b'x'; 512 << 10], None).await;
+        for number in 0.. {
+            if root.put(format!("/fill/{number}"), vec![b'x'; 512 << 10], None).await.is_err() {
+                break;
+            }
         }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        meanwhile(&mut root).await;
         let revision = root.get("x", None).await.map_or(0, |got| got.header().unwrap().revision());
         let _ = root.delete("/fill/", Some(DeleteOptions::new().with_prefix())).await;
         let _ = root.compact(revision, None).await;
@@ -143,7 +182,8 @@ async fn fill(mut root: Client) {
             of_member.with_member(member.member_id());
             let _ = root.alarm(AlarmAction::Deactivate, AlarmType::Nospace, Some(of_member)).await;
         }
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        let _ = root.put(CAME_ROUND, "", None).await;
+        meanwhile(&mut root).await;
     }
 }
 
@@ -194,7 +234,8 @@ impl Worker {
         let Ok(got) = self.client.get(key.as_str(), None).await else { return };
         let read = got.kvs().first().map_or(0, etcd_client::KeyValue::mod_revision);
         if self.random.below(4) == 0 {
-            tokio::time::sleep(Duration::from_millis(self.random.below(6) as u64)).await;
+            // Others are faster.
+            let _ = self.client.get("x", None).await;
         }
         let (when, get) = (Compare::mod_revision(key.as_str(), CompareOp::Equal, read), TxnOp::get(key.as_str(), None));
         let _ = self.client.txn(Txn::new().when([when]).and_then([TxnOp::put(key, value, None)]).or_else([get])).await;

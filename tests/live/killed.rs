@@ -1,18 +1,19 @@
 //! Members killed under load: what their data dirs tell is what etcd sent to a watcher, or is said to be unknown. `KETCD_KILLS=50` kills
-//! fifty members of each release under each load, and leaves the files of one that is told wrong.
+//! fifty members of each release under each load, and leaves the files of one that is told wrong; `KETCD_SEED` does one of them again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use std::{env, fs};
 
-use etcd_client::{Client, ConnectOptions, EventType, WatchOptions};
+use etcd_client::{Client, ConnectOptions, Event, EventType, GetOptions, WatchOptions};
 use futures_util::StreamExt;
 use ketcd_store::{EventKind, KeyRange, Origin, Revision, Until, WatchItem, load};
+use ketcd_testing::on_each_release;
+use ketcd_testing::wait::until_async;
+use tokio::sync::watch;
 
-use crate::etcd::{Etcd, EtcdRelease, RELEASES, Transport};
-use crate::kill_load::{Load, run};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
+use crate::kill_load::{Clients, Load, run};
 use crate::random::Random;
 use crate::wal::{ENTRY, records, without_first};
 
@@ -24,7 +25,7 @@ pub(crate) type Changes = BTreeMap<(i64, i64), Change>;
 
 /// What a watcher was sent, as it comes.
 pub(crate) struct Watcher {
-    sent: Arc<Mutex<Changes>>,
+    sent: watch::Receiver<Changes>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -32,10 +33,9 @@ impl Watcher {
     /// Watches all keys from `revision` on, or from the first that is not compacted, until etcd ends.
     pub(crate) async fn start(client: Client, revision: i64) -> Self {
         let mut client = client.watch_client().max_decoding_message_size(usize::MAX);
-        let sent: Arc<Mutex<Changes>> = Arc::default();
+        let (changes, sent) = watch::channel(Changes::new());
         let watch = |revision| WatchOptions::new().with_all_keys().with_start_revision(revision);
         let mut stream = client.watch("\0", Some(watch(revision))).await.unwrap();
-        let changes = Arc::clone(&sent);
         let task = tokio::spawn(async move {
             while let Ok(Some(response)) = stream.message().await {
                 if response.compact_revision() > 0 {
@@ -43,15 +43,7 @@ impl Watcher {
                     stream = behind;
                     continue;
                 }
-                let mut changes = changes.lock().unwrap();
-                for event in response.events() {
-                    let kv = event.kv().unwrap();
-                    let value = (event.event_type() == EventType::Put).then(|| kv.value().to_vec());
-                    let change = (kv.key_str().unwrap().to_owned(), value, kv.create_revision(), kv.version(), kv.lease());
-                    let revision = kv.mod_revision();
-                    let sub = changes.range((revision, 0)..).count() as i64;
-                    changes.insert((revision, sub), change);
-                }
+                changes.send_modify(|changes| response.events().iter().for_each(|event| take(changes, event)));
             }
         });
         Self { sent, task }
@@ -60,12 +52,28 @@ impl Watcher {
     /// Waits until etcd's end has ended the watch; returns all that it was sent.
     pub(crate) async fn end(self) -> Changes {
         self.task.await.unwrap();
-        std::mem::take(&mut *self.sent.lock().unwrap())
+        self.sent.borrow().clone()
     }
 
-    fn newest(&self) -> i64 {
-        newest(&self.sent.lock().unwrap())
+    /// Waits until what was sent `is_enough`.
+    pub(crate) async fn until(&self, is_enough: impl FnMut(&Changes) -> bool) {
+        self.sent.clone().wait_for(is_enough).await.expect("etcd sends what it writes");
     }
+
+    /// Waits for so many revisions more than there are.
+    pub(crate) async fn goes_on(&self, revisions: i64) {
+        let least = newest(&self.sent.borrow()) + revisions;
+        self.until(|sent| newest(sent) >= least).await;
+    }
+}
+
+fn take(changes: &mut Changes, event: &Event) {
+    let kv = event.kv().unwrap();
+    let value = (event.event_type() == EventType::Put).then(|| kv.value().to_vec());
+    let change = (kv.key_str().unwrap().to_owned(), value, kv.create_revision(), kv.version(), kv.lease());
+    let revision = kv.mod_revision();
+    let sub = changes.range((revision, 0)..).count() as i64;
+    changes.insert((revision, sub), change);
 }
 
 pub(crate) fn newest(changes: &Changes) -> i64 {
@@ -129,7 +137,7 @@ async fn kill(release: EtcdRelease, load: Load, seed: u64) {
     let mut etcd = Etcd::start_with(release, Transport::Plain, load.flags()).await;
     let clients = load.prepare(&etcd).await;
     let watcher = Watcher::start(clients.root.clone(), 2).await;
-    let _ = tokio::time::timeout(random_time(&mut random), run(load, &etcd, &clients, seed)).await;
+    under_load(load, &etcd, &clients, seed, &watcher, random.below(REVISIONS)).await;
     etcd.stop();
     let truth = watcher.end().await;
     let what = format!("{release:?} {load:?} {seed}");
@@ -154,22 +162,17 @@ async fn kill(release: EtcdRelease, load: Load, seed: u64) {
 /// put that was refused for its lease is done when it is applied again, or one that was done is passed over.
 async fn recovered(etcd: &mut Etcd, mut truth: Changes, user: &Option<ConnectOptions>) -> (Changes, i64) {
     etcd.spawn();
-    let (client, last) = tokio::time::timeout(Duration::from_secs(60), answer(etcd, user)).await.expect("etcd answers again");
+    let (client, last) = until_async(async || answer(etcd, user).await).await;
     let sent = newest(&truth);
     let again = Watcher::start(client, 2).await;
-    let all = async {
-        while again.newest() < last {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    // A deletion that was compacted is not sent again.
-    let all_came = tokio::time::timeout(Duration::from_secs(30), all).await.is_ok();
+    again.until(|changes| newest(changes) >= last).await;
     etcd.stop();
-    let again = again.end().await;
+    let mut again = again.end().await;
+    // What marked the end is none of it.
+    again.retain(|place, _| place.0 < last);
     let contradicted =
         again.iter().find(|(place, change)| place.0 <= sent && !truth.get(place).is_some_and(|truth| is_true(change, truth)));
-    let came = if all_came { i64::MAX } else { sent.max(newest(&again)) };
-    let said_again = contradicted.map_or(came, |(place, _)| place.0 - 1);
+    let said_again = contradicted.map_or(i64::MAX, |(place, _)| place.0 - 1);
     truth.extend(again.into_iter().filter(|(place, _)| place.0 > sent));
     (truth, said_again)
 }
@@ -182,17 +185,16 @@ pub(crate) fn told_of_rounds(sentence: &str) {
     }
 }
 
-/// Waits until etcd answers; returns a client and the newest revision.
-async fn answer(etcd: &Etcd, user: &Option<ConnectOptions>) -> (Client, i64) {
-    loop {
-        if let Ok(mut client) = Client::connect([etcd.plain_endpoint()], user.clone()).await
-            // What is written is applied after all that was logged before; a read may be answered earlier.
-            && let Ok(deleted) = client.delete("/nothing", None).await
-        {
-            return (client, deleted.header().unwrap().revision());
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+/// A client, once etcd answers, and the revision of a change that comes after all that was logged before: the deletion of a key, which a full database allows
+/// too.
+async fn answer(etcd: &Etcd, user: &Option<ConnectOptions>) -> Option<(Client, i64)> {
+    let mut client = Client::connect([etcd.plain_endpoint()], user.clone()).await.ok()?;
+    let first = client.get("", Some(GetOptions::new().with_all_keys().with_limit(1))).await.ok()?;
+    let written = match first.kvs().first() {
+        Some(key) => client.delete(key.key(), None).await.ok()?.header().unwrap().revision(),
+        None => client.put("/end", "", None).await.ok()?.header().unwrap().revision(),
+    };
+    Some((client, written))
 }
 
 /// A log from the cluster's beginning tells everything.
@@ -243,39 +245,59 @@ pub(crate) fn are_many() -> bool {
     env::var_os("KETCD_KILLS").is_some()
 }
 
-/// Each release, so often as members are to be killed, with the seed of the round.
-pub(crate) fn rounds() -> impl Iterator<Item = (EtcdRelease, u64)> {
-    let rounds: u64 = env::var("KETCD_KILLS").ok().map_or(1, |rounds| rounds.parse().unwrap());
-    (0..rounds).flat_map(|round| RELEASES.map(|release| (release, round * 7919 + 17)))
+/// The seeds of a release's rounds, so many as members are to be killed. `KETCD_SEED` is the one to do again.
+pub(crate) fn seeds() -> Vec<u64> {
+    let number = |name| env::var(name).ok().map(|number: String| number.parse::<u64>().unwrap_or_else(|error| panic!("{name}: {error}")));
+    match number("KETCD_SEED") {
+        Some(seed) => vec![seed],
+        None => (0..number("KETCD_KILLS").unwrap_or(1)).map(|round| round * 7919 + 17).collect(),
+    }
 }
 
-/// How long a load goes on.
-pub(crate) fn random_time(random: &mut Random) -> Duration {
-    Duration::from_millis(1500 + random.below(1500) as u64)
+/// How many revisions a load may go on for when what it is about has happened.
+pub(crate) const REVISIONS: usize = 400;
+
+/// Lets a load go on until what it is about has happened, and for so many revisions more.
+pub(crate) async fn under_load(load: Load, etcd: &Etcd, clients: &Clients, seed: u64, watcher: &Watcher, more: usize) {
+    let enough = async {
+        watcher.until(|sent| load.has_happened(sent)).await;
+        watcher.goes_on(LEAST + more as i64).await;
+    };
+    tokio::select! {
+        () = run(load, etcd, clients, seed) => unreachable!("clients write until they are given up"),
+        () = enough => {}
+    }
 }
 
-async fn kill_under(load: Load) {
-    for (release, seed) in rounds() {
+/// The revisions that are made in any case.
+const LEAST: i64 = 150;
+
+async fn kill_under(load: Load, release: EtcdRelease) {
+    for seed in seeds() {
         kill(release, load, seed).await;
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_member_tells_the_winners_of_races() {
-    kill_under(Load::Races).await;
+async fn a_killed_member_tells_the_winners_of_races(release: EtcdRelease) {
+    kill_under(Load::Races, release).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_member_tells_what_leases_ended() {
-    kill_under(Load::Leases).await;
+on_each_release!(a_killed_member_tells_the_winners_of_races);
+
+async fn a_killed_member_tells_what_leases_ended(release: EtcdRelease) {
+    kill_under(Load::Leases, release).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_member_tells_nothing_that_was_denied() {
-    kill_under(Load::Auth).await;
+on_each_release!(a_killed_member_tells_what_leases_ended);
+
+async fn a_killed_member_tells_nothing_that_was_denied(release: EtcdRelease) {
+    kill_under(Load::Auth, release).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_member_tells_nothing_that_had_no_space() {
-    kill_under(Load::NoSpace).await;
+on_each_release!(a_killed_member_tells_nothing_that_was_denied);
+
+async fn a_killed_member_tells_nothing_that_had_no_space(release: EtcdRelease) {
+    kill_under(Load::NoSpace, release).await;
 }
+
+on_each_release!(a_killed_member_tells_nothing_that_had_no_space);

@@ -2,15 +2,18 @@
 //! fifty of each release, and leaves the files of one that is told wrong.
 
 use std::fs;
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use etcd_client::{Client, GetOptions, Member};
+use futures_util::FutureExt;
+use ketcd_testing::on_each_release;
+use ketcd_testing::wait::until_async;
 
 use crate::cluster::{cluster, learner};
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{self, ketcd, stderr};
 use crate::kill_load::{Load, run};
-use crate::killed::{Changes, Watcher, are_many, differences, newest, random_time, rounds, told, told_of_rounds};
+use crate::killed::{Changes, REVISIONS, Watcher, are_many, differences, newest, seeds, told, told_of_rounds, under_load};
 use crate::random::Random;
 
 /// What a member that was killed tells is true, complete up to where it came, and no damage.
@@ -48,7 +51,7 @@ fn tells_the_truth_from(begins: impl Fn(i64) -> i64, what: &str, member: &Etcd, 
 async fn kill_under_load(members: &mut [&mut Etcd], seed: u64) -> Changes {
     let clients = Load::Members.prepare(members[0]).await;
     let watcher = Watcher::start(clients.root.clone(), 2).await;
-    let _ = tokio::time::timeout(random_time(&mut Random(seed)), run(Load::Members, members[0], &clients, seed)).await;
+    under_load(Load::Members, members[0], &clients, seed, &watcher, Random(seed).below(REVISIONS)).await;
     // The others first, so that they are behind and have what was not committed yet.
     members.iter_mut().rev().for_each(|member| member.stop());
     watcher.end().await
@@ -69,16 +72,16 @@ async fn members_of(release: EtcdRelease, seed: u64) {
     keep_files(&mut members.iter_mut().collect::<Vec<_>>(), false);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn every_member_of_a_killed_cluster_tells_what_was_sent() {
-    for (release, seed) in rounds() {
+async fn every_member_of_a_killed_cluster_tells_what_was_sent(release: EtcdRelease) {
+    for seed in seeds() {
         members_of(release, seed).await;
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_learner_tells_what_was_sent() {
-    for (release, seed) in rounds() {
+on_each_release!(every_member_of_a_killed_cluster_tells_what_was_sent);
+
+async fn a_killed_learner_tells_what_was_sent(release: EtcdRelease) {
+    for seed in seeds() {
         let mut voter = Etcd::start_with(release, Transport::Plain, &[]).await;
         let mut learner = learner(&voter, Transport::Plain).await;
         keep_files(&mut [&mut voter, &mut learner], are_many());
@@ -90,6 +93,8 @@ async fn a_killed_learner_tells_what_was_sent() {
     }
 }
 
+on_each_release!(a_killed_learner_tells_what_was_sent);
+
 /// Makes a learner a voter, gives the voter `moved` a second peer URL and removes the voter `removed`, through the first member. Returns the new
 /// voter, and the revision up to which the removed one had everything before.
 async fn change_members(members: &[Etcd], moved: usize, removed: usize) -> (Etcd, i64) {
@@ -100,7 +105,9 @@ async fn change_members(members: &[Etcd], moved: usize, removed: usize) -> (Etcd
     while listed(&mut client, learner_id).await.is_none_or(|member| member.is_learner()) {
         let _ = client.member_promote(learner_id).await;
     }
-    let urls = ["127.0.0.1", "localhost"].map(|host| format!("http://{host}:{}", members[moved].peer_port()));
+    let peer = members[moved].peer_address();
+    let the_same = SocketAddr::from((peer.ip().to_ipv6_mapped(), peer.port()));
+    let urls = [SocketAddr::from(peer), the_same].map(|address| format!("http://{address}"));
     while listed(&mut client, moved_id).await.is_none_or(|member| member.peer_urls().len() < urls.len()) {
         let _ = client.member_update(moved_id, urls.clone()).await;
     }
@@ -118,17 +125,12 @@ async fn id(member: &Etcd) -> u64 {
 
 /// The member with this id, if the cluster has one.
 async fn listed(client: &mut Client, id: u64) -> Option<Member> {
-    tokio::time::sleep(Duration::from_millis(10)).await;
-    loop {
-        if let Ok(list) = client.member_list().await {
-            return list.members().iter().find(|member| member.id() == id).cloned();
-        }
-    }
+    let list = until_async(async || client.member_list().await.ok()).await;
+    list.members().iter().find(|member| member.id() == id).cloned()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn members_that_join_and_leave_tell_what_was_sent() {
-    for (release, seed) in rounds() {
+async fn members_that_join_and_leave_tell_what_was_sent(release: EtcdRelease) {
+    for seed in seeds() {
         let mut random = Random(seed);
         // Otherwise etcd refuses changes until all members have been connected for five seconds.
         let mut members = cluster(release, 3, || Transport::Plain, &["--strict-reconfig-check=false"]).await;
@@ -137,14 +139,14 @@ async fn members_that_join_and_leave_tell_what_was_sent() {
         let watcher = Watcher::start(clients.root.clone(), 2).await;
         let removed = 1 + random.below(2);
         let changes = async {
-            tokio::time::sleep(Duration::from_millis(random.below(700) as u64)).await;
+            watcher.goes_on(random.below(REVISIONS) as i64).await;
             let changed = change_members(&members, 3 - removed, removed).await;
-            tokio::time::sleep(Duration::from_millis(random.below(700) as u64)).await;
+            watcher.goes_on(random.below(REVISIONS) as i64).await;
             changed
         };
         let (joined, had) = tokio::select! {
             () = run(Load::Members, &members[0], &clients, seed) => panic!("clients write until they are given up"),
-            changed = tokio::time::timeout(Duration::from_secs(90), changes) => changed.expect("members change"),
+            changed = changes => changed,
         };
         members.push(joined);
         keep_files(&mut members.iter_mut().collect::<Vec<_>>(), are_many());
@@ -161,18 +163,19 @@ async fn members_that_join_and_leave_tell_what_was_sent() {
     }
 }
 
+on_each_release!(members_that_join_and_leave_tell_what_was_sent);
+
 /// A file of the log is ended at 64 MB; snapshots of raft are taken meanwhile.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_several_files_is_one() {
-    for (release, seed) in rounds() {
+async fn a_log_of_several_files_is_one(release: EtcdRelease) {
+    for seed in seeds() {
         let mut etcd = Etcd::start_with(release, Transport::Plain, Load::Files.flags()).await;
         etcd.keep_files(are_many());
         let clients = Load::Files.prepare(&etcd).await;
         let watcher = Watcher::start(clients.root.clone(), 2).await;
-        let goes_on = Duration::from_millis(Random(seed).below(1500) as u64);
+        let more = Random(seed).below(REVISIONS) as i64;
         tokio::select! {
             () = run(Load::Files, &etcd, &clients, seed) => {}
-            () = several_files(&etcd, goes_on) => {}
+            () = several_files(&etcd).then(|()| watcher.goes_on(more)) => {}
         }
         etcd.stop();
         let truth = watcher.end().await;
@@ -182,12 +185,12 @@ async fn a_log_of_several_files_is_one() {
     }
 }
 
-/// Waits until the log is of two files and then for some time.
-async fn several_files(etcd: &Etcd, goes_on: Duration) {
+on_each_release!(a_log_of_several_files_is_one);
+
+/// Waits until the log is of two files.
+async fn several_files(etcd: &Etcd) {
     let wal = etcd.data_dir().join("member/wal");
     let is_log = |file: &fs::DirEntry| file.path().extension().is_some_and(|extension| extension == "wal");
-    while fs::read_dir(&wal).unwrap().filter(|file| is_log(file.as_ref().unwrap())).count() < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    tokio::time::sleep(goes_on).await;
+    let files = || fs::read_dir(&wal).unwrap().filter(|file| is_log(file.as_ref().unwrap())).count();
+    until_async(async || (files() > 1).then_some(())).await;
 }

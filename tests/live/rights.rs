@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use etcd_client::{Client, ConnectOptions, Permission};
+use ketcd_testing::on_each_release;
 
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::fusion::snapshot;
@@ -137,20 +138,7 @@ async fn every_command_says_what_to_grant(release: EtcdRelease) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn granted_what_is_refused_every_command_works_on_the_default_release() {
-    every_command_says_what_to_grant(EtcdRelease::Default).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn granted_what_is_refused_every_command_works_on_3_5() {
-    every_command_says_what_to_grant(EtcdRelease::V35).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn granted_what_is_refused_every_command_works_on_3_7() {
-    every_command_says_what_to_grant(EtcdRelease::V37).await;
-}
+on_each_release!(every_command_says_what_to_grant);
 
 /// Commands about one pod.
 const OF_ONE: &[&str] = &[
@@ -220,27 +208,14 @@ async fn what_is_asked_is_enough(release: EtcdRelease) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_is_enough_on_the_default_release() {
-    what_is_asked_is_enough(EtcdRelease::Default).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_is_enough_on_3_5() {
-    what_is_asked_is_enough(EtcdRelease::V35).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_asked_is_enough_on_3_7() {
-    what_is_asked_is_enough(EtcdRelease::V37).await;
-}
+on_each_release!(what_is_asked_is_enough);
 
 /// A custom kind's name says nothing while its definition may not be read; what is Kubernetes' own needs none.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_names_the_user_and_what_cannot_be_known() {
     let pki = Pki::new();
     let transport = Transport::Mutual(pki.server(), pki.ca());
-    let mut guarded = Guarded::start(EtcdRelease::Default, transport).await;
+    let mut guarded = Guarded::start(EtcdRelease::V35, transport).await;
     guarded.enable().await;
     let endpoint = guarded.etcd.endpoint();
     let certified = |words: &str| {
@@ -316,20 +291,12 @@ async fn what_is_enough_for_etcd_is_enough_beside_a_file(release: EtcdRelease) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_3_5() {
-    what_is_enough_for_etcd_is_enough_beside_a_file(EtcdRelease::V35).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_enough_for_etcd_is_enough_beside_a_file_on_the_default_release() {
-    what_is_enough_for_etcd_is_enough_beside_a_file(EtcdRelease::Default).await;
-}
+on_each_release!(what_is_enough_for_etcd_is_enough_beside_a_file);
 
 /// A hint names only what may be listed: the same commands name it as soon as the listing is granted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denied_listing_suggests_no_names() {
-    let mut guarded = Guarded::start(EtcdRelease::Default, Transport::Plain).await;
+    let mut guarded = Guarded::start(EtcdRelease::V35, Transport::Plain).await;
     guarded.enable().await;
     let notes = |guarded: &Guarded, words: &str| {
         let output = guarded.run(words);

@@ -1,7 +1,5 @@
 //! `ketcd serve` over a live etcd: it follows what is written.
 
-use std::time::Duration;
-
 use etcd_client::Permission;
 use serde_json::Value;
 
@@ -27,7 +25,7 @@ async fn kubectl_follows_what_is_written() {
     let shown = "-o=jsonpath={.metadata.resourceVersion} {.metadata.name} {.data.n}{\"\\n\"}";
     let watching = start_watching(&etcd, &pki, &["serve", "--", &kubectl, "get", "configmaps", "-n", "lab", "-w", shown]);
     assert_eq!(watching.line(), "2 first 0");
-    let work = writer(&etcd, Duration::from_millis(5)).await;
+    let work = writer(&etcd).await;
     for count in 0..300 {
         assert_eq!(watching.line(), format!("{} noise-{} {count}", count + 3, count % 7));
     }

@@ -1,7 +1,5 @@
 //! `EtcdSource` against a real etcd: ranges, spans, watches, failover, users.
 
-use std::time::Duration;
-
 use etcd_client::{DeleteOptions, Permission, PutOptions, Txn, TxnOp};
 use futures_util::{StreamExt, TryStreamExt};
 use ketcd_store::etcd::{EtcdConfig, EtcdSource, Password};
@@ -9,7 +7,7 @@ use ketcd_store::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Revis
 
 use crate::cluster::cluster;
 use crate::etcd::{Etcd, EtcdRelease, Transport};
-use crate::ketcd::{config, open};
+use crate::ketcd::{config, nobody, open, patient};
 use crate::pki::{Pki, unwrap_pkcs8};
 
 async fn listed(source: &impl Source, keys: KeyRange, at: At, want: Want) -> (Revision, Vec<KeyValue>) {
@@ -19,7 +17,7 @@ async fn listed(source: &impl Source, keys: KeyRange, at: At, want: Want) -> (Re
 
 async fn watched(source: &impl Source, keys: KeyRange, from: i64, until: i64) -> Vec<WatchItem> {
     let watch = source.watch(keys, Revision(from), Until::Revision(Revision(until)));
-    tokio::time::timeout(Duration::from_secs(60), watch.try_collect()).await.expect("a bounded watch ends").unwrap()
+    watch.try_collect().await.unwrap()
 }
 
 /// Revision, sub-revision, kind and key of each change.
@@ -161,8 +159,7 @@ async fn an_endless_watch_survives_restarts_and_a_compaction_meanwhile() {
     let mut watch = source.watch(KeyRange::key("/k"), Revision(1), Until::Forever);
     let mut seen = Vec::new();
     let mut next = async |seen: &mut Vec<WatchItem>| {
-        let item = tokio::time::timeout(Duration::from_secs(30), watch.next()).await.expect("the watch goes on").unwrap().unwrap();
-        seen.push(item);
+        seen.push(watch.next().await.expect("the watch goes on").unwrap());
     };
     next(&mut seen).await;
     for round in 0..3 {
@@ -212,7 +209,7 @@ async fn endpoints_are_tried_in_order() {
     let etcd = Etcd::mutual(&pki).await;
     etcd.writer().await.put("/k", "v", None).await.unwrap();
     let mut config = config(&etcd, &pki);
-    config.endpoints.insert(0, "https://127.0.0.1:1".to_owned());
+    config.endpoints.insert(0, nobody("https://"));
     config.endpoints.insert(1, "https://no-such-host.invalid:2379".to_owned());
     let source = open(config);
     for _ in 0..20 {
@@ -265,7 +262,7 @@ async fn users_read_what_their_roles_allow() {
         endpoints: vec![etcd.endpoint()],
         user: Some(user.to_owned()),
         password: Some(Password::new(password.to_owned())),
-        ..EtcdConfig::default()
+        ..patient()
     };
     // A user where authentication is off is no error, as with etcdctl.
     assert!(open(as_user("reader", "whatever")).span().await.is_ok());
@@ -289,11 +286,11 @@ async fn users_read_what_their_roles_allow() {
 /// What one member of two holds can be read without the other, and the user is notified.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_leader_a_member_shows_what_it_holds() {
-    let mut pair = cluster(EtcdRelease::Default, 2, || Transport::Plain, &[]).await;
+    let mut pair = cluster(EtcdRelease::V35, 2, || Transport::Plain, &[]).await;
     let (left, mut lost) = (pair.remove(1), pair.remove(0));
     left.writer().await.put("/k", "v", None).await.unwrap();
     let (notices, received) = std::sync::mpsc::channel();
-    let config = EtcdConfig { endpoints: vec![lost.endpoint(), left.endpoint()], ..EtcdConfig::default() };
+    let config = EtcdConfig { endpoints: vec![lost.endpoint(), left.endpoint()], ..patient() };
     let notice = move |notice: &str| notices.send(notice.to_owned()).unwrap_or_default();
     let source = EtcdSource::new(config, std::sync::Arc::new(notice)).unwrap();
     assert_eq!(listed(&source, KeyRange::key("/k"), At::Newest, Want::Values).await.1.len(), 1);

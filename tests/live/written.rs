@@ -1,20 +1,23 @@
 //! The database of an etcd that writes it all the time: each reading of the file is one state of it, whole and true, and so is what is read later.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use etcd_client::{Client, CompactionOptions};
 use futures_util::StreamExt;
 use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Revision, Source, Until, Want, WatchItem, load};
+use ketcd_testing::on_each_release;
+use ketcd_testing::wait::until_async;
 
-use crate::etcd::{Etcd, RELEASES, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 
 /// Keys that are written in turn.
 const KEYS: usize = 60;
 
-/// How long a release is written to and read.
-fn duration() -> Duration {
-    Duration::from_secs(std::env::var("KETCD_WRITTEN_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(6))
+/// How often the file is read.
+fn readings() -> usize {
+    std::env::var("KETCD_WRITTEN_READINGS").map_or(12, |readings| readings.parse().expect("KETCD_WRITTEN_READINGS is a number"))
 }
 
 /// The value of the write of this number: some reach over several pages, each byte says whose it is.
@@ -23,8 +26,8 @@ fn value(write: usize) -> Vec<u8> {
     format!("{write:08} ").into_bytes().repeat(length / 9 + 1)
 }
 
-/// Writes for ever: puts, deletions of each key now and then, and compactions of all but the newest revisions.
-async fn write(mut client: Client) {
+/// Writes for ever: puts, deletions of each key now and then, and compactions of all but the newest revisions, as far as `compacts_to`.
+async fn write(mut client: Client, compacts_to: Arc<AtomicI64>) {
     for write in 0.. {
         let key = format!("/written/{}", write % KEYS);
         if write % 97 == 96 {
@@ -33,10 +36,9 @@ async fn write(mut client: Client) {
             client.put(key, value(write), None).await.unwrap();
         }
         if write % 500 == 499 {
-            let revision = client.get("/", None).await.unwrap().header().unwrap().revision();
-            client.compact(revision - 200, Some(CompactionOptions::new())).await.unwrap();
+            let revision = client.get("/", None).await.unwrap().header().unwrap().revision() - 200;
+            let _ = client.compact(revision.min(compacts_to.load(Ordering::SeqCst)), Some(CompactionOptions::new())).await;
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
@@ -72,43 +74,52 @@ async fn check(source: &dyn Source) -> i64 {
     span.newest.0
 }
 
-/// The keys alive at a revision, as the file says and as etcd says; `None` where etcd has compacted it since.
-async fn alive(source: &dyn Source, client: &mut Client, revision: i64) -> Option<(Vec<String>, Vec<String>)> {
+/// The keys alive at a revision, as the file says and as etcd says.
+async fn alive(source: &dyn Source, client: &mut Client, revision: i64) -> (Vec<String>, Vec<String>) {
     let listing = source.range(KeyRange::all(), At::Newest, Want::Keys).await.unwrap().entries;
     let name = |key: &[u8], revision: i64| format!("{} {revision}", String::from_utf8_lossy(key));
     let of_file = listing.map(Result::unwrap).map(|kv| name(&kv.key, kv.mod_revision.0)).collect().await;
     let options = etcd_client::GetOptions::new().with_all_keys().with_keys_only().with_revision(revision);
-    let answer = client.get("", Some(options)).await.ok()?;
-    Some((of_file, answer.kvs().iter().map(|kv| name(kv.key(), kv.mod_revision())).collect()))
+    let answer = client.get("", Some(options)).await.unwrap();
+    (of_file, answer.kvs().iter().map(|kv| name(kv.key(), kv.mod_revision())).collect())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_file_is_read_while_it_is_written() {
-    for release in RELEASES {
-        // Transactions end twenty times as often as usual, so that some end in every reading.
-        let etcd = Etcd::start_with(release, Transport::Plain, &["--backend-batch-interval=5ms"]).await;
-        let writer = tokio::spawn(write(etcd.writer().await));
-        let mut client = etcd.writer().await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let (file, begun) = (etcd.db().to_str().unwrap().to_owned(), Instant::now());
-        let (mut readings, mut compared, mut newest) = (0, 0, 0);
-        while begun.elapsed() < duration() {
-            let source = load::open(std::slice::from_ref(&file), &|_| None).unwrap();
-            let span = source.span().await.unwrap();
-            if let Some((of_file, of_etcd)) = alive(&*source, &mut client, span.newest.0).await {
-                assert_eq!(of_file, of_etcd, "{release:?} at {}", span.newest);
-                compared += 1;
-            }
-            // Every other reading is looked at when its pages have been used again.
-            if readings % 2 == 1 {
-                tokio::time::sleep(Duration::from_millis(700)).await;
-            }
-            let now = check(&*source).await;
-            assert!(now >= newest, "{now} after {newest}");
-            (newest, readings) = (now, readings + 1);
-        }
-        assert!(readings > 3 && compared > 0 && newest > 300, "{release:?}: {readings} readings, {compared} compared, revision {newest}");
-        assert!(!writer.is_finished());
-        writer.abort();
-    }
+async fn newest(client: &mut Client) -> i64 {
+    client.get("/", None).await.unwrap().header().unwrap().revision()
 }
+
+/// Waits for so many revisions more.
+async fn goes_on(client: &mut Client, revisions: i64) {
+    let least = newest(client).await + revisions;
+    until_async(async || (newest(client).await >= least).then_some(())).await;
+}
+
+async fn the_file_is_read_while_it_is_written(release: EtcdRelease) {
+    // Transactions end twenty times as often as usual, so that some end in every reading.
+    let etcd = Etcd::start_with(release, Transport::Plain, &["--backend-batch-interval=5ms"]).await;
+    let (mut client, compacts_to) = (etcd.writer().await, Arc::new(AtomicI64::new(i64::MAX)));
+    let writer = tokio::spawn(write(etcd.writer().await, Arc::clone(&compacts_to)));
+    goes_on(&mut client, 600).await;
+    let (file, mut before) = (etcd.db().to_str().unwrap().to_owned(), 0);
+    for reading in 0..readings() {
+        // What is read is not compacted before etcd was asked for it too.
+        compacts_to.store(newest(&mut client).await - 300, Ordering::SeqCst);
+        let source = load::open(std::slice::from_ref(&file), &|_| None).unwrap();
+        let span = source.span().await.unwrap();
+        let (of_file, of_etcd) = alive(&*source, &mut client, span.newest.0).await;
+        assert_eq!(of_file, of_etcd, "{release:?} at {}", span.newest);
+        compacts_to.store(i64::MAX, Ordering::SeqCst);
+        // Every other reading is looked at when its pages have been used again.
+        if reading % 2 == 1 {
+            goes_on(&mut client, 700).await;
+        }
+        let now = check(&*source).await;
+        assert!(now >= before, "{now} after {before}");
+        before = now;
+    }
+    assert!(before > 300, "{release:?}: revision {before}");
+    assert!(!writer.is_finished());
+    writer.abort();
+}
+
+on_each_release!(the_file_is_read_while_it_is_written);

@@ -1,32 +1,28 @@
 //! Clusters of several members.
 
+use std::net::SocketAddrV4;
+
 use etcd_client::MemberAddOptions;
 
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::pki::Pki;
+use crate::wait::until_async;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
 /// Starts `count` members that know each other, with this test's flags.
 pub async fn cluster(release: EtcdRelease, count: usize, transport: impl Fn() -> Transport, flags: &[&str]) -> Vec<Etcd> {
-    // A free port may be taken by another test before a member takes it: then it ends at once and other ports are tried.
-    'tries: for _ in 0..5 {
-        let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
-        let peers: Vec<(String, u16)> = members.iter().map(|member| (member.name.clone(), member.peer_port())).collect();
-        for member in &mut members {
-            member.others = peers.iter().filter(|(name, _)| *name != member.name).cloned().collect();
-            member.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
-            member.spawn();
-        }
-        for member in &mut members {
-            if !member.is_ready().await {
-                assert!(member.log().contains("address already in use"), "etcd does not start: {}", member.log());
-                continue 'tries;
-            }
-        }
-        return members;
+    let mut members: Vec<Etcd> = NAMES[..count].iter().map(|name| Etcd::new(name, release, transport())).collect();
+    let peers: Vec<(String, SocketAddrV4)> = members.iter().map(|member| (member.name.clone(), member.peer_address())).collect();
+    for member in &mut members {
+        member.others = peers.iter().filter(|(name, _)| *name != member.name).cloned().collect();
+        member.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        member.spawn();
     }
-    panic!("no free ports for etcd");
+    for member in &mut members {
+        member.ready().await;
+    }
+    members
 }
 
 /// Three members, which speak mutual TLS with their clients and with each other.
@@ -34,16 +30,19 @@ pub async fn three(release: EtcdRelease, pki: &Pki) -> Vec<Etcd> {
     cluster(release, 3, || Transport::Mutual(pki.server(), pki.ca()), &[]).await
 }
 
-/// Starts another member of the cluster that `first` is in, as a learner.
+/// Starts another member of the cluster that `first` is in, as a learner, and waits until it has all that the first had.
 pub async fn learner(first: &Etcd, transport: Transport) -> Etcd {
     let mut learner = Etcd::new("learner", first.release, transport);
     let options = MemberAddOptions::new().with_is_learner();
-    first.writer().await.member_add([format!("http://127.0.0.1:{}", learner.peer_port())], Some(options)).await.unwrap();
+    first.writer().await.member_add([format!("http://{}", learner.peer_address())], Some(options)).await.unwrap();
     learner.others.clone_from(&first.others);
-    learner.others.push((first.name.clone(), first.peer_port()));
+    learner.others.push((first.name.clone(), first.peer_address()));
     learner.flags.extend(["--initial-cluster-state", "existing"].map(str::to_owned));
     learner.spawn();
-    assert!(learner.is_ready().await, "the learner does not start: {}", learner.log());
+    learner.ready().await;
+    let had = first.writer().await.status().await.unwrap().raft_applied_index();
+    let mut client = learner.writer().await;
+    until_async(async || (client.status().await.unwrap().raft_applied_index() >= had).then_some(())).await;
     learner
 }
 

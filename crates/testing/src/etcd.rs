@@ -1,19 +1,19 @@
-//! A real etcd on free ports of loopback, stopped when dropped.
+//! A real etcd on addresses of its own, stopped when dropped, and the releases to test with.
 
 use std::env;
 use std::fs::{self, File};
-use std::net::TcpListener;
+use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::{Duration, Instant};
 
 use etcd_client::Client;
 use tempfile::TempDir;
 
+use crate::loopback;
 use crate::pki::{Pair, Pki};
+use crate::wait::until_async;
 
-/// How etcd speaks to its clients. Whatever it is, the tests' own writes go in plain text to a second port.
+/// How etcd speaks to its clients. Whatever it is, the tests' own writes go in plain text to a second address.
 pub enum Transport {
     /// No TLS.
     Plain,
@@ -26,16 +26,35 @@ pub enum Transport {
 /// The release of etcd to test with, as tools/program installs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EtcdRelease {
-    /// 3.4 or newer: the machine's own, or Debian's.
-    Default,
-    /// 3.5.
+    /// 3.4.
+    V34,
+    /// 3.5, which stands for all where they are the same: `tools/test` runs with no other without `--all`.
     V35,
     /// 3.7.
     V37,
 }
 
 /// Every release.
-pub const RELEASES: [EtcdRelease; 3] = [EtcdRelease::Default, EtcdRelease::V35, EtcdRelease::V37];
+pub const RELEASES: [EtcdRelease; 3] = [EtcdRelease::V34, EtcdRelease::V35, EtcdRelease::V37];
+
+/// Makes a test for each release, or for those that are named, of an async function that takes one: `NAME::on_3_4`, `NAME::on_3_5`, `NAME::on_3_7`. By these
+/// names a run chooses its releases, so whatever needs a certain release ends in one of them.
+#[macro_export]
+macro_rules! on_each_release {
+    ($name:ident) => {
+        $crate::on_each_release!($name: on_3_4 V34, on_3_5 V35, on_3_7 V37);
+    };
+    ($name:ident: $($on:ident $release:ident),+) => {
+        mod $name {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $on() {
+                    super::$name($crate::etcd::EtcdRelease::$release).await;
+                }
+            )+
+        }
+    };
+}
 
 /// A running etcd.
 pub struct Etcd {
@@ -45,14 +64,14 @@ pub struct Etcd {
     pub name: String,
     /// Its release.
     pub release: EtcdRelease,
-    /// The other members, each with its peer port.
-    pub others: Vec<(String, u16)>,
+    /// The other members, each with its peer address.
+    pub others: Vec<(String, SocketAddrV4)>,
     /// Flags of this test.
     pub flags: Vec<String>,
     transport: Transport,
-    client_port: u16,
-    plain_port: u16,
-    peer_port: u16,
+    client: SocketAddrV4,
+    plain: SocketAddrV4,
+    peer: SocketAddrV4,
 }
 
 impl Etcd {
@@ -63,24 +82,16 @@ impl Etcd {
 
     /// Starts an empty etcd and waits until it answers.
     pub async fn start(transport: Transport) -> Self {
-        Self::start_with(EtcdRelease::Default, transport, &[]).await
+        Self::start_with(EtcdRelease::V35, transport, &[]).await
     }
 
     /// Starts an empty etcd of a release with flags of its own.
     pub async fn start_with(release: EtcdRelease, transport: Transport, flags: &[&str]) -> Self {
         let mut etcd = Self::new("one", release, transport);
         etcd.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        // A free port may be taken by another test before etcd takes it: then etcd ends at once and other ports are tried.
-        for _ in 0..5 {
-            [etcd.client_port, etcd.plain_port, etcd.peer_port] = free_ports();
-            etcd.spawn();
-            if etcd.is_ready().await {
-                return etcd;
-            }
-            let log = etcd.log();
-            assert!(log.contains("address already in use"), "etcd does not start: {log}");
-        }
-        panic!("no free ports for etcd");
+        etcd.spawn();
+        etcd.ready().await;
+        etcd
     }
 
     /// A member that is not started yet.
@@ -88,9 +99,9 @@ impl Etcd {
         // On a RAM disk, where there is one, etcd's fsyncs cost nothing.
         let shm = Path::new("/dev/shm");
         let folder = if shm.is_dir() { TempDir::new_in(shm) } else { TempDir::new() }.or_else(|_| TempDir::new()).unwrap();
-        let [client_port, plain_port, peer_port] = free_ports();
+        let [client, plain, peer] = [(); 3].map(|()| loopback::address());
         let (name, others, flags) = (name.to_owned(), Vec::new(), Vec::new());
-        Self { child: None, folder, name, release, others, flags, transport, client_port, plain_port, peer_port }
+        Self { child: None, folder, name, release, others, flags, transport, client, plain, peer }
     }
 
     /// Sends a signal: `TERM` stops it with good manners, `STOP` and `CONT` hold it up.
@@ -117,40 +128,43 @@ impl Etcd {
         self.transport = transport;
     }
 
-    /// Starts a stopped etcd again with its data, but on a port that its clients do not know.
+    /// Starts a stopped etcd again with its data, but on an address that its clients do not know.
     pub async fn resume_in_hiding(&mut self) {
-        let home = self.client_port;
-        [self.client_port, ..] = free_ports();
-        self.spawn();
-        assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
-        self.client_port = home;
+        let home = std::mem::replace(&mut self.client, loopback::address());
+        self.resume().await;
+        self.client = home;
     }
 
-    /// Starts a stopped etcd again, on the same ports and data.
+    /// Starts a stopped etcd again, with the same addresses and data.
     pub async fn resume(&mut self) {
         self.spawn();
-        assert!(self.is_ready().await, "etcd does not start again: {}", self.log());
+        self.ready().await;
     }
 
     /// The endpoint of the transport under test.
     pub fn endpoint(&self) -> String {
         let scheme = if matches!(self.transport, Transport::Plain) { "http" } else { "https" };
-        format!("{scheme}://127.0.0.1:{}", self.client_port)
+        format!("{scheme}://{}", self.client)
     }
 
-    /// The port of the transport under test.
-    pub fn port(&self) -> u16 {
-        self.client_port
+    /// The address of the transport under test.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.client
     }
 
-    /// The port in plain text that the tests' own clients use.
+    /// The endpoint in plain text that the tests' own clients use.
     pub fn plain_endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.plain_port)
+        format!("http://{}", self.plain)
+    }
+
+    /// The address of that.
+    pub fn plain_address(&self) -> SocketAddrV4 {
+        self.plain
     }
 
     /// A client that may write. Tests alone have one.
     pub async fn writer(&self) -> Client {
-        Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await.unwrap()
+        Client::connect([self.plain_endpoint()], None).await.unwrap()
     }
 
     /// Whether its files stay when it is dropped.
@@ -168,30 +182,28 @@ impl Etcd {
         self.folder.path().join("data/member/snap/db")
     }
 
-    /// The peer port, which is for other members only.
-    pub fn peer_port(&self) -> u16 {
-        self.peer_port
+    /// The peer address, which is for other members only.
+    pub fn peer_address(&self) -> SocketAddrV4 {
+        self.peer
     }
 
-    /// The peer address.
+    /// The peer URL.
     pub fn peer(&self) -> String {
         let scheme = if matches!(self.transport, Transport::Mutual(..)) && !self.others.is_empty() { "https" } else { "http" };
-        format!("{scheme}://127.0.0.1:{}", self.peer_port)
+        format!("{scheme}://{}", self.peer)
     }
 
     /// Starts its process; does not wait until it answers.
     pub fn spawn(&mut self) {
         let log = File::create(self.folder.path().join("log")).unwrap();
-        let client = self.endpoint();
-        let plain = format!("http://127.0.0.1:{}", self.plain_port);
-        let peer = self.peer();
+        let (client, plain, peer) = (self.endpoint(), self.plain_endpoint(), self.peer());
         let mut command = Command::new(binary(self.release));
         command.env_clear().stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         command.arg("--data-dir").arg(self.folder.path().join("data"));
         command.args(["--name", &self.name, "--logger", "zap", "--listen-client-urls", &format!("{client},{plain}")]);
         command.args(["--advertise-client-urls", &client, "--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
         let scheme = peer.split_once(':').unwrap().0;
-        let others: String = self.others.iter().map(|(name, port)| format!(",{name}={scheme}://127.0.0.1:{port}")).collect();
+        let others: String = self.others.iter().map(|(name, peer)| format!(",{name}={scheme}://{peer}")).collect();
         command.args(["--initial-cluster", &format!("{}={peer}{others}", self.name)]).args(&self.flags);
         if let Transport::Tls(pair) | Transport::Mutual(pair, _) = &self.transport {
             command.arg("--cert-file").arg(&pair.cert).arg("--key-file").arg(&pair.key);
@@ -206,26 +218,19 @@ impl Etcd {
         self.child = Some(command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary(self.release).display())));
     }
 
-    /// Waits until it answers; `false` if it ended in place of that.
-    pub async fn is_ready(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < deadline {
-            if self.child.as_mut().is_some_and(|child| child.try_wait().unwrap().is_some()) {
-                return false;
-            }
-            if self.answers().await {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("etcd does not answer: {}", self.log());
+    /// Waits until it answers.
+    pub async fn ready(&mut self) {
+        until_async(async || {
+            let has_ended = self.child.as_mut().expect("etcd runs").try_wait().unwrap().is_some();
+            assert!(!has_ended, "etcd does not start: {}", self.log());
+            self.answers().await.then_some(())
+        })
+        .await;
     }
 
     async fn answers(&self) -> bool {
-        let Ok(mut client) = Client::connect([format!("http://127.0.0.1:{}", self.plain_port)], None).await else { return false };
-        tokio::time::timeout(Duration::from_secs(2), client.status())
-            .await
-            .is_ok_and(|status| status.is_ok_and(|status| status.leader() != 0))
+        let Ok(mut client) = Client::connect([self.plain_endpoint()], None).await else { return false };
+        client.status().await.is_ok_and(|status| status.leader() != 0)
     }
 
     /// What it logged.
@@ -240,36 +245,16 @@ impl Drop for Etcd {
     }
 }
 
-/// The etcd to test with: the one that tools/test names, else for the default one the PATH's.
+/// The etcd of a release, which tools/test names.
 fn binary(release: EtcdRelease) -> PathBuf {
-    let (variable, what, tool) = match release {
-        EtcdRelease::Default => ("KETCD_TEST_ETCD", "etcd, 3.4 or newer", "tools/program etcd"),
-        EtcdRelease::V35 => ("KETCD_TEST_ETCD_3_5", "etcd 3.5", "tools/program etcd-3.5"),
-        EtcdRelease::V37 => ("KETCD_TEST_ETCD_3_7", "etcd 3.7", "tools/program etcd-3.7"),
+    let minor = match release {
+        EtcdRelease::V34 => "3.4",
+        EtcdRelease::V35 => "3.5",
+        EtcdRelease::V37 => "3.7",
     };
-    if let Some(named) = env::var_os(variable) {
-        return named.into();
-    }
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).map(|folder| folder.join("etcd")).find(|file| file.is_file());
-    found.filter(|_| release == EtcdRelease::Default).unwrap_or_else(|| {
-        panic!("these tests need a real {what}: run tools/test, which installs one, or name one in {variable} ({tool} prints its path)")
-    })
-}
-
-/// Three ports that nobody else takes, also while etcd is stopped: below those that the kernel hands out to connections and to
-/// listeners of port 0, and each of them once in a run.
-fn free_ports() -> [u16; 3] {
-    const PORTS: u16 = 20_000;
-    static USED: AtomicU16 = AtomicU16::new(0);
-    // Runs side by side begin at different places.
-    let first = u16::try_from(std::process::id() % u32::from(PORTS)).unwrap();
-    [(); 3].map(|()| {
-        let candidates = (0..PORTS).map(|_| {
-            let offset = u32::from(first) + u32::from(USED.fetch_add(1, Ordering::Relaxed));
-            12_000 + u16::try_from(offset % u32::from(PORTS)).unwrap()
-        });
-        let mut free = candidates.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
-        free.next().expect("a free port")
-    })
+    let variable = format!("KETCD_TEST_ETCD_{}", minor.replace('.', "_"));
+    let advice = format!(
+        "these tests need a real etcd {minor}: run tools/test, which installs one, or name one in {variable} (tools/program etcd-{minor} prints its path)"
+    );
+    env::var_os(&variable).expect(&advice).into()
 }

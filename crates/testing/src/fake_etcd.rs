@@ -41,7 +41,8 @@ impl FakeEtcd {
     /// Starts a server that answers each call with what `answer` says.
     pub fn start(answer: impl Fn(Call) -> Messages + Send + Sync + 'static) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let answer: Answer = Arc::new(answer);
         let services = tonic::transport::Server::builder()
@@ -49,9 +50,12 @@ impl FakeEtcd {
             .add_service(Watch(Arc::clone(&answer)))
             .add_service(Maintenance(Arc::clone(&answer)))
             .add_service(Auth(answer));
-        let incoming =
-            stream::unfold(listener, |listener| async move { Some((listener.accept().await.map(|(stream, _)| stream), listener)) });
-        runtime.spawn(services.serve_with_incoming(incoming));
+        runtime.spawn(async move {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            let incoming =
+                stream::unfold(listener, |listener| async move { Some((listener.accept().await.map(|(stream, _)| stream), listener)) });
+            services.serve_with_incoming(incoming).await
+        });
         Self { endpoint, runtime: Some(runtime) }
     }
 }
@@ -135,7 +139,7 @@ impl StreamingService<Vec<u8>> for Answers {
 }
 
 /// Messages as bytes.
-struct Raw;
+pub(crate) struct Raw;
 
 impl Codec for Raw {
     type Encode = Vec<u8>;

@@ -17,11 +17,15 @@ pub mod heap;
 pub mod layers;
 #[cfg(feature = "etcd")]
 pub mod load;
+#[cfg(target_os = "linux")]
+pub mod loopback;
 pub mod mutants;
 #[cfg(feature = "command")]
 pub mod nobody;
 #[cfg(feature = "etcd")]
 pub mod pki;
+#[cfg(feature = "etcd")]
+pub mod proxy;
 #[cfg(feature = "command")]
 pub mod pty;
 pub mod random;

@@ -1,8 +1,7 @@
-//! What others do to an etcd while it is read: writes, and compactions under way.
+//! What others do to an etcd while it is read: writes without a pause.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
@@ -22,28 +21,8 @@ impl Work {
     }
 }
 
-/// Compacts again and again, each time all but the newest `kept` revisions.
-pub async fn compactor(etcd: &Etcd, every: Duration, kept: i64) -> Work {
-    let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
-    let ended = Arc::clone(&end);
-    let task = tokio::spawn(async move {
-        let (mut last, mut count) = (0, 0);
-        while !ended.load(Ordering::Relaxed) {
-            let newest = client.get("x", None).await.unwrap().header().unwrap().revision();
-            if newest - kept > last {
-                last = newest - kept;
-                client.compact(last, None).await.unwrap();
-                count += 1;
-            }
-            tokio::time::sleep(every).await;
-        }
-        count
-    });
-    Work { end, task }
-}
-
 /// Writes a ConfigMap of another name in turn.
-pub async fn writer(etcd: &Etcd, every: Duration) -> Work {
+pub async fn writer(etcd: &Etcd) -> Work {
     let (end, mut client) = (Arc::new(AtomicBool::new(false)), etcd.writer().await);
     let ended = Arc::clone(&end);
     let task = tokio::spawn(async move {
@@ -52,7 +31,6 @@ pub async fn writer(etcd: &Etcd, every: Duration) -> Work {
             let name = format!("noise-{}", count % 7);
             client.put(format!("/registry/configmaps/lab/{name}"), config_map(&name, count), None).await.unwrap();
             count += 1;
-            tokio::time::sleep(every).await;
         }
         count
     });

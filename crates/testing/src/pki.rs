@@ -11,6 +11,8 @@ use rcgen::{
 };
 use tempfile::TempDir;
 
+use crate::loopback;
+
 /// A CA and the folder that its files are in.
 pub struct Pki {
     folder: TempDir,
@@ -55,9 +57,9 @@ impl Pki {
         self.folder.path().join(name)
     }
 
-    /// A server's certificate for loopback.
+    /// A server's certificate for this process's address; members of a cluster, which are each other's clients, come from 127.0.0.1.
     pub fn server(&self) -> Pair {
-        self.issue("server", &["127.0.0.1", "localhost"], |_| ())
+        self.issue("server", &[&loopback::host().to_string(), "127.0.0.1", "localhost"], |_| ())
     }
 
     /// A client's certificate.

@@ -2,13 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A running command with the lines of its standard output and error.
 pub struct Watching {
     child: Child,
+    /// When it was run.
+    pub begun: Instant,
     stdout: Receiver<String>,
     stderr: Receiver<String>,
     /// What was received of standard error.
@@ -18,30 +20,26 @@ pub struct Watching {
 impl Watching {
     /// Runs a command that goes on.
     pub fn run(command: &mut Command) -> Self {
+        let begun = Instant::now();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (stdout, stderr) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
-        Self { child, stdout, stderr, heard: String::new() }
+        Self { child, begun, stdout, stderr, heard: String::new() }
     }
 
     /// The next line on standard output.
     pub fn line(&self) -> String {
-        self.stdout.recv_timeout(Duration::from_secs(60)).expect("the watch prints another line")
+        self.stdout.recv().expect("the watch prints another line")
     }
 
     /// Waits until a line on standard error holds `text`; returns the line.
     pub fn says(&mut self, text: &str) -> String {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            match self.stderr.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => {
-                    self.heard.extend([line.as_str(), "\n"]);
-                    if line.contains(text) {
-                        return line;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => panic!("{text:?} is not said: {}", self.heard),
+        while let Ok(line) = self.stderr.recv() {
+            self.heard.extend([line.as_str(), "\n"]);
+            if line.contains(text) {
+                return line;
             }
         }
+        panic!("{text:?} is not said: {}", self.heard);
     }
 
     /// Ends it; returns all that it printed on standard error.

@@ -83,31 +83,70 @@ pub(super) fn ask<W>(flags: Option<GlobalArgs>, deadline: Deadline, work: W) -> 
 where
     W: AsyncFnOnce(&Session, &Found) -> Result<()> + Send + 'static,
 {
+    found_until(flags, |_, done| deadline.wait(done), work)
+}
+
+/// Begins the work and returns what it has found when `wait` ends. That gets what is found so far, and what is closed when the work is done.
+fn found_until<W>(flags: Option<GlobalArgs>, wait: impl FnOnce(&Found, &Receiver<Infallible>), work: W) -> BTreeSet<String>
+where
+    W: AsyncFnOnce(&Session, &Found) -> Result<()> + Send + 'static,
+{
     // Standard input is the shell's, and a pipe can be read only once.
     let is_stored = |file: &String| Path::new(file).metadata().is_ok_and(|file| file.is_file() || file.is_dir());
     let Some(mut flags) = flags.filter(|flags| flags.files.iter().all(is_stored)) else { return BTreeSet::new() };
     // Names at a time would need the clock, which reads far more than names.
     flags.at = None;
-    let work = move |found: &Found| drop(block_on(async { work(&Session::open_unattended(&flags).await?, found).await }));
-    found_until(|done| deadline.wait(done), work)
-}
-
-/// Begins the work and returns what it has found when `wait` ends. That gets what is closed when the work is done.
-fn found_until(wait: impl FnOnce(&Receiver<Infallible>), work: impl FnOnce(&Found) + Send + 'static) -> BTreeSet<String> {
     let found = Found::default();
-    let (done, waiting) = mpsc::channel();
+    let (working, done) = mpsc::channel();
     let finding = found.clone();
     thread::spawn(move || {
-        let _done = done;
-        work(&finding);
+        let _working = working;
+        let _ = block_on(async { work(&Session::open_unattended(&flags).await?, &finding).await });
     });
-    wait(&waiting);
+    wait(&found, &done);
     found.take()
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+    use futures_util::stream::StreamExt;
+    use ketcd_testing::fake_etcd::{FakeEtcd, RangeRequest, Store, one};
+    use ketcd_testing::wait::until;
+    use prost::Message;
+
     use super::*;
+
+    /// How many pods there are; more than two pages hold.
+    const PODS: usize = 1500;
+
+    /// An etcd that answers until it is asked for a page after the second.
+    fn stalling() -> FakeEtcd {
+        let store = Store::new((0..PODS).map(|number| (format!("/registry/pods/lab/web-{number:05}"), b"{}".to_vec())));
+        let second = "/registry/pods/lab/web-00300";
+        FakeEtcd::start(move |call| match call.method.as_str() {
+            "Range" => {
+                let asked = RangeRequest::decode(&call.request[..]).unwrap();
+                let is_late = asked.limit > 0 && asked.revision > 0 && asked.key.as_slice() > second.as_bytes();
+                if is_late { futures_util::stream::pending().boxed() } else { one(&store.range(&asked)) }
+            }
+            _ => one(&store.status()),
+        })
+    }
+
+    fn flags(etcd: &FakeEtcd) -> GlobalArgs {
+        let words = ["ketcd", "--endpoints", &etcd.endpoint, "--prefix", "/registry", "-n", "lab", "get", "pods"];
+        GlobalArgs::from_arg_matches(&crate::cli::command().get_matches_from(words)).unwrap()
+    }
+
+    #[test]
+    fn what_came_by_the_deadline_is_offered() {
+        let etcd = stalling();
+        let some_came = |found: &Found, _: &Receiver<Infallible>| until(|| (found.0.lock().unwrap().len() >= 200).then_some(()));
+        let found = found_until(Some(flags(&etcd)), some_came, async |session, found| found.names(session, "pods", "").await);
+        assert!(found.len() >= 200 && found.len() < PODS, "{}", found.len());
+        assert!(found.contains("web-00000"), "{found:?}");
+    }
 
     #[test]
     fn nobody_waits_beyond_the_deadline() {
@@ -117,20 +156,11 @@ mod tests {
 
     #[test]
     fn work_that_is_done_is_not_waited_for() {
-        let deadline = Deadline::after(Duration::from_secs(u32::MAX.into()));
-        let found = found_until(|done| deadline.wait(done), |found| found.extend(["all".to_owned()]));
+        let etcd = stalling();
+        let found = ask(Some(flags(&etcd)), Deadline::after(Duration::from_secs(u32::MAX.into())), async |_, found| {
+            found.extend(["all".to_owned()]);
+            Ok(())
+        });
         assert_eq!(found, BTreeSet::from(["all".to_owned()]));
-    }
-
-    #[test]
-    fn what_was_found_by_then_is_there() {
-        let ((began, begun), (_go_on, going_on)) = (mpsc::channel(), mpsc::channel::<Infallible>());
-        let work = move |found: &Found| {
-            found.extend(["some".to_owned()]);
-            began.send(()).unwrap();
-            let _ = going_on.recv();
-            found.extend(["more".to_owned()]);
-        };
-        assert_eq!(found_until(|_| begun.recv().unwrap(), work), BTreeSet::from(["some".to_owned()]));
     }
 }
