@@ -105,7 +105,7 @@ async fn commands_go_on(release: EtcdRelease, commands: &[&str], (count, kept): 
 
 async fn every_command_goes_on_behind_compactions(release: EtcdRelease) {
     // More than a command makes calls: what is compacted before the second one can never be read.
-    commands_go_on(release, &COMMANDS, (120, 40), 6).await;
+    commands_go_on(release, &COMMANDS, (120, 40), 3).await;
 }
 
 on_each_release!(every_command_goes_on_behind_compactions);

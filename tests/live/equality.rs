@@ -89,13 +89,13 @@ async fn k136_encrypted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn k136_random() {
+async fn k136_random_nightly() {
     check("k136-random", &[&["history --all --objects -o ndjson", "explain --all -o ndjson"]]).await;
 }
 
 /// What kine holds, written into an etcd, is the same cluster.
 #[tokio::test(flavor = "multi_thread")]
-async fn k136_kine() {
+async fn k136_kine_nightly() {
     let unpacked = data_dir("k136-kine/killed.tar.zst");
     check_file(unpacked.path().join("state.db").to_str().unwrap(), &[COMMANDS, STORY]).await;
 }
@@ -145,7 +145,7 @@ async fn check_file(path: &str, commands: &[&[&str]]) {
 
 /// A recording of the replayed capture answers as the file does.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recording_of_k136_story() {
+async fn a_recording_of_k136_story_nightly() {
     let pki = Pki::new();
     let etcd = Etcd::mutual(&pki).await;
     let changes = changes("k136-story").await;

@@ -48,12 +48,10 @@ fn compare(step: &EventPair, decoder: &Decoder, managed_fields: ManagedFields, w
     true
 }
 
-#[test]
-fn a_change_told_from_bytes_is_that_of_whole_objects() {
+/// Compares all changes of captures, decoded in each of the ways that commands ask for.
+fn are_alike(captures: &[&str]) {
     let (mut all, mut told) = (0, 0);
-    for capture in
-        ["k120-random", "k120-story", "k136-random", "k136-story", "k137-story", "k136-cbor", "k136-clock", "matrix-1.24", "matrix-1.31"]
-    {
+    for capture in captures {
         let release = Release(if capture.starts_with("k120") { 20 } else { 36 });
         for step in steps(capture) {
             let which = format!("{capture}, revision {}", step.event.revision);
@@ -66,6 +64,16 @@ fn a_change_told_from_bytes_is_that_of_whole_objects() {
         }
     }
     assert!(told > all / 4, "only {told} of {all} changes were told from their bytes");
+}
+
+#[test]
+fn a_change_told_from_bytes_is_that_of_whole_objects() {
+    are_alike(&["k120-story", "k137-story", "k136-cbor"]);
+}
+
+#[test]
+fn a_change_told_from_bytes_is_that_of_whole_objects_in_every_capture_nightly() {
+    are_alike(&["k120-random", "k136-random", "k136-story", "k136-clock", "matrix-1.24", "matrix-1.31"]);
 }
 
 /// The clock reads no more of objects than it looks at.
