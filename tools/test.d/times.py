@@ -73,7 +73,7 @@ class Times:
         lines.append(f"| running | {ran:.0f} | {sum(run.cpu for run in self.runs):.0f} |")
         lines.append(f"| **all** | **{wall:.0f}** | **{self.compile[1] + sum(run.cpu for run in self.runs):.0f}** |")
         lines += ["", "| tests | number | wall, s | CPU, s | at a time | tests wait, % |", "|---|---|---|---|---|---|"]
-        for run in sorted(self.runs, key=lambda run: -run.wall):
+        for run in sorted((run for run in self.runs if run.tests), key=lambda run: -run.wall):
             within = sum(run.tests.values())
             waits = max(0, 100 * (1 - run.cpu / within)) if within else 0
             lines.append(f"| `{run.binary.name}` | {len(run.tests)} | {run.wall:.1f} | {run.cpu:.1f} | {run.threads} | {waits:.0f} |")
