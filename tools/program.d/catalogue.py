@@ -188,7 +188,7 @@ def venv(package):
     return Way(f"60 MB from PyPI ({package})", run)
 
 
-ETCD_3_5, ETCD_3_7 = go("etcd", "go.etcd.io/etcd/server/v3@v3.5.21", "25 MB"), go("etcd", "go.etcd.io/etcd/server/v3@v3.7.3", "35 MB")
+ETCD_3_5, ETCD_3_7 = go("etcd", "go.etcd.io/etcd/server/v3@v3.5.21", "55 MB"), go("etcd", "go.etcd.io/etcd/server/v3@v3.7.3", "35 MB")
 ETCD_DEBIAN = debian_file("etcd-server", "usr/bin/etcd", "8 MB")
 
 PROGRAMS = {

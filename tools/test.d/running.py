@@ -155,7 +155,7 @@ def run(binaries, asked, environment, skipped):
         computing.put(one)
 
     def compute():
-        while True:
+        while not result.hang:
             try:
                 one = computing.get_nowait()
             except queue.Empty:
