@@ -18,7 +18,7 @@ pub enum Error {
         oldest: Revision,
     },
     /// The requested revision lies between those of several sources.
-    #[error("revision {asked} is in none of the sources: they can be read up to {before} ({ends}) and from {after} on ({begins})")]
+    #[error("revision {asked} is in none of the sources, which are readable up to {before} ({ends}) and from {after} ({begins})")]
     Between {
         /// The requested revision.
         asked: Revision,

@@ -68,8 +68,17 @@ pub enum Origin {
     Objects,
     /// A body in an audit log.
     AuditLog,
-    /// Worked out from an audit log that does not hold the body, or not the revision.
+    /// Worked out from an audit log that names the revision and does not hold the body.
     Derived,
+    /// From an audit log that does not name the revision: the change has a free one of its time, which need not be etcd's.
+    Placed,
+}
+
+impl Origin {
+    /// Whether the revision is only about the one that etcd has.
+    pub fn is_placed(self) -> bool {
+        self == Self::Placed
+    }
 }
 
 /// One change in etcd's history, still bytes. (A Kubernetes Event is an object, not this.)

@@ -34,4 +34,4 @@ pub use reading::{Generations, KeyHistory, Listing, Unsearched, Until, Want, Wat
 pub use revision::{At, Revision, RevisionSpan};
 pub use shortcuts::{NoShortcuts, Shortcuts};
 pub use source::{Facts, HistoryKind, LateDamage, LiveEtcd, Source, VersionIndex};
-pub use status::{Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, SourceKind, SourceStatus};
+pub use status::{Checksum, Member, MemberHash, MemberHashes, PartGap, PartStatus, RaftStatus, SourceKind, SourceStatus};

@@ -199,10 +199,6 @@ mod tests {
     struct Torn;
 
     impl Volatile for Torn {
-        fn is_intact(&self, _: &IndexedPut<'_>) -> bool {
-            true
-        }
-
         fn value(&self, entry: &IndexedPut<'_>) -> Result<Bytes> {
             match entry.main {
                 2 => Err(Error::File { path: "torn.db.zst".to_owned(), cause: std::io::Error::other("no space") }),
@@ -223,7 +219,19 @@ mod tests {
             let (kind, origin) = (EventKind::Put, Origin::Live);
             builder.push(
                 layer,
-                StoredChange { main, sub: 0, kind, origin, key, value, create_revision: 2, version: main - 1, replaced: 0, lease: 0 },
+                StoredChange {
+                    main,
+                    sub: 0,
+                    kind,
+                    origin,
+                    key,
+                    value,
+                    create_revision: 2,
+                    version: main - 1,
+                    replaced: 0,
+                    lease: 0,
+                    crc: 0,
+                },
             );
         }
         let source = MemorySource::new(builder.finish().unwrap(), Vec::new(), Vec::new(), Vec::new, || unreachable!("nobody asks"));

@@ -154,8 +154,26 @@ pub struct SourceStatus {
     pub alarms: Vec<Alarm>,
     /// What a recording does not hold because its recorder was not to record it, each a phrase: `Secrets`.
     pub not_recorded: Vec<String>,
-    /// Each a sentence: damage met, members that do not answer.
+    /// What the SHA-256 at the end of each database file that was read says.
+    pub checksums: Vec<Checksum>,
+    /// Each a sentence: damage met, parts that are missing, members that do not answer.
     pub problems: Vec<String>,
+    /// What else is to be known, each a sentence: which files of a folder are read, what is not etcd's data.
+    pub notes: Vec<String>,
+}
+
+/// What the SHA-256 that `etcdctl snapshot save` appends to a database says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub enum Checksum {
+    /// It holds: the file is as it was taken.
+    Holds,
+    /// It does not hold.
+    Fails,
+    /// There is none: a value that was changed since cannot be noticed.
+    Absent,
+    /// It was not computed again: the file was found whole when its index was made, and was not changed since.
+    Kept,
 }
 
 impl SourceStatus {
@@ -177,7 +195,9 @@ impl SourceStatus {
             gaps: Vec::new(),
             alarms: Vec::new(),
             not_recorded: Vec::new(),
+            checksums: Vec::new(),
             problems: Vec::new(),
+            notes: Vec::new(),
         }
     }
 }

@@ -24,6 +24,8 @@ pub mod mutants;
 pub mod nobody;
 #[cfg(feature = "etcd")]
 pub mod pki;
+#[cfg(feature = "testdata")]
+pub mod playground;
 #[cfg(feature = "etcd")]
 pub mod proxy;
 #[cfg(feature = "command")]

@@ -127,7 +127,7 @@ fn mismatch(cert: &Path, key: &Path, error: &rustls::Error) -> Error {
 
 fn read(flag: &str, path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     read_credentials(path).map_err(|error| {
-        trouble(format!("cannot read {flag} {}: {error}", path.display()), Some("check the path and that you may read it".to_owned()))
+        trouble(format!("cannot read {flag} {}: {error}", path.display()), Some("check the path and its permissions".to_owned()))
     })
 }
 

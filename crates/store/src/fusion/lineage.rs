@@ -48,6 +48,8 @@ pub(super) enum Verdict {
     Unknown,
     /// They contradict each other: a sentence with the evidence.
     Conflict(String),
+    /// They agree up to a revision, and contradict each other from the next one on.
+    Parted { after: Revision, conflict: String },
 }
 
 impl<'a> Witness<'a> {
@@ -189,8 +191,14 @@ async fn first_difference(older: &Witness<'_>, newer: &Witness<'_>, first: i64, 
         let middle = low + (high - low) / 2;
         if matches!(differs(older, newer, middle).await?, Some(Some(_))) { high = middle } else { low = middle + 1 }
     }
-    let sentence = differs(older, newer, high).await?.flatten();
-    Ok(sentence.map_or(Verdict::Unknown, Verdict::Conflict))
+    let Some(sentence) = differs(older, newer, high).await?.flatten() else { return Ok(Verdict::Unknown) };
+    // What they have in common before it shows that they were one.
+    for revision in (first..high).rev().take(TRIED as usize) {
+        if differs(older, newer, revision).await? == Some(None) {
+            return Ok(Verdict::Parted { after: Revision(revision), conflict: sentence });
+        }
+    }
+    Ok(Verdict::Conflict(sentence))
 }
 
 /// Whether two differ at a revision, with the evidence; `None` where one has nothing of it.

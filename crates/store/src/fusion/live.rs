@@ -68,7 +68,7 @@ impl LivePart {
             Ok(Verdict::Unknown) => {
                 self.tell(&format!("nothing shows that {} is of the cluster of the files: they have no change in common", self.name));
             }
-            Ok(Verdict::Conflict(conflict)) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
+            Ok(Verdict::Conflict(conflict) | Verdict::Parted { conflict, .. }) => return Err(not_of_one_cluster(&fused.name(), &conflict)),
         }
         Ok(())
     }

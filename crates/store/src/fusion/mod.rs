@@ -48,6 +48,8 @@ pub(crate) struct Fused {
     pool: Pool,
     damage: Vec<String>,
     left_out: Vec<String>,
+    /// Those of `left_out` that are not a problem of the files.
+    notes: Vec<String>,
     companions: Vec<Companion>,
     /// Between files.
     gaps: Vec<PartGap>,
@@ -74,30 +76,33 @@ impl Fused {
             }
         }
         let gaps = gaps::between(&parts);
-        let (mut damage, mut left_out, mut companions) = (Vec::new(), unproven, Vec::new());
+        let (mut damage, mut left_out, mut companions) = (Vec::new(), Vec::new(), Vec::new());
+        let mut notes = unproven;
         for part in &parts {
             let PartState::Open(source) = &part.held else { continue };
             left_out.extend_from_slice(source.left_out());
             companions.extend_from_slice(source.facts().companions);
             match covering(&parts, part) {
                 _ if !part.is_damaged() => {}
-                Some(whole) => left_out.extend(source.damage().iter().map(|problem| replaced(problem, whole))),
+                Some(whole) => notes.extend(source.damage().iter().map(|problem| replaced(problem, whole))),
                 None => damage.extend_from_slice(source.damage()),
             }
         }
         let live = beside.map(LivePart::new);
         // A live etcd may have what lies between files, and says what it has not.
         if live.is_none() {
-            left_out.extend(gaps::sentences(&gaps));
+            notes.extend(gaps::sentences(&gaps));
         }
+        left_out.extend(notes.iter().cloned());
         let (pool, passed, recovered) = (Pool::default(), Mutex::default(), OnceCell::new());
-        Ok(Self { parts, live, pool, damage, left_out, companions, gaps, passed, recovered })
+        Ok(Self { parts, live, pool, damage, left_out, notes, companions, gaps, passed, recovered })
     }
 
-    /// The same, with what else is damaged, what was chosen, and what configuration was found, where the files lay.
-    pub(crate) fn saying(mut self, damage: Vec<String>, chosen: Vec<String>, companions: Vec<Companion>) -> Self {
+    /// The same, with what else is damaged or left out, what was chosen, and what configuration was found, where the files lay.
+    pub(crate) fn saying(mut self, damage: Vec<String>, unread: Vec<String>, chosen: Vec<String>, companions: Vec<Companion>) -> Self {
         self.damage.extend(damage);
-        self.left_out.extend(chosen);
+        self.left_out.extend(unread.into_iter().chain(chosen.iter().cloned()));
+        self.notes.extend(chosen);
         self.companions.extend(companions);
         self
     }
@@ -155,8 +160,20 @@ pub(crate) fn joined_name(names: &[&str]) -> String {
 }
 
 fn not_of_one_cluster(path: &str, conflict: &str) -> Error {
-    let problem = format!("these are not of one etcd cluster: {conflict}; give the files of one cluster only");
+    let problem = format!(
+        "these are not of one etcd cluster: {conflict}; give the files of one cluster only, and of one that was restored from a backup those from before it or from after"
+    );
     Error::Format { path: path.to_owned(), problem }
+}
+
+/// The error of the files of a cluster before and after it was restored.
+fn parted(one: &str, other: &str, after: Revision, conflict: &str) -> Error {
+    let problem = format!(
+        "these are not of one etcd cluster any more: they agree up to revision {after} and go on differently, as a cluster does that was restored from a \
+         backup of about that revision; {conflict}. Give the files of one history only, from before or from after; what differs now is shown by: \
+         ketcd diff {one} {other}"
+    );
+    Error::Format { path: format!("{one}, {other}"), problem }
 }
 
 fn not_readable(path: &str) -> Error {
@@ -207,6 +224,7 @@ async fn check_neighbours(parts: &[Part]) -> Result<Vec<String>> {
             match compare(&theirs, &ours).await? {
                 Verdict::Agree => {}
                 Verdict::Conflict(conflict) => return Err(not_of_one_cluster(&format!("{}, {}", neighbour.name, part.name), &conflict)),
+                Verdict::Parted { after, conflict } => return Err(parted(&neighbour.name, &part.name, after, &conflict)),
                 Verdict::Unknown => unproven.push(format!(
                     "nothing shows that {} and {} are of one cluster: they have no change in common",
                     neighbour.name, part.name

@@ -34,12 +34,15 @@ impl Fused {
             status.parts.push(PartStatus { name, kind: SourceKind::Live, cluster_id, span, is_read: true });
         }
         // What another source makes good is said with that.
-        status.problems.retain(|problem| !self.left_out.iter().any(|sentence| sentence.starts_with(problem.as_str())));
-        status.problems.extend(self.left_out.iter().filter(|sentence| !status.problems.contains(sentence)).cloned().collect::<Vec<_>>());
+        status.problems.retain(|problem| !self.notes.iter().any(|sentence| sentence.starts_with(problem.as_str())));
+        let is_new = |sentence: &&String| ![&status.problems, &status.notes, &self.notes].iter().any(|known| known.contains(sentence));
+        let problems: Vec<String> = self.damage.iter().chain(&self.left_out).filter(is_new).cloned().collect();
+        status.problems.extend(problems);
+        status.notes.extend(self.notes.iter().cloned());
         if unread == 0 {
             self.count_recoverable(&mut status).await?;
         } else {
-            status.problems.push(format!(
+            status.notes.push(format!(
                 "{unread} of {} sources were not read: their damage, their pages in use and what could be recovered of them are not counted",
                 status.parts.len()
             ));
@@ -83,6 +86,7 @@ fn add(status: &mut SourceStatus, source: SourceStatus) {
     status.in_use_bytes += source.in_use_bytes;
     status.free_bytes += source.free_bytes;
     status.gaps.extend(source.gaps);
+    status.checksums.extend(source.checksums);
     for member in source.members {
         if !status.members.iter().any(|known| known.id == member.id) {
             status.members.push(member);
@@ -100,4 +104,5 @@ fn add(status: &mut SourceStatus, source: SourceStatus) {
     }
     let named = |problem: String| if problem.starts_with(&source.name) { problem } else { format!("{}: {problem}", source.name) };
     status.problems.extend(source.problems.into_iter().map(named));
+    status.notes.extend(source.notes.into_iter().map(named));
 }

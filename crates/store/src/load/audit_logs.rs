@@ -5,19 +5,20 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+use super::budget::Budget;
+use super::compression::Decoder;
 use super::container::{self, Body, Entry, Kind, WITHIN};
 use super::formats::reading;
-use super::image;
 use super::one::{is_known_folder, split};
-use super::options::Limits;
+use super::options::{Limits, Reading};
+use super::{image, spool};
 use crate::{Error, Result};
 
 /// Audit logs, which are opened when they are read.
 #[derive(Default)]
 pub struct AuditLogs {
     files: Vec<(String, Entry)>,
-    /// The most bytes that come out of a compressed one.
-    most: u64,
+    limits: Limits,
 }
 
 /// What is named: logs, and what else there is to open.
@@ -35,7 +36,7 @@ impl AuditLogs {
     ///
     /// [`Error::File`] and [`Error::Format`], where a folder or an archive cannot be read.
     pub fn among(paths: &[String], limits: &Limits) -> Result<WithAuditLogs> {
-        let mut found = WithAuditLogs { logs: Self { files: Vec::new(), most: limits.unpacked }, others: Vec::new() };
+        let mut found = WithAuditLogs { logs: Self { files: Vec::new(), limits: limits.clone() }, others: Vec::new() };
         let looking = Limits { finds: limits.finds.keeping(), ..limits.clone() };
         for path in paths {
             let (logs, holds_others) = at(path, &looking)?;
@@ -52,6 +53,11 @@ impl AuditLogs {
         self.files.is_empty()
     }
 
+    /// The most bytes that may come out of a compressed one, and so of what is worked out of them: [`Limits::unpacked`].
+    pub fn most_unpacked(&self) -> u64 {
+        self.limits.unpacked
+    }
+
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
@@ -64,24 +70,23 @@ impl AuditLogs {
     /// [`Error::File`], where one cannot be opened.
     pub fn read(&self, each: &mut dyn FnMut(&str, &mut dyn Read)) -> Result<()> {
         for (name, entry) in &self.files {
-            let from = entry.stream().map_err(|cause| Error::File { path: name.clone(), cause })?;
-            each(name, &mut Bounded { from, left: self.most });
+            let mut stream = entry.stream(&reading(&self.limits))?;
+            each(name, &mut *stream);
         }
         Ok(())
     }
 }
 
-/// A stream that fails where it becomes too long.
-struct Bounded<R> {
-    from: R,
-    left: u64,
+/// A stream that is unpacked, and fails where all that is unpacked becomes too much.
+struct Counted {
+    from: Decoder,
+    budget: Budget,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl Read for Counted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let length = self.from.read(into)?;
-        self.left =
-            self.left.checked_sub(length as u64).ok_or_else(|| io::Error::other("more comes out of it than --max-unpacked-size allows"))?;
+        self.budget.work(length as u64)?;
         Ok(length)
     }
 }
@@ -112,12 +117,13 @@ fn at(path: &str, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
 
 /// The same of a file.
 fn in_file(outer: &str, within: &str, file: Entry, limits: &Limits) -> Result<(Vec<(String, Entry)>, bool)> {
-    match Kind::of(&file, &file.look().unwrap_or_default()) {
+    // What is wrong with it is said by who opens it.
+    let Ok(look) = file.look(&limits.budget()) else { return Ok((Vec::new(), true)) };
+    match Kind::of(&file, &look.bytes) {
         Kind::AuditLog => Ok((vec![(outer.to_owned(), file)], false)),
         Kind::Archive => {
             let archive = image::look(outer, &reading(limits))?.bytes;
             let entries = container::audit_logs_in_archive(outer, &archive, within, &reading(limits));
-            // What is wrong with it is said by who opens it.
             Ok(entries.map_or((Vec::new(), true), |entries| named(outer, WITHIN, entries)))
         }
         _ => Ok((Vec::new(), true)),
@@ -131,32 +137,38 @@ fn named(outer: &str, separator: &str, (logs, holds_others): (Vec<Entry>, bool))
 
 impl Entry {
     /// All of it, decompressed while it is read.
-    fn stream(&self) -> io::Result<Box<dyn Read + Send>> {
+    fn stream(&self, reading: &Reading<'_>) -> Result<Decoder> {
+        let failed = |cause| Error::File { path: self.name.clone(), cause };
         let bytes = match &self.body {
-            Body::File(path) => container::file_bytes(&self.name, path)?,
+            Body::File(path) => container::file_bytes(&self.name, path).map_err(failed)?,
             Body::Bytes(bytes) => bytes.clone(),
-            Body::Packed(packed) => return unpacked_again(packed.decoder()?),
-            Body::Sealed(why) => return Err(io::Error::other(*why)),
+            Body::Packed(packed) => return self.unpacked_again(packed.decoder().map_err(failed)?, reading),
+            Body::Sealed(why) => return Err(failed(io::Error::other(*why))),
         };
-        decompressed(bytes)
+        self.decompressed(bytes, reading)
     }
-}
 
-/// What comes out of an archive may be compressed itself: a log that was rotated and then packed. Of that the compressed bytes are held.
-fn unpacked_again(mut from: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    const LOOKED_AT: u64 = 64;
-    let mut beginning = Vec::new();
-    (&mut from).take(LOOKED_AT).read_to_end(&mut beginning)?;
-    if !super::compression::looks_compressed(&beginning) {
-        return Ok(Box::new(Cursor::new(beginning).chain(from)));
+    /// What comes out of an archive may be compressed itself: a log that was rotated and then packed. Of that the compressed bytes are kept.
+    fn unpacked_again(&self, mut from: Decoder, reading: &Reading<'_>) -> Result<Decoder> {
+        const LOOKED_AT: u64 = 64;
+        let mut beginning = Vec::new();
+        let read = (&mut from).take(LOOKED_AT).read_to_end(&mut beginning);
+        read.map_err(|cause| Error::File { path: self.name.clone(), cause })?;
+        let is_compressed = super::compression::looks_compressed(&beginning);
+        let mut from: Decoder = Box::new(Cursor::new(beginning).chain(from));
+        if !is_compressed {
+            return Ok(Box::new(Counted { from, budget: reading.limits.budget() }));
+        }
+        let anything = Reading { may_be_known: |_| true, ..*reading };
+        let unpacked = spool::unpack(&self.name, "zip", &mut from, &anything)?;
+        self.decompressed(unpacked.bytes, reading)
     }
-    from.read_to_end(&mut beginning)?;
-    decompressed(beginning.into())
-}
 
-fn decompressed(bytes: Bytes) -> io::Result<Box<dyn Read + Send>> {
-    Ok(match super::compression::decoder(bytes.clone())? {
-        Some((_, decoder)) => decoder,
-        None => Box::new(Cursor::new(bytes)),
-    })
+    fn decompressed(&self, bytes: Bytes, reading: &Reading<'_>) -> Result<Decoder> {
+        let decoder = super::compression::decoder(bytes.clone()).map_err(|cause| Error::File { path: self.name.clone(), cause })?;
+        Ok(match decoder {
+            Some((_, from)) => Box::new(Counted { from, budget: reading.limits.budget() }),
+            None => Box::new(Cursor::new(bytes)),
+        })
+    }
 }

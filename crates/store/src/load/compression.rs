@@ -18,6 +18,8 @@ const ZSTD_WINDOW: u32 = 28;
 /// A compression.
 struct Compression {
     name: &'static str,
+    /// How many bytes are undone before the first of them comes out, by those that it begins with.
+    block: fn(&[u8]) -> u64,
     /// Whether bytes that begin so are compressed with it.
     begins: fn(&[u8]) -> bool,
     decoder: fn(Bytes) -> io::Result<Decoder>,
@@ -26,11 +28,13 @@ struct Compression {
 const COMPRESSIONS: [Compression; 7] = [
     Compression {
         name: "gzip",
+        block: |_| 0,
         begins: |bytes| bytes.starts_with(&[0x1f, 0x8b]),
         decoder: |bytes| Ok(Box::new(GzipMembers { decoder: flate2::bufread::GzDecoder::new(bytes.reader()) })),
     },
     Compression {
         name: "zstd",
+        block: |_| 128 << 10,
         begins: |bytes| behind_skippable(bytes).starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
         decoder: |bytes| {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes.reader())?;
@@ -40,6 +44,7 @@ const COMPRESSIONS: [Compression; 7] = [
     },
     Compression {
         name: "xz",
+        block: |_| 0,
         begins: |bytes| bytes.starts_with(b"\xfd7zXZ\0"),
         decoder: |bytes| {
             let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
@@ -48,6 +53,7 @@ const COMPRESSIONS: [Compression; 7] = [
     },
     Compression {
         name: "lzma",
+        block: |_| 0,
         begins: is_lzma,
         decoder: |bytes| {
             let stream = liblzma::stream::Stream::new_lzma_decoder(XZ_MEMORY)?;
@@ -56,11 +62,13 @@ const COMPRESSIONS: [Compression; 7] = [
     },
     Compression {
         name: "lz4",
+        block: |_| 4 << 20,
         begins: |bytes| lz4::begins_so(behind_skippable(bytes)),
         decoder: |bytes| Ok(Box::new(lz4::Frames::new(bytes))),
     },
     Compression {
         name: "bzip2",
+        block: |bytes| u64::from(bytes.get(3).map_or(0, |size| size.saturating_sub(b'0'))) * 100_000,
         // The size of its blocks, and the number that begins the first of them or the end.
         begins: |bytes| {
             let block = bytes.get(4..10);
@@ -70,7 +78,12 @@ const COMPRESSIONS: [Compression; 7] = [
         },
         decoder: |bytes| Ok(Box::new(bzip2::read::MultiBzDecoder::new(bytes.reader()))),
     },
-    Compression { name: "zlib", begins: is_zlib, decoder: |bytes| Ok(Box::new(flate2::read::ZlibDecoder::new(bytes.reader()))) },
+    Compression {
+        name: "zlib",
+        block: |_| 0,
+        begins: is_zlib,
+        decoder: |bytes| Ok(Box::new(flate2::read::ZlibDecoder::new(bytes.reader()))),
+    },
 ];
 
 /// Pi for a block, its square root for the end.
@@ -89,6 +102,11 @@ pub(super) fn looks_compressed(beginning: &[u8]) -> bool {
 pub(super) fn decoder(bytes: Bytes) -> io::Result<Option<(&'static str, Decoder)>> {
     let Some(found) = COMPRESSIONS.iter().find(|compression| (compression.begins)(&bytes)) else { return Ok(None) };
     Ok(Some((found.name, (found.decoder)(bytes)?)))
+}
+
+/// How many bytes are undone, at least, before one comes out of bytes that begin so.
+pub(super) fn first_block(beginning: &[u8]) -> u64 {
+    COMPRESSIONS.iter().find(|compression| (compression.begins)(beginning)).map_or(0, |compression| (compression.block)(beginning))
 }
 
 /// What follows the skippable frames that a file of zstd or LZ4 may begin with (RFC 8878, 3.1.2), as pzstd's do.

@@ -8,9 +8,11 @@ use super::image::{self, Image};
 use super::log_replay::{Replay, Replayed};
 use super::options::Reading;
 use super::problem::LoadProblem;
-use super::wal::{Log, LogChange};
+use super::wal::{Log, LogChange, Request};
 use crate::versions::{Layer, StoredChange, VersionsBuilder};
-use crate::{Origin, Revision, RevisionSpan};
+use crate::{KeyRange, Origin, Revision, RevisionSpan};
+
+const TOO_MANY: &str = "too many files at once";
 
 /// The files of a member, as far as they are there.
 #[derive(Default)]
@@ -36,13 +38,14 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>, builder: &mut VersionsBui
 /// The same, of files that were opened.
 pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<(DatabaseFacts, Option<u64>), LoadProblem> {
     let Parts { db, log } = parts;
+    let is_live = db.as_ref().is_some_and(|db| db.live.is_some());
     let (layer, mut facts) = match db {
         Some(db) => read_db(db, builder)?,
         None => {
             if log.runs.is_empty() {
                 return Err(LoadProblem::Format(nothing_in(&log)));
             }
-            let layer = builder.layer(Layer::default()).ok_or_else(|| LoadProblem::Format("too many files at once".to_owned()))?;
+            let layer = builder.layer(Layer::default()).ok_or_else(|| LoadProblem::Format(TOO_MANY.to_owned()))?;
             let file_bytes: u64 = log.files.iter().map(|file| file.len() as u64).sum();
             let mut left_out = vec!["there is no member/snap/db next to the log, so only the log is shown".to_owned()];
             left_out.extend(log.has_no_room.then(|| {
@@ -61,8 +64,11 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
     } else if log.runs.is_empty() {
         facts.damage.push("member/wal holds no entries, so only the database is shown".to_owned());
     }
+    if is_live {
+        own_values(&log, layer, builder).ok_or_else(|| LoadProblem::Format(TOO_MANY.to_owned()))?;
+    }
     let images: Option<Vec<u16>> = log.files.iter().map(|file| builder.image(file.clone())).collect();
-    let images = images.ok_or_else(|| LoadProblem::Format("too many files at once".to_owned()))?;
+    let images = images.ok_or_else(|| LoadProblem::Format(TOO_MANY.to_owned()))?;
     // A lone member commits what it has written; among several the others may have refused the log's end.
     let certain = if facts.voters == Some(1) { u64::MAX } else { log.commit.max(facts.consistent_index) };
     let replay = Replay { builder, images: &images, layer, facts: &facts, certain, is_restored: log.is_restored() };
@@ -77,6 +83,26 @@ pub(super) fn read_files(parts: Parts, builder: &mut VersionsBuilder) -> Result<
         add(builder, layer, replayed, &mut facts);
     }
     Ok((facts, log.cluster_id))
+}
+
+/// Copies what the log's requests compare or leave as it is out of a database that is being written.
+fn own_values(log: &Log, layer: usize, builder: &mut VersionsBuilder) -> Option<()> {
+    let requests = log.runs.iter().flat_map(|run| &run.entries).filter_map(Request::of_entry);
+    let mut read: Vec<KeyRange> = requests.flat_map(|request| request.values_read()).collect();
+    if read.is_empty() {
+        return Some(());
+    }
+    read.sort_unstable_by(|one, other| one.start.cmp(&other.start));
+    let mut keys: Vec<KeyRange> = Vec::new();
+    for next in read {
+        match keys.last_mut() {
+            Some(last) if last.end.as_ref().is_none_or(|end| *end >= next.start) => {
+                last.end = last.end.take().zip(next.end).map(|(one, other)| one.max(other));
+            }
+            _ => keys.push(next),
+        }
+    }
+    builder.own_values(layer, &keys)
 }
 
 /// Why there is nothing to read of a log alone.
@@ -114,7 +140,7 @@ fn member(path: &Path) -> Result<PathBuf, LoadProblem> {
 /// Puts changes into the index. Those after the database's last belong to the same layer as the database, which they go on from.
 fn add(builder: &mut VersionsBuilder, db: usize, mut replayed: Replayed, facts: &mut DatabaseFacts) {
     facts.damage.append(&mut replayed.problems);
-    facts.left_out.append(&mut replayed.notes);
+    facts.notes.append(&mut replayed.notes);
     builder.remove(db, &replayed.refuted);
     let last = replayed.changes.last().map(|change| Revision(change.main));
     let Some(span) = facts.span else { return add_alone(builder, db, replayed, facts) };
@@ -163,5 +189,6 @@ fn stored(change: LogChange) -> StoredChange {
         version: version.version,
         replaced: 0,
         lease: version.lease,
+        crc: 0,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::bolt::{Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
+use super::bolt::{AtRest, Bolt, Bucket, Damage, Live, Pair, Visited, Walk, freelist};
 use super::buckets::{MetaBucket, alarm, auth, lease, member};
 use super::free_pages;
 use super::key_bucket::{KeyBucketReader, PageCopies};
@@ -37,14 +37,20 @@ pub(super) struct DatabaseFacts {
     pub around: ServerState,
     /// What could not be read, each a sentence.
     pub damage: Vec<String>,
-    /// Content that is not etcd data, one message per item.
+    /// What is missing without damage, one message per item.
     pub left_out: Vec<String>,
+    /// What else is to be known, one message per item: content that is not etcd data, which of several files are read.
+    pub notes: Vec<String>,
+    /// Whether it is a database without a SHA-256 at its end.
+    pub lacks_checksum: bool,
     /// Revisions that none of its files has.
     pub gaps: Vec<PartGap>,
     /// The database's layer in the index.
     pub layer: Option<usize>,
     /// The newest revision in pages that the tree does not reach, where it is newer than the tree's newest and no checksum vouches for it.
     pub newest_unreached: Option<i64>,
+    /// The file, where nobody wrote it when it was opened.
+    pub at_rest: Option<AtRest>,
 }
 
 /// Reads the database in `bolt` into `builder`, as one layer; returns the layer and what else the file says.
@@ -60,12 +66,14 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     let image = image.ok_or(TOO_MANY)?;
     let layer = builder.layer(Layer::default()).ok_or(TOO_MANY)?;
     builder.reserve_for(bolt.image.len());
+    bolt.progress.begin(bolt.image.len());
     let copies = bolt.live.is_some().then(|| PageCopies::new(builder).ok_or(TOO_MANY)).transpose()?;
     let mapping = builder.image_bytes(image).clone();
     let mut reader = KeyBucketReader::new(mapping, image, layer, builder, copies);
     let Passes { tree, mut facts, mut visited, disputed, damage, is_compacted_meanwhile } = Passes::read(bolt, &mut reader)?;
     freelist::claim(bolt, &mut visited);
     facts.file_bytes = bolt.image.len() as u64;
+    facts.lacks_checksum = bolt.checksum.is_none();
     facts.damage.splice(0..0, bolt.problems.iter().cloned());
     let (newest, bad, copies) = reader.finish();
     let looks_foreign = !tree.has_keys && facts.damage.is_empty() && damage.is_empty();
@@ -100,7 +108,8 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
         return Err("a bbolt database without etcd's bucket `key`: it is not etcd's".to_owned());
     }
     facts.damage.extend(bad);
-    if !facts.damage.is_empty() {
+    // While a file is being written, pages that are prepared are zeros.
+    if !facts.damage.is_empty() && bolt.live.is_none() {
         facts.damage.extend(zeroed_sentence(bolt, builder.changes_of(layer)));
     }
     if builder.changes_of(layer).next().is_none() && !unreached.has_past && !facts.damage.is_empty() {
@@ -118,6 +127,7 @@ pub(super) fn read(bolt: &mut Bolt, builder: &mut VersionsBuilder) -> Result<(us
     facts.around.compacted = compacted.map_or(-1, |revision| revision.0);
     (facts.consistent_index, facts.has_exact_index) = (meta.consistent_index, meta.has_exact_index);
     facts.voters = meta.voters.or(Some(facts.members.len()).filter(|&members| members > 0));
+    facts.at_rest = bolt.at_rest();
     facts.in_use_bytes = visited.count() * bolt.meta.page_size as u64;
     Ok((layer, facts))
 }
@@ -161,10 +171,12 @@ impl Rescue {
         let wanted = |found: &StoredChange| found.main <= self.after || is_lost(found);
         let mut unreached = free_pages::read(bolt, image, reached, wanted);
         if let Some(mut copies) = copies {
-            unreached.changes.iter_mut().for_each(|found| copies.own_key(&bolt.image, found));
-            // What is still the same was not being written over.
+            unreached.changes.iter_mut().for_each(|found| copies.own(&bolt.image, found));
+            // What is still the same was not being written over: nobody writes it again, as the tree has it no more.
             let again = free_pages::read(bolt, image, reached, wanted).changes;
-            unreached.changes.retain(|found| still_is_there(bolt, &copies, found, &again));
+            let place = |found: &StoredChange| (found.main, found.sub);
+            let find = |found: &StoredChange| again.binary_search_by_key(&place(found), place).ok().map(|at| &again[at]);
+            unreached.changes.retain(|found| find(found).is_some_and(|again| copies.is_again(&bolt.image, found, again)));
             copies.finish(builder);
         }
         let past = unreached.changes.partition_point(|found| found.main <= self.after);
@@ -187,17 +199,6 @@ impl Rescue {
     }
 }
 
-/// Whether a change, whose key was copied, was read again from the same place.
-fn still_is_there(bolt: &Bolt, copies: &PageCopies, found: &StoredChange, again: &[StoredChange]) -> bool {
-    let place = again.binary_search_by_key(&(found.main, found.sub), |found| (found.main, found.sub));
-    place.is_ok_and(|place| {
-        let again = &again[place];
-        let key = again.key.start as usize..again.key.start as usize + again.key.length as usize;
-        let numbers = |found: &StoredChange| (found.kind, found.create_revision, found.version, found.value.start, found.value.length);
-        numbers(again) == numbers(found) && bolt.image[key] == *copies.key(found.key)
-    })
-}
-
 /// What was read of the trees, in as many passes as it took.
 struct Passes {
     tree: Tree,
@@ -214,15 +215,21 @@ impl Passes {
     /// Reads all buckets. Where a running etcd writes the file, each transaction that ends makes another pass begin with its tree: the bucket
     /// `key` goes on behind what was read for certain, as changes are only added at its end or removed.
     fn read(bolt: &mut Bolt, reader: &mut KeyBucketReader<'_>) -> Result<Self, String> {
-        let before = compaction(bolt)?;
+        /// A compaction may go on for long, and the next hardly begins within one reading.
+        const MOST: usize = 4;
+        let mut before = compaction(bolt)?;
         let mut passes = Self::read_once(bolt, reader)?;
-        let after = passes.tree.compaction();
-        if bolt.live.is_some() && (before != after || !after.1) {
+        for _ in 0..MOST {
+            let after = passes.tree.compaction();
+            if bolt.live.is_none() || (before == after && after.1) {
+                break;
+            }
             // A deletion may have been removed before it was read, after what it deleted was read: what is in the tree now was there before,
             // and so was its deletion, if there was one.
             let compacted = after.0.map_or(0, |revision| revision.0);
             let deletions = reader.deletions_upto(compacted);
             reader.forget_all();
+            before = compaction(bolt)?;
             passes = Self::read_once(bolt, reader)?;
             reader.add_missing(deletions);
             passes.is_compacted_meanwhile = true;

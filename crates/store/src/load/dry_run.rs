@@ -52,7 +52,19 @@ fn change(line: &[u8], start: usize, file: u16) -> Option<StoredChange> {
     let place = |start: usize, word: &[u8]| Location { image: file, start: start as u64, length: word.len() as u32 };
     let (key_at, kind) = (start + revision.len() + 1, if value.is_some() { EventKind::Put } else { EventKind::Delete });
     let (key, value) = (place(key_at, key), place(key_at + key.len() + 1, value.unwrap_or_default()));
-    Some(StoredChange { main, sub: 0, kind, origin: Origin::Db, key, value, create_revision: main, version: 1, replaced: 0, lease: 0 })
+    Some(StoredChange {
+        main,
+        sub: 0,
+        kind,
+        origin: Origin::Db,
+        key,
+        value,
+        create_revision: main,
+        version: 1,
+        replaced: 0,
+        lease: 0,
+        crc: 0,
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::thread;
 
 use bytes::Bytes;
 
+use super::budget::{Budget, with_room};
 use super::compression::decoder;
 use super::mapped::{map, map_lazily};
 use super::pump::{GivenUp, Piece, Pump};
@@ -47,13 +48,16 @@ impl Filling {
     /// # Errors
     ///
     /// It cannot be read, or nothing can be written.
-    pub(super) fn begin(path: &str, length: u64) -> Result<Self> {
+    pub(super) fn begin(path: &str, length: u64, budget: &Budget) -> Result<Self> {
         let unreadable = |cause| Error::File { path: path.to_owned(), cause };
         let packed = File::open(path).and_then(|file| map(path, &file)).map_err(unreadable)?;
         let (_, decoder) =
             decoder(packed).and_then(|found| found.ok_or_else(|| io::Error::other("it is not compressed"))).map_err(unreadable)?;
+        let mut room = budget.unpacked();
+        let taken = room.grow(length).and_then(|()| budget.work(length));
+        taken.map_err(|exceeded| Error::Format { path: path.to_owned(), problem: exceeded.to_string() })?;
         let file = tempfile::tempfile().and_then(|file| file.set_len(length).map(|()| file)).map_err(|cause| no_room(path, &cause))?;
-        let map = map_lazily(path, &file).map_err(|cause| no_room(path, &cause))?;
+        let map = with_room(map_lazily(path, &file).map_err(|cause| no_room(path, &cause))?, room);
         let progress = Arc::new(Progress::default());
         let (filled, name) = (Arc::clone(&progress), path.to_owned());
         thread::spawn(move || filled.fill(&name, &file, decoder, length));
@@ -74,11 +78,11 @@ impl Progress {
             self.state().length = length;
             self.changed.notify_all();
         };
-        let pumped = Pump { file, hashes: false, most: length, written: &written }.run(Piece::read(&mut from), &mut from);
+        let pumped = Pump { file, hashes: false, written: &written }.run(Piece::read(&mut from), &mut from, &mut |_| Ok(()));
         let why = match pumped {
             Ok(pumped) => pumped.ended.map_or_else(|| "it ends early".to_owned(), |cause| cause.to_string()),
             Err(GivenUp::Unwritten(cause)) => no_room(path, &cause).to_string(),
-            Err(GivenUp::TooLong) => "it is too long".to_owned(),
+            Err(GivenUp::TooLong(exceeded)) => exceeded.to_string(),
         };
         self.state().ended = Some(why);
         self.changed.notify_all();
@@ -115,10 +119,6 @@ impl Drop for Filling {
 }
 
 impl Volatile for Filling {
-    fn is_intact(&self, _: &IndexedPut<'_>) -> bool {
-        true
-    }
-
     fn value(&self, entry: &IndexedPut<'_>) -> Result<Bytes> {
         let failed = |problem| Error::File { path: self.path.clone(), cause: io::Error::other(problem) };
         self.progress.wait(entry.place.end as u64).map_err(failed)?;

@@ -1,5 +1,7 @@
 //! What people hold and ketcd cannot open: each is named by its first bytes, with what to do about it.
 
+use super::audit_text;
+
 /// Bytes at the beginning that tell.
 const HEAD: usize = 512;
 
@@ -7,10 +9,14 @@ const AGE: &str = "is encrypted with age; decrypt it first: age -d -i KEY FILE |
 const PGP: &str = "is encrypted with OpenPGP; decrypt it first: gpg -d FILE | ketcd -f - …";
 const OPENSSL: &str = "is encrypted with `openssl enc`; decrypt it first with the cipher and password it was made with";
 const LFS: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
-const HTML: &str = "is a page of HTML, no backup: most likely the error or login page of the server it was loaded from; load it again";
-const XML: &str = "is XML, no backup: most likely the error of the bucket it was loaded from; load it again";
+const HTML: &str =
+    "is a page of HTML, not a backup: most likely the error or login page of the server it was downloaded from; download it again";
+const XML: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
 const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
 const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
+
+/// Names of files that are what they are called, and no backup that was loaded from the wrong place: `event-filter.html` of a must-gather.
+const PAGES: [&str; 4] = [".html", ".htm", ".xhtml", ".xml"];
 
 /// What a file begins with, and what to say. Letters count whatever their case.
 const BEGINNINGS: [(&[u8], &str); 12] = [
@@ -54,8 +60,17 @@ pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Opt
     NAMES.iter().find(|(wanted, _)| wanted.iter().all(&is_there)).map(|(_, said)| *said)
 }
 
+/// Whether a file is a page, and called so: nobody meant it to be read.
+pub(super) fn is_called_so(name: &str, bytes: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    PAGES.iter().any(|suffix| name.ends_with(suffix)) && matches!(recognised(bytes), Some(HTML | XML))
+}
+
 /// Says that a file is none that can be opened; `None` where nothing shows that.
 pub(super) fn recognised(bytes: &[u8]) -> Option<&'static str> {
+    if let Some(said) = audit_text::as_yaml(bytes) {
+        return Some(said);
+    }
     let head = &bytes[..bytes.len().min(HEAD)];
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let text = head.trim_ascii_start();
@@ -86,7 +101,7 @@ fn is_openpgp(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_folder, recognised};
+    use super::{is_called_so, of_folder, recognised};
 
     #[test]
     fn folders_of_other_databases_are_named() {
@@ -99,6 +114,12 @@ mod tests {
             assert!(of_folder(names.iter().copied()).unwrap_or_default().contains(wanted), "{wanted}");
         }
         assert_eq!(of_folder(["CURRENT", "meta.inf", "MANIFEST"].into_iter()), None);
+    }
+
+    #[test]
+    fn a_page_that_is_called_so_is_no_failed_backup() {
+        assert!(is_called_so("event-filter.html", b"<!DOCTYPE html><html>"));
+        assert!(!is_called_so("backup.db", b"<!DOCTYPE html><html>") && !is_called_so("pods.html", b"{}"));
     }
 
     #[test]

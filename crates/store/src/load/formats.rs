@@ -123,7 +123,8 @@ pub(super) fn load_choice(loading: &mut Loading<'_, '_>, path: &str, choice: Cho
         Chosen::Keys(keys) => Loaded::new(SourceKind::Objects, path.to_owned(), keys::load(keys, loading.builder)?),
     };
     loaded.facts.damage.extend(choice.damage);
-    loaded.facts.left_out.extend(choice.said);
+    loaded.facts.left_out.extend(choice.unread);
+    loaded.facts.notes.extend(choice.said);
     let companions = choice.companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }).collect();
     Ok(Loaded { is_archived: true, companions, ..loaded })
 }
@@ -166,7 +167,7 @@ pub(super) fn kine(loading: &mut Loading<'_, '_>, path: &str, files: kine::Files
 
 #[cfg(feature = "kine")]
 fn load_dqlite_snapshot(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
-    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), dqlite::load_snapshot(image, loading.builder)?))
+    Ok(Loaded::new(SourceKind::Kine, path.to_owned(), dqlite::load_snapshot(image, &loading.reading, loading.builder)?))
 }
 
 #[cfg(feature = "kine")]
@@ -180,7 +181,7 @@ fn load_delta(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result
     if let Some(cut) = image.cut {
         return Err(LoadProblem::Format(cut));
     }
-    Ok(Loaded::new(SourceKind::Db, path.to_owned(), gardener::load_alone(&image.bytes, loading.builder)?))
+    Ok(Loaded::new(SourceKind::Db, path.to_owned(), gardener::load_alone(&image.bytes, &loading.reading.limits.budget(), loading.builder)?))
 }
 
 fn load_log(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Result<Loaded, LoadProblem> {
@@ -223,36 +224,49 @@ fn load_objects(loading: &mut Loading<'_, '_>, path: &str, image: Image) -> Resu
 #[cfg(feature = "objects")]
 fn load_entries(loading: &mut Loading<'_, '_>, path: &str, entries: &[Entry]) -> Result<Loaded, LoadProblem> {
     let mut facts = db_file::DatabaseFacts::default();
-    let (mut left, mut unread, mut is_one_read) = (loading.reading.limits.unpacked, Vec::new(), false);
+    let (mut unread, mut is_one_read, budget) = (Vec::new(), false, loading.reading.limits.budget());
+    let refusals = budget.refusals();
     loading.objects.begin(path);
-    for entry in entries {
-        let limits = Limits { unpacked: left, ..Limits::default() };
-        let image = match entry.image(&Reading { limits: &limits, ..loading.reading }) {
+    for (place, entry) in entries.iter().enumerate() {
+        let image = match entry.image(&loading.reading) {
             Ok(image) => image,
             Err(problem) => {
                 facts.damage.push(problem.to_string());
+                if budget.refusals() > refusals {
+                    facts.damage.extend(unread_rest(entries.len() - place - 1));
+                    break;
+                }
                 continue;
             }
         };
-        let length = image.bytes.len() as u64;
-        left = left.saturating_sub(length);
-        facts.file_bytes += length;
+        facts.file_bytes += image.bytes.len() as u64;
         let named = |problem: String| format!("{}: {problem}", container::shown(&entry.name));
-        match loading.objects.read_entry(&if image.cut.is_some() { whole_objects(&image.bytes) } else { image.bytes.clone() }) {
+        match loading.objects.read_entry(&entry.name, &if image.cut.is_some() { whole_objects(&image.bytes) } else { image.bytes.clone() })
+        {
             Ok(damage) => {
                 is_one_read = true;
                 facts.damage.extend(damage.into_iter().map(named));
             }
+            Err(problem) if loading.objects.was_configuration() => facts.notes.push(named(problem)),
             Err(problem) => unread.push(named(problem)),
         }
         facts.damage.extend(image.cut.map(named));
+        if let Some(why) = loading.objects.stopped() {
+            return Err(LoadProblem::Format(format!("{}: {why}", container::shown(&entry.name))));
+        }
     }
-    if let (false, Some(problem)) = (is_one_read, unread.first()) {
+    if let (false, Some(problem)) = (is_one_read, unread.first().or(facts.notes.first())) {
         return Err(LoadProblem::Format(problem.clone()));
     }
     facts.left_out.extend(unread.first().map(|first| format!("{} files in it look like API objects and are none: {first}", unread.len())));
     facts.in_use_bytes = facts.file_bytes;
     Ok(Loaded::new(SourceKind::Objects, path.to_owned(), facts))
+}
+
+/// Says that files were left when there was no more room.
+#[cfg(feature = "objects")]
+fn unread_rest(count: usize) -> Option<String> {
+    (count > 0).then(|| format!("{count} more files of API objects in it are not read for the same reason"))
 }
 
 #[cfg(not(feature = "objects"))]

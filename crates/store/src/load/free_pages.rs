@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
-use super::bolt::{Bolt, Pair, Stale, Visited};
+use super::bolt::{Bolt, Pair, Stale, Visited, step};
 use super::key_bucket;
 use super::mvcc::{KeyValuePlaces, RevisionKey};
 use crate::Origin;
@@ -27,6 +27,7 @@ pub(super) struct Unreached {
 /// each other are none to believe.
 pub(super) fn read(bolt: &Bolt, image: u16, reached: &Visited, wanted: impl Fn(&StoredChange) -> bool) -> Unreached {
     let change = |pair: Pair| {
+        step();
         let key = RevisionKey::read(&bolt.image[pair.key.clone()]).filter(|_| !pair.is_bucket)?;
         key_bucket::found(&bolt.image, image, key, pair.value.start, pair.value.len(), Origin::FreePage).ok()
     };

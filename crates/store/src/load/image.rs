@@ -1,7 +1,7 @@
 //! From a path to bytes: mapped, not read, even where a running etcd writes the file; spooled if it is compressed or not a plain file.
 
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 #[cfg(not(unix))]
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::bolt::{Bolt, Live, looks_like_bolt};
 use super::mapped::{map, map_lazily, map_with_room};
+use super::opening::OpeningProgress;
 use super::options::Reading;
 use super::spool::{self, Spooled};
 use crate::{Error, Result};
@@ -25,12 +26,14 @@ pub(super) struct Image {
     pub cut: Option<String>,
     /// The SHA-256 of all but the last 32 bytes, where it was computed while they were unpacked.
     pub digest: Option<[u8; 32]>,
+    /// Counts the pages of a database in it that are read.
+    pub progress: OpeningProgress,
 }
 
 impl Image {
     /// Bytes as they are.
     pub(super) fn plain(bytes: Bytes) -> Self {
-        Self { bytes, live: None, cut: None, digest: None }
+        Self { bytes, live: None, cut: None, digest: None, progress: OpeningProgress::default() }
     }
 
     /// Bytes as they are, decompressed if need be.
@@ -40,7 +43,7 @@ impl Image {
     /// [`Error::Format`] where nothing of them can be decompressed.
     pub(super) fn of_bytes(name: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Self> {
         let Spooled { bytes, cut, digest } = spool::decompress(name, bytes, reading)?;
-        Ok(Self { bytes, live: None, cut, digest })
+        Ok(Self { bytes, live: None, cut, digest, progress: reading.limits.progress.clone() })
     }
 
     /// The database in it.
@@ -50,8 +53,9 @@ impl Image {
     /// A fragment that says why it cannot be read.
     pub(super) fn database(&self) -> std::result::Result<Bolt, String> {
         // A file that etcd itself could not read is damaged, even if a process has locked it.
-        let live = self.live.as_ref().and_then(|live| Bolt::of_live(Arc::clone(live)).ok());
-        live.map_or_else(|| Bolt::open(self.bytes.clone()), Ok)
+        let live = self.live.as_ref().map(|live| Bolt::of_live(Arc::clone(live))).transpose()?.flatten();
+        let bolt = live.map_or_else(|| Bolt::open(self.bytes.clone()), Ok)?;
+        Ok(Bolt { progress: self.progress.clone(), ..bolt })
     }
 }
 
@@ -73,14 +77,52 @@ pub(super) fn look(path: &str, reading: &Reading<'_>) -> Result<Image> {
     open_with(path, reading, map_lazily)
 }
 
+/// Opens a plain file that another program may shorten meanwhile: it is read and not mapped, unless it is far larger than such files are.
+///
+/// # Errors
+///
+/// As of [`open`].
+#[cfg(feature = "kine")]
+pub(super) fn open_copied(path: &str, reading: &Reading<'_>) -> Result<Image> {
+    const MOST: u64 = 256 << 20;
+    let file_error = |cause| Error::File { path: path.to_owned(), cause };
+    let file = File::open(path).map_err(file_error)?;
+    let metadata = file.metadata().map_err(file_error)?;
+    if !metadata.is_file() || metadata.len() > MOST {
+        return open(path, reading);
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).map_err(file_error)?;
+    Image::of_bytes(path, bytes.into(), reading)
+}
+
+/// Opens a file that may be written at its end; of one that a running etcd has locked, a copy, as etcd shortens a log's file when it begins the next.
+/// Says whether it is one.
+///
+/// # Errors
+///
+/// As of [`open`].
+pub(super) fn open_written(path: &str, reading: &Reading<'_>) -> Result<(Image, bool)> {
+    let file_error = |cause| Error::File { path: path.to_owned(), cause };
+    let mut file = File::open(path).map_err(file_error)?;
+    if !file.metadata().map_err(file_error)?.is_file() || !is_owned_by_etcd(&file) {
+        return open(path, reading).map(|image| (image, false));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(file_error)?;
+    Ok((Image::plain(bytes.into()), true))
+}
+
 fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Result<Bytes>) -> Result<Image> {
     let file_error = |cause| Error::File { path: path.to_owned(), cause };
     if path == "-" {
         return of_file(path, standard_input(reading)?, reading);
     }
     let mut file = File::open(path).map_err(file_error)?;
-    let is_plain = file.metadata().map_err(file_error)?.is_file();
-    if !is_plain {
+    let metadata = file.metadata().map_err(file_error)?;
+    if metadata.is_file() {
+        reading.limits.budget().add_file(metadata.len());
+    } else {
         refuse_device(path, &file)?;
         let spooled = spool::stream(path, &mut file, reading)?;
         return Image::of_bytes(path, spooled, reading);
@@ -90,7 +132,7 @@ fn open_with(path: &str, reading: &Reading<'_>, map: fn(&str, &File) -> io::Resu
         let live = Live::new(path, file, bytes);
         let bytes = live.image().map_err(file_error)?;
         if looks_like_bolt(&bytes) {
-            return Ok(Image { live: Some(Arc::new(live)), ..Image::plain(bytes) });
+            return Ok(Image { live: Some(Arc::new(live)), progress: reading.limits.progress.clone(), ..Image::plain(bytes) });
         }
         return Image::of_bytes(path, bytes, reading);
     }
@@ -103,7 +145,7 @@ fn of_file(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Image> {
     let found = finds.take(path);
     let Spooled { bytes, cut, digest } = found.map_or_else(|| spool::decompress(path, bytes, reading), Ok)?;
     finds.keep(path, || Spooled { bytes: bytes.clone(), cut: cut.clone(), digest });
-    Ok(Image { bytes, live: None, cut, digest })
+    Ok(Image { bytes, live: None, cut, digest, progress: reading.limits.progress.clone() })
 }
 
 /// A database that is written may grow by so much while it is read.

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use super::bolt::looks_like_bolt;
+use super::bolt::{Bolt, looks_like_bolt};
 use super::compression::looks_compressed;
 use super::db_file::DatabaseFacts;
 use super::filling::Filling;
@@ -134,23 +134,29 @@ impl IndexFile {
             return None;
         }
         let path = self.file.to_string_lossy();
-        let versions = if self.is_compressed {
-            let filling = Filling::begin(&path, facts.file_bytes).ok()?;
-            Versions::of_kept(versions, filling.bytes().clone(), Some(Arc::new(filling)))?
+        let (versions, at_rest) = if self.is_compressed {
+            let filling = Filling::begin(&path, facts.file_bytes, &limits.budget()).ok()?;
+            (Versions::of_kept(versions, filling.bytes().clone(), Some(Arc::new(filling)))?, None)
         } else {
-            Versions::of_kept(versions, map_lazily(&path, &File::open(&self.file).ok()?).ok()?, None)?
+            let image = map_lazily(&path, &File::open(&self.file).ok()?).ok()?;
+            let at_rest = Bolt::open(image.clone()).ok().and_then(|bolt| bolt.at_rest());
+            (Versions::of_kept(versions, image, None)?, at_rest)
         };
         let member = |kept: KeptMember| Member { endpoint: kept.endpoint, id: kept.id, version: kept.version, ..Member::default() };
         let KeptFacts { file_bytes, in_use_bytes, members } = facts;
         let members = members.into_iter().map(member).collect();
         let span: Option<RevisionSpan> = versions.spans().next();
-        Some((versions, DatabaseFacts { file_bytes, in_use_bytes, members, span, layer: Some(0), ..DatabaseFacts::default() }))
+        Some((versions, DatabaseFacts { file_bytes, in_use_bytes, members, span, layer: Some(0), at_rest, ..DatabaseFacts::default() }))
     }
 
     /// Whether all that the file says fits what is kept of it: a member's alarms and damage are found anew each time; and whether it is large enough.
     pub(super) fn keeps(&self, facts: &DatabaseFacts) -> bool {
         let alarms: &[Alarm] = &facts.alarms;
-        alarms.is_empty() && facts.damage.is_empty() && facts.left_out.is_empty() && facts.file_bytes >= self.smallest
+        alarms.is_empty()
+            && facts.damage.is_empty()
+            && facts.left_out.is_empty()
+            && facts.notes.is_empty()
+            && facts.file_bytes >= self.smallest
     }
 
     /// Keeps the index of a file that was found to be sound; where it cannot be written, none is kept.

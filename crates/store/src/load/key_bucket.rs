@@ -1,7 +1,7 @@
 //! Takes the pairs of etcd's bucket `key` into the index: each is a change.
 //!
-//! In a database that a running etcd writes they count only if the file still says so afterwards, and keys are copied, because their pages may be
-//! reused while the index is made.
+//! In a database that a running etcd writes they count only if the file still says so afterwards; keys are copied, because their pages may be
+//! reused while the index is made, and values get a checksum, by which one that is read later is recognised.
 
 use std::collections::HashSet;
 
@@ -45,15 +45,19 @@ impl PageCopies {
         Some(Self { keys: Interner::default(), image_of_keys: image()?, image_of_values: image()? })
     }
 
-    /// Copies the key of a change out of the mapping.
-    pub(super) fn own_key(&mut self, mapping: &[u8], found: &mut StoredChange) {
-        let id = self.keys.id(&mapping[found.key.start as usize..found.key.start as usize + found.key.length as usize]);
+    /// Copies the key of a change out of the mapping, and makes the checksum of its value.
+    pub(super) fn own(&mut self, mapping: &[u8], found: &mut StoredChange) {
+        let id = self.keys.id(&mapping[bytes_of(found.key)]);
         found.key = self.keys.place(self.image_of_keys, id);
+        found.crc = crc32c::crc32c(&mapping[bytes_of(found.value)]);
     }
 
-    /// The bytes of a key that was copied.
-    pub(super) fn key(&self, place: Location) -> &[u8] {
-        self.keys.bytes(place)
+    /// Whether a change that was taken is what was read again since: at the same place, of the same key, with the same numbers and bytes.
+    pub(super) fn is_again(&self, mapping: &[u8], taken: &StoredChange, again: &StoredChange) -> bool {
+        let numbers = |found: &StoredChange| (found.kind, found.create_revision, found.version, found.value.start, found.value.length);
+        numbers(again) == numbers(taken)
+            && mapping[bytes_of(again.key)] == *self.keys.bytes(taken.key)
+            && crc32c::crc32c(&mapping[bytes_of(again.value)]) == taken.crc
     }
 
     /// Hands the keys over to the index.
@@ -83,7 +87,7 @@ impl<'a> KeyBucketReader<'a> {
         match found(&self.bytes, self.image, key, pair.value.start, pair.value.len(), Origin::Db) {
             Ok(mut found) => {
                 if let Some(copies) = &mut self.copies {
-                    copies.own_key(&self.bytes, &mut found);
+                    copies.own(&self.bytes, &mut found);
                 }
                 self.builder.push(self.layer, found);
             }
@@ -126,16 +130,19 @@ impl<'a> KeyBucketReader<'a> {
         self.builder.insert_first(self.layer, missing);
     }
 
-    /// Copies the values of the newest changes, whose leaf the next transaction replaces; returns the copies and where each lies.
-    pub(super) fn copy_newest(&mut self) -> (Vec<u8>, Vec<Location>) {
+    /// Copies the values of the newest changes, whose leaf the next transaction replaces; returns the copies and where each lies. One that an earlier
+    /// pass read and that lies elsewhere by now is left to be found again.
+    pub(super) fn copy_newest(&mut self) -> (Vec<u8>, Vec<Option<Location>>) {
         const MOST: usize = 200;
         const MOST_BYTES: usize = 4 << 20;
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         let Some(PageCopies { image_of_values: image, .. }) = self.copies else { return (bytes, places) };
         for found in self.builder.newest_of(self.layer).take(MOST).take_while(|found| bytes_of(found.value).len() < MOST_BYTES) {
-            let place = Location { image, start: bytes.len() as u64, length: found.value.length };
+            let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[bytes_of(found.value)]);
-            places.push(place);
+            let is_it = found.value.length > 0 && crc32c::crc32c(&bytes[start..]) == found.crc;
+            bytes.truncate(if is_it { bytes.len() } else { start });
+            places.push(is_it.then_some(Location { image, start: start as u64, length: found.value.length }));
             if bytes.len() > MOST_BYTES {
                 break;
             }
@@ -144,10 +151,10 @@ impl<'a> KeyBucketReader<'a> {
     }
 
     /// Lets the newest changes have their values in the copies.
-    pub(super) fn use_copies(&mut self, (bytes, places): (Vec<u8>, Vec<Location>)) {
+    pub(super) fn use_copies(&mut self, (bytes, places): (Vec<u8>, Vec<Option<Location>>)) {
         let Some(PageCopies { image_of_values, .. }) = self.copies else { return };
         self.builder.fill_image(image_of_values, bytes.into());
-        self.builder.newest_of(self.layer).zip(places).for_each(|(found, place)| found.value = place);
+        self.builder.newest_of(self.layer).zip(places).for_each(|(found, place)| found.value = place.unwrap_or(found.value));
     }
 
     /// The newest revision of all that was read, what could not be read, and the copies.
@@ -205,6 +212,7 @@ pub(super) fn found(
         version: read.version,
         replaced: 0,
         lease: read.lease,
+        crc: 0,
     })
 }
 

@@ -53,12 +53,13 @@ pub(super) fn load(Keys { pairs: keys, revision, damage }: Keys, builder: &mut V
             version: 0,
             replaced: 0,
             lease: 0,
+            crc: 0,
         };
         builder.push(layer, unknown);
     }
-    let left_out = vec![match revision {
+    let notes = vec![match revision {
         Some(revision) => format!("it holds keys and values of revision {revision}, not at which revision each was written"),
         None => "it holds keys and values without revisions: they are shown as the state of one moment, at revision 1".to_owned(),
     }];
-    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, left_out, damage, ..DatabaseFacts::default() })
+    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, notes, damage, ..DatabaseFacts::default() })
 }

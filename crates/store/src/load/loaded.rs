@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use super::bolt::AtRest;
 use super::checksum::Check;
 use super::db_file;
 use super::objects::Objects;
 use crate::memory::MemorySource;
 use crate::versions::{Versions, VersionsBuilder};
-use crate::{Companion, Error, Origin, Result, SourceKind, SourceStatus};
+use crate::{Checksum, Companion, Error, Origin, Result, SourceKind, SourceStatus};
 
 /// Makes a source of what was loaded.
 pub(super) fn finish(name: String, mut builder: VersionsBuilder, objects: Objects<'_>, mut loaded: Vec<Loaded>) -> Result<MemorySource> {
     if !objects.is_empty() {
         finish_objects(objects, &mut builder, &mut loaded).map_err(|problem| Error::Format { path: name.clone(), problem })?;
+    }
+    if let Some(exceeded) = builder.exceeded() {
+        return Err(Error::Format { path: name, problem: exceeded.to_string() });
     }
     let versions = builder.finish().map_err(|revision| Error::Format {
         path: name.clone(),
@@ -29,13 +33,16 @@ pub(super) fn source(name: String, versions: Versions, loaded: Vec<Loaded>) -> M
     let with_path =
         |file: &Loaded, problems: &[String]| problems.iter().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
     let damage = loaded.iter().flat_map(|file| with_path(file, &file.facts.damage)).collect();
-    let left_out = loaded.iter().flat_map(|file| with_path(file, &file.facts.left_out)).collect();
+    let left_out = loaded.iter().flat_map(|file| with_path(file, &[&file.facts.left_out[..], &file.facts.notes].concat())).collect();
     let (recoverable_freepage, recoverable_wal) = (versions.count(Origin::FreePage), versions.count(Origin::Wal));
     let recoverable_old_value = versions.count(Origin::OldValue);
     let companions = loaded.iter().flat_map(|file| file.companions.iter().cloned()).collect();
     let loaded = Arc::new(loaded);
     let of_checksums = Arc::clone(&loaded);
-    let late_damage = move || of_checksums.iter().filter_map(|file| Some(format!("{}: {}", file.path, file.checksum_problem()?))).collect();
+    let late_damage = move || {
+        let of_file = |file: &Loaded| file.late_problems().map(|problem| format!("{}: {problem}", file.path)).collect::<Vec<_>>();
+        of_checksums.iter().flat_map(of_file).collect()
+    };
     let status = move || SourceStatus { recoverable_freepage, recoverable_wal, recoverable_old_value, ..join(&name, &loaded) };
     MemorySource::new(versions, damage, left_out, late_damage, status).with_companions(companions)
 }
@@ -47,6 +54,8 @@ pub(super) struct Loaded {
     pub facts: db_file::DatabaseFacts,
     pub cluster_id: Option<u64>,
     pub checksum: Option<Check>,
+    /// Whether it was read by the index that was kept of it.
+    pub is_kept: bool,
     /// Whether it lay in an archive, so that its places are not those in the file.
     pub is_archived: bool,
     /// Configuration of the cluster's programs that lay with it.
@@ -56,13 +65,29 @@ pub(super) struct Loaded {
 impl Loaded {
     /// A file of which nothing else is known.
     pub(super) fn new(kind: SourceKind, path: String, facts: db_file::DatabaseFacts) -> Self {
-        Self { kind, path, facts, cluster_id: None, checksum: None, is_archived: false, companions: Vec::new() }
+        Self { kind, path, facts, cluster_id: None, checksum: None, is_kept: false, is_archived: false, companions: Vec::new() }
+    }
+
+    /// What its checksum says, once that is known; `None` for a file that cannot have one.
+    fn checksum(&self) -> Option<Checksum> {
+        match &self.checksum {
+            Some(check) => Some(if check.holds() { Checksum::Holds } else { Checksum::Fails }),
+            None if self.is_kept => Some(Checksum::Kept),
+            None => self.facts.lacks_checksum.then_some(Checksum::Absent),
+        }
+    }
+
+    /// What is known to be wrong only after the file was read.
+    fn late_problems(&self) -> impl Iterator<Item = &'static str> {
+        let is_written = self.facts.at_rest.as_ref().is_some_and(AtRest::is_written);
+        let written = is_written
+            .then_some("another process began to write the file while it was read, so what is shown may be wrong; run the command again");
+        self.checksum_problem().into_iter().chain(written)
     }
 
     /// Waits until the checksum is known; what is wrong if it does not hold.
     fn checksum_problem(&self) -> Option<&'static str> {
-        let holds = self.checksum.as_ref().is_none_or(Check::holds);
-        (!holds).then_some(
+        (self.checksum() == Some(Checksum::Fails)).then_some(
             "the SHA-256 at its end does not hold: the snapshot was changed or damaged since it was taken, so what is shown may be wrong",
         )
     }
@@ -74,7 +99,7 @@ fn finish_objects(objects: Objects<'_>, builder: &mut VersionsBuilder, loaded: &
         return Err("API objects and etcd's own files cannot be read together; name one or the other".to_owned());
     }
     for (file, sentence) in objects.finish(builder)? {
-        loaded[file].facts.left_out.push(sentence);
+        loaded[file].facts.notes.push(sentence);
     }
     Ok(())
 }
@@ -101,9 +126,11 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
             }
         }
         let mut problems = [&file.facts.damage[..], &file.facts.left_out].concat();
-        problems.extend(file.checksum_problem().map(str::to_owned));
+        problems.extend(file.late_problems().map(str::to_owned));
         let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
         status.problems.extend(problems.into_iter().map(named));
+        status.notes.extend(file.facts.notes.iter().cloned().map(named));
+        status.checksums.extend(file.checksum());
     }
     status
 }

@@ -98,7 +98,7 @@ impl Replay<'_> {
         let meets_database = (run.first..=run.end()).contains(&next);
         let mut replayed = self.recover(run, run.first, next, begin, meets_database.then_some(newest));
         if meets_database {
-            let images = |image: u16| self.builder.image_bytes(image);
+            let images = |image: u16| self.builder.still_bytes(image);
             let mut store = Store::at(&images, newest, self.around(run, next), self.alive().into_iter());
             let applied = self.apply(&mut store, run, next);
             replayed.end = applied.problem.is_none().then_some(store.revision);
@@ -131,19 +131,16 @@ impl Replay<'_> {
         let known: Vec<KnownPut<'_>> = puts
             .map(|found| {
                 let StoredChange { main, create_revision, version, lease, .. } = *found;
-                KnownPut {
-                    key: self.builder.bytes(found.key),
-                    value: self.builder.bytes(found.value),
-                    lease,
-                    main,
-                    create_revision,
-                    version,
-                }
+                KnownPut { key: self.builder.bytes(found.key), found, lease, main, create_revision, version }
             })
             .collect();
         // The end of a damaged database may be an earlier one than that of its last entry.
         let reached = reached.filter(|_| self.facts.damage.is_empty());
-        let Recovered { mut changes, undecided } = wal::recover(&logged, &known, &LogBounds { begin, reached, after: &self.facts.around });
+        let Recovered { mut changes, undecided } = wal::recover(
+            &logged,
+            &known,
+            &LogBounds { begin, reached, after: &self.facts.around, value: &|found| self.builder.value(found) },
+        );
         let comparison = self.compare(&changes, false);
         let mut contradicted = Vec::new();
         if comparison.same.len() < comparison.differing.len() {
@@ -202,7 +199,7 @@ impl Replay<'_> {
     ///
     /// They differ, and agree about nothing before that.
     fn replay_from_the_start(&self, run: &Run, newest: i64) -> Result<Replayed, Contradiction> {
-        let images = |image: u16| self.builder.image_bytes(image);
+        let images = |image: u16| self.builder.still_bytes(image);
         let mut store = Store::empty(&images);
         let last = self.facts.consistent_index;
         let applied = self.apply(&mut store, run, run.first);
@@ -281,7 +278,7 @@ impl Replay<'_> {
         from_start.refuted.extend(rest.refuted);
         from_start.problems.extend(rest.problems);
         from_start.notes.extend(rest.notes);
-        let images = |image: u16| self.builder.image_bytes(image);
+        let images = |image: u16| self.builder.still_bytes(image);
         let next = self.facts.consistent_index.saturating_add(1);
         let mut store = Store::at(&images, newest, self.around(run, next), self.alive().into_iter());
         let applied = self.apply(&mut store, run, next);
@@ -350,10 +347,11 @@ impl Replay<'_> {
 
     fn difference(&self, change: Option<&LogChange>, found: &StoredChange) -> LogDifference {
         let text = |key: Location| String::from_utf8_lossy(self.builder.bytes(key)).into_owned();
-        let same = |one: Location, other: Location| self.builder.bytes(one) == self.builder.bytes(other);
         LogDifference {
             place: (found.main, found.sub),
-            is_similar: change.is_some_and(|change| same(change.key, found.key) || same(change.version.value, found.value)),
+            is_similar: change.is_some_and(|change| {
+                self.builder.bytes(change.key) == self.builder.bytes(found.key) || self.has_value(found, change.version.value) == Some(true)
+            }),
             problem: match change {
                 Some(change) => format!(
                     "the database is damaged at revision {}: what it has of {} is not what the log has, whose checksum holds; the log's is shown",
@@ -375,9 +373,15 @@ impl Replay<'_> {
         change.kind == found.kind
             && self.builder.bytes(change.key) == self.builder.bytes(found.key)
             && (found.kind == EventKind::Delete
-                || ((self.builder.bytes(value) == self.builder.bytes(found.value) || self.builder.is_overwritten(found))
+                || (self.has_value(found, value) != Some(false)
                     && lease == found.lease
                     && (version == 0 || (create_revision, version) == (found.create_revision, found.version))))
+    }
+
+    /// Whether a change of the database has the value at a place; `None` where one of them cannot be read any more.
+    fn has_value(&self, found: &StoredChange, place: Location) -> Option<bool> {
+        let value = self.builder.value(found).filter(|_| !self.builder.is_volatile(place))?;
+        Some(value == self.builder.bytes(place))
     }
 
     /// The keys alive at the database's newest revision.

@@ -4,6 +4,7 @@ mod audit_logs;
 mod audit_text;
 mod bolt;
 mod buckets;
+mod budget;
 mod checksum;
 mod compression;
 mod container;
@@ -34,7 +35,10 @@ mod mvcc;
 #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "nothing is collected without them"))]
 mod objects;
 mod one;
+mod opening;
 mod options;
+#[cfg(all(test, unix))]
+mod overtaken;
 mod own;
 mod peek;
 mod problem;
@@ -51,7 +55,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use container::{Body, Entry, Kind};
+use container::{Body, Entry, Kind, breaks_promise};
 use format::Loading;
 use formats::{load_parts, reading};
 use image::Image;
@@ -70,8 +74,10 @@ pub(crate) use mapped::map;
 pub(crate) use peek::Peek;
 
 pub use audit_logs::{AuditLogs, WithAuditLogs};
+pub use budget::{Bounds, Budget, Exceeded, Reservation, Spent};
 pub use finds::Finds;
 pub use mapped::file_at as mapped_file_at;
+pub use opening::OpeningProgress;
 pub use options::{Cache, KeyOf, Limits};
 pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
 pub use spool::RECOGNISED_WITHIN;
@@ -130,7 +136,8 @@ pub fn open_beside(
 
 /// Opens files of API objects as the state of one moment.
 fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Box<dyn Source>> {
-    let (mut builder, mut objects, mut loaded) = (VersionsBuilder::default(), Objects::new(key_of), Vec::new());
+    let (mut builder, mut objects) = (VersionsBuilder::within(&limits.budget()), Objects::new(key_of, limits.budget()));
+    let mut loaded = Vec::new();
     for (path, found) in found {
         loaded.push(load(&path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(&path))?);
     }
@@ -141,9 +148,10 @@ fn open_objects(paths: &[String], found: Vec<(String, PathContent)>, limits: &Li
 /// Whether a file that begins with these bytes may be one that can be opened, or holds some. Of others no more than that has to be fetched.
 pub fn may_be_read(name: &str, beginning: Bytes) -> bool {
     let entry = Entry { name: name.to_owned(), body: Body::Bytes(beginning) };
-    let kind = Kind::of(&entry, &entry.look().unwrap_or_default());
+    let Ok(look) = entry.look(&Limits::default().budget()) else { return true };
+    let kind = Kind::of(&entry, &look.bytes);
     let is_unread = matches!(kind, Kind::Other | Kind::Foreign(_) | Kind::SqlDump | Kind::Unfinished);
-    !is_unread || is_gardeners(name)
+    !is_unread || is_gardeners(name) || kind == Kind::Other && breaks_promise(&entry, &look)
 }
 
 /// Whether a file is called as Gardener's snapshots are, whose bytes may not tell how they are compressed.
@@ -196,7 +204,8 @@ pub fn open_kine(name: &str, database: Bytes, log: Bytes) -> Result<Box<dyn Sour
 
 /// A source of what is loaded without a path.
 fn loaded_as(name: &str, load: impl FnOnce(&mut Loading<'_, '_>) -> Result<Loaded, LoadProblem>) -> Result<Box<dyn Source>> {
-    let (mut builder, mut objects, limits) = (VersionsBuilder::default(), Objects::new(&|_| None), Limits::default());
+    let limits = Limits::default();
+    let (mut builder, mut objects) = (VersionsBuilder::within(&limits.budget()), Objects::new(&|_| None, limits.budget()));
     let mut loading = Loading { reading: reading(&limits), builder: &mut builder, objects: &mut objects, has_path: false };
     let loaded = load(&mut loading).map_err(|problem| problem.of(name))?;
     Ok(Box::new(finish(name.to_owned(), builder, objects, vec![loaded])?))

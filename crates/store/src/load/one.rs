@@ -105,7 +105,7 @@ pub(super) fn open_kept(path: &str, limits: &Limits) -> ControlFlow<Box<dyn Sour
             return ControlFlow::Break(Box::new(source(
                 path.to_owned(),
                 versions,
-                vec![Loaded::new(SourceKind::Db, path.to_owned(), facts)],
+                vec![Loaded { is_kept: true, ..Loaded::new(SourceKind::Db, path.to_owned(), facts) }],
             )));
         }
         Some(Index::Foreign(why)) => foreign = Some(why),
@@ -129,12 +129,12 @@ pub(super) fn open_found(path: &str, found: PathContent, limits: &Limits, key_of
     if matches!(found, PathContent::Recording) {
         return Ok(Box::new(RecordingSource::open(path)?));
     }
-    let (mut builder, mut objects) = (VersionsBuilder::default(), Objects::new(key_of));
+    let (mut builder, mut objects) = (VersionsBuilder::within(&limits.budget()), Objects::new(key_of, limits.budget()));
     let mut loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
     let keeps = place.filter(|place| loaded.kind == SourceKind::Db && !loaded.is_archived && place.keeps(&loaded.facts));
     let keeps = keeps.map(|place| (place, loaded.facts.clone()));
     // Whether the index would have been of the file is not looked at.
-    loaded.facts.left_out.extend(foreign.filter(|_| keeps.is_some()));
+    loaded.facts.notes.extend(foreign.filter(|_| keeps.is_some()));
     let source = finish(path.to_owned(), builder, objects, vec![loaded])?;
     Ok(Box::new(match keeps {
         // An index that cannot be kept is made again.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::budget::{Bounds, Budget, Spent};
 use super::finds::Finds;
+use super::opening::OpeningProgress;
 
 /// Returns the registry key of an API object, for files that hold objects and not etcd's data; `None` where it has none.
 pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
@@ -10,17 +12,37 @@ pub type KeyOf<'a> = dyn Fn(&serde_json::Value) -> Option<Vec<u8>> + 'a;
 /// How much a file may take.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The most bytes that come out of a compressed file or a pipe.
+    /// The most bytes that come out of compressed files and pipes, all of them at once.
     pub unpacked: u64,
+    /// What they may take besides.
+    pub bounds: Bounds,
+    /// What was taken so far: those who read for one command share it.
+    pub spent: Spent,
     /// Where the indexes of large databases are kept; `None`: nowhere.
     pub cache: Option<Cache>,
     /// What was found already, where files are looked into before they are opened.
     pub finds: Finds,
+    /// Counts what was read of databases.
+    pub progress: OpeningProgress,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { unpacked: 16 << 30, cache: None, finds: Finds::default() }
+        Self {
+            unpacked: 16 << 30,
+            bounds: Bounds::default(),
+            spent: Spent::default(),
+            cache: None,
+            finds: Finds::default(),
+            progress: OpeningProgress::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// What may be taken, and what was.
+    pub fn budget(&self) -> Budget {
+        Budget::new(self.unpacked, self.bounds, self.spent.clone())
     }
 }
 

@@ -8,6 +8,8 @@ use std::thread;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use super::budget::Exceeded;
+
 /// What is read, written and hashed at once.
 pub(super) const PIECE: usize = 1 << 20;
 
@@ -23,8 +25,6 @@ pub(super) struct Pump<'p> {
     pub file: &'p File,
     /// Whether a checksum may be at the end.
     pub hashes: bool,
-    /// The most bytes that are taken.
-    pub most: u64,
     /// Gets how many bytes are in the file, as they come.
     pub written: &'p (dyn Fn(u64) + Sync),
 }
@@ -41,13 +41,18 @@ pub(super) struct Pumped {
 /// Why a stream was given up.
 #[derive(Debug)]
 pub(super) enum GivenUp {
-    TooLong,
+    TooLong(Exceeded),
     Unwritten(io::Error),
 }
 
 impl Pump<'_> {
-    /// Copies `first` and what follows it in `from`.
-    pub(super) fn run(&self, first: Piece, from: &mut impl Read) -> Result<Pumped, GivenUp> {
+    /// Copies `first` and what follows it in `from`; `take` is asked before a piece that follows is written.
+    pub(super) fn run(
+        &self,
+        first: Piece,
+        from: &mut impl Read,
+        take: &mut dyn FnMut(u64) -> Result<(), Exceeded>,
+    ) -> Result<Pumped, GivenUp> {
         thread::scope(|scope| {
             let (to_file, pieces) = sync_channel(AHEAD);
             let writer = scope.spawn(|| self.write(pieces));
@@ -55,12 +60,8 @@ impl Pump<'_> {
                 let (to_hash, pieces) = sync_channel(AHEAD);
                 (to_hash, scope.spawn(|| digest(pieces)))
             });
-            let (mut piece, mut length) = (first, 0);
+            let mut piece = first;
             let ended = loop {
-                length += piece.bytes.len() as u64;
-                if length > self.most {
-                    return Err(GivenUp::TooLong);
-                }
                 let bytes = Bytes::from(piece.bytes);
                 // A thread that is gone says why when it is joined.
                 let is_sent = to_file.send(bytes.clone()).is_ok();
@@ -70,6 +71,7 @@ impl Pump<'_> {
                     Some(end) => break end.err(),
                     None => piece = Piece::read(from),
                 }
+                take(piece.bytes.len() as u64).map_err(GivenUp::TooLong)?;
             };
             drop(to_file);
             writer.join().unwrap_or_else(|_| Err(io::Error::other("the writing thread broke off"))).map_err(GivenUp::Unwritten)?;
@@ -147,9 +149,9 @@ mod tests {
             let data: Vec<u8> = (0..length).map(|index| (index * 7 + index / 251) as u8).collect();
             let mut file = tempfile::tempfile().unwrap();
             let written = AtomicU64::new(0);
-            let pump = Pump { file: &file, hashes: true, most: u64::MAX, written: &|upto| written.store(upto, Ordering::Relaxed) };
+            let pump = Pump { file: &file, hashes: true, written: &|upto| written.store(upto, Ordering::Relaxed) };
             let mut from = &data[..];
-            let pumped = pump.run(Piece::read(&mut from), &mut from).unwrap();
+            let pumped = pump.run(Piece::read(&mut from), &mut from, &mut |_| Ok(())).unwrap();
             assert!(pumped.ended.is_none());
             assert_eq!(pumped.digest.unwrap()[..], Sha256::digest(&data[..length.saturating_sub(CHECKSUM)])[..], "{length}");
             assert_eq!(written.into_inner(), length as u64);
@@ -163,8 +165,15 @@ mod tests {
     #[test]
     fn no_more_is_taken_than_asked_for() {
         let file = tempfile::tempfile().unwrap();
-        let pump = Pump { file: &file, hashes: false, most: 1000, written: &|_| {} };
-        let mut from = &[0; 1001][..];
-        assert!(matches!(pump.run(Piece::read(&mut from), &mut from), Err(GivenUp::TooLong)));
+        let pump = Pump { file: &file, hashes: false, written: &|_| {} };
+        let (data, mut asked) = (vec![0; 3 * PIECE], 0);
+        let (mut from, exceeded) = (&data[..], Exceeded::Work { most: 7 });
+        let mut take = |length| {
+            asked += length;
+            if asked > PIECE as u64 { Err(exceeded) } else { Ok(()) }
+        };
+        let given_up = pump.run(Piece::read(&mut from), &mut from, &mut take).unwrap_err();
+        assert!(matches!(given_up, GivenUp::TooLong(why) if why == exceeded));
+        assert_eq!((asked, file.metadata().unwrap().len()), (2 * PIECE as u64, 2 * PIECE as u64));
     }
 }

@@ -19,11 +19,21 @@ pub struct ValuePlace {
     length: u32,
 }
 
+impl ValuePlace {
+    /// Returns how long the value is.
+    pub fn length(self) -> usize {
+        self.length as usize
+    }
+}
+
 /// Values on their way into a file without a name, so that they are never on the heap together.
 pub struct ValueWriter {
     name: String,
     file: BufWriter<File>,
     length: u64,
+    /// How many bytes more may be written or [counted](Self::count).
+    left: u64,
+    most: u64,
 }
 
 impl ValueWriter {
@@ -35,15 +45,39 @@ impl ValueWriter {
     pub fn new(name: &str) -> Result<Self> {
         const PIECE: usize = 1 << 20;
         let file = tempfile::tempfile().map_err(|cause| no_room(name, &cause))?;
-        Ok(Self { name: name.to_owned(), file: BufWriter::with_capacity(PIECE, file), length: 0 })
+        Ok(Self { name: name.to_owned(), file: BufWriter::with_capacity(PIECE, file), length: 0, left: u64::MAX, most: u64::MAX })
+    }
+
+    /// The same of a file that takes so many bytes: what is worked out of a log may be far longer than the log.
+    #[must_use]
+    pub fn of_at_most(self, bytes: u64) -> Self {
+        Self { left: bytes, most: bytes, ..self }
+    }
+
+    /// Counts bytes as if they were written: those of a value that took the work, and came to nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] where it is too much.
+    pub fn count(&mut self, bytes: usize) -> Result<()> {
+        self.left = self.left.checked_sub(bytes as u64).ok_or_else(|| Error::Format {
+            path: self.name.clone(),
+            problem: format!(
+                "the objects worked out of what its requests sent are more than {} bytes, and no more are taken; if there are really so many, raise \
+                 --max-unpacked-size",
+                self.most
+            ),
+        })?;
+        Ok(())
     }
 
     /// Writes a value.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where TMPDIR has no room, or the value is longer than etcd takes any.
+    /// [`Error::Format`] where TMPDIR has no room, the value is longer than etcd takes any, or it is too much.
     pub fn write(&mut self, value: &[u8]) -> Result<ValuePlace> {
+        self.count(value.len())?;
         let length = u32::try_from(value.len())
             .map_err(|_| Error::Format { path: self.name.clone(), problem: "holds an object of more than 4 GiB".to_owned() })?;
         self.file.write_all(value).map_err(|cause| no_room(&self.name, &cause))?;
@@ -96,8 +130,10 @@ pub struct RebuiltChange {
     pub is_creation: bool,
     /// The revision of the version that this one replaced; 0 where it is not known.
     pub replaced: i64,
-    /// Whether the value or the revision was worked out and not read.
+    /// Whether the value was worked out and not read.
     pub is_derived: bool,
+    /// Whether the revision was worked out and not read.
+    pub is_placed: bool,
 }
 
 /// What a history is put together of.
@@ -155,13 +191,18 @@ pub fn open_rebuilt(rebuilt: Rebuilt) -> Result<Box<dyn Source>> {
                 main: change.revision,
                 sub: change.sub_revision,
                 kind: if change.value.is_some() { EventKind::Put } else { EventKind::Delete },
-                origin: if change.is_derived { Origin::Derived } else { Origin::AuditLog },
+                origin: match change {
+                    RebuiltChange { is_placed: true, .. } => Origin::Placed,
+                    RebuiltChange { is_derived: true, .. } => Origin::Derived,
+                    RebuiltChange { .. } => Origin::AuditLog,
+                },
                 key: Location { image: key_image, start, length },
                 value,
                 create_revision: change.create_revision,
                 version: i64::from(change.is_creation),
                 replaced: change.replaced,
                 lease: 0,
+                crc: 0,
             },
         );
     }
@@ -189,7 +230,8 @@ mod tests {
             create_revision: 5,
             is_creation: revision == 5,
             replaced: if revision == 9 { 5 } else { 0 },
-            is_derived: value.is_none(),
+            is_derived: value.is_some_and(|value| value == 1),
+            is_placed: value.is_none(),
         };
         let source = open_rebuilt(Rebuilt {
             name: "log".to_owned(),
@@ -211,7 +253,7 @@ mod tests {
             .into_iter()
             .filter_map(|item| if let WatchItem::Event(event) = item.unwrap() { Some(event.origin) } else { None })
             .collect();
-        assert_eq!(origins, [Origin::AuditLog, Origin::AuditLog, Origin::Derived]);
+        assert_eq!(origins, [Origin::AuditLog, Origin::Derived, Origin::Placed]);
         assert!(!source.facts().has_all_keys);
         assert_eq!(source.span().now_or_never().unwrap().unwrap().newest, Revision(15));
     }

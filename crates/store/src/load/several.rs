@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::container::{self, Body, Choice, Chosen, Entry, name_within};
+use super::finds::Finds;
 use super::formats::{format_of, reading};
 use super::image::{self, Image};
 use super::loaded::finish;
@@ -28,6 +29,7 @@ pub(super) struct Several {
     pub found: Vec<(String, PathContent)>,
     /// What is damaged of the folders and archives, and what was chosen of them, each a sentence.
     damage: Vec<String>,
+    left_out: Vec<String>,
     said: Vec<String>,
     /// Configuration that lies with them.
     companions: Vec<Companion>,
@@ -52,9 +54,10 @@ impl Several {
     fn add(&mut self, path: &str, at: PathContent, limits: &Limits, unpacked: &mut u64) -> Result<()> {
         let at = match at {
             PathContent::Chosen(choice) if choice.is_several() => {
-                let Choice { chosen, damage, said, companions } = *choice;
+                let Choice { chosen, damage, unread, said, companions } = *choice;
                 let named = |sentence: String| format!("{path}: {sentence}");
                 self.damage.extend(damage.into_iter().map(named));
+                self.left_out.extend(unread.into_iter().map(named));
                 self.said.extend(said.into_iter().map(named));
                 self.companions.extend(companions.into_iter().map(|one| Companion { place: name_within(path, &one.place), ..one }));
                 return self.add_chosen(path, chosen, limits, unpacked);
@@ -130,7 +133,7 @@ impl Several {
     /// Makes one history of them.
     pub(super) fn fused(mut self, beside: Option<LiveInput>, limits: &Limits, key_of: &KeyOf<'_>) -> Result<Fused> {
         let parts = self.parts(limits, key_of)?;
-        Ok(Fused::new(parts, beside)?.saying(self.damage, self.said, self.companions))
+        Ok(Fused::new(parts, beside)?.saying(self.damage, self.left_out, self.said, self.companions))
     }
 
     /// Opens them, or says of a database file how it is opened when it is needed: where they are many or large. All else is opened at once.
@@ -234,7 +237,7 @@ const FEW: usize = 4;
 /// Returns what opens a file later. With many files no index is kept: each would replace another's.
 fn opening(path: &str, limits: &Limits, is_one_of_many: bool) -> Opener {
     let cache = limits.cache.clone().filter(|_| !is_one_of_many);
-    let (limits, path) = (Limits { unpacked: limits.unpacked, cache, ..Limits::default() }, path.to_owned());
+    let (limits, path) = (Limits { cache, finds: Finds::default(), ..limits.clone() }, path.to_owned());
     Box::new(move || open_one(&path, &limits, &|_| None))
 }
 
@@ -256,8 +259,8 @@ fn open_part(path: &str, found: PathContent, limits: &Limits, key_of: &KeyOf<'_>
         let (span, cluster_id) = (recording.whole_span(), recording.cluster_id().map(str::to_owned));
         return Ok(Part::open(path, SourceKind::Recording, cluster_id, span, Box::new(recording)));
     }
-    let mut builder = VersionsBuilder::default();
-    let mut objects = Objects::new(key_of);
+    let mut builder = VersionsBuilder::within(&limits.budget());
+    let mut objects = Objects::new(key_of, limits.budget());
     let loaded = load(path, found, limits, &mut builder, &mut objects).map_err(|problem| problem.of(path))?;
     let (kind, cluster_id) = (loaded.kind, loaded.cluster_id.map(|id| format!("{id:x}")));
     let source = finish(path.to_owned(), builder, objects, vec![loaded])?;

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use bytes::Bytes;
 
 use super::bolt::looks_like_bolt;
+use super::budget::{Budget, Exceeded, with_room};
 use super::compression::{decoder, looks_compressed};
 use super::mapped::map;
 use super::options::Reading;
@@ -33,7 +34,10 @@ pub(super) struct Spooled {
 /// It cannot be read, does not end within the limits, or begins with nothing that ketcd reads.
 pub(super) fn stream(path: &str, from: &mut File, reading: &Reading<'_>) -> Result<Bytes> {
     match copy(path, from, reading, |beginning| looks_compressed(beginning) || (reading.may_be_known)(beginning))? {
-        (bytes, Pumped { ended: None, .. }) => Ok(bytes),
+        (bytes, Pumped { ended: None, .. }) => {
+            reading.limits.budget().add_file(bytes.len() as u64);
+            Ok(bytes)
+        }
         (_, Pumped { ended: Some(cause), .. }) => Err(Error::File { path: path.to_owned(), cause }),
     }
 }
@@ -70,6 +74,9 @@ fn unpack_known(
     is_known: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Spooled> {
     let (bytes, Pumped { ended, digest }) = copy(path, decoder, reading, is_known)?;
+    if let Some(exceeded) = ended.as_ref().and_then(Exceeded::of) {
+        return Err(refused(path, exceeded));
+    }
     let asks_for_memory = ended.as_ref().is_some_and(|cause| cause.to_string().contains("memory"));
     let cut = ended.map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
     match cut {
@@ -92,7 +99,9 @@ fn unpack_known(
 /// Reads a stream, a long one into a file without a name, if it may be anything that ketcd reads, by what `is_known` says of its beginning: nothing else is
 /// waited for or unpacked.
 fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl Fn(&[u8]) -> bool) -> Result<(Bytes, Pumped)> {
+    let budget = reading.limits.budget();
     let mut first = Piece::read(from);
+    budget.work(first.bytes.len() as u64).map_err(|exceeded| refused(path, exceeded))?;
     // A database may have lost its beginning.
     while first.end.is_none() && !is_known(&first.bytes) {
         if first.bytes.len() >= RECOGNISED_WITHIN {
@@ -100,34 +109,64 @@ fn copy(path: &str, from: &mut impl Read, reading: &Reading<'_>, is_known: impl 
             return Err(Error::Format { path: path.to_owned(), problem });
         }
         let Piece { bytes, end } = Piece::read(from);
+        budget.work(bytes.len() as u64).map_err(|exceeded| refused(path, exceeded))?;
         first.bytes.extend(bytes);
         first.end = end;
     }
-    // What is short is kept as it is: an archive may hold thousands of such files.
+    let mut room = budget.unpacked();
+    room.grow(first.bytes.len() as u64).map_err(|exceeded| refused(path, exceeded))?;
+    // What is short needs no file of its own: an archive may hold thousands of such files.
     let first = match first {
-        Piece { bytes, end: Some(end) } if bytes.len() <= PIECE && bytes.len() as u64 <= reading.limits.unpacked => {
-            return Ok((bytes.into(), Pumped { ended: end.err(), digest: None }));
+        Piece { bytes, end: Some(end) } if bytes.len() <= PIECE => {
+            let bytes = budget.keep(bytes, room).map_err(|cause| no_room(path, &cause))?;
+            return Ok((bytes, Pumped { ended: end.err(), digest: None }));
         }
         first => first,
     };
     let file = tempfile::tempfile().map_err(|cause| no_room(path, &cause))?;
-    let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), most: reading.limits.unpacked, written: &|_| {} };
-    let pumped = pump.run(first, from).map_err(|given_up| match given_up {
+    let pump = Pump { file: &file, hashes: looks_like_bolt(&first.bytes), written: &|_| {} };
+    let mut take = |length| room.grow(length).and_then(|()| budget.work(length));
+    let pumped = pump.run(first, from, &mut take).map_err(|given_up| match given_up {
         GivenUp::Unwritten(cause) => no_room(path, &cause),
-        GivenUp::TooLong => Error::Format {
-            path: path.to_owned(),
-            problem: format!(
-                "more than {} bytes come out of it, and no more are taken; if it is really that large, raise --max-unpacked-size",
-                reading.limits.unpacked
-            ),
-        },
+        GivenUp::TooLong(exceeded) => refused(path, exceeded),
     })?;
     let bytes = map(path, &file).map_err(|cause| no_room(path, &cause))?;
-    Ok((bytes, pumped))
+    Ok((with_room(bytes, room), pumped))
+}
+
+/// Reads a stream of a known length, whatever it is.
+///
+/// # Errors
+///
+/// It cannot be read, or takes more than the budget has.
+pub(super) fn whole(name: &str, from: &mut impl Read, length: u64, budget: &Budget) -> io::Result<Bytes> {
+    let mut room = budget.unpacked();
+    room.grow(length).and_then(|()| budget.work(length))?;
+    let mut from = from.take(length);
+    let first = Piece::read(&mut from);
+    if let Piece { bytes, end: Some(end) } = first {
+        return end.and_then(|()| budget.keep(bytes, room));
+    }
+    let file = tempfile::tempfile()?;
+    let pumped = Pump { file: &file, hashes: false, written: &|_| {} }.run(first, &mut from, &mut |_| Ok(()));
+    match pumped {
+        Ok(Pumped { ended: Some(cause), .. }) | Err(GivenUp::Unwritten(cause)) => return Err(cause),
+        Err(GivenUp::TooLong(exceeded)) => return Err(exceeded.into()),
+        Ok(_) => {}
+    }
+    Ok(with_room(map(name, &file)?, room))
+}
+
+/// The error of a file that takes more than its budget has.
+fn refused(path: &str, exceeded: Exceeded) -> Error {
+    Error::Format { path: path.to_owned(), problem: exceeded.to_string() }
 }
 
 /// The error of a file that has no room for what is unpacked.
 pub(super) fn no_room(path: &str, cause: &io::Error) -> Error {
+    if let Some(exceeded) = Exceeded::of(cause) {
+        return refused(path, exceeded);
+    }
     let directory = tempfile::env::temp_dir();
     Error::Format {
         path: path.to_owned(),

@@ -98,7 +98,7 @@ impl Header {
             time: i64_at(32),
             crc: u32_at(40),
         };
-        let is_possible = (0..=header.upto).contains(&header.after) && header.upto < i64::MAX / 2 && header.raw as usize <= MOST_RAW;
+        let is_possible = (0..=header.upto).contains(&header.after) && header.upto < IMPOSSIBLE_REVISION && header.raw as usize <= MOST_RAW;
         is_possible.then_some(header)
     }
 
@@ -121,6 +121,9 @@ impl Chunk {
         self.payload.start - HEADER
     }
 }
+
+/// No cluster comes near this revision: it and those above are damage, or lies.
+pub(super) const IMPOSSIBLE_REVISION: i64 = i64::MAX / 2;
 
 /// What a walk over a file's chunks finds.
 #[derive(Debug, Default)]

@@ -470,3 +470,24 @@ fn a_year_of_recordings_opens_at_once() {
     assert_eq!(range(&source, KeyRange::all(), 150).unwrap(), alive(&history, 150));
     assert_eq!(source.late_damage(), [""; 0]);
 }
+
+/// A follower of a server that lies about revisions hears of it: what a reader would call damage is never written.
+#[test]
+fn what_cannot_be_a_revision_is_not_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::open(directory.path(), &scope(), options()).unwrap();
+    let changes = history(20);
+    recorder.begin_after(Revision(1));
+    changes.iter().for_each(|event| recorder.change(event).unwrap());
+    for impossible in [i64::MAX, i64::MAX / 2, -1].map(Revision) {
+        let lie = Event { revision: impossible, ..changes[0].clone() };
+        let missing = MissingRevisions { from: 21, to: impossible.0, reason: String::new() };
+        let refusals = [recorder.complete(impossible), recorder.change(&lie), recorder.pass_over(impossible), recorder.missing(missing)];
+        assert!(refusals.into_iter().all(|refusal| refusal.unwrap_err().to_string().contains("cannot be a revision")));
+    }
+    recorder.complete(Revision(20)).unwrap();
+    recorder.flush().unwrap();
+    drop(recorder);
+    let source = RecordingSource::open(directory.path().to_str().unwrap()).unwrap();
+    assert_eq!((source.facts().damage, source.whole_span().newest), (&[][..], Revision(20)));
+}

@@ -9,11 +9,25 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
 use super::{IndexedPut, Layer, Location, MAX_LAYERS, StoredChange, Version, VersionBytes, Versions, Volatile, missing};
-use crate::{EventKind, Origin, Revision, RevisionSpan};
+use crate::load::{Budget, Exceeded, Reservation};
+use crate::{EventKind, KeyRange, Origin, Revision, RevisionSpan};
+
+/// A change takes so many bytes of memory while the index of all of them is made.
+const CHANGE: u64 = 200;
+
+/// How many changes are counted at once.
+const COUNTED: u64 = 4096;
 
 /// Collects what loaders find.
 #[derive(Default)]
 pub(crate) struct VersionsBuilder {
+    /// The memory of the changes, where it is bounded.
+    memory: Option<Reservation>,
+    /// How many more changes may come before memory is asked for.
+    counted: u64,
+    /// Why no more changes are taken.
+    exceeded: Option<Exceeded>,
+
     images: Vec<VersionBytes>,
     layers: Vec<Layer>,
     found: Vec<(StoredChange, u16)>,
@@ -21,6 +35,16 @@ pub(crate) struct VersionsBuilder {
 }
 
 impl VersionsBuilder {
+    /// One that takes no more memory than a budget has.
+    pub(crate) fn within(budget: &Budget) -> Self {
+        Self { memory: Some(budget.index()), ..Self::default() }
+    }
+
+    /// Why changes are missing, if they take more memory than is allowed.
+    pub(crate) fn exceeded(&self) -> Option<Exceeded> {
+        self.exceeded
+    }
+
     /// Adds bytes that changes will point into.
     pub(crate) fn image(&mut self, image: Bytes) -> Option<u16> {
         self.images.push(VersionBytes { bytes: image, volatile: None });
@@ -85,9 +109,20 @@ impl VersionsBuilder {
         self.found.reserve(file / (4 << 10));
     }
 
+    fn has_room(&mut self) -> bool {
+        if let (0, None, Some(memory)) = (self.counted, self.exceeded, &mut self.memory) {
+            self.exceeded = memory.grow(CHANGE * COUNTED).err();
+            self.counted = COUNTED;
+        }
+        self.counted = self.counted.saturating_sub(1);
+        self.exceeded.is_none()
+    }
+
     /// Adds a change of `layer`.
     pub(crate) fn push(&mut self, layer: usize, found: StoredChange) {
-        self.found.push((found, 1 << layer));
+        if self.has_room() {
+            self.found.push((found, 1 << layer));
+        }
     }
 
     /// Removes changes, by revision and sub-revision, that `layer` alone holds.
@@ -107,12 +142,47 @@ impl VersionsBuilder {
         &self.images[usize::from(place.image)].bytes[place.start as usize..place.start as usize + place.length as usize]
     }
 
-    /// Whether the value of a change cannot be read any more where it was found, as another process writes the file.
-    pub(crate) fn is_overwritten(&self, found: &StoredChange) -> bool {
-        let StoredChange { main, sub, create_revision, version, value, .. } = *found;
+    /// The value of a change; `None` where another process that writes the file has taken it away since.
+    pub(crate) fn value(&self, found: &StoredChange) -> Option<Bytes> {
+        let StoredChange { main, sub, create_revision, version, value, crc, .. } = *found;
         let place = value.start as usize..value.start as usize + value.length as usize;
-        let volatile = self.images[usize::from(value.image)].volatile.as_ref().filter(|_| value.length > 0);
-        volatile.is_some_and(|file| !file.is_intact(&IndexedPut { main, sub, key: self.bytes(found.key), create_revision, version, place }))
+        let put = IndexedPut { main, sub, key: self.bytes(found.key), create_revision, version, place, crc };
+        self.images[usize::from(value.image)].value(&put).ok()
+    }
+
+    /// Whether another process writes what lies at a place.
+    pub(crate) fn is_volatile(&self, place: Location) -> bool {
+        place.length > 0 && self.images[usize::from(place.image)].volatile.is_some()
+    }
+
+    /// The bytes of an image that nobody writes any more; none of one that another process writes.
+    pub(crate) fn still_bytes(&self, image: u16) -> &Bytes {
+        static NONE: Bytes = Bytes::new();
+        let VersionBytes { bytes, volatile } = &self.images[usize::from(image)];
+        if volatile.is_some() { &NONE } else { bytes }
+    }
+
+    /// Copies the values of the puts of `layer` to these keys (ascending, none twice), where another process writes the file that they lie in. One
+    /// that it has taken away since stays where it was.
+    pub(crate) fn own_values(&mut self, layer: usize, keys: &[KeyRange]) -> Option<()> {
+        let image = self.image(Bytes::new())?;
+        let mut copies = Vec::new();
+        let is_wanted = |key: &[u8]| {
+            let upto = keys.partition_point(|range| range.start.as_slice() <= key);
+            keys[..upto].last().is_some_and(|range| range.contains(key))
+        };
+        for place in 0..self.found.len() {
+            let (found, layers) = &self.found[place];
+            if *layers != 1 << layer || !self.is_volatile(found.value) || !is_wanted(self.bytes(found.key)) {
+                continue;
+            }
+            if let Some(value) = self.value(found) {
+                self.found[place].0.value = Location { image, start: copies.len() as u64, length: value.len() as u32 };
+                copies.extend_from_slice(&value);
+            }
+        }
+        self.fill_image(image, copies.into());
+        Some(())
     }
 
     /// Forgets the changes added last that come after this revision and sub-revision in `layer`, which was added last.
@@ -147,7 +217,7 @@ impl VersionsBuilder {
     ///
     /// The revision at which two layers contradict each other.
     pub(crate) fn finish(self) -> Result<Versions, Revision> {
-        let Self { images, layers, mut found, mut skipped } = self;
+        let Self { images, layers, mut found, mut skipped, memory, .. } = self;
         // The best of several copies of a change comes first.
         let order = |f: &(StoredChange, u16)| (f.0.main, f.0.sub, f.0.origin);
         if !found.is_sorted_by_key(order) {
@@ -169,6 +239,7 @@ impl VersionsBuilder {
                 value_length: f.value.length,
                 sub,
                 key,
+                crc: f.crc,
                 image: f.value.image,
                 layers: *layers,
                 origin: f.origin,
@@ -200,18 +271,14 @@ impl VersionsBuilder {
             true => Vec::new(),
             false => missing::gaps(versions.iter().map(|version| version.main), &skipped, missing::FIRST_CHANGE, newest),
         };
-        Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps, skipped })
+        Ok(Versions { images, layers, versions, key_bytes, key_starts, by_key, key_versions, gaps, skipped, _memory: memory })
     }
 }
 
 /// Whether two versions of a key have the same value, as far as both can still be read.
 fn has_same_value(images: &[VersionBytes], key: &[u8], one: &Version, other: &Version) -> bool {
-    let is_gone = |version: &Version| {
-        let volatile = images[usize::from(version.image)].volatile.as_ref();
-        volatile.is_some_and(|volatile| version.value_length > 0 && !volatile.is_intact(&version.entry(key)))
-    };
-    let value = |version: &Version| &images[usize::from(version.image)].bytes[version.place()];
-    value(one) == value(other) || is_gone(one) || is_gone(other)
+    let [one, other] = [one, other].map(|version| images[usize::from(version.image)].value(&version.entry(key)));
+    one.ok().zip(other.ok()).is_none_or(|(one, other)| one == other)
 }
 
 /// Sorts the different keys; returns them in one piece, where each begins, and for each given key its place among them.

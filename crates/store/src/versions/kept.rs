@@ -121,6 +121,7 @@ impl Versions {
             value_length: kept.value_length[place],
             sub: kept.sub[place],
             key: kept.key[place],
+            crc: 0,
             image: 0,
             layers: kept.flags[place] as u16,
             origin: if kept.flags[place] & FREE_PAGE != 0 { Origin::FreePage } else { Origin::Db },
@@ -140,23 +141,11 @@ impl Versions {
         if key_starts.last() != Some(&kept.key_bytes.len()) || !versions.iter().all(lies_in) {
             return None;
         }
-        let layer = |kept: &KeptLayer| Layer {
-            span: match kept.span[..] {
-                [oldest, newest, compacted] => {
-                    let compacted = Some(compacted).filter(|&revision| revision > 0).map(Revision);
-                    Some(RevisionSpan { oldest: Revision(oldest), newest: Revision(newest), compacted })
-                }
-                _ => None,
-            },
-            one_moment: false,
-            is_compaction_finished: kept.is_compaction_finished,
-            is_compaction_unknown: kept.is_compaction_unknown,
-        };
         let runs = |runs: &[i64]| runs.chunks_exact(2).map(|run| (run[0], run[1])).collect();
         let (by_key, key_versions) = group_by_key(&versions, keys);
         Some(Self {
             images: vec![VersionBytes { bytes: image, volatile }],
-            layers: kept.layers.iter().map(layer).collect(),
+            layers: kept.layers.iter().map(layer_of).collect(),
             versions,
             key_bytes: kept.key_bytes,
             key_starts,
@@ -164,6 +153,22 @@ impl Versions {
             key_versions,
             gaps: runs(&kept.gaps),
             skipped: runs(&kept.skipped),
+            _memory: None,
         })
+    }
+}
+
+fn layer_of(kept: &KeptLayer) -> Layer {
+    Layer {
+        span: match kept.span[..] {
+            [oldest, newest, compacted] => {
+                let compacted = Some(compacted).filter(|&revision| revision > 0).map(Revision);
+                Some(RevisionSpan { oldest: Revision(oldest), newest: Revision(newest), compacted })
+            }
+            _ => None,
+        },
+        one_moment: false,
+        is_compaction_finished: kept.is_compaction_finished,
+        is_compaction_unknown: kept.is_compaction_unknown,
     }
 }

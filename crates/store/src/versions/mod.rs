@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Sources, Want};
+use crate::load::Reservation;
 
 pub(super) use builder::{Interner, VersionsBuilder};
 pub(super) use kept::KeptVersions;
@@ -49,6 +50,8 @@ pub(super) struct StoredChange {
     /// As in [`KeyValue::replaced`].
     pub replaced: i64,
     pub lease: i64,
+    /// The CRC-32C of the value, where it lies in a file that another process writes; 0 elsewhere.
+    pub crc: u32,
 }
 
 /// The changes that one file (or one data dir) holds, and for which revisions it holds the whole key space.
@@ -75,6 +78,8 @@ struct Version {
     value_length: u32,
     sub: u32,
     key: u32,
+    /// As in [`StoredChange::crc`].
+    crc: u32,
     image: u16,
     layers: u16,
     origin: Origin,
@@ -88,8 +93,8 @@ impl Version {
     }
 
     fn entry<'a>(&self, key: &'a [u8]) -> IndexedPut<'a> {
-        let Self { main, create_revision, version, .. } = *self;
-        IndexedPut { main, sub: i64::from(self.sub), key, create_revision, version, place: self.place() }
+        let Self { main, create_revision, version, crc, .. } = *self;
+        IndexedPut { main, sub: i64::from(self.sub), key, create_revision, version, place: self.place(), crc }
     }
 }
 
@@ -99,6 +104,20 @@ struct VersionBytes {
     bytes: Bytes,
     /// Where the bytes are a mapped file that is being written.
     volatile: Option<Arc<dyn Volatile>>,
+}
+
+impl VersionBytes {
+    /// The value of a put.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Volatile::value`].
+    fn value(&self, put: &IndexedPut<'_>) -> Result<Bytes> {
+        match &self.volatile {
+            Some(volatile) if !put.place.is_empty() => volatile.value(put),
+            _ => Ok(self.bytes.slice(put.place.clone())),
+        }
+    }
 }
 
 /// The most layers an index can distinguish.
@@ -122,6 +141,8 @@ pub(super) struct Versions {
     gaps: Vec<(i64, i64)>,
     /// Runs of revisions that hold no change, both ends included, ascending.
     skipped: Vec<(i64, i64)>,
+    /// What it takes of a budget.
+    _memory: Option<Reservation>,
 }
 
 impl Versions {
@@ -233,13 +254,9 @@ impl Versions {
     }
 
     fn key_value(&self, version: &Version, want: Want) -> Result<KeyValue> {
-        let image = &self.images[usize::from(version.image)];
-        let value = match (want, &image.volatile) {
-            (Want::Keys, _) => Bytes::new(),
-            (Want::Values, Some(volatile)) if version.value_length > 0 => {
-                volatile.value(&version.entry(&self.key_bytes[self.key_range(version.key)]))?
-            }
-            (Want::Values, _) => image.bytes.slice(version.place()),
+        let value = match want {
+            Want::Keys => Bytes::new(),
+            Want::Values => self.images[usize::from(version.image)].value(&version.entry(&self.key_bytes[self.key_range(version.key)]))?,
         };
         Ok(KeyValue {
             key: self.key_bytes.slice(self.key_range(version.key)),

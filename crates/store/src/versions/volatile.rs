@@ -1,4 +1,4 @@
-//! Bytes that are written while they are read. If another process writes them, a value is used only while its entry still stands around it;
+//! Bytes that are written while they are read. If another process writes them, a value is used only if a copy of it proves to be what was indexed;
 //! if we unpack them ourselves, a reader waits for them.
 
 use std::ops::Range;
@@ -9,9 +9,6 @@ use crate::Result;
 
 /// A file that is written.
 pub(crate) trait Volatile: std::fmt::Debug + Send + Sync {
-    /// Whether the entry is still where it was indexed.
-    fn is_intact(&self, entry: &IndexedPut<'_>) -> bool;
-
     /// The value of an entry, wherever it is by now.
     ///
     /// # Errors
@@ -29,6 +26,8 @@ pub(crate) struct IndexedPut<'a> {
     pub version: i64,
     /// Where its value was.
     pub place: Range<usize>,
+    /// The CRC-32C of the value, where the file was being written when it was indexed.
+    pub crc: u32,
 }
 
 impl IndexedPut<'_> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use ketcd_store::{At, Event, EventKind, KeyRange, KeyValue, Origin, Revision, SourceKind, Want};
+use ketcd_store::{At, Checksum, Event, EventKind, KeyRange, KeyValue, Origin, Revision, SourceKind, Want};
 use ketcd_testing::data_dir::data_dir;
 use ketcd_testing::wal::{ENTRY, log_of, records, without_first};
 use serde_json::Value;
@@ -66,7 +66,9 @@ fn a_log_and_its_database_show_each_change_once() {
     let source = open(&[directory.path()]).unwrap();
     assert_eq!(events(&*source), events(&*snapshot));
     // What the database holds is sound, so nothing is damaged.
-    assert_eq!(status(&*source).problems, ["there is no member/wal next to the database, so changes that only the log has are missing"]);
+    let status = status(&*source);
+    assert_eq!(status.problems, ["there is no member/wal next to the database, so changes that only the log has are missing"]);
+    assert_eq!(status.checksums, [Checksum::Absent]);
     assert_eq!(source.damage(), &[] as &[String]);
 }
 

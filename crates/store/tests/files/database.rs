@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use futures_util::StreamExt;
-use ketcd_store::{At, Error, Event, EventKind, KeyRange, Origin, Revision, RevisionSpan, Want, WatchItem};
+use ketcd_store::{At, Error, Event, EventKind, KeyRange, Origin, Revision, RevisionSpan, Want, WatchItem, load};
 use sha2::{Digest, Sha256};
 
 use super::{alive, capture, decompressed, events, events_of, items, open, open_file, status, wait};
@@ -165,4 +165,22 @@ fn the_file_of_a_running_etcd_is_read_and_never_locked() {
     stopped.write_all(&decompressed("k120-story/snapshot.db.zst")).unwrap();
     let _source = open(&[stopped.path()]).unwrap();
     assert!(stopped.as_file().try_lock().is_ok(), "the file is still locked");
+}
+
+#[test]
+fn opening_counts_the_bytes_of_pages_as_they_are_read() {
+    let plain = decompressed("k120-story/snapshot.db.zst");
+    let pages = plain.len() as u64 / 4096 * 4096;
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&plain).unwrap();
+    for path in [file.path().to_owned(), capture("k120-story/snapshot.db.zst")] {
+        let progress = load::OpeningProgress::counting();
+        assert_eq!(progress.bytes(), None, "nothing is open yet");
+        let limits = load::Limits { progress: progress.clone(), ..load::Limits::default() };
+        load::open_within(&[path.to_str().unwrap().to_owned()], &limits, &|_| None).unwrap();
+        let (done, all) = progress.bytes().unwrap();
+        assert_eq!(all, pages, "{}", path.display());
+        // All but the meta pages, which are read before.
+        assert!(done > all / 10 * 9 && done <= all, "{}: {done} of {all}", path.display());
+    }
 }

@@ -33,7 +33,8 @@ fn held(source: &dyn Source) -> (Vec<String>, Vec<Value>, i64) {
 fn objects(text: impl AsRef<[u8]>) -> (Vec<String>, Vec<Value>, i64, Vec<String>) {
     let source = open(text).unwrap();
     let (keys, values, revision) = held(&*source);
-    (keys, values, revision, status(&*source).problems)
+    let status = status(&*source);
+    (keys, values, revision, [status.problems, status.notes].concat())
 }
 
 fn config_map(name: &str, version: &str) -> Value {
@@ -72,12 +73,107 @@ fn api_objects_are_one_revision_however_they_are_written() {
     }
 }
 
+/// The keys of objects in a folder of these files, with what is said of them.
+fn in_folder(files: &[(&str, &Value)]) -> Result<(Vec<String>, Vec<String>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content.as_str().map_or_else(|| content.to_string(), str::to_owned)).unwrap();
+    }
+    let key_of = |object: &Value| {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+        let plural = format!("{}s", text("/kind")?.to_lowercase());
+        let namespace = text("/metadata/namespace").map(|namespace| format!("{namespace}/")).unwrap_or_default();
+        text("/apiVersion")?;
+        Some(format!("/registry/{plural}/{namespace}{}", text("/metadata/name")?).into())
+    };
+    let source = load::open(&[folder.path().to_str().unwrap().to_owned()], &key_of).map_err(|error| error.to_string())?;
+    let said = status(&*source);
+    Ok((held(&*source).0, [said.problems, said.notes].concat()))
+}
+
+#[test]
+fn the_path_names_the_kind_of_objects_without_one() {
+    let nameless = |namespace: Option<&str>, name: &str| match namespace {
+        Some(namespace) => json!({"metadata": {"name": name, "namespace": namespace}, "spec": {}}),
+        None => json!({"metadata": {"name": name}}),
+    };
+    let (pods, nodes) = (json!([nameless(Some("shop"), "p0"), nameless(Some("shop"), "p1")]), json!({"items": [nameless(None, "n1")]}));
+    let lists = json!({"kind": "APIResourceList", "apiVersion": "v1", "resources": [{"name": "pods"}]});
+    let (keys, said) = in_folder(&[
+        ("cluster-resources/pods/shop.json", &pods),
+        ("cluster-resources/nodes.json", &nodes),
+        ("cluster-resources/resources.json", &lists),
+    ])
+    .unwrap();
+    assert_eq!(keys, ["/registry/nodes/n1", "/registry/pods/shop/p0", "/registry/pods/shop/p1"]);
+    for wanted in ["2 objects name no kind and apiVersion: by the path of the file taken for Pod", "one object names no kind"] {
+        assert!(said.iter().any(|said| said.contains(wanted)), "{wanted}: {said:?}");
+    }
+    // Where the path says nothing, nothing is guessed.
+    let (keys, said) = in_folder(&[("things/shop.json", &pods), ("a.json", &config_map("a", "1"))]).unwrap();
+    assert_eq!(keys, ["/registry/configmaps/x/a"], "{said:?}");
+    let problem = open(pods.to_string()).err().unwrap().to_string();
+    assert!(problem.contains("nothing in it has apiVersion and kind"), "{problem}");
+    let (_, said) =
+        in_folder(&[("a.json", &json!({"apiVersion": "v1", "kind": "List", "items": [config_map("a", "1"), nameless(None, "x")]}))])
+            .unwrap();
+    assert!(
+        said.iter().any(|said| said.contains("objects without kind and apiVersion are left out: nothing says what they are")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn configuration_is_refused_with_where_it_goes_and_pages_are_passed_over() {
+    let kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n";
+    let scheduler = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+    for (text, wanted) in [
+        (kubeconfig, "is a kubeconfig, not data of a cluster; to read the API server that it names: KUBECONFIG="),
+        (r#"{"kind": "Config", "apiVersion": "v1", "contexts": []}"#, "is a kubeconfig"),
+        (scheduler, "--scheduler-config FILE"),
+        ("insertId: i\nprotoPayload:\n  serviceName: k8s.io\n", "--format=json"),
+    ] {
+        let error = open(text).err().unwrap_or_else(|| panic!("{text} is opened")).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    let error = in_folder(&[("kc.yaml", &kubeconfig.into())]).unwrap_err();
+    assert!(error.contains("is a kubeconfig"), "{error}");
+    let page = json!("<!DOCTYPE html><html></html>");
+    let (keys, said) =
+        in_folder(&[("kc.yaml", &kubeconfig.into()), ("a.json", &config_map("a", "1")), ("event-filter.html", &page)]).unwrap();
+    assert_eq!(keys.len(), 1);
+    assert!(
+        said.iter().any(|said| said.contains("kc.yaml: is a kubeconfig")) && !said.iter().any(|said| said.contains("login page")),
+        "{said:?}"
+    );
+    let (_, said) = in_folder(&[("a.json", &config_map("a", "1")), ("backup.db", &page)]).unwrap();
+    assert!(said.iter().any(|said| said.contains("backup.db is a page of HTML")), "{said:?}");
+}
+
 #[test]
 fn objects_without_a_place_in_etcd_are_reported() {
     let text = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"a\", \"namespace\": \"x\"}}\n{\"apiVersion\": \"v9\", \"kind\": \"Odd\", \"metadata\": {\"name\": \"o\"}}";
     let (keys, _, revision, problems) = objects(text);
     assert_eq!((keys.len(), revision), (1, 1));
     assert_eq!(problems, ["v9 Odd o is left out: its kind has no place in etcd that ketcd knows"]);
+}
+
+#[test]
+fn configuration_beside_objects_is_told_as_what_it_is() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x}\n---\napiVersion: v1\nkind: Config\nclusters: []\n";
+    let (keys, _, _, problems) = objects(text);
+    assert_eq!((keys.len(), problems.len()), (1, 1), "{problems:?}");
+    assert!(problems[0].starts_with("v1 Config is a kubeconfig, not data of a cluster"), "{problems:?}");
+}
+
+#[test]
+fn an_object_that_is_to_be_named_is_told_as_that() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: x}\n---\napiVersion: v1\nkind: Pod\nmetadata: {generateName: p-, namespace: x}\n";
+    let (keys, _, _, problems) = objects(text);
+    assert_eq!(keys.len(), 1);
+    assert_eq!(problems, ["v1 Pod is left out: it has generateName and no name, which an API server gives what it makes"]);
 }
 
 #[test]

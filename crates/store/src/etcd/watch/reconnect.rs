@@ -163,7 +163,7 @@ impl Watch {
             false => Err(Error::Remote {
                 endpoint: self.cluster.name(),
                 problem: format!(
-                    "the cluster does not have what it wrote at revision {} ({}) any more: it was restored from a backup, and its history is another one",
+                    "revision {} ({}) is gone: the cluster was restored from a backup",
                     last.mod_revision,
                     String::from_utf8_lossy(&last.key)
                 ),

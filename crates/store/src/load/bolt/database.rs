@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::live::{self, Live};
 use super::meta::{self, Meta};
 use super::page::{PageId, read_u64};
+use crate::load::OpeningProgress;
 
 /// A database file whose meta pages have been weighed.
 pub(in crate::load) struct Bolt {
@@ -21,6 +22,8 @@ pub(in crate::load) struct Bolt {
     pub problems: Vec<String>,
     /// The file, where a running etcd writes it.
     pub live: Option<Arc<Live>>,
+    /// Counts the pages that are read.
+    pub progress: OpeningProgress,
 }
 
 /// A pair found in a bucket, as places in the file.
@@ -71,21 +74,28 @@ impl Bolt {
                  or take a new snapshot"
             ));
         }
-        Ok(Self { image: image.slice(..length), meta, checksum, problems, live: None })
+        Ok(Self { image: image.slice(..length), meta, checksum, problems, live: None, progress: OpeningProgress::default() })
     }
 
-    /// Begins with the newest transaction of a file that a running etcd writes.
+    /// Begins with the newest transaction of a file that a running etcd writes; `None` where etcd itself could not read it, as neither meta page holds.
     ///
     /// # Errors
     ///
     /// A fragment that says why it cannot be read.
-    pub(in crate::load) fn of_live(live: Arc<Live>) -> Result<Self, String> {
-        let mut bolt = Self { image: Bytes::new(), meta: Meta::default(), checksum: None, problems: Vec::new(), live: Some(live) };
-        bolt.catch_up()?;
-        if bolt.meta.root.is_none() {
-            return Err("both meta pages are broken".to_owned());
+    pub(in crate::load) fn of_live(live: Arc<Live>) -> Result<Option<Self>, String> {
+        if live.meta().is_ok_and(|(meta, _)| meta.root.is_none()) {
+            return Ok(None);
         }
-        Ok(bolt)
+        let mut bolt = Self {
+            image: Bytes::new(),
+            meta: Meta::default(),
+            checksum: None,
+            problems: Vec::new(),
+            live: Some(live),
+            progress: OpeningProgress::default(),
+        };
+        bolt.catch_up()?;
+        Ok(Some(bolt))
     }
 
     /// Goes on to the newest transaction.

@@ -2,8 +2,11 @@
 //!
 //! bbolt copies on write: transaction N+1 writes to pages that the tree of transaction N does not use, then its meta page, and the pages that
 //! it replaced are free to transaction N+2. So whatever was read by the meta page of transaction N was of its tree if that is still the newest
-//! meta page afterwards. What is read later is compared with what was indexed: a page is written from its beginning on, so an entry whose
-//! revision key and numbers still stand before its value, in pages that no other page begins in, has its value.
+//! meta page afterwards.
+//!
+//! That an entry still stands where it was says nothing of its value: etcd writes the same leaf to the same pages again when it comes back to
+//! them, and then its beginning is there before the rest. So the index keeps a checksum of each value, made while the meta page vouched for it,
+//! and what is read later is copied first and believed if the copy has that checksum; if not, it is read again by the newest meta page.
 //!
 //! Source: bbolt v1.4.3, `tx.go` (`Commit`: pages, then the meta page), `internal/freelist/shared.go` (`ReleasePendingPages`).
 
@@ -17,7 +20,8 @@ use bytes::Bytes;
 
 use super::meta::{self, Meta};
 use super::page::{self, FLAG_BRANCH, FLAG_FREELIST, FLAG_LEAF, FLAG_META, Header};
-use super::{Bolt, Bucket, PageId, Pair};
+use super::{Bolt, Bucket, PageId, Pair, step};
+use crate::load::OpeningProgress;
 use crate::load::mvcc::KeyValuePlaces;
 use crate::versions::{IndexedPut, Volatile};
 use crate::{Error, Revision};
@@ -59,6 +63,7 @@ impl Live {
         let pause = Duration::from_millis(1);
         let mut last = Err("its meta pages change all the time; try again".to_owned());
         for _ in 0..ATTEMPTS {
+            step();
             last = self.read_metas().and_then(|pages| meta::weigh(&pages));
             match &last {
                 Ok((meta, problems)) if problems.is_empty() && meta.root.is_some() => break,
@@ -69,7 +74,9 @@ impl Live {
     }
 
     fn read_metas(&self) -> Result<Vec<u8>, String> {
-        let length = self.map.len().min(2 * meta::LARGEST_PAGE);
+        // Where the page size is not known, the smallest is assumed.
+        let known = self.page_size > meta::SMALLEST_PAGE;
+        let length = self.map.len().min(if known { self.page_size + meta::LENGTH } else { 2 * meta::LARGEST_PAGE });
         let mut pages = vec![0; length];
         let read = self.read_at(&mut pages, 0).map_err(|cause| format!("cannot be read: {cause}"))?;
         pages.truncate(read);
@@ -80,6 +87,7 @@ impl Live {
     pub(super) fn is_newest(&self, meta: &Meta) -> bool {
         // What was read from the mapping was read before.
         fence(Ordering::SeqCst);
+        step();
         let newest = [0, meta.page_size].into_iter().filter_map(|start| {
             let mut page = [0; meta::LENGTH];
             let read = self.read_at(&mut page, start as u64).ok()?;
@@ -110,11 +118,13 @@ impl Live {
         for _ in 0..ATTEMPTS {
             let (meta, _) = self.meta()?;
             let image = self.image().map_err(|cause| format!("cannot be read: {cause}"))?;
-            let bolt = Bolt { image, meta, checksum: None, problems: Vec::new(), live: None };
+            let (checksum, problems, progress) = (None, Vec::new(), OpeningProgress::default());
+            let bolt = Bolt { image, meta, checksum, problems, live: None, progress };
             let message = bolt
                 .bucket_named(b"key")
                 .and_then(|bucket| descend(&bolt, &bucket, &key))
                 .map(|pair| bolt.image.get(pair.value).map(<[u8]>::to_vec).unwrap_or_default());
+            // The message was copied before.
             if self.is_newest(&meta) {
                 return Ok(message.and_then(|message| value_of(entry, &message)));
             }
@@ -145,6 +155,7 @@ fn descend(bolt: &Bolt, bucket: &Bucket, key: &[u8]) -> Option<Pair> {
         Bucket::Tree(root) => page_at(image, size, *root)?,
     };
     for _ in 0..DEEPEST {
+        step();
         let page = image.get(place.clone())?;
         let header = Header::read(page)?;
         let last_upto = |key_of: &dyn Fn(usize) -> Option<Range<usize>>| {
@@ -182,9 +193,22 @@ fn page_at(image: &[u8], size: usize, id: PageId) -> Option<Range<usize>> {
     (end <= image.len()).then_some(start..end)
 }
 
-impl Volatile for Live {
-    fn is_intact(&self, entry: &IndexedPut<'_>) -> bool {
+impl Live {
+    /// Copies the bytes at a place.
+    fn copy(&self, place: &Range<usize>) -> Option<Bytes> {
+        let bytes = self.map.get(place.clone())?;
+        let mut copy = Vec::with_capacity(bytes.len());
+        for piece in bytes.chunks(PIECE) {
+            step();
+            copy.extend_from_slice(piece);
+        }
         fence(Ordering::SeqCst);
+        step();
+        Some(copy.into())
+    }
+
+    /// Whether the entry's beginning stands before its value, and no other page begins within that.
+    fn has_beginning(&self, entry: &IndexedPut<'_>) -> bool {
         let head = entry.head();
         let before = entry.place.start.checked_sub(head.len()).and_then(|start| self.map.get(start..entry.place.start));
         let page_size = self.page_size;
@@ -196,11 +220,17 @@ impl Volatile for Live {
         let mut starts = (entry.place.start.next_multiple_of(page_size)..entry.place.end).step_by(page_size);
         before == Some(&head) && !starts.any(begins_in)
     }
+}
 
+/// How many bytes are copied at once.
+const PIECE: usize = 4096;
+
+impl Volatile for Live {
     fn value(&self, entry: &IndexedPut<'_>) -> crate::Result<Bytes> {
-        let copy = Bytes::copy_from_slice(&self.map[entry.place.clone()]);
-        if self.is_intact(entry) {
-            return Ok(copy);
+        // The checksum alone would take one wrong value in four billion for the right one.
+        let in_place = self.copy(&entry.place).filter(|copy| crc32c::crc32c(copy) == entry.crc && self.has_beginning(entry));
+        if let Some(value) = in_place {
+            return Ok(value);
         }
         let revision = Revision(entry.main);
         let gone =

@@ -3,6 +3,7 @@
 //! Nothing in the file is believed: every offset is checked against the file, every page is visited at most once, and what
 //! does not hold together is reported as [`Damage`] while the rest is read. Source of the format: bbolt v1.4.3, `internal/common`.
 
+mod at_rest;
 mod cursor;
 mod database;
 pub(super) mod freelist;
@@ -11,16 +12,21 @@ mod live;
 mod meta;
 mod page;
 mod stale;
+mod step;
 #[cfg(test)]
 pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;
 
+pub(super) use at_rest::AtRest;
 pub(super) use cursor::Order;
 pub(super) use database::{Bolt, Bucket, Pair};
 pub(super) use live::Live;
 pub(super) use meta::{begins_with_meta_page, looks_like_bolt};
 pub(super) use page::PageId;
 pub(super) use stale::Stale;
+#[cfg(all(test, unix))]
+pub(super) use step::beside;
+pub(super) use step::step;
 pub(super) use walk::{Damage, Visited, Walk};

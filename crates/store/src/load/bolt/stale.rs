@@ -46,6 +46,7 @@ impl Bolt {
                 None => visit(&Stale::Tail(place(id, end))),
                 Some(_) => {}
             }
+            self.progress.add((end - id) as usize * size);
             id = end;
         }
     }

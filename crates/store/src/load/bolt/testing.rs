@@ -56,7 +56,8 @@ fn header(id: u64, flags: u16, count: usize, overflow: u32) -> Vec<u8> {
     [&id.to_le_bytes()[..], &flags.to_le_bytes(), &(count as u16).to_le_bytes(), &overflow.to_le_bytes()].concat()
 }
 
-fn leaf_page(id: u64, pairs: &[(Vec<u8>, Vec<u8>)], overflow: u32, element_flags: u32) -> Vec<u8> {
+/// A leaf page with these pairs, all with these flags.
+pub(crate) fn leaf_page(id: u64, pairs: &[(Vec<u8>, Vec<u8>)], overflow: u32, element_flags: u32) -> Vec<u8> {
     let mut page = header(id, FLAG_LEAF, pairs.len(), overflow);
     let mut position = 16 * pairs.len();
     for (index, (key, value)) in pairs.iter().enumerate() {
@@ -69,7 +70,8 @@ fn leaf_page(id: u64, pairs: &[(Vec<u8>, Vec<u8>)], overflow: u32, element_flags
     page
 }
 
-fn branch_page(id: u64, children: &[(Vec<u8>, u64)]) -> Vec<u8> {
+/// A branch page with these children, each with its first key.
+pub(crate) fn branch_page(id: u64, children: &[(Vec<u8>, u64)]) -> Vec<u8> {
     let mut page = header(id, FLAG_BRANCH, children.len(), 0);
     let mut position = 16 * children.len();
     for (index, (key, child)) in children.iter().enumerate() {

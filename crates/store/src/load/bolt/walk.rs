@@ -4,7 +4,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::layout::{self, Layout};
 use super::page::{self, FLAG_BRANCH, FLAG_LEAF, Header, PageId};
-use super::{Bolt, Bucket, Pair};
+use super::{Bolt, Bucket, Pair, step};
 
 /// A deeper tree is damage: at two children per page this is far beyond the largest file.
 const MAX_DEPTH: usize = 64;
@@ -185,6 +185,7 @@ impl<'a> Walk<'a> {
         if depth > MAX_DEPTH {
             return self.broken(id, "the tree is deeper than any real one", bounds);
         }
+        step();
         let (header, place) = match self.page(id) {
             Ok(found) => found,
             Err(problem) => return self.broken(id, problem, bounds),
@@ -195,6 +196,7 @@ impl<'a> Walk<'a> {
         for page in pages.clone() {
             self.visited.insert(page);
         }
+        self.bolt.progress.add(place.len());
         if is_claimed {
             self.dispute(pages);
             return self.broken(id, "two places of the trees lead to it", bounds);
@@ -283,6 +285,7 @@ impl<'a> Walk<'a> {
                 if self.sound.is_of_keys {
                     self.sound.last = Some(key);
                 }
+                step();
                 visit(pair);
             }
         }

@@ -32,6 +32,8 @@ pub(in super::super) struct Choice {
     pub chosen: Chosen,
     /// What is damaged, each a sentence.
     pub damage: Vec<String>,
+    /// What is not read and may be missing, each a sentence.
+    pub unread: Vec<String>,
     /// What is read and what is not, each a sentence.
     pub said: Vec<String>,
     /// Configuration of the cluster's programs, with the names of its entries as places.
@@ -74,7 +76,7 @@ pub(in super::super) enum Chosen {
 impl Choice {
     /// What was chosen, with nothing to say of it.
     pub(in super::super) fn of(chosen: Chosen) -> Self {
-        Self { chosen, damage: Vec::new(), said: Vec::new(), companions: Vec::new() }
+        Self { chosen, damage: Vec::new(), unread: Vec::new(), said: Vec::new(), companions: Vec::new() }
     }
 
     /// Whether it is several sources.
@@ -89,25 +91,27 @@ impl Choice {
 ///
 /// Nothing of it can be read, or it is not clear what is meant.
 pub(super) fn choose(gathered: Gathered, what: &str, reading: &Reading<'_>) -> Result<Choice, LoadProblem> {
-    let Gathered { found, mut damage, unopened } = gathered;
+    let Gathered { found, mut damage, unopened, memory: _memory } = gathered;
     let total = found.len();
-    let mut said = Vec::new();
+    let (mut unread, mut said): (Vec<String>, _) = (Vec::new(), Vec::new());
     if !unopened.is_empty() {
         damage.push(format!("archives in it that are not read: {}", listed(unopened.iter().map(String::as_str))));
     }
-    said.extend(said::unfinished(&found));
-    let (chosen, mut read) = of_kind(&found, what, &damage, reading)?;
+    unread.extend(said::unfinished(&found));
+    let (chosen, mut read) = of_kind(&found, what, &[&damage[..], &said::broken(&found, &[])].concat(), reading)?;
     let (companions, places) = match chosen {
         Chosen::Objects(_) | Chosen::Moments(_) | Chosen::Keys(..) => (Vec::new(), Vec::new()),
         _ => companions::among(&found, reading),
     };
     read.extend(places);
+    damage.extend(said::broken(&found, &read));
+    said.extend(said::of_others(&found, &read));
     said.extend(said::sentence(&found, &read, total));
-    said.extend(said::of_the_rest(&found, &read));
+    unread.extend(said::of_the_rest(&found, &read));
     if let Chosen::Moments(_) = chosen {
         said.push("each backup is the state of what it selected: an object that a later one lacks was deleted, or not selected".to_owned());
     }
-    Ok(Choice { chosen, damage, said, companions })
+    Ok(Choice { chosen, damage, unread, said, companions })
 }
 
 /// What is read, and the places of the entries that it is made of.

@@ -11,16 +11,12 @@ use super::super::options::Reading;
 use super::entry::Entry;
 use super::folder;
 use super::gather::Found;
-use super::kind::Kind;
+use super::kind::{LONGEST_CONFIGURATION, may_configure};
 use crate::{Companion, CompanionKind};
-
-/// No configuration is longer, in bytes.
-const LONGEST: u64 = 1 << 20;
 
 /// The configuration among what was found, with the places of its entries.
 pub(super) fn among(found: &[Found], reading: &Reading<'_>) -> (Vec<Companion>, Vec<usize>) {
-    let may_be = |found: &Found| matches!(found.kind, Kind::Objects | Kind::Other);
-    let candidates = found.iter().enumerate().filter(|(_, found)| may_be(found));
+    let candidates = found.iter().enumerate().filter(|(_, found)| found.may_configure);
     let all = candidates.filter_map(|(place, found)| Some((place, of_entry(&found.entry, reading)?))).collect::<Vec<_>>();
     let is_newest = |one: &Companion| {
         let Some((before, revision)) = static_revision(&one.place) else { return true };
@@ -38,23 +34,16 @@ pub(in super::super) fn of_known_folder(path: &Path, reading: &Reading<'_>) -> V
     let is_called_so =
         |entry: &Entry| SUFFIXES.iter().any(|suffix| entry.name.ends_with(suffix)) || entry.file_name().contains("encryption");
     let entries = folder::entries(path).unwrap_or_default();
-    entries.iter().filter(|entry| is_called_so(entry)).filter_map(|entry| of_entry(entry, reading)).collect()
+    let budget = reading.limits.budget();
+    let may_be = |entry: &&Entry| is_called_so(entry) && entry.look(&budget).is_ok_and(|look| may_configure(&look.bytes));
+    entries.iter().filter(may_be).filter_map(|entry| of_entry(entry, reading)).collect()
 }
 
 /// What a file configures, if it is such a configuration.
 fn of_entry(entry: &Entry, reading: &Reading<'_>) -> Option<Companion> {
-    let beginning = entry.look()?;
-    if beginning.len() as u64 > LONGEST || beginning.contains(&0) || !names_one(&beginning) {
-        return None;
-    }
-    let image = entry.image(reading).ok().filter(|image| image.cut.is_none() && image.bytes.len() as u64 <= LONGEST)?;
+    let image = entry.image(reading).ok().filter(|image| image.cut.is_none() && image.bytes.len() <= LONGEST_CONFIGURATION)?;
     let text = String::from_utf8(image.bytes.to_vec()).ok()?;
     Some(Companion { kind: kind_of(&text)?, place: entry.name.clone(), text })
-}
-
-/// Whether bytes hold the kind of a configuration anywhere.
-fn names_one(bytes: &[u8]) -> bool {
-    [&b"EncryptionConfig"[..], b"KubeSchedulerConfiguration"].iter().any(|kind| memchr::memmem::find(bytes, kind).is_some())
 }
 
 /// What a text configures, by its outermost `apiVersion` and `kind`.
@@ -120,7 +109,7 @@ mod tests {
         let config = |name: &str| {
             let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
             let entry = Entry { name: name.to_owned(), body: Body::Bytes(Bytes::from_static(text.as_bytes())) };
-            Found { entry, kind: Kind::Objects, inner: None }
+            Found { entry, kind: Kind::Objects, inner: None, problem: None, may_configure: true }
         };
         let found =
             ["r/kube-scheduler-pod-9/c.yaml", "r/kube-scheduler-pod-10/c.yaml", "r/kube-scheduler-pod-x/c.yaml", "other.yaml"].map(config);

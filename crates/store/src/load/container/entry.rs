@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::{Buf, Bytes};
 
-use super::super::compression::decoder;
+use super::super::budget::{Budget, Exceeded};
+use super::super::compression::{decoder, first_block};
 use super::super::image::{self, Image};
 use super::super::mapped::map_lazily;
 use super::super::options::Reading;
@@ -65,6 +66,11 @@ pub(in super::super) enum Method {
 }
 
 impl Packed {
+    /// How many bytes are undone before the first of them comes out.
+    fn first_block(&self) -> u64 {
+        if self.method == Method::Other { first_block(&self.bytes) } else { 0 }
+    }
+
     /// What undoes the compression.
     pub(in super::super) fn decoder(&self) -> io::Result<Box<dyn Read + Send>> {
         let bytes = self.bytes.clone();
@@ -110,29 +116,38 @@ impl Entry {
         self.name.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// Whether as many bytes lie in it, so that they are those themselves and nothing was unpacked.
-    pub(super) fn is_as_long_as(&self, bytes: &[u8]) -> bool {
-        match &self.body {
-            Body::File(path) => path.metadata().is_ok_and(|file| file.len() == bytes.len() as u64),
-            Body::Bytes(held) => held.len() == bytes.len(),
-            Body::Packed(_) | Body::Sealed(_) => false,
-        }
-    }
-
-    /// The first bytes, decompressed; `None` where they cannot be read.
-    pub(in super::super) fn look(&self) -> Option<Bytes> {
-        let bytes = match &self.body {
-            Body::File(path) => map_lazily(&self.name, &File::open(path).ok()?).ok()?,
-            Body::Bytes(bytes) => bytes.clone(),
-            Body::Packed(packed) => beginning(packed.decoder().ok()?),
-            Body::Sealed(_) => return None,
+    /// The first bytes, decompressed.
+    ///
+    /// # Errors
+    ///
+    /// Looking at this and others took more than is allowed.
+    pub(in super::super) fn look(&self, budget: &Budget) -> Result<Look, Exceeded> {
+        /// A log may be compressed when it is rotated, and again when it is packed.
+        const LAYERS: usize = 2;
+        let mut look = match &self.body {
+            Body::File(path) => match File::open(path).and_then(|file| map_lazily(&self.name, &file)) {
+                Ok(bytes) => {
+                    budget.add_file(bytes.len() as u64);
+                    Look { bytes, ..Look::default() }
+                }
+                Err(cause) => Look { problem: Some(format!("cannot be read: {cause}")), ..Look::default() },
+            },
+            Body::Bytes(bytes) => Look { bytes: bytes.clone(), ..Look::default() },
+            Body::Packed(packed) => Look::within("zip", packed.decoder(), packed.first_block(), budget)?,
+            Body::Sealed(why) => Look { problem: Some((*why).to_owned()), ..Look::default() },
         };
-        let Some((_, outer)) = decoder(bytes.clone()).ok()? else { return Some(bytes) };
-        let bytes = beginning(outer);
-        match decoder(bytes.clone()).ok()? {
-            Some((_, inner)) => Some(beginning(inner)),
-            None => Some(bytes),
+        for _ in 0..LAYERS {
+            let (what, decoder) = match decoder(look.bytes.clone()) {
+                Ok(None) => break,
+                Ok(Some((what, decoder))) => (what, Ok(decoder)),
+                Err(cause) => ("", Err(cause)),
+            };
+            let within = Look::within(what, decoder, first_block(&look.bytes), budget)?;
+            // What is packed may end here only because no more of it was looked at.
+            let is_whole = look.bytes.len() as u64 != LOOKED_AT;
+            look = Look { problem: look.problem.or(within.problem.filter(|_| is_whole)), is_compressed: true, ..within };
         }
+        Ok(look)
     }
 
     /// All of it, decompressed, as far as that goes.
@@ -156,19 +171,54 @@ impl Entry {
             Body::Sealed(why) => Err(Error::Format { path: self.name.clone(), problem: (*why).to_owned() }),
         }
     }
+
+    /// [`Self::image`] of a file that another program may shorten while it is read.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::image`].
+    #[cfg(feature = "kine")]
+    pub(in super::super) fn copied_image(&self, reading: &Reading<'_>) -> Result<Image> {
+        match &self.body {
+            Body::File(path) => image::open_copied(&path.to_string_lossy(), reading),
+            Body::Bytes(_) | Body::Packed(_) | Body::Sealed(_) => self.image(reading),
+        }
+    }
 }
 
-/// The first bytes of a stream, as far as it goes.
-fn beginning(from: impl Read) -> Bytes {
-    let mut bytes = Vec::new();
-    let _ = from.take(LOOKED_AT).read_to_end(&mut bytes);
-    bytes.into()
+/// The beginning of an entry.
+#[derive(Default)]
+pub(in super::super) struct Look {
+    /// The first bytes, decompressed; all of them, where they are not.
+    pub bytes: Bytes,
+    /// Why no more bytes came than are there, a fragment.
+    pub problem: Option<String>,
+    /// Whether it is compressed.
+    pub is_compressed: bool,
+}
+
+impl Look {
+    /// The first bytes of a stream, as far as it goes; `block` are undone before any.
+    fn within(what: &str, from: io::Result<Box<dyn Read + Send>>, block: u64, budget: &Budget) -> Result<Self, Exceeded> {
+        let mut bytes = Vec::new();
+        let read = from.and_then(|from| from.take(LOOKED_AT).read_to_end(&mut bytes));
+        let length = bytes.len() as u64;
+        budget.look(if length < LOOKED_AT { length } else { block.max(length) })?;
+        let problem = read.err().map(|cause| format!("its {what} compression is damaged or cut short ({cause})"));
+        Ok(Self { bytes: bytes.into(), problem, is_compressed: what != "zip" })
+    }
 }
 
 /// What an entry of the folder or archive at a path is called.
 pub(in super::super) fn name_within(path: &str, name: &str) -> String {
     let separator = if Path::new(path).is_dir() { "/" } else { WITHIN };
     format!("{path}{separator}{name}")
+}
+
+/// The memory that an entry of a name takes, here and where it is found to be something.
+pub(super) fn memory_of(name: &str) -> u64 {
+    const ENTRY: u64 = 400;
+    ENTRY + 2 * name.len() as u64
 }
 
 /// A name that may be shown and compared: bytes that are not text are replaced.

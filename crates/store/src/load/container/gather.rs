@@ -4,10 +4,12 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use super::super::options::{Limits, Reading};
-use super::entry::{Entry, WITHIN};
-use super::kind::Kind;
-use super::{folder, tape, zip};
+use super::super::budget::{Budget, Reservation};
+use super::super::options::Reading;
+use super::super::sql_dump;
+use super::entry::{Entry, MOST, WITHIN};
+use super::kind::{Kind, may_configure};
+use super::{folder, promise, tape, zip};
 
 /// An entry and what it is.
 pub(super) struct Found {
@@ -15,6 +17,10 @@ pub(super) struct Found {
     pub kind: Kind,
     /// The archive within the folder or archive that it lies in, as an index; `None` where it lies in none.
     pub inner: Option<usize>,
+    /// Why nothing in it is recognised, or what it is that cannot be read: a fragment.
+    pub problem: Option<String>,
+    /// Whether it may be configuration of the cluster's programs.
+    pub may_configure: bool,
 }
 
 impl Found {
@@ -30,13 +36,14 @@ pub(super) fn places(found: &[Found], kind: Kind) -> Vec<usize> {
 }
 
 /// What lies in a folder or an archive.
-#[derive(Default)]
 pub(super) struct Gathered {
     pub found: Vec<Found>,
     /// What is damaged, each a sentence.
     pub damage: Vec<String>,
     /// Archives within that could not be opened, with the reason.
     pub unopened: Vec<String>,
+    /// The memory that all of it takes.
+    pub memory: Reservation,
 }
 
 /// What lies in an archive, or in one part of it.
@@ -48,8 +55,10 @@ pub(super) fn of_archive(path: &str, archive: &Bytes, within: &str, reading: &Re
     if let Some(gathered) = reading.limits.finds.take(&place(path, within)) {
         return Ok(gathered);
     }
-    let (entries, cut) = listed(archive, reading)?;
-    let mut gathered = gather(entries, within, reading);
+    let budget = reading.limits.budget();
+    let mut memory = budget.index();
+    let (entries, cut) = listed(archive, &budget, &mut memory)?;
+    let mut gathered = gather(entries, within, reading, memory)?;
     gathered.damage.extend(cut);
     Ok(gathered)
 }
@@ -63,7 +72,7 @@ pub(super) fn of_folder(path: &Path, within: &str, reading: &Reading<'_>) -> Res
     if let Some(gathered) = reading.limits.finds.take(&place(&path.to_string_lossy(), within)) {
         return Ok(gathered);
     }
-    Ok(gather(folder::entries(path)?, within, reading))
+    gather(folder::entries(path)?, within, reading, reading.limits.budget().index())
 }
 
 /// Keeps what was found at a path for who opens it.
@@ -71,27 +80,31 @@ pub(super) fn keep(path: &str, within: &str, gathered: Gathered, reading: &Readi
     reading.limits.finds.keep(&place(path, within), || gathered);
 }
 
-/// A path and what of it is meant.
+/// A path with an optional `::NAME` inside it.
 fn place(path: &str, within: &str) -> String {
     format!("{path}{WITHIN}{within}")
 }
 
-fn listed(archive: &Bytes, reading: &Reading<'_>) -> Result<(Vec<Entry>, Option<String>), String> {
+/// The entries of an archive, and why there may be more; `memory` is what they take.
+fn listed(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<(Vec<Entry>, Option<String>), String> {
     if tape::looks_like_tar(archive) {
-        let listed = tape::entries(archive, reading.limits.unpacked)?;
+        let listed = tape::entries(archive, budget, memory)?;
         return Ok((listed.entries, listed.cut));
     }
-    let listed = zip::entries(archive)?;
+    let listed = zip::entries(archive, budget, memory)?;
     Ok((listed.entries, listed.cut))
 }
 
 /// As many archives in one another are opened below the outermost: a folder holds the archive of a backup, which holds another of its configuration.
 const DEEPEST: usize = 2;
 
-fn gather(entries: Vec<Entry>, within: &str, reading: &Reading<'_>) -> Gathered {
-    let gathered = Gathering::new(within, reading, false).all(entries.clone());
+fn gather(entries: Vec<Entry>, within: &str, reading: &Reading<'_>, memory: Reservation) -> Result<Gathered, String> {
+    let gathered = Gathering::new(within, reading, false, memory).all(entries.clone())?;
     // Where nothing else lies, what is hidden was meant.
-    if gathered.found.is_empty() && gathered.unopened.is_empty() { Gathering::new(within, reading, true).all(entries) } else { gathered }
+    if gathered.found.is_empty() && gathered.unopened.is_empty() {
+        return Gathering::new(within, reading, true, gathered.memory).all(entries);
+    }
+    Ok(gathered)
 }
 
 /// Entries are being gathered.
@@ -101,46 +114,53 @@ struct Gathering<'g> {
     takes_hidden: bool,
     gathered: Gathered,
     archives: usize,
-    /// The bytes that may still be unpacked of the archives in one entry.
-    left: u64,
+    /// How many entries there are, those of archives within among them.
+    entries: usize,
+    budget: Budget,
 }
 
 impl<'g> Gathering<'g> {
-    fn new(within: &'g str, reading: &'g Reading<'g>, takes_hidden: bool) -> Self {
-        Self { within, reading, takes_hidden, gathered: Gathered::default(), archives: 0, left: 0 }
+    fn new(within: &'g str, reading: &'g Reading<'g>, takes_hidden: bool, memory: Reservation) -> Self {
+        let gathered = Gathered { found: Vec::new(), damage: Vec::new(), unopened: Vec::new(), memory };
+        Self { within, reading, takes_hidden, gathered, archives: 0, entries: 0, budget: reading.limits.budget() }
     }
 
-    fn all(mut self, entries: Vec<Entry>) -> Gathered {
+    fn all(mut self, entries: Vec<Entry>) -> Result<Gathered, String> {
         for entry in entries {
-            self.left = self.reading.limits.unpacked;
-            self.add(entry, None, 0);
+            self.add(entry, None, 0)?;
         }
-        self.gathered
+        Ok(self.gathered)
     }
 
     /// Adds an entry of an archive, or what lies in it if it is one.
-    fn add(&mut self, entry: Entry, inner: Option<usize>, depth: usize) {
+    fn add(&mut self, entry: Entry, inner: Option<usize>, depth: usize) -> Result<(), String> {
         if !may_hold(&entry.name, self.within) || self.is_hidden(&entry.name) {
-            return;
+            return Ok(());
         }
-        let kind = Kind::of(&entry, &entry.look().unwrap_or_default());
+        self.entries += 1;
+        if self.entries > MOST {
+            return Err(format!("holds more than {MOST} files, those in archives within it among them; name what is meant: -f PATH::NAME"));
+        }
+        let look = entry.look(&self.budget).map_err(|exceeded| exceeded.to_string())?;
+        let kind = Kind::of(&entry, &look.bytes);
         if kind == Kind::Archive && depth < DEEPEST {
             return self.open(&entry, depth);
         }
         if is_within(&entry.name, self.within) {
-            self.gathered.found.push(Found { entry, kind, inner });
+            let problem = match kind {
+                Kind::SqlDump => sql_dump::recognised(entry.file_name(), &look.bytes),
+                Kind::Other => promise::broken(&entry, &look),
+                _ => None,
+            };
+            let may_configure = matches!(kind, Kind::Objects | Kind::Other) && may_configure(&look.bytes);
+            self.gathered.found.push(Found { entry, kind, inner, problem, may_configure });
         }
+        Ok(())
     }
 
-    fn open(&mut self, outer: &Entry, depth: usize) {
-        let limits = Limits { unpacked: self.left, ..Limits::default() };
-        let image = outer.image(&Reading { limits: &limits, ..*self.reading });
-        let opened = image.map_err(|error| error.to_string()).and_then(|image| {
-            if !outer.is_as_long_as(&image.bytes) {
-                self.left = self.left.saturating_sub(image.bytes.len() as u64);
-            }
-            listed(&image.bytes, &Reading { limits: &limits, ..*self.reading })
-        });
+    fn open(&mut self, outer: &Entry, depth: usize) -> Result<(), String> {
+        let image = outer.image(self.reading).map_err(|error| error.to_string());
+        let opened = image.and_then(|image| listed(&image.bytes, &self.budget, &mut self.gathered.memory));
         match opened {
             Ok((entries, cut)) => {
                 self.gathered.damage.extend(cut.map(|cut| format!("{}: {cut}", outer.name)));
@@ -148,11 +168,12 @@ impl<'g> Gathering<'g> {
                 self.archives += 1;
                 for entry in entries {
                     let name = format!("{}{WITHIN}{}", outer.name, entry.name);
-                    self.add(Entry { name, ..entry }, Some(archive), depth + 1);
+                    self.add(Entry { name, ..entry }, Some(archive), depth + 1)?;
                 }
             }
             Err(problem) => self.gathered.unopened.push(format!("{} ({problem})", outer.name)),
         }
+        Ok(())
     }
 
     /// Whether a name is of what programs keep for themselves: hidden files, unless they are asked for, and those that macOS adds to its archives.

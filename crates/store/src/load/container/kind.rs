@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::super::audit_text::begins_as_audit_log;
+use super::super::objects::PathKind;
 use super::super::{bolt, foreign, sql_dump, wal};
 #[cfg(feature = "kine")]
 use super::super::{dqlite, kine};
@@ -80,9 +81,12 @@ impl Kind {
             _ if sql_dump::recognised(name, bytes).is_some() => Self::SqlDump,
             #[cfg(feature = "kine")]
             _ if kine::begins_as_table(bytes) => Self::KineTable,
-            _ => {
-                foreign::recognised(bytes).map_or_else(|| if begins_as_objects(bytes) { Self::Objects } else { Self::Other }, Self::Foreign)
-            }
+            _ if foreign::is_called_so(name, bytes) => Self::Other,
+            _ => match foreign::recognised(bytes) {
+                Some(said) => Self::Foreign(said),
+                None if begins_as_objects(bytes) || begins_as_items(&entry.name, bytes) => Self::Objects,
+                None => Self::Other,
+            },
         }
     }
 }
@@ -93,6 +97,16 @@ use kine::looks_like_sqlite;
 #[cfg(not(feature = "kine"))]
 fn looks_like_sqlite(bytes: &[u8]) -> bool {
     tape::is_sqlite_database(bytes)
+}
+
+/// No configuration is longer, in bytes.
+pub(super) const LONGEST_CONFIGURATION: usize = 1 << 20;
+
+/// Whether a file that begins with these bytes may be configuration of the cluster's programs: it holds the kind of one anywhere.
+pub(super) fn may_configure(beginning: &[u8]) -> bool {
+    let names = |kind: &&[u8]| memchr::memmem::find(beginning, kind).is_some();
+    let is_text = beginning.len() <= LONGEST_CONFIGURATION && !beginning.contains(&0);
+    is_text && [&b"EncryptionConfig"[..], b"KubeSchedulerConfiguration"].iter().any(names)
 }
 
 /// The members that an API object, or a list of them, begins with as text.
@@ -118,6 +132,15 @@ fn begins_as_objects(bytes: &[u8]) -> bool {
     let first = lines.clone().next().unwrap_or_default();
     let item = first.strip_prefix(b"- ").unwrap_or(first);
     MEMBERS.iter().any(|member| item.starts_with(member)) || is_object(lines)
+}
+
+/// Whether text begins as objects do that do not say what they are, and the path says it.
+fn begins_as_items(path: &str, bytes: &[u8]) -> bool {
+    const HEAD: usize = 64 << 10;
+    let head = bytes[..bytes.len().min(HEAD)].trim_ascii_start();
+    head.first().is_some_and(|first| b"[{".contains(first))
+        && memchr::memmem::find(head, b"\"metadata\"").is_some()
+        && PathKind::of(path).is_some()
 }
 
 /// Whether the first document is an object whose members are sorted, so that others come first: `allowVolumeExpansion` of a `StorageClass`.

@@ -13,6 +13,7 @@ mod kind;
 mod nodes;
 mod numbered;
 mod objects;
+mod promise;
 mod said;
 mod tape;
 mod zip;
@@ -31,6 +32,7 @@ pub(super) use choice::{Choice, Chosen};
 pub(super) use companions::of_known_folder;
 pub(super) use entry::{Body, Entry, WITHIN, name_within, shown};
 pub(super) use kind::Kind;
+pub(super) use promise::breaks_promise;
 
 /// Whether bytes begin as an archive does.
 pub(super) fn is_archive(bytes: &[u8]) -> bool {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{foreign, sql_dump};
+use super::super::foreign;
 use super::entry::{Body, listed, shown};
 use super::gather::Found;
 use super::kind::Kind;
+use super::promise::uncompressed;
 
 /// Why there is nothing to read.
 pub(super) fn nothing(found: &[Found], what: &str, damage: &[String]) -> String {
@@ -27,7 +28,7 @@ fn unreadable(found: &Found) -> Option<String> {
     let name = shown(&found.entry.name);
     match (found.kind, &found.entry.body) {
         (Kind::Foreign(said), _) | (_, &Body::Sealed(said)) => Some(format!("{name} {said}")),
-        (Kind::SqlDump, _) => sql_dump::recognised(&name, &found.entry.look()?).map(|said| format!("{name} {said}")),
+        (Kind::SqlDump, _) => found.problem.as_ref().map(|said| format!("{name} {said}")),
         _ => None,
     }
 }
@@ -71,23 +72,62 @@ pub(super) fn sentence(found: &[Found], read: &[usize], total: usize) -> Vec<Str
     said
 }
 
-/// Says what cannot be opened of the files that are not read, and which of them are called as the databases are that are read next to them.
-pub(super) fn of_the_rest(found: &[Found], read: &[usize]) -> Vec<String> {
-    const MOST: usize = 3;
-    let read: BTreeSet<usize> = read.iter().copied().collect();
-    let suffix = |found: &Found| found.entry.file_name().rsplit_once('.').map(|(_, suffix)| suffix.to_owned());
-    let place = |found: &Found| Some((found.entry.folder().to_owned(), suffix(found)?));
-    let databases: BTreeSet<_> = read.iter().filter(|&&at| found[at].kind == Kind::Database).filter_map(|&at| place(&found[at])).collect();
-    let rest = || (0..found.len()).filter(|place| !read.contains(place)).map(|place| &found[place]);
-    let mut said: Vec<String> = rest().filter_map(unreadable).take(MOST).collect();
-    let is_called_so = |found: &&Found| found.kind == Kind::Other && place(found).is_some_and(|place| databases.contains(&place));
-    let names: Vec<&str> = rest().filter(is_called_so).map(|found| &*found.entry.name).collect();
-    if !names.is_empty() {
-        let (is, it) = if names.len() == 1 { ("is", "it is") } else { ("are", "they are") };
-        said.push(format!(
-            "{} {is} not read: {it} empty, cut short or of another kind than the files next to it",
-            listed(names.into_iter())
-        ));
+/// Says which of the files that are not read are damaged, or may be.
+pub(super) fn broken(found: &[Found], read: &[usize]) -> Vec<String> {
+    /// More are counted.
+    const MOST: usize = 20;
+    let broken = broken_files(found, read);
+    let mut said: Vec<String> =
+        broken.iter().take(MOST).map(|(found, why)| format!("{} is not read: {why}", shown(&found.entry.name))).collect();
+    if broken.len() > MOST {
+        said.push(format!("{} more files are not read, as they are damaged or not what they are called", broken.len() - MOST));
     }
     said
+}
+
+/// The files that are not read though they should be, with why: those in which nothing is recognised though their names promise it, and those that are
+/// called as the databases are that are read next to them.
+fn broken_files<'f>(found: &'f [Found], read: &[usize]) -> Vec<(&'f Found, String)> {
+    let suffix = |found: &Found| Some(uncompressed(found.entry.file_name()).rsplit_once('.')?.1.to_owned());
+    let place = |found: &Found| Some((found.entry.folder().to_owned(), suffix(found)?));
+    let databases: BTreeSet<_> = read.iter().filter(|&&at| found[at].kind == Kind::Database).filter_map(|&at| place(&found[at])).collect();
+    let why = |found: &Found| {
+        let is_called_so = || place(found).is_some_and(|place| databases.contains(&place));
+        let other = || "it is empty, damaged at its beginning, cut short, or of another kind than the files next to it".to_owned();
+        found.problem.clone().or_else(|| is_called_so().then(other))
+    };
+    let rest = rest(found, read).filter(|found| found.kind == Kind::Other);
+    rest.filter_map(|found| Some((found, why(found)?))).collect()
+}
+
+/// The files that are not read.
+fn rest<'f>(found: &'f [Found], read: &[usize]) -> impl Iterator<Item = &'f Found> {
+    let read: BTreeSet<usize> = read.iter().copied().collect();
+    found.iter().enumerate().filter(move |(place, _)| !read.contains(place)).map(|(_, found)| found)
+}
+
+/// Says what there is to read in the files that are not read, and are not damaged.
+pub(super) fn of_the_rest(found: &[Found], read: &[usize]) -> Vec<String> {
+    const MOST: usize = 3;
+    let unreadable: Vec<(&Found, String)> = rest(found, read).filter_map(|found| Some((found, unreadable(found)?))).collect();
+    let mut said: Vec<String> = unreadable.iter().take(MOST).map(|(_, said)| said.clone()).collect();
+    if unreadable.len() > MOST {
+        said.push(format!("no more can be read of {}", listed(unreadable[MOST..].iter().map(|(found, _)| &*found.entry.name))));
+    }
+    said.extend(unread(found, read, Kind::Archive, "as it lies in an archive in an archive within"));
+    said
+}
+
+/// Names the files that come with a backup and hold nothing of it.
+pub(super) fn of_others(found: &[Found], read: &[usize]) -> Vec<String> {
+    let others = [(Kind::Other, "as nothing is recognised in it"), (Kind::Objects, "as API objects lie next to what is read")];
+    others.into_iter().filter_map(|(kind, why)| unread(found, read, kind, why)).collect()
+}
+
+/// Names the files of a kind that are not read, and of which nothing else was said.
+fn unread(found: &[Found], read: &[usize], kind: Kind, why: &str) -> Option<String> {
+    let broken: BTreeSet<&str> = broken_files(found, read).iter().map(|(found, _)| &*found.entry.name).collect();
+    let is_one = |one: &&Found| one.kind == kind && !broken.contains(&*one.entry.name) && unreadable(one).is_none();
+    let names: Vec<&str> = rest(found, read).filter(is_one).map(|found| &*found.entry.name).collect();
+    (!names.is_empty()).then(|| format!("not read, {why}: {}", listed(names.into_iter())))
 }

@@ -1,11 +1,12 @@
 //! Tar archives: plain files and sparse ones. Links and devices in them are passed over.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor};
 
 use bytes::Bytes;
 
-use super::super::bolt;
-use super::entry::{Body, Entry, LONGEST_NAME, MOST, name_of};
+use super::super::budget::{Budget, Exceeded, Reservation};
+use super::super::{bolt, spool};
+use super::entry::{Body, Entry, LONGEST_NAME, MOST, memory_of, name_of};
 
 /// The bytes of a header.
 const HEADER: usize = 512;
@@ -47,12 +48,12 @@ fn checksum_holds(header: &[u8]) -> bool {
     written.is_some_and(|written| written == sum(i64::from) || written == sum(|byte| i64::from(byte.cast_signed())))
 }
 
-/// The files of an archive. What is sparse is filled with zeros, up to `most` bytes.
+/// The files of an archive, which take `memory`. What is sparse is filled with zeros.
 ///
 /// # Errors
 ///
 /// A fragment: it is damaged at its beginning, or holds too many.
-pub(super) fn entries(archive: &Bytes, most: u64) -> Result<Listed, String> {
+pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<Listed, String> {
     let damaged = |cause: io::Error| format!("its tar archive is damaged or cut short: {cause}");
     // An extension is read into memory whole.
     let is_endless = |_: &Bytes, entry: tar::Entry<'_, Cursor<&[u8]>>| {
@@ -64,8 +65,10 @@ pub(super) fn entries(archive: &Bytes, most: u64) -> Result<Listed, String> {
     if !read_up_to(archive, is_endless, true).0.is_empty() {
         return Err("its tar archive has a header of more than 1 MiB: it is damaged".to_owned());
     }
-    let mut room = most;
-    let (entries, ended) = read_up_to(archive, |archive, entry| read_entry(archive, entry, &mut room), false);
+    let (entries, ended) = read_up_to(archive, |archive, entry| read_entry(archive, entry, budget, memory), false);
+    if let Some(exceeded) = ended.as_ref().and_then(Exceeded::of) {
+        return Err(exceeded.to_string());
+    }
     if entries.len() > MOST {
         return Err(format!("is a tar archive of more than {MOST} files"));
     }
@@ -101,24 +104,27 @@ fn read_up_to<T>(
 }
 
 /// A file of an archive; `None` for an entry that is not a file.
-fn read_entry(archive: &Bytes, mut entry: tar::Entry<'_, Cursor<&[u8]>>, room: &mut u64) -> io::Result<Option<Entry>> {
+fn read_entry(
+    archive: &Bytes,
+    mut entry: tar::Entry<'_, Cursor<&[u8]>>,
+    budget: &Budget,
+    memory: &mut Reservation,
+) -> io::Result<Option<Entry>> {
     let kind = entry.header().entry_type();
     let path = entry.path_bytes();
     if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) || path.len() > LONGEST_NAME {
         return Ok(None);
     }
     let name = name_of(&path);
+    memory.grow(memory_of(&name))?;
     let place = (usize::try_from(entry.raw_file_position()), usize::try_from(entry.size()));
     let (Ok(start), Ok(length)) = place else { return Err(io::ErrorKind::UnexpectedEof.into()) };
     let bytes = match archive.get(start..start.saturating_add(length)) {
         Some(part) if !kind.is_gnu_sparse() => archive.slice_ref(part),
         None if !kind.is_gnu_sparse() => return Err(io::ErrorKind::UnexpectedEof.into()),
         _ => {
-            *room =
-                room.checked_sub(entry.size()).ok_or_else(|| io::Error::other("a sparse file in it is larger than --max-unpacked-size"))?;
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes)?;
-            bytes.into()
+            let length = entry.size();
+            spool::whole(&name, &mut entry, length, budget)?
         }
     };
     Ok(Some(Entry { name, body: Body::Bytes(bytes) }))

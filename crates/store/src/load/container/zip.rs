@@ -7,7 +7,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::entry::{Body, Entry, LONGEST_NAME, MOST, Method, Packed, name_of};
+use super::super::budget::{Budget, Exceeded, Reservation};
+use super::entry::{Body, Entry, LONGEST_NAME, MOST, Method, Packed, memory_of, name_of};
 
 const LOCAL: &[u8] = b"PK\x03\x04";
 const CENTRAL: &[u8] = b"PK\x01\x02";
@@ -49,29 +50,49 @@ pub(super) fn is_behind_something(bytes: &[u8]) -> bool {
     end_record(bytes).is_some_and(|end| central_directory(bytes, end).is_some())
 }
 
-/// The files of an archive.
+/// The files of an archive, which take `memory`.
 ///
 /// # Errors
 ///
-/// A fragment: it is damaged, or holds too many.
-pub(super) fn entries(archive: &Bytes) -> Result<Listed, String> {
+/// A fragment: it is damaged, or holds too many, or some whose bytes overlap.
+pub(super) fn entries(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<Listed, String> {
     let Some((directory, count, moved)) = end_record(archive).and_then(|end| central_directory(archive, end)) else {
         let cut = Some("its zip archive is damaged or cut short: the list at its end is lost; what follows in it is missing".to_owned());
-        return Ok(Listed { entries: walk(archive)?, cut });
+        return Ok(Listed { entries: walk(archive, budget, memory)?, cut });
     };
-    let (mut entries, mut at) = (Vec::new(), directory.start);
+    let (mut entries, mut places, mut at) = (Vec::new(), Vec::new(), directory.start);
     for _ in 0..count {
         let Some((entry, next)) = central(archive, at, moved) else {
             let cut = Some(format!("its zip archive is damaged: {} of {count} entries of its list can be read", entries.len()));
+            refuse_overlap(places, directory.start)?;
             return Ok(Listed { entries, cut });
         };
         if entries.len() >= MOST {
             return Err(format!("is a zip archive of more than {MOST} entries"));
         }
-        entries.extend(entry);
+        if let Some((entry, place)) = entry {
+            memory.grow(memory_of(&entry.name)).map_err(|exceeded| exceeded.to_string())?;
+            entries.push(entry);
+            places.extend(place);
+        }
         at = next;
     }
+    refuse_overlap(places, directory.start)?;
     Ok(Listed { entries, cut: None })
+}
+
+/// Refuses an archive that lists the same bytes more than once, as Info-ZIP's unzip does (6.0, `extract.c`, "overlapped components"): some bytes would
+/// become as many as its list has entries. `list` is where that begins.
+fn refuse_overlap(mut places: Vec<Range<usize>>, list: usize) -> Result<(), String> {
+    places.sort_unstable_by_key(|place| (place.start, place.end));
+    let ends = places.iter().map(|place| place.end);
+    let nexts = places.iter().skip(1).map(|place| place.start).chain([list]);
+    match ends.zip(nexts).find(|(end, next)| end > next) {
+        None => Ok(()),
+        Some((_, at)) => Err(format!(
+            "is a zip archive whose entries overlap, from byte {at} on: no program writes such a one; unpack it with another program, if it is to be trusted"
+        )),
+    }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -165,8 +186,8 @@ impl Header {
     }
 }
 
-/// An entry of the central directory, if it is a file, and the place of the next.
-fn central(archive: &Bytes, at: usize, moved: usize) -> Option<(Option<Entry>, usize)> {
+/// An entry of the central directory, if it is a file, with where its header and its bytes are; and the place of the next.
+fn central(archive: &Bytes, at: usize, moved: usize) -> Option<(Option<(Entry, Option<Range<usize>>)>, usize)> {
     let header = archive.get(at..).filter(|header| header.starts_with(CENTRAL) && header.len() >= CENTRAL_LENGTH)?;
     let lengths = [28, 30, 32].map(|field| u16_at(header, field).map(usize::from));
     let [Some(name), Some(extra), Some(comment)] = lengths else { return None };
@@ -177,11 +198,14 @@ fn central(archive: &Bytes, at: usize, moved: usize) -> Option<(Option<Entry>, u
     if !is_file(&rest[..name], u16_at(header, 4)?, u32_at(header, 38)?) {
         return Some((None, next));
     }
-    let body = match data(archive, offset, moved, said.packed) {
-        Some(range) => said.body(archive.slice(range), Some((said.size, said.crc))),
-        None => Body::Sealed("lies beyond the archive's end, which is damaged or cut short"),
+    let (body, place) = match data(archive, offset, moved, said.packed) {
+        Some((header, range)) => {
+            let place = header..range.end;
+            (said.body(archive.slice(range), Some((said.size, said.crc))), Some(place))
+        }
+        None => (Body::Sealed("lies beyond the archive's end, which is damaged or cut short"), None),
     };
-    Some((Some(Entry { name: name_of(&rest[..name]), body }), next))
+    Some((Some((Entry { name: name_of(&rest[..name]), body }, place)), next))
 }
 
 /// Whether an entry is a file, neither a folder nor, where Unix made it, a link.
@@ -193,58 +217,78 @@ fn is_file(name: &[u8], made_by: u16, attributes: u32) -> bool {
     !name.ends_with(b"/") && !name.is_empty() && name.len() <= LONGEST_NAME && (kind == 0 || kind == PLAIN)
 }
 
-/// Where the bytes of an entry are, behind its local header.
-fn data(archive: &[u8], offset: u64, moved: usize, length: u64) -> Option<Range<usize>> {
+/// Where the local header of an entry begins, and where its bytes are behind that.
+fn data(archive: &[u8], offset: u64, moved: usize, length: u64) -> Option<(usize, Range<usize>)> {
     let at = usize::try_from(offset).ok()?.checked_add(moved)?;
     let header = archive.get(at..).filter(|header| header.starts_with(LOCAL))?;
     let start = at + LOCAL_LENGTH + usize::from(u16_at(header, 26)?) + usize::from(u16_at(header, 28)?);
     let end = start.checked_add(usize::try_from(length).ok()?)?;
-    (end <= archive.len()).then_some(start..end)
+    (end <= archive.len()).then_some((at, start..end))
 }
 
 /// The entries in the order of their local headers, as far as one follows the other.
-fn walk(archive: &Bytes) -> Result<Vec<Entry>, String> {
+fn walk(archive: &Bytes, budget: &Budget, memory: &mut Reservation) -> Result<Vec<Entry>, String> {
     let (mut entries, mut at) = (Vec::new(), 0);
-    while let Some((entry, next)) = local(archive, at) {
+    let refused = |exceeded: Exceeded| exceeded.to_string();
+    while let Some((entry, next)) = local(archive, at, budget).map_err(refused)? {
         if entries.len() >= MOST {
             return Err(format!("is a zip archive of more than {MOST} entries"));
         }
-        entries.extend(entry);
+        if let Some(entry) = entry {
+            memory.grow(memory_of(&entry.name)).map_err(refused)?;
+            entries.push(entry);
+        }
         at = next;
     }
     Ok(entries)
 }
 
-/// The entry at a local header, if it is a file, and the place of the next.
-fn local(archive: &Bytes, at: usize) -> Option<(Option<Entry>, usize)> {
+/// The entry at a local header, if it is a file, and the place of the next; `None` where no header is.
+///
+/// # Errors
+///
+/// Finding its end took more than is allowed.
+fn local(archive: &Bytes, at: usize, budget: &Budget) -> Result<Option<(Option<Entry>, usize)>, Exceeded> {
+    let Some((said, name, start)) = local_header(archive, at) else { return Ok(None) };
+    let is_behind = said.flags & DESCRIBED_BEHIND != 0;
+    let length = match is_behind {
+        true => described_behind(&archive[start..], &said, budget)?,
+        false => usize::try_from(said.packed).unwrap_or(usize::MAX),
+    };
+    let end = start.saturating_add(length).min(archive.len());
+    let next = if is_behind { (end..archive.len().min(end + 25)).find(|&at| archive[at..].starts_with(LOCAL)).unwrap_or(end) } else { end };
+    let promised = (!is_behind).then_some((said.size, said.crc));
+    // Whether it is a link is said at the end, which is lost.
+    let body = said.body(archive.slice(start..end), promised);
+    Ok(Some((is_file(name, 0, 0).then(|| Entry { name: name_of(name), body }), next)))
+}
+
+/// What a local header says, the name in it, and where what it is of begins.
+fn local_header(archive: &[u8], at: usize) -> Option<(Header, &[u8], usize)> {
     let header = archive.get(at..).filter(|header| header.starts_with(LOCAL))?;
     let mut said = Header::read(header, 6)?;
     let (name, extra) = (usize::from(u16_at(header, 26)?), usize::from(u16_at(header, 28)?));
     let rest = header.get(LOCAL_LENGTH..LOCAL_LENGTH + name + extra)?;
     said.widen(&rest[name..], &mut 0);
-    let start = at + LOCAL_LENGTH + name + extra;
-    let is_behind = said.flags & DESCRIBED_BEHIND != 0;
-    let length = if is_behind { described_behind(&archive.slice(start..), &said) } else { usize::try_from(said.packed).ok()? };
-    let end = start.checked_add(length)?.min(archive.len());
-    let next = if is_behind { (end..archive.len().min(end + 25)).find(|&at| archive[at..].starts_with(LOCAL)).unwrap_or(end) } else { end };
-    let promised = (!is_behind).then_some((said.size, said.crc));
-    // Whether it is a link is said at the end, which is lost.
-    let body = said.body(archive.slice(start..end), promised);
-    Some((is_file(&rest[..name], 0, 0).then(|| Entry { name: name_of(&rest[..name]), body }), next))
+    Some((said, &rest[..name], at + LOCAL_LENGTH + name + extra))
 }
 
 /// How many bytes an entry takes whose size is behind it: they are unpacked to find out.
-fn described_behind(bytes: &Bytes, said: &Header) -> usize {
-    if said.method == 0 {
-        return stored_length(bytes).unwrap_or(bytes.len());
+fn described_behind(bytes: &[u8], said: &Header, budget: &Budget) -> Result<usize, Exceeded> {
+    const PIECE: usize = 64 << 10;
+    match said.method {
+        0 => return Ok(stored_length(bytes).unwrap_or(bytes.len())),
+        8 => {}
+        _ => return Ok(bytes.len()),
     }
-    if said.method != 8 {
-        return bytes.len();
-    }
-    let mut decoder = flate2::bufread::DeflateDecoder::new(&bytes[..]);
-    match io::copy(&mut decoder.by_ref(), &mut io::sink()) {
-        Ok(_) => usize::try_from(decoder.total_in()).unwrap_or(bytes.len()),
-        Err(_) => bytes.len(),
+    let (mut decoder, mut piece) = (flate2::bufread::DeflateDecoder::new(bytes), vec![0; PIECE]);
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => return Ok(usize::try_from(decoder.total_in()).unwrap_or(bytes.len())),
+            Ok(length) => budget.look(length as u64)?,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Ok(bytes.len()),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use bytes::Bytes;
 
+use super::super::budget::{Budget, Reservation, with_room};
 use super::super::image::Image;
 use super::super::kine::{self, Written};
 use super::super::mapped::map;
@@ -46,6 +47,7 @@ impl Base {
 /// Gathers pages.
 pub(super) struct Assembly {
     spool: BufWriter<File>,
+    room: Reservation,
     length: usize,
     database: Option<String>,
     page_size: Option<usize>,
@@ -92,9 +94,10 @@ impl Assembly {
     /// # Errors
     ///
     /// There is no room for the pages.
-    pub(super) fn new(base: Option<&Base>, older: Vec<Base>) -> io::Result<Self> {
+    pub(super) fn new(base: Option<&Base>, older: Vec<Base>, budget: &Budget) -> io::Result<Self> {
         let mut assembly = Self {
             spool: BufWriter::new(tempfile::tempfile()?),
+            room: budget.unpacked(),
             length: 0,
             database: base.map(|base| base.database.name.clone()),
             page_size: None,
@@ -237,6 +240,7 @@ impl Assembly {
 
     /// Adds bytes; returns where they lie.
     fn add(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.room.grow(bytes.len() as u64)?;
         self.spool.write_all(bytes)?;
         let start = self.length;
         self.length += bytes.len();
@@ -252,8 +256,8 @@ impl Assembly {
         while !self.older.is_empty() {
             self.begin_with_older()?;
         }
-        let bytes = map("pages of dqlite", &self.spool.into_inner()?)?;
-        let Self { page_size, committed, others, count, nodes, damage, passed_over, .. } = self;
+        let Self { spool, room, page_size, committed, others, count, nodes, damage, passed_over, .. } = self;
+        let bytes = with_room(map("pages of dqlite", &spool.into_inner()?)?, room);
         Ok(Assembled { bytes, page_size, committed, others, count, nodes, damage, passed_over })
     }
 }

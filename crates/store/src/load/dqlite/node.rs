@@ -7,7 +7,7 @@ use super::super::container::{Entry, shown};
 use super::super::db_file::DatabaseFacts;
 use super::super::image::Image;
 use super::super::kine::{self, Replica};
-use super::super::options::{Limits, Reading};
+use super::super::options::Reading;
 use super::super::problem::LoadProblem;
 use super::super::spool::no_room;
 use super::assembly::{Assembled, Assembly, Base};
@@ -31,9 +31,9 @@ const FOLDER: &str = "is dqlite's folder (MicroK8s, Canonical Kubernetes), and n
 ///
 /// Nothing of it can be read.
 pub(in super::super) fn load(node: &Node, reading: &Reading<'_>, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, LoadProblem> {
-    let mut reader = Reader { reading: *reading, left: reading.limits.unpacked, facts: DatabaseFacts::default() };
+    let mut reader = Reader { reading: *reading, facts: DatabaseFacts::default() };
     let (base, older, nodes) = reader.snapshots(&node.files);
-    let mut assembly = Assembly::new(base.as_ref(), older).map_err(no_room_for_pages)?;
+    let mut assembly = Assembly::new(base.as_ref(), older, &reading.limits.budget()).map_err(no_room_for_pages)?;
     reader.segments(&node.files, base.as_ref(), &mut assembly)?;
     let assembled = assembly.finish().map_err(no_room_for_pages)?;
     if let Some(nodes) = assembled.nodes.or(nodes).filter(|&nodes| nodes > 1) {
@@ -53,12 +53,17 @@ pub(in super::super) fn load(node: &Node, reading: &Reading<'_>, builder: &mut V
 /// # Errors
 ///
 /// Nothing of it can be read.
-pub(in super::super) fn load_snapshot(image: Image, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, LoadProblem> {
+pub(in super::super) fn load_snapshot(
+    image: Image,
+    reading: &Reading<'_>,
+    builder: &mut VersionsBuilder,
+) -> Result<DatabaseFacts, LoadProblem> {
     let mut facts = DatabaseFacts { file_bytes: image.bytes.len() as u64, ..DatabaseFacts::default() };
     let (base, problem) = Base::of(0, image)?;
     facts.damage.extend(problem);
-    facts.left_out.push("it is a snapshot of dqlite alone; the segments of its folder hold what was written after it".to_owned());
-    let assembled = Assembly::new(Some(&base), Vec::new()).and_then(Assembly::finish).map_err(no_room_for_pages)?;
+    facts.notes.push("it is a snapshot of dqlite alone; the segments of its folder hold what was written after it".to_owned());
+    let assembled =
+        Assembly::new(Some(&base), Vec::new(), &reading.limits.budget()).and_then(Assembly::finish).map_err(no_room_for_pages)?;
     read(Some(&base), assembled, facts, builder)
 }
 
@@ -90,19 +95,18 @@ fn read(
 /// A node that is being read.
 struct Reader<'r> {
     reading: Reading<'r>,
-    /// How many bytes may still be unpacked.
-    left: u64,
     facts: DatabaseFacts,
 }
 
 impl Reader<'_> {
     /// The bytes of a file.
     fn image(&mut self, file: &Entry) -> crate::Result<Image> {
-        let limits = Limits { unpacked: self.left, ..Limits::default() };
-        let image = file.image(&Reading { limits: &limits, ..self.reading })?;
-        let length = image.bytes.len() as u64;
-        self.left = self.left.saturating_sub(length);
-        self.facts.file_bytes += length;
+        self.image_by(file, Entry::image)
+    }
+
+    fn image_by(&mut self, file: &Entry, open: fn(&Entry, &Reading<'_>) -> crate::Result<Image>) -> crate::Result<Image> {
+        let image = open(file, &self.reading)?;
+        self.facts.file_bytes += image.bytes.len() as u64;
         Ok(image)
     }
 
@@ -185,7 +189,8 @@ impl Reader<'_> {
         }
         let mut unfinished = None;
         for (_, file) in open {
-            let Some((bytes, segment)) = self.segment(file) else {
+            // A running dqlite shortens it when it is complete.
+            let Some((bytes, segment)) = self.segment(file, Entry::copied_image) else {
                 assembly.interrupt();
                 continue;
             };
@@ -218,7 +223,7 @@ impl Reader<'_> {
 
     /// Adds a segment that is complete.
     fn closed(&mut self, file: &Entry, first: u64, last: u64, assembly: &mut Assembly) -> Result<(), LoadProblem> {
-        let Some((bytes, segment)) = self.segment(file) else { return Ok(()) };
+        let Some((bytes, segment)) = self.segment(file, Entry::image) else { return Ok(()) };
         let (wanted, found) = (last - first + 1, segment.entries.len() as u64);
         if let End::Unfinished(at) | End::Damaged(at) = segment.end {
             self.damaged(file, &format!("it is damaged at byte {at}: {found} of its {wanted} entries can be read"));
@@ -232,8 +237,8 @@ impl Reader<'_> {
     }
 
     /// The bytes of a segment, and what they are; `None` where they cannot be read.
-    fn segment(&mut self, file: &Entry) -> Option<(Bytes, Segment)> {
-        match self.image(file) {
+    fn segment(&mut self, file: &Entry, open: fn(&Entry, &Reading<'_>) -> crate::Result<Image>) -> Option<(Bytes, Segment)> {
+        match self.image_by(file, open) {
             Ok(image) => {
                 if let Some(cut) = image.cut {
                     self.damaged(file, &cut);

@@ -100,7 +100,8 @@ pub(in super::super) fn load(
     builder: &mut VersionsBuilder,
 ) -> std::result::Result<(DatabaseFacts, Option<Check>), LoadProblem> {
     let no_room = |cause: std::io::Error| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space");
-    let (mut deltas, mut file_bytes, mut damage, mut read) = (Deltas::new().map_err(no_room)?, 0, Vec::new(), Vec::new());
+    let (mut deltas, mut file_bytes, mut damage, mut read) =
+        (Deltas::new(&reading.limits.budget()).map_err(no_room)?, 0, Vec::new(), Vec::new());
     for (snapshot, entry) in &chain.deltas {
         let problem = match image(entry, Some(*snapshot), reading) {
             Ok(Image { cut: Some(cut), .. }) => Some(cut),

@@ -1,14 +1,17 @@
 //! The changes after a full snapshot: an array of JSON, and the SHA-256 of it at the end.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use sha2::{Digest, Sha256};
 
+use super::super::budget::{Budget, Reservation, with_room};
 use super::super::db_file::DatabaseFacts;
 use super::super::mapped::map;
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
@@ -69,11 +72,44 @@ pub(super) struct Deltas {
     length: u64,
     /// Ascending, as each file's are.
     pub changes: Vec<StoredChange>,
+    /// What the bytes and the changes take.
+    room: Reservation,
+    memory: Reservation,
+}
+
+/// Adds the events of a delta one by one, so that they are never in memory together.
+struct Events<'d> {
+    deltas: &'d mut Deltas,
+    /// Events up to this revision are known.
+    upto: i64,
+    /// Why one was refused.
+    refused: &'d mut Option<String>,
+}
+
+impl<'j> Visitor<'j> for Events<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("events")
+    }
+
+    fn visit_seq<A: SeqAccess<'j>>(self, mut events: A) -> Result<(), A::Error> {
+        while let Some(WrittenEvent { event }) = events.next_element::<WrittenEvent<'j>>()? {
+            if event.kv.mod_revision > self.upto
+                && let Err(problem) = self.deltas.add(&event)
+            {
+                *self.refused = Some(problem);
+                return Err(A::Error::custom("refused"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Deltas {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { bytes: BufWriter::new(tempfile::tempfile()?), length: 0, changes: Vec::new() })
+    pub(super) fn new(budget: &Budget) -> io::Result<Self> {
+        let (room, memory) = (budget.unpacked(), budget.index());
+        Ok(Self { bytes: BufWriter::new(tempfile::tempfile()?), length: 0, changes: Vec::new(), room, memory })
     }
 
     /// Reads a delta; of one that is damaged nothing is taken.
@@ -83,18 +119,16 @@ impl Deltas {
     /// A fragment: what is wrong with it.
     pub(super) fn read(&mut self, delta: &[u8]) -> Result<(), String> {
         let text = verified(delta)?;
-        let events: Vec<WrittenEvent<'_>> = serde_json::from_slice(text)
-            .map_err(|problem| format!("its JSON cannot be read at line {}, column {}", problem.line(), problem.column()))?;
         let known = self.changes.len();
         // A file that was written twice, by a sidecar that was restarted, begins with what is known.
         let upto = self.changes.last().map_or(0, |last| last.main);
-        for WrittenEvent { event } in events.into_iter().filter(|found| found.event.kv.mod_revision > upto) {
-            if let Err(problem) = self.add(&event) {
-                self.changes.truncate(known);
-                return Err(problem);
-            }
-        }
-        Ok(())
+        let mut refused = None;
+        let mut events = serde_json::Deserializer::from_slice(text);
+        let read = events.deserialize_seq(Events { deltas: self, upto, refused: &mut refused }).and_then(|()| events.end());
+        read.map_err(|problem| {
+            self.changes.truncate(known);
+            refused.unwrap_or_else(|| format!("its JSON cannot be read at line {}, column {}", problem.line(), problem.column()))
+        })
     }
 
     fn add(&mut self, event: &WatchEvent<'_>) -> Result<(), String> {
@@ -113,6 +147,7 @@ impl Deltas {
         if kv.mod_revision < 1 || kv.key.is_empty() {
             return Err("it has an event without a key or a revision".to_owned());
         }
+        self.memory.grow(size_of::<StoredChange>() as u64).map_err(|exceeded| exceeded.to_string())?;
         let (key, value) = (self.keep(kv.key)?, self.keep(kv.value)?);
         self.changes.push(StoredChange {
             main: kv.mod_revision,
@@ -125,6 +160,7 @@ impl Deltas {
             version: kv.version,
             replaced: 0,
             lease: kv.lease,
+            crc: 0,
         });
         Ok(())
     }
@@ -133,6 +169,7 @@ impl Deltas {
     fn keep(&mut self, text: &str) -> Result<Location, String> {
         let bytes = STANDARD.decode(text).map_err(|_| "a key or value in it is no base64".to_owned())?;
         let length = u32::try_from(bytes.len()).map_err(|_| "a value in it is longer than etcd takes".to_owned())?;
+        self.room.grow(bytes.len() as u64).map_err(|exceeded| exceeded.to_string())?;
         self.bytes.write_all(&bytes).map_err(|cause| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space"))?;
         let start = self.length;
         self.length += u64::from(length);
@@ -147,7 +184,7 @@ impl Deltas {
     pub(super) fn finish(self, builder: &mut VersionsBuilder) -> Result<Vec<StoredChange>, String> {
         let no_room = |cause: io::Error| format!("cannot be unpacked: {cause}; set TMPDIR to a directory with more space");
         let file = self.bytes.into_inner().map_err(|failed| no_room(failed.into_error()))?;
-        let image = builder.image(map("deltas", &file).map_err(no_room)?).ok_or("too many files at once")?;
+        let image = builder.image(with_room(map("deltas", &file).map_err(no_room)?, self.room)).ok_or("too many files at once")?;
         let placed = |place: Location| Location { image, ..place };
         Ok(self.changes.into_iter().map(|change| StoredChange { key: placed(change.key), value: placed(change.value), ..change }).collect())
     }
@@ -158,8 +195,8 @@ impl Deltas {
 /// # Errors
 ///
 /// A fragment: they cannot be read.
-pub(in super::super) fn load_alone(delta: &Bytes, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
-    let mut deltas = Deltas::new().map_err(|cause| format!("cannot be unpacked: {cause}"))?;
+pub(in super::super) fn load_alone(delta: &Bytes, budget: &Budget, builder: &mut VersionsBuilder) -> Result<DatabaseFacts, String> {
+    let mut deltas = Deltas::new(budget).map_err(|cause| format!("cannot be unpacked: {cause}"))?;
     deltas.read(delta)?;
     add_alone(deltas, delta.len() as u64, builder)
 }
@@ -172,11 +209,11 @@ pub(super) fn add_alone(deltas: Deltas, file_bytes: u64, builder: &mut VersionsB
     let span = RevisionSpan { oldest: before, newest: Revision(last.main), compacted: Some(before) };
     let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
     builder.set_span(layer, span);
-    let left_out = vec!["there is no full snapshot before these changes, so only the keys that they name are shown".to_owned()];
+    let notes = vec!["there is no full snapshot before these changes, so only the keys that they name are shown".to_owned()];
     let damage = holes(&changes);
     changes.into_iter().for_each(|change| builder.push(layer, change));
     // The layer is not named: what its keys were before is not known, so nothing proves that versions of them are missing.
-    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, left_out, damage, span: Some(span), ..DatabaseFacts::default() })
+    Ok(DatabaseFacts { file_bytes, in_use_bytes: file_bytes, notes, damage, span: Some(span), ..DatabaseFacts::default() })
 }
 
 /// The revisions between the first change and the last that are not here, each run a sentence: every revision of etcd makes a change.

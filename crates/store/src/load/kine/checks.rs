@@ -43,6 +43,15 @@ pub(super) fn of_rows(rows: &[Row], digests: &Digests) -> Vec<String> {
     listed(found, "revisions contradict the one that they replaced")
 }
 
+/// Says that rows, ascending, are lost where the last compaction lies behind the newest of them. kine compacts up to 1000 revisions before its newest
+/// row (kine 0.17.5, `pkg/logstructured/sqllog/sql.go`, `compact`), so that row, and what came before it, were there then.
+pub(super) fn behind_compaction(rows: &[Row], compacted: Option<i64>) -> Option<String> {
+    let (newest, compacted) = (rows.last()?.columns.id, compacted?);
+    (compacted > newest).then(|| {
+        format!("its last compaction was at revision {compacted}, and the last row that its table has is {newest}: what came after is lost")
+    })
+}
+
 /// Where rows, ascending, and the index of names contradict each other; each a sentence.
 pub(super) fn of_names(rows: &[Row], names: &[NameEntry], digests: &Digests) -> Vec<String> {
     let mut entries: HashMap<i64, &NameEntry> = names.iter().map(|entry| (entry.id, entry)).collect();

@@ -12,6 +12,7 @@ use super::super::image::{self, Image};
 use super::super::mapped::map;
 use super::super::options::Reading;
 use super::super::problem::LoadProblem;
+use super::sqlite::LogIndex;
 use crate::Error;
 
 /// A database file, and its log.
@@ -22,8 +23,8 @@ pub(in super::super) struct Files {
     pub(super) log: Bytes,
     /// SQLite's index of the log; empty where there is none.
     pub(super) index: Bytes,
-    /// Whether a running k3s has them open, so that the log's end is being written.
-    pub(super) is_open: bool,
+    /// Where a running k3s has them open, so that the log's end is being written: the index before the database was copied, and after.
+    pub(super) open: Option<[Option<LogIndex>; 2]>,
     /// What is wrong with them, each a sentence.
     pub(super) problems: Vec<String>,
 }
@@ -67,7 +68,7 @@ fn beginning(path: &Path, length: usize) -> Vec<u8> {
 impl Files {
     /// The bytes of a database and of its log.
     pub(in super::super) fn of_pair(file: Bytes, log: Bytes) -> Self {
-        Self { file, log, index: Bytes::new(), is_open: false, problems: Vec::new() }
+        Self { file, log, index: Bytes::new(), open: None, problems: Vec::new() }
     }
 
     /// The bytes of one file: a database, or a log alone.
@@ -105,15 +106,21 @@ impl Files {
     }
 
     /// Copies files that are being written. A log is begun anew only when all of it was written back into the database, and then
-    /// has another header: as long as the header stays, the log that is read after the database holds whatever changed in it meanwhile.
+    /// has another header: as long as the header stays, the log that is read after the database holds whatever changed in it meanwhile. A page that
+    /// changed may be torn in the copy of the database, so that only the log's counts: `open` says which.
     fn copied(path: &str, file: &File, log: &Path) -> Result<Self, LoadProblem> {
         const ATTEMPTS: usize = 20;
         let failed = |cause| LoadProblem::Known(Error::File { path: path.to_owned(), cause });
+        let index = || LogIndex::read(&beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER));
         for _ in 0..ATTEMPTS {
-            let before = state(file, log).map_err(failed)?;
-            let copied = (copy(path, file).map_err(failed)?, File::open(log).and_then(|log| copy(path, &log)).unwrap_or_default());
-            if state(file, log).map_err(failed)? == before {
-                return Ok(Self { is_open: true, ..Self::of_pair(copied.0, copied.1) });
+            let (before, index_before) = (state(file, log).map_err(failed)?, index());
+            let of_file = copy(path, file).map_err(failed)?;
+            let open = Some([index_before, index()]);
+            let of_log = File::open(log).and_then(|log| copy(path, &log)).unwrap_or_default();
+            // Without a log two writes may bear one time.
+            let is_same = || Ok(!before.0.is_empty() || copy(path, file)? == of_file);
+            if state(file, log).map_err(failed)? == before && is_same().map_err(failed)? {
+                return Ok(Self { open, ..Self::of_pair(of_file, of_log) });
             }
         }
         Err(LoadProblem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))

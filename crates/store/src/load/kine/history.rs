@@ -146,6 +146,7 @@ impl History {
                 version: numbers.get(&id).copied().unwrap_or_default(),
                 replaced: if known.is_deletion || known.is_creation { 0 } else { known.prev_revision },
                 lease: if known.is_deletion { 0 } else { known.lease },
+                crc: 0,
             };
             let is_lost = known.origin != Origin::Db && (id > self.compacted.unwrap_or(0) || must_be.contains_key(&id));
             if is_lost {

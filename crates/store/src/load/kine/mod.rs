@@ -136,6 +136,7 @@ fn index(
         facts.damage.push("kine's record of its last compaction (compact_rev_key) is missing".to_owned());
         builder.set_compaction_unknown(layer);
     }
+    facts.damage.extend(checks::behind_compaction(rows, table::compacted(rows)));
     if let Some((count, first, last)) = history.push(&images, layer, builder) {
         facts.damage.push(format!(
             "its table has lost {count} changes of revisions {first} to {last} that later rows or pages which it does not reach still hold; they are shown"
@@ -150,11 +151,12 @@ fn index(
 }
 
 /// The pages of the files; what is wrong with them or may be missing from them goes into `facts`.
-fn pages(Files { file, log, index, is_open, problems }: Files, facts: &mut DatabaseFacts) -> Pages {
+fn pages(Files { file, log, index, open, problems }: Files, facts: &mut DatabaseFacts) -> Pages {
     facts.damage.extend(problems);
     let of_header = sqlite::u16_at(&file, 16).and_then(|size| sqlite::page_size(size.into()));
     let mut log = Log::read(log, of_header.unwrap_or(sqlite::DEFAULT_PAGE));
-    if is_open {
+    if let Some([before, after]) = open {
+        log.on_their_way = log.written_back_between(before, after);
         // Behind its end the log was written while it was read.
         log.runs.truncate(1);
         log.problems.clear();

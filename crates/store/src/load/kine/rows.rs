@@ -117,7 +117,7 @@ pub(super) fn read(cells: &[Cell], pages: &Pages, trees: &Trees<'_>, reader: &mu
                 if let Some(number) = empty.filter(|_| !cell.is_local()) {
                     let prev = columns.prev_revision;
                     let sentence = format!(
-                        "page {number}, where the row of revision {id} goes on, is all zeros: what is shown of it, and of {prev}, which it replaced, may be wrong"
+                        "page {number} is all zeros; it held the rest of revision {id}: what is shown of {id}, and of {prev}, which it replaced, may be wrong"
                     );
                     read.problems.push(Finding::new([id, prev], sentence));
                 }

@@ -30,7 +30,9 @@ pub(super) fn read(pages: &Pages, reader: &mut RowReader, used: &Used<'_>, wante
     for number in pages.numbers().filter(|&number| !used.has(number)) {
         stale.page(number, Moment::Newest, &wanted)?;
     }
-    for number in pages.committed().pages() {
+    // A page may have been copied while it was written in place.
+    let is_torn = |number: &PageNumber| pages.committed().holds_within(*number, &pages.log.on_their_way);
+    for number in pages.committed().pages().filter(|number| !is_torn(number)) {
         stale.page(number, Moment::File, &wanted)?;
     }
     for (run, frames) in pages.log.runs.iter().enumerate() {

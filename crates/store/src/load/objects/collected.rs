@@ -1,12 +1,22 @@
 //! The objects of all files, as far as they were read, and where their bytes are.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use super::configuration;
+use super::path_kind::PathKind;
+
+use crate::load::budget::{Budget, Reservation};
 use crate::load::options::KeyOf;
+use crate::load::spool::no_room;
 
 /// Bytes of compact JSON that are kept in one piece.
 const PIECE: usize = 32 << 20;
+
+/// What is known of an object takes so many bytes of memory, and with the index of all of them twice as many.
+const OBJECT: u64 = 200;
 
 /// Collects the objects of all files.
 pub(in crate::load) struct Objects<'k> {
@@ -28,7 +38,25 @@ pub(in crate::load) struct Objects<'k> {
     pub(super) text: Bytes,
     /// Whether anything in the file looked like an object or a list of them.
     pub(super) recognised: bool,
+    budget: Budget,
+    /// The room that the piece takes that still grows.
+    piece_room: Reservation,
+    /// The memory that what is known of the objects takes.
+    memory: Reservation,
+    /// Why no more are taken, a fragment.
+    stopped: Option<String>,
+    /// What the path of the file says that objects without a kind are.
+    pub(super) path_kind: Option<PathKind>,
+    /// How many objects of each file got their kind so.
+    pub(super) by_path: BTreeMap<(usize, &'static str), usize>,
+    /// How many objects of each file name no namespace, and are taken to be of [`DEFAULT_NAMESPACE`].
+    pub(super) without_namespace: BTreeMap<usize, usize>,
+    /// What the documents of the file are that are configuration, and how many there are.
+    pub(super) configuration: (Option<&'static str>, usize),
 }
+
+/// Where kubectl puts what names no namespace.
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Where bytes lie among the collector's images.
 #[derive(Clone, Copy)]
@@ -63,7 +91,7 @@ pub(super) struct Collected {
 }
 
 impl<'k> Objects<'k> {
-    pub(in crate::load) fn new(key_of: &'k KeyOf<'k>) -> Self {
+    pub(in crate::load) fn new(key_of: &'k KeyOf<'k>, budget: Budget) -> Self {
         Self {
             key_of,
             images: Vec::new(),
@@ -77,7 +105,35 @@ impl<'k> Objects<'k> {
             file_image: None,
             text: Bytes::new(),
             recognised: false,
+            piece_room: budget.unpacked(),
+            memory: budget.index(),
+            budget,
+            stopped: None,
+            path_kind: None,
+            by_path: BTreeMap::new(),
+            without_namespace: BTreeMap::new(),
+            configuration: (None, 0),
         }
+    }
+
+    /// Why no more objects are taken, if that is so: a fragment.
+    pub(in crate::load) fn stopped(&self) -> Option<&str> {
+        self.stopped.as_deref()
+    }
+
+    /// Counts what is known of an object; says whether there is room for it.
+    fn has_room(&mut self) -> bool {
+        if self.stopped.is_none() {
+            self.stopped = self.memory.grow(OBJECT).err().map(|exceeded| exceeded.to_string());
+        }
+        self.stopped.is_none()
+    }
+
+    /// Gives an object without a kind that which the path of its file names; returns whether it does.
+    pub(super) fn complete(&mut self, object: &mut Value) -> bool {
+        let Some(path_kind) = self.path_kind.filter(|path_kind| path_kind.complete(object)) else { return false };
+        *self.by_path.entry((self.files.len() - 1, path_kind.kind)).or_default() += 1;
+        true
     }
 
     /// Whether no file of objects was read.
@@ -133,6 +189,9 @@ impl<'k> Objects<'k> {
             "DELETED" => {
                 let version = resource_version(object.get("metadata"));
                 self.newest = self.newest.max(version);
+                if !self.has_room() {
+                    return;
+                }
                 self.deleted.push((object.clone(), version));
             }
             // A bookmark has the revision alone, an error no object.
@@ -141,23 +200,40 @@ impl<'k> Objects<'k> {
     }
 
     fn add(&mut self, object: &Value, value: Spot) {
+        if !self.has_room() {
+            return;
+        }
         let version = resource_version(object.get("metadata"));
         self.newest = self.newest.max(version);
         self.recognised |= is_named(object);
-        let file = self.files.len() - 1;
-        match (self.key_of)(object) {
-            Some(key) => {
-                let key = self.keep(&key);
-                self.kept.push(KeyedObject { key, value, version, file });
-            }
-            None => self.unknown.push(Unknown { value, version, file }),
+        if let Some(said) = configuration::said(object) {
+            self.configuration = (Some(said), self.configuration.1 + 1);
         }
+        let unknown = Unknown { value, version, file: self.files.len() - 1 };
+        match (self.key_of)(object) {
+            Some(key) => self.keep_object(&key, object, unknown),
+            None => self.unknown.push(unknown),
+        }
+    }
+
+    /// Keeps an object under its key. One that the key puts into a namespace that it does not name gets that name.
+    pub(super) fn keep_object(&mut self, key: &[u8], object: &Value, Unknown { mut value, version, file }: Unknown) {
+        if let Some(object) = of_default_namespace(key, object) {
+            *self.without_namespace.entry(file).or_default() += 1;
+            value = self.keep(&serde_json::to_vec(&object).unwrap_or_default());
+        }
+        let key = self.keep(key);
+        self.kept.push(KeyedObject { key, value, version, file });
     }
 
     /// Keeps bytes that lie in no file.
     pub(super) fn keep(&mut self, bytes: &[u8]) -> Spot {
         if self.piece.len() + bytes.len() > PIECE {
             self.close_piece();
+        }
+        if let Err(exceeded) = self.piece_room.grow(bytes.len() as u64) {
+            self.stopped.get_or_insert(exceeded.to_string());
+            return Spot { image: 0, start: 0, length: 0 };
         }
         let images = &mut self.images;
         let image = *self.piece_image.get_or_insert_with(|| {
@@ -171,9 +247,17 @@ impl<'k> Objects<'k> {
 
     pub(super) fn close_piece(&mut self) {
         if let Some(image) = self.piece_image.take() {
-            let mut piece = std::mem::take(&mut self.piece);
-            piece.shrink_to_fit();
-            self.images[image] = piece.into();
+            let piece = std::mem::take(&mut self.piece);
+            let length = piece.len();
+            let room = std::mem::replace(&mut self.piece_room, self.budget.unpacked());
+            match self.budget.keep(piece, room) {
+                Ok(bytes) => self.images[image] = bytes,
+                Err(cause) => {
+                    // Objects point into it.
+                    self.images[image] = vec![0; length].into();
+                    self.stopped.get_or_insert(no_room("objects", &cause).to_string());
+                }
+            }
         }
     }
 
@@ -184,6 +268,21 @@ impl<'k> Objects<'k> {
     pub(super) fn object(&self, spot: Spot) -> Value {
         serde_json::from_slice(self.bytes(spot)).unwrap_or(Value::Null)
     }
+}
+
+/// The object with a namespace, where it names none and its key has the default one.
+fn of_default_namespace(key: &[u8], object: &Value) -> Option<Value> {
+    let metadata = object.get("metadata")?;
+    if metadata.get("namespace").and_then(Value::as_str).is_some_and(|namespace| !namespace.is_empty()) {
+        return None;
+    }
+    let below = key.strip_suffix(metadata["name"].as_str()?.as_bytes())?.strip_suffix(b"/")?;
+    if below.rsplit(|&byte| byte == b'/').next()? != DEFAULT_NAMESPACE.as_bytes() {
+        return None;
+    }
+    let mut object = object.clone();
+    object["metadata"]["namespace"] = DEFAULT_NAMESPACE.into();
+    Some(object)
 }
 
 /// Whether an object is a list by its kind.

@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::collected::{KeyedObject, Objects, Spot};
-use super::{copies, guess};
+use super::{configuration, copies, guess};
 use crate::versions::{Layer, Location, StoredChange, VersionsBuilder};
 use crate::{EventKind, Origin, Revision, RevisionSpan};
 
 /// Kinds without a key, or with a guessed one, that are named one by one.
 const TOLD: usize = 10;
+
+/// What objects without a kind are counted as.
+const NAMELESS: &str = "? ?";
 
 impl Objects<'_> {
     /// Ends the reading: one layer of one revision. Returns what was left out, with the place of its file.
@@ -24,6 +27,10 @@ impl Objects<'_> {
         self.ask_again();
         let mut left_out = self.guess();
         self.close_piece();
+        if let Some(why) = self.stopped() {
+            return Err(why.to_owned());
+        }
+        left_out.extend(self.completed());
         left_out.extend(self.without_key());
         self.drop_deleted();
         left_out.extend(copies::drop_older(&mut self));
@@ -50,6 +57,7 @@ impl Objects<'_> {
                 version: 0,
                 replaced: 0,
                 lease: 0,
+                crc: 0,
             };
             builder.push(layer, found);
         }
@@ -61,12 +69,24 @@ impl Objects<'_> {
         for unknown in std::mem::take(&mut self.unknown) {
             match (self.key_of)(&self.object(unknown.value)) {
                 Some(key) => {
-                    let key = self.keep(&key);
-                    self.kept.push(KeyedObject { key, value: unknown.value, version: unknown.version, file: unknown.file });
+                    let object = self.object(unknown.value);
+                    self.keep_object(&key, &object, unknown);
                 }
                 None => self.unknown.push(unknown),
             }
         }
+    }
+
+    /// What objects lacked and got: a kind by the path of their file, a namespace by the rule of kubectl.
+    fn completed(&self) -> Vec<(usize, String)> {
+        let objects = |count: usize| if count == 1 { "one object names".to_owned() } else { format!("{count} objects name") };
+        let of_path = self.by_path.iter().map(|(&(file, kind), &count)| {
+            (file, format!("{} no kind and apiVersion: by the path of the file taken for {kind}", objects(count)))
+        });
+        let of_namespace = self.without_namespace.iter().map(|(&file, &count)| {
+            (file, format!("{} no namespace: shown in default, where kubectl apply puts it unless told otherwise", objects(count)))
+        });
+        of_path.chain(of_namespace).collect()
     }
 
     /// Takes the plural of kinds that nothing defines for what kubectl would guess; says so of each, with the place of its file.
@@ -114,18 +134,35 @@ impl Objects<'_> {
 
     /// The objects without a key, counted by file and kind.
     fn without_key(&self) -> Vec<(usize, String)> {
-        let mut by_kind: BTreeMap<(usize, String), (usize, String)> = BTreeMap::new();
+        let mut by_kind: BTreeMap<(usize, String, bool), (usize, String, Option<&'static str>)> = BTreeMap::new();
         for unknown in &self.unknown {
             let object = self.object(unknown.value);
             let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
             let kind = format!("{} {}", text("/apiVersion"), text("/kind"));
-            let (count, name) = by_kind.entry((unknown.file, kind)).or_default();
+            let is_to_be_named = text("/metadata/name") == "?" && text("/metadata/generateName") != "?";
+            let (count, name, said) = by_kind.entry((unknown.file, kind, is_to_be_named)).or_default();
             *count += 1;
+            *said = configuration::said(&object);
             *name = text("/metadata/name").to_owned();
         }
-        let problems = by_kind.into_iter().map(|((file, kind), (count, name))| {
+        let problems = by_kind.into_iter().map(|((file, kind, is_to_be_named), (count, name, said))| {
+            if let Some(said) = said {
+                return (file, format!("{kind} {said}"));
+            }
             let why = "its kind has no place in etcd that ketcd knows";
+            if is_to_be_named {
+                let why = "generateName and no name, which an API server gives what it makes";
+                let sentence = match count {
+                    1 => format!("{kind} is left out: it has {why}"),
+                    _ => format!("{count} objects {kind} are left out: they have {why}"),
+                };
+                return (file, sentence);
+            }
             let sentence = match count {
+                _ if kind == NAMELESS => format!(
+                    "{count} objects without kind and apiVersion are left out: nothing says what they are, as the path of a file such as pods.json or \
+                     pods/NAMESPACE.json would"
+                ),
                 1 => format!("{kind} {name} is left out: {why}"),
                 _ => format!("{count} objects {kind} are left out: {why}"),
             };

@@ -101,7 +101,7 @@ impl<'r> Reader<'r, '_> {
     fn add(&mut self, text: &'r RawValue, mut object: Value, list: &Map<String, Value>) {
         if object.as_object().is_some_and(is_list) && object["items"].is_array() {
             self.document(text);
-        } else if name_after(list, &mut object) || watch_event(&object).is_some() {
+        } else if name_after(list, &mut object) || self.objects.complete(&mut object) || watch_event(&object).is_some() {
             self.objects.add_written(&object);
         } else {
             self.objects.add_in_file(&object, self.offset(text), text.get().len());

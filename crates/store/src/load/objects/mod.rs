@@ -5,6 +5,7 @@
 //! compact JSON.
 
 mod collected;
+mod configuration;
 #[cfg(feature = "objects")]
 mod container_log;
 mod copies;
@@ -14,9 +15,11 @@ mod finish;
 mod guess;
 #[cfg(feature = "objects")]
 mod json;
+mod path_kind;
 #[cfg(feature = "objects")]
 mod reading;
 #[cfg(feature = "objects")]
 mod yaml;
 
 pub(super) use collected::Objects;
+pub(super) use path_kind::PathKind;

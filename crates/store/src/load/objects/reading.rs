@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::collected::Objects;
-use super::{json, yaml};
+use super::{PathKind, json, yaml};
 
 /// Problems of one file that are reported one by one.
 const TOLD: usize = 10;
@@ -26,6 +26,7 @@ impl Objects<'_> {
         self.files.push(path.to_owned());
         self.file_image = Some(self.images.len());
         self.images.push(bytes.clone());
+        self.path_kind = PathKind::of(path);
         self.documents(bytes)
     }
 
@@ -39,8 +40,9 @@ impl Objects<'_> {
     /// # Errors
     ///
     /// As of [`Self::read`].
-    pub(in crate::load) fn read_entry(&mut self, bytes: &Bytes) -> Result<Vec<String>, String> {
+    pub(in crate::load) fn read_entry(&mut self, name: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
         let bytes = &of_utf16(bytes);
+        self.path_kind = PathKind::of(name);
         self.file_image = None;
         self.text = bytes.clone();
         let read = self.documents(bytes);
@@ -48,16 +50,31 @@ impl Objects<'_> {
         read
     }
 
+    /// Whether the file that was read last holds nothing but the configuration of a program.
+    pub(in crate::load) fn was_configuration(&self) -> bool {
+        self.configuration.1 > 0 && !self.recognised
+    }
+
     fn documents(&mut self, bytes: &Bytes) -> Result<Vec<String>, String> {
-        self.recognised = false;
+        (self.recognised, self.configuration) = (false, (None, 0));
+        let mark = self.mark();
         let start = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let first = bytes[start..].iter().find(|byte| !byte.is_ascii_whitespace());
         let is_json = first.is_some_and(|first| matches!(first, b'{' | b'['));
         let mut damage = if is_json { json::read(self, bytes, start) } else { yaml::read(self, &bytes.slice(start..)) };
+        if let Some(why) = self.stopped() {
+            return Err(why.to_owned());
+        }
         if damage.len() > TOLD {
             let more = damage.len() - TOLD;
             damage.truncate(TOLD);
             damage.push(format!("{more} more of its objects or documents cannot be read"));
+        }
+        let added = self.kept.len() + self.unknown.len() - mark.kept - mark.unknown;
+        if let (Some(said), true) = (self.configuration.0, self.configuration.1 == added && damage.is_empty()) {
+            self.back_to(mark);
+            self.recognised = false;
+            return Err(said.to_owned());
         }
         if self.recognised {
             return Ok(damage);

@@ -1,8 +1,8 @@
 //! All log files of a member, as runs of raft entries without holes.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use bytes::Bytes;
 use prost::Message;
@@ -55,16 +55,35 @@ impl Log {
     ///
     /// A file or the directory cannot be read.
     pub(crate) fn read(directory: &Path, reading: &Reading<'_>) -> Result<Self> {
-        let file_error = |cause| crate::Error::File { path: directory.display().to_string(), cause };
-        let mut files = Vec::new();
-        for entry in fs::read_dir(directory).map_err(file_error)? {
-            let name = entry.map_err(file_error)?.file_name().to_string_lossy().into_owned();
-            if sequence(&name).is_some() {
-                let image = image::open(&directory.join(&name).to_string_lossy(), reading)?;
-                files.push((name, image.bytes));
+        /// etcd removes the oldest files while it runs.
+        const ATTEMPTS: usize = 5;
+        for _ in 1..ATTEMPTS {
+            match Self::read_once(directory, reading) {
+                Err(crate::Error::File { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
+                read => return read,
             }
         }
-        Ok(Self::of_files(files))
+        Self::read_once(directory, reading)
+    }
+
+    fn read_once(directory: &Path, reading: &Reading<'_>) -> Result<Self> {
+        let file_error = |cause| crate::Error::File { path: directory.display().to_string(), cause };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory).map_err(file_error)? {
+            let name = entry.map_err(file_error)?.file_name().to_string_lossy().into_owned();
+            names.extend(sequence(&name).map(|sequence| (sequence, name)));
+        }
+        names.sort_unstable();
+        let Some((_, last)) = names.pop() else { return Ok(Self::default()) };
+        let path = |name: &str| directory.join(name).to_string_lossy().into_owned();
+        let mut files = Vec::new();
+        for (_, name) in names {
+            let bytes = image::open(&path(&name), reading)?.bytes;
+            files.push((name, bytes));
+        }
+        let (image, is_written) = image::open_written(&path(&last), reading)?;
+        files.push((last, image.bytes));
+        Ok(Self::of(files, is_written))
     }
 
     /// Whether the files of a log lie in this directory.
@@ -110,6 +129,11 @@ impl Log {
 
     /// Reads the files of a log, each with its name; others than a log's are left out.
     pub(crate) fn of_files(files: Vec<(String, Bytes)>) -> Self {
+        Self::of(files, false)
+    }
+
+    /// The same, of a log that a running etcd may be writing.
+    fn of(files: Vec<(String, Bytes)>, is_written: bool) -> Self {
         let mut files: Vec<_> = files.into_iter().filter_map(|(name, bytes)| Some((sequence(&name)?, name, bytes))).collect();
         files.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
         let mut log = Self::default();
@@ -121,7 +145,9 @@ impl Log {
                 crc = 0;
             }
             before = Some(*sequence);
-            crc = log.file(name, bytes, index, crc, index + 1 == files.len());
+            let is_last = index + 1 == files.len();
+            let records = if is_last && is_written { Records::of_written(bytes, crc) } else { Records::new(bytes, crc, is_last) };
+            crc = log.file(name, records, index, is_last);
         }
         log.runs.retain(|run| !run.entries.is_empty());
         let last = log.runs.last().map_or(0, |run| run.end() - 1).max(log.snapshot);
@@ -135,8 +161,7 @@ impl Log {
     }
 
     /// Reads one file; returns the CRC that the next goes on from.
-    fn file(&mut self, name: &str, bytes: &Bytes, file: usize, crc: u32, is_last: bool) -> u32 {
-        let mut records = Records::new(bytes, crc, is_last);
+    fn file(&mut self, name: &str, mut records: Records<'_>, file: usize, is_last: bool) -> u32 {
         loop {
             match records.next() {
                 Next::End | Next::Torn => return records.crc,

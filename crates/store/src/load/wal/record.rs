@@ -27,7 +27,7 @@ pub(super) enum Next {
     EndOfFile,
     /// The file ends within a record, at this byte.
     Cut { at: usize },
-    /// A record that was being written when the process died; nothing follows.
+    /// A record that was being written when the process died, or is now; nothing follows.
     Torn,
     /// A record that is damaged, at this byte. What follows can be read where `goes_on`.
     Damaged { at: usize, goes_on: bool },
@@ -40,11 +40,18 @@ pub(super) struct Records<'a> {
     /// The CRC over all data so far; carried from file to file.
     pub crc: u32,
     is_last_file: bool,
+    /// Whether a running etcd writes at the end of the file.
+    is_written: bool,
 }
 
 impl<'a> Records<'a> {
     pub(super) fn new(file: &'a Bytes, crc: u32, is_last_file: bool) -> Self {
-        Self { file, at: 0, crc, is_last_file }
+        Self { file, at: 0, crc, is_last_file, is_written: false }
+    }
+
+    /// The records of the last file of a log that a running etcd writes: its last record may be there in part.
+    pub(super) fn of_written(file: &'a Bytes, crc: u32) -> Self {
+        Self { is_written: true, ..Self::new(file, crc, true) }
     }
 
     pub(super) fn next(&mut self) -> Next {
@@ -57,7 +64,11 @@ impl<'a> Records<'a> {
             return self.resume(at).unwrap_or(Next::End);
         }
         let Some((place, next)) = frame_at(self.file, at) else {
-            let ends = if self.is_last_file { Next::Cut { at } } else { Next::Damaged { at, goes_on: false } };
+            let ends = match (self.is_written, self.is_last_file) {
+                (true, _) => Next::Torn,
+                (false, true) => Next::Cut { at },
+                (false, false) => Next::Damaged { at, goes_on: false },
+            };
             return self.resume(at).unwrap_or(ends);
         };
         self.at = next;
@@ -66,7 +77,7 @@ impl<'a> Records<'a> {
             None if self.is_last_file && has_empty_sector(self.file, place) => self.resume(at).unwrap_or(Next::Torn),
             // Where the next record does not follow, the length may be what is damaged.
             None if self.follows(next) => Next::Damaged { at, goes_on: true },
-            None => self.resume(at).unwrap_or(Next::Damaged { at, goes_on: true }),
+            None => self.resume(at).unwrap_or(if self.is_written { Next::Torn } else { Next::Damaged { at, goes_on: true } }),
         }
     }
 

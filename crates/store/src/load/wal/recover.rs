@@ -1,6 +1,8 @@
 //! The changes of a log that begins later than the cluster: what can be known of them without the store they were applied to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
 
 use super::align::{Evidence, Fixed};
 use super::candidate::{Candidate, Guard, Write, candidates, simple};
@@ -10,7 +12,7 @@ use super::request::Request;
 use super::server_state::ServerState;
 use crate::EventKind;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
-use crate::versions::Location;
+use crate::versions::{Location, StoredChange};
 
 /// An entry with its request and the file it lies in.
 pub(crate) struct Logged<'a> {
@@ -27,7 +29,8 @@ pub(crate) struct Logged<'a> {
 /// A put that the database still has.
 pub(crate) struct KnownPut<'a> {
     pub key: &'a [u8],
-    pub value: &'a [u8],
+    /// The put, whose value is read where it is needed.
+    pub found: &'a StoredChange,
     pub lease: i64,
     pub main: i64,
     pub create_revision: i64,
@@ -42,6 +45,8 @@ pub(crate) struct LogBounds<'a> {
     pub reached: Option<i64>,
     /// Everything except the keys, after the last.
     pub after: &'a ServerState,
+    /// Reads the value of a known put; `None` where another process that writes the database has taken it away since.
+    pub value: &'a dyn Fn(&StoredChange) -> Option<Bytes>,
 }
 
 /// What a log that begins later says of the time before its end.
@@ -69,7 +74,7 @@ pub(crate) fn changes(log: &[Logged<'_>], known: &[KnownPut<'_>], frame: &LogBou
     let entries: Vec<(&Entry, Option<&Request>)> = log.iter().map(|logged| (logged.entry, logged.request.as_ref())).collect();
     let candidates = candidates(&entries, frame.after);
     let puts: Vec<Option<&[u8]>> = candidates.iter().map(|candidate| put_value(candidate, log)).collect();
-    let fixed = fixed_points(&candidates, &puts, known);
+    let fixed = fixed_points(&candidates, &puts, known, frame);
     let evidence = Evidence { candidates: &candidates, fixed, begin: frame.begin, reached: frame.reached };
     let alignment = evidence.align();
     let mut chains = Chains::new(known);
@@ -119,22 +124,31 @@ fn put_value<'l>(candidate: &Candidate<'_>, log: &'l [Logged<'_>]) -> Option<&'l
 }
 
 /// Puts of which the log and the database have exactly one each, and whose condition the database's numbers of the version fulfil.
-fn fixed_points(candidates: &[Candidate<'_>], puts: &[Option<&[u8]>], known: &[KnownPut<'_>]) -> Vec<Fixed> {
-    let mut in_database: HashMap<(&[u8], &[u8]), Option<&KnownPut<'_>>> = HashMap::new();
-    for put in known {
-        in_database.entry((put.key, put.value)).and_modify(|main| *main = None).or_insert(Some(put));
-    }
+fn fixed_points(candidates: &[Candidate<'_>], puts: &[Option<&[u8]>], known: &[KnownPut<'_>], frame: &LogBounds<'_>) -> Vec<Fixed> {
     let mut in_log: HashMap<(&[u8], &[u8]), Option<usize>> = HashMap::new();
     for (place, (candidate, value)) in candidates.iter().zip(puts).enumerate() {
         if let (Some(key), Some(value)) = (candidate.write.key(), value) {
             in_log.entry((key, value)).and_modify(|place| *place = None).or_insert(Some(place));
         }
     }
-    let made = |(put, place): (_, Option<usize>)| {
-        let (place, known) = (place?, in_database.get(&put).copied().flatten()?);
+    let lengths: HashSet<(&[u8], usize)> = in_log.keys().map(|(key, value)| (*key, value.len())).collect();
+    let mut in_database: HashMap<usize, Option<&KnownPut<'_>>> = HashMap::new();
+    // What was taken away may have been the same as another value of the key.
+    let mut unread: HashSet<&[u8]> = HashSet::new();
+    for put in known.iter().filter(|put| lengths.contains(&(put.key, put.found.value.length as usize))) {
+        let Some(value) = (frame.value)(put.found) else {
+            unread.insert(put.key);
+            continue;
+        };
+        if let Some(place) = in_log.get(&(put.key, &value[..])).copied().flatten() {
+            in_database.entry(place).and_modify(|main| *main = None).or_insert(Some(put));
+        }
+    }
+    let made = |(place, known): (usize, Option<&KnownPut<'_>>)| {
+        let known = known.filter(|known| !unread.contains(known.key))?;
         fits(&candidates[place], known).then_some((place, known.main))
     };
-    let mut fixed: Vec<Fixed> = in_log.into_iter().filter_map(made).collect();
+    let mut fixed: Vec<Fixed> = in_database.into_iter().filter_map(made).collect();
     fixed.sort_unstable();
     fixed
 }

@@ -39,7 +39,7 @@ pub(crate) struct KeyState {
 
 /// The store as it was after some entry.
 pub(crate) struct Store<'a> {
-    /// The files that places point into, and the images' numbers they have in the index.
+    /// The files that places point into, by the images' numbers they have in the index; empty where another process writes the file.
     images: &'a dyn Fn(u16) -> &'a Bytes,
     /// The last revision.
     pub revision: i64,
@@ -95,7 +95,7 @@ impl<'a> Store<'a> {
     ) -> Self {
         let mut store = Self { images, revision, keys: BTreeMap::new(), attached: HashMap::new(), around, changes: Vec::new() };
         for (key, version) in keys {
-            let bytes = store.bytes(key).to_vec();
+            let Some(bytes) = store.bytes(key).map(<[u8]>::to_vec) else { continue };
             if version.lease != 0 {
                 store.attached.entry(version.lease).or_default().insert(bytes.clone());
             }
@@ -177,8 +177,8 @@ impl<'a> Store<'a> {
         self.attached.get(&lease).into_iter().flatten().map(|key| &key[..])
     }
 
-    fn bytes(&self, place: Location) -> &'a [u8] {
-        &(self.images)(place.image)[place.start as usize..place.start as usize + place.length as usize]
+    fn bytes(&self, place: Location) -> Option<&'a [u8]> {
+        (self.images)(place.image).get(place.start as usize..place.start as usize + place.length as usize)
     }
 
     /// Whether etcd accepts the put: what it leaves to the old version must exist, and so must its lease.
@@ -247,7 +247,7 @@ impl<'a> Store<'a> {
     fn txn(&mut self, file: File<'_>, txn: &TxnRequest, main: i64) -> Result<(), NotApplied> {
         // Every compare, also of a transaction within, sees the state before the first operation.
         let mut chosen = Vec::new();
-        self.choose(txn, &mut chosen);
+        self.choose(txn, &mut chosen)?;
         for operation in &chosen {
             match operation {
                 Operation::RequestPut(put) => self.check_put(put)?,
@@ -265,41 +265,49 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    fn choose<'t>(&self, txn: &'t TxnRequest, chosen: &mut Vec<&'t Operation>) {
-        let holds = txn.compare.iter().all(|compare| self.holds(compare));
-        let branch = if holds { &txn.success } else { &txn.failure };
+    fn choose<'t>(&self, txn: &'t TxnRequest, chosen: &mut Vec<&'t Operation>) -> Result<(), Undecided> {
+        let branch = if all(txn.compare.iter().map(|compare| self.holds(compare)))? { &txn.success } else { &txn.failure };
         for operation in branch.iter().filter_map(|operation| operation.request.as_ref()) {
             match operation {
-                Operation::RequestTxn(inner) => self.choose(inner, chosen),
+                Operation::RequestTxn(inner) => self.choose(inner, chosen)?,
                 other => chosen.push(other),
             }
         }
+        Ok(())
     }
 
-    fn holds(&self, compare: &Compare) -> bool {
+    fn holds(&self, compare: &Compare) -> Result<bool, Undecided> {
         let keys = self.matching(&compare.key, &compare.range_end);
         if keys.is_empty() {
             // A key that is not there counts as all zeros, but has no value to compare.
-            return !matches!(Target::of(compare), Target::Value(_)) && self.fits(compare, &KeyState::default());
+            return Ok(!matches!(Target::of(compare), Target::Value(_)) && self.fits(compare, &KeyState::default())?);
         }
-        keys.iter().all(|key| self.fits(compare, &self.keys[key].1))
+        all(keys.iter().map(|key| self.fits(compare, &self.keys[key].1)))
     }
 
-    fn fits(&self, compare: &Compare, version: &KeyState) -> bool {
+    fn fits(&self, compare: &Compare, version: &KeyState) -> Result<bool, Undecided> {
+        const TAKEN_AWAY: Undecided = Undecided("it compares a value that the running etcd has written over since");
         let ordering = match Target::of(compare) {
             Target::Version(wanted) => version.version.cmp(&wanted),
             Target::Create(wanted) => version.create_revision.cmp(&wanted),
             Target::Mod(wanted) => version.mod_revision.cmp(&wanted),
             Target::Lease(wanted) => version.lease.cmp(&wanted),
-            Target::Value(wanted) => self.bytes(version.value).cmp(wanted),
+            Target::Value(wanted) => self.bytes(version.value).ok_or(TAKEN_AWAY)?.cmp(wanted),
         };
-        match CompareResult::try_from(compare.result) {
+        Ok(match CompareResult::try_from(compare.result) {
             Ok(CompareResult::Equal) => ordering.is_eq(),
             Ok(CompareResult::Greater) => ordering.is_gt(),
             Ok(CompareResult::Less) => ordering.is_lt(),
             Ok(CompareResult::NotEqual) => ordering.is_ne(),
             // etcd lets a compare that it does not know hold.
             Err(_) => true,
-        }
+        })
     }
+}
+
+/// Whether all hold; where one does not, it does not matter whether another can be decided.
+fn all(mut compares: impl Iterator<Item = Result<bool, Undecided>>) -> Result<bool, Undecided> {
+    let mut undecided = None;
+    let fails = compares.any(|holds| holds.map_err(|cause| undecided = Some(cause)) == Ok(false));
+    undecided.filter(|_| !fails).map_or(Ok(!fails), Err)
 }

@@ -5,6 +5,7 @@ use prost::Message;
 
 use super::administration::{AuthRequest, MembershipRequest};
 use super::entry::Entry;
+use crate::KeyRange;
 use crate::proto::etcdserverpb::compare::CompareTarget;
 use crate::proto::etcdserverpb::request_op::Request as Operation;
 use crate::proto::etcdserverpb::{
@@ -64,6 +65,43 @@ impl Request {
             Self::Txn(txn) if !is_known(txn) => None,
             _ => Some(request),
         }
+    }
+}
+
+impl Request {
+    /// The keys whose values decide what the request does, or stay as they are.
+    pub(crate) fn values_read(&self) -> Vec<KeyRange> {
+        match self {
+            Self::Put(put) => kept_value(put).into_iter().collect(),
+            Self::Txn(txn) => values_read(txn),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn values_read(txn: &TxnRequest) -> Vec<KeyRange> {
+    let compared = txn.compare.iter().filter(|compare| compare.target() == CompareTarget::Value);
+    let mut ranges: Vec<KeyRange> = compared.map(|compare| range(&compare.key, &compare.range_end)).collect();
+    for operation in operations(&txn.success).chain(operations(&txn.failure)) {
+        match operation {
+            Operation::RequestPut(put) => ranges.extend(kept_value(put)),
+            Operation::RequestTxn(inner) => ranges.extend(values_read(inner)),
+            _ => {}
+        }
+    }
+    ranges
+}
+
+fn kept_value(put: &PutRequest) -> Option<KeyRange> {
+    put.ignore_value.then(|| KeyRange::key(put.key.to_vec()))
+}
+
+/// The keys from `key` to `end`: an empty end means `key` alone, a zero byte means no end.
+fn range(key: &[u8], end: &[u8]) -> KeyRange {
+    match end {
+        [] => KeyRange::key(key),
+        [0] => KeyRange { start: key.to_vec(), end: None },
+        _ => KeyRange { start: key.to_vec(), end: Some(end.to_vec()) },
     }
 }
 

@@ -60,6 +60,28 @@ fn a_torn_record_ends_a_log_and_a_damaged_one_does_not() {
     assert_eq!(records(&log[..log.len() - 64 - 4], true), 1);
 }
 
+/// However much of a record is there, it is the end of a log that is being written, and neither a record nor damage.
+#[test]
+fn a_record_that_is_being_written_ends_the_log() {
+    let (long, mut crc) = ([7; 100], crc32c::crc32c(b"one"));
+    let first = framed(crc, b"one");
+    crc = crc32c::crc32c_append(crc, &long);
+    let second = framed(crc, &long);
+    let end = second.iter().rposition(|&byte| byte != 0).unwrap() + 1;
+    for there in 0..=end {
+        for room in [0, 64, 4096] {
+            let file = Bytes::from([&first[..], &second[..there], &vec![0; second.len() - there + room]].concat());
+            let mut records = Records::of_written(&file, 0);
+            assert!(matches!(records.next(), Next::Record(_)));
+            match (there, records.next()) {
+                (0, Next::End | Next::EndOfFile) | (_, Next::Torn) if there < end => {}
+                (_, Next::Record(record)) if there == end => assert_eq!(record.data, long[..]),
+                _ => panic!("{there} of {end} bytes, {room} behind"),
+            }
+        }
+    }
+}
+
 /// A record that says a wrong length, or nothing but zeros, hides where the next one begins.
 #[test]
 fn reading_goes_on_behind_a_record_without_a_length() {

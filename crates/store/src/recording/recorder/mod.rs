@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::chunk::IMPOSSIBLE_REVISION;
 use super::directory::{Directory, LAST_NUMBER, name, name_while_written};
 use super::disk;
 use super::facts::{FileFacts, FileKind, MissingRevisions, RecordingScope};
@@ -219,6 +220,7 @@ impl Recorder {
     ///
     /// It does not follow those before it.
     pub fn change(&mut self, event: &Event) -> Result<()> {
+        self.check(event.revision)?;
         self.intake.change(event, self.clock.elapsed()).map_err(|disorder| self.disorder(disorder))
     }
 
@@ -228,6 +230,7 @@ impl Recorder {
     ///
     /// It does not follow those before it.
     pub fn pass_over(&mut self, revision: Revision) -> Result<()> {
+        self.check(revision)?;
         self.intake.begin(revision.0, self.clock.elapsed()).map_err(|disorder| self.disorder(disorder))
     }
 
@@ -237,8 +240,17 @@ impl Recorder {
     ///
     /// What is due cannot be written.
     pub fn complete(&mut self, upto: Revision) -> Result<()> {
+        self.check(upto)?;
         self.intake.progress(upto.0, self.clock.elapsed());
         self.flush_if_full()
+    }
+
+    /// Refuses what cannot be a revision: nobody could read the recording any more.
+    fn check(&self, revision: Revision) -> Result<()> {
+        if (0..IMPOSSIBLE_REVISION).contains(&revision.0) {
+            return Ok(());
+        }
+        Err(refuse(&self.path, format!("{revision} cannot be a revision, so it is not recorded")))
     }
 
     /// Notes that the watch has nothing more for now: it passes on whole revisions, so what was taken is complete. What is due is written.
@@ -262,6 +274,7 @@ impl Recorder {
     ///
     /// They are not those that follow what was taken; or they cannot be noted.
     pub fn missing(&mut self, missing: MissingRevisions) -> Result<()> {
+        self.check(Revision(missing.to))?;
         let reached = self.intake.upto().unwrap_or(0);
         if missing.from <= reached || missing.to < missing.from {
             return Err(self.disorder(Disorder { revision: missing.from, reached }));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,6 +12,7 @@ use rusqlite::{Connection, params};
 
 use super::{events, killed, open, wait};
 use ketcd_testing::random::Random;
+use ketcd_testing::wait::until;
 
 /// The table and the index of names: kine v0.17.5, `pkg/drivers/sqlite/sqlite.go`.
 const SCHEMA: &str = "
@@ -84,6 +85,10 @@ fn shown(source: &dyn Source, is_wanted: impl Fn(Origin) -> bool) -> Vec<Row> {
     of_table.map(row).collect()
 }
 
+fn shown_all(source: &dyn Source) -> Vec<Row> {
+    shown(source, |_| true)
+}
+
 #[test]
 fn every_row_is_what_sqlite_says_it_is() {
     for (seed, (page, vacuum, longest)) in
@@ -135,6 +140,25 @@ fn gap_rows_are_no_changes_and_lost_ones_are_missed() {
     let source = open(&path).unwrap();
     let is_named = |problem: &String| problem.contains("revision 6 ");
     assert!(source.damage().iter().any(is_named), "{:?}", source.damage());
+}
+
+#[test]
+fn a_compaction_behind_the_newest_row_says_that_rows_are_lost() {
+    for (lost, compacted, is_lost) in [(21, 45, true), (45, 45, true), (46, 45, false), (62, 45, false), (62, 60, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let mut kine = Kine::new(&path, "PRAGMA journal_mode = DELETE;");
+        let random = &mut Random(3);
+        (0..60).for_each(|_| kine.change(random, 100));
+        kine.connection.execute("UPDATE kine SET prev_revision = ?1 WHERE name = 'compact_rev_key'", [compacted]).unwrap();
+        kine.connection.execute("DELETE FROM kine WHERE id >= ?1 AND name != 'compact_rev_key'", [lost]).unwrap();
+        // Else the counter of the table would say it too.
+        kine.connection.execute("UPDATE sqlite_sequence SET seq = (SELECT MAX(id) FROM kine)", []).unwrap();
+        let source = open(&path).unwrap();
+        let wanted = format!("its last compaction was at revision {compacted}, and the last row that its table has is {}", lost - 1);
+        let is_said = source.damage().iter().any(|problem| problem.contains(&wanted));
+        assert_eq!(is_said, is_lost, "{lost}: {:?}", source.damage());
+    }
 }
 
 #[test]
@@ -198,7 +222,7 @@ fn a_table_printed_as_text_is_read_as_the_database_is() {
         tar.into_inner().unwrap();
         for place in [&folder, &packed] {
             let source = open(place).unwrap();
-            assert_eq!((source.damage(), source.left_out().len()), (&[] as &[String], 1), "{name}: {:?}", source.left_out());
+            assert_eq!((source.damage(), source.left_out().len()), (&[] as &[String], 2), "{name}: {:?}", source.left_out());
             assert!(events(&*source) == truth, "{}", place.display());
         }
         // A line that is cut short is named.
@@ -234,6 +258,72 @@ fn a_database_is_written() {
         if round as usize % FOR_A_READING == FOR_A_READING - 1 {
             readings.read_exact(&mut [0]).unwrap();
         }
+    }
+}
+
+/// A k3s that has written, up to a checkpoint and on, and stands still.
+fn stands_still(path: &Path, seed: u64) -> Kine {
+    let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0;";
+    let (mut kine, random) = (Kine::new(path, pragmas), &mut Random(seed));
+    (0..80).for_each(|_| kine.change(random, 3000));
+    kine.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    kine.compact(60);
+    (0..80).for_each(|_| kine.change(random, 3000));
+    kine
+}
+
+const STANDING: &str = "KETCD_TEST_KINE_STANDING";
+
+/// The other process of the test below: it has the database open until its input ends.
+#[test]
+fn a_database_is_held() {
+    let Ok(given) = std::env::var(STANDING) else { return };
+    let (seed, path) = given.split_once(' ').unwrap();
+    let _kine = stands_still(Path::new(path), seed.parse().unwrap());
+    fs::write(format!("{path}.ready"), "").unwrap();
+    std::io::stdin().lock().read_to_end(&mut Vec::new()).unwrap();
+}
+
+/// While SQLite writes its log back, a page of the database may be half its old self: what only that page says is not believed.
+#[test]
+fn a_page_that_is_being_written_back_says_nothing() {
+    const FRAME: usize = 24 + 4096;
+    for seed in 0..6 {
+        let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = directory.path().join("state.db");
+        let written = stands_still(&other.path().join("state.db"), seed).written;
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "kine::made::a_database_is_held"])
+            .env(STANDING, format!("{seed} {}", path.display()))
+            .stdin(Stdio::piped());
+        let mut holder = command.spawn().unwrap();
+        until(|| directory.path().join("state.db.ready").exists().then_some(()));
+        // As SQLite does it: the index of the log first (`nBackfillAttempted`), then the pages.
+        let (log, mut pages) = (fs::read(directory.path().join("state.db-wal")).unwrap(), fs::read(&path).unwrap());
+        let frames: Vec<&[u8]> = log[32..].chunks_exact(FRAME).collect();
+        let mut index = fs::File::options().write(true).open(directory.path().join("state.db-shm")).unwrap();
+        index.seek(SeekFrom::Start(128)).unwrap();
+        index.write_all(&(frames.len() as u32).to_ne_bytes()).unwrap();
+        let random = &mut Random(seed);
+        for frame in frames {
+            let start = (u32::from_be_bytes(frame[..4].try_into().unwrap()) as usize - 1) * 4096;
+            let there = random.below(4096);
+            if let Some(page) = pages.get_mut(start..start + there) {
+                page.copy_from_slice(&frame[24..24 + there]);
+            }
+        }
+        fs::write(&path, pages).unwrap();
+        let source = open(&path).unwrap();
+        assert_eq!(source.damage(), &[] as &[String], "seed {seed}");
+        let now = shown_all(&*source);
+        for (revision, name, deleted, value) in &now {
+            let (of_name, _, of_value) = &written[revision];
+            assert_eq!((name, *deleted, &value[..]), (of_name, of_value.is_none(), of_value.as_deref().unwrap_or_default()), "seed {seed}");
+        }
+        assert!(now.len() > 80, "seed {seed}: {} changes", now.len());
+        holder.kill().unwrap();
+        holder.wait().unwrap();
     }
 }
 

@@ -4,8 +4,8 @@
 
 use super::numbers::checksummed;
 
-/// The bytes that are looked at: the header, and up to which frame the log was written back.
-pub(in super::super) const INDEX_HEADER: usize = 100;
+/// The bytes that are looked at: the header, and up to which frame the log was written back, and is being.
+pub(in super::super) const INDEX_HEADER: usize = 132;
 
 const VERSION: u32 = 3_007_000;
 
@@ -16,6 +16,8 @@ pub(in super::super) struct LogIndex {
     pub(in super::super) frames: u32,
     /// How many of them were written back into the database.
     pub(in super::super) written_back: u32,
+    /// How many of them were, or may just be being: SQLite notes it before it writes the first.
+    pub(in super::super) attempted: u32,
     /// The salts of the log that it is of, as they are in that log's header.
     pub(in super::super) salts: [u8; 8],
 }
@@ -31,7 +33,11 @@ impl LogIndex {
             };
             let holds = checksummed(bytes.get(..CHECKED)?, is_big_endian, (0, 0)) == (word(CHECKED)?, word(CHECKED + 4)?);
             let is_written = word(0)? == VERSION && *bytes.get(12)? == 1;
-            let index = || Some(Self { frames: word(16)?, written_back: word(96)?, salts: bytes.get(32..40)?.try_into().ok()? });
+            let index = || {
+                let frames = word(16)?;
+                let (written_back, attempted) = (word(96)?, word(128).unwrap_or(frames));
+                Some(Self { frames, written_back, attempted, salts: bytes.get(32..40)?.try_into().ok()? })
+            };
             if holds && is_written { index() } else { None }
         })
     }

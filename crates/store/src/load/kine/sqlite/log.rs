@@ -4,6 +4,7 @@
 //! earlier generations that were not written over yet: pages as they were once, of which whole transactions count.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use bytes::Bytes;
 
@@ -32,6 +33,8 @@ pub(in super::super) struct Log {
     pub(in super::super) problems: Vec<String>,
     /// What may be missing from its end, a sentence.
     pub(in super::super) unfinished: Option<String>,
+    /// Which of the committed frames may have been on their way into the database while that was copied.
+    pub(in super::super) on_their_way: Range<usize>,
 }
 
 /// Frames that follow each other, up to a commit.
@@ -66,6 +69,11 @@ impl Run {
         self.by_page.contains_key(&page)
     }
 
+    /// Whether one of these frames is a copy of a page.
+    pub(in super::super) fn holds_within(&self, page: PageNumber, frames: &Range<usize>) -> bool {
+        self.by_page.get(&page).is_some_and(|of_page| of_page.iter().any(|frame| frames.contains(frame)))
+    }
+
     /// The pages that it holds.
     pub(in super::super) fn pages(&self) -> impl Iterator<Item = PageNumber> + '_ {
         self.by_page.keys().copied()
@@ -91,6 +99,16 @@ impl Log {
             end: 0,
             problems: Vec::new(),
             unfinished: None,
+            on_their_way: 0..0,
+        }
+    }
+
+    /// The frames that may have been written back between two looks at the index of the log: all, unless both are of this log.
+    pub(in super::super) fn written_back_between(&self, before: Option<LogIndex>, after: Option<LogIndex>) -> Range<usize> {
+        let is_of_it = |index: &LogIndex| self.bytes.get(16..24) == Some(&index.salts[..]);
+        match before.filter(is_of_it).zip(after.filter(is_of_it)) {
+            Some((before, after)) => before.written_back as usize..after.attempted as usize,
+            None => 0..self.committed_frames(),
         }
     }
 

@@ -328,7 +328,7 @@ fn resolved(mark: Mark, tag: Option<&str>, text: String, plain: bool) -> Result<
 fn refused(mark: Mark, refusal: NoValue) -> YamlProblem {
     let why = match refusal {
         NoValue::Tag => "a tag names a type that its value does not have",
-        NoValue::NotFinite => "a number is infinite or none, which JSON cannot hold",
+        NoValue::NotFinite => "infinity and NaN cannot be written as JSON",
     };
     YamlProblem::at(mark, why)
 }

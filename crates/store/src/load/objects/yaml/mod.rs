@@ -115,6 +115,7 @@ fn add(objects: &mut Objects<'_>, mut object: Value) {
         }
         return;
     }
+    objects.complete(&mut object);
     objects.add_written(&object);
 }
 

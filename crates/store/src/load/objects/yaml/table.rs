@@ -83,7 +83,7 @@ fn anchors_and_merged_members() {
     for (text, wanted) in [
         ("a: *a\n", "an alias names nothing that stands before it"),
         ("a: 1\na: 2\n", "a member is written twice in one object; a line --- between two objects may be missing"),
-        ("a: .inf\n", "a number is infinite or none, which JSON cannot hold"),
+        ("a: .inf\n", "infinity and NaN cannot be written as JSON"),
         ("a: !!int x\n", "a tag names a type that its value does not have"),
         ("<<: text\n", "<< merges something that is not an object"),
         ("? [a]\n: b\n", "a member's name is not text"),

@@ -1,0 +1,52 @@
+//! Documents with `kind` and `apiVersion` that no API server stores: the configuration of a program. Where a file holds nothing else, it is refused with
+//! what it is and where it goes.
+
+use serde_json::Value;
+
+const KUBECONFIG: &str =
+    "is a kubeconfig, not data of a cluster; to read the API server that it names: KUBECONFIG=FILE ketcd -f kubeconfig: status";
+const SCHEDULER: &str =
+    "is the configuration of a kube-scheduler, not data of a cluster; give it next to the data: --scheduler-config FILE";
+const ENCRYPTION: &str = "is an encryption configuration, not data of a cluster; give it next to the data: --encryption-config FILE";
+const PROGRAM: &str = "is the configuration of a program (kubelet, kube-proxy, kubeadm, kustomize or kind), not data of a cluster";
+const POLICY: &str = "is an audit policy, not an audit log or data of a cluster";
+
+/// What a document is, if it is known and no object: a fragment.
+pub(super) fn said(document: &Value) -> Option<&'static str> {
+    let text = |member: &str| document.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (group, _) = text("apiVersion").rsplit_once('/').unwrap_or_default();
+    let has = |member: &str| document.get(member).is_some();
+    match (group, text("kind")) {
+        ("", "Config") if has("clusters") || has("contexts") || has("users") => Some(KUBECONFIG),
+        ("kubescheduler.config.k8s.io" | "componentconfig", "KubeSchedulerConfiguration") => Some(SCHEDULER),
+        ("apiserver.config.k8s.io", "EncryptionConfiguration") | ("", "EncryptionConfig") => Some(ENCRYPTION),
+        ("audit.k8s.io", "Policy") => Some(POLICY),
+        ("kubelet.config.k8s.io" | "kubeproxy.config.k8s.io" | "kubeadm.k8s.io" | "kustomize.config.k8s.io" | "kind.x-k8s.io", _) => {
+            Some(PROGRAM)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn configuration_is_told_from_objects() {
+        let of = |api_version: &str, kind: &str| said(&json!({"apiVersion": api_version, "kind": kind, "clusters": []}));
+        assert_eq!(of("v1", "Config"), Some(KUBECONFIG));
+        assert_eq!(of("kubescheduler.config.k8s.io/v1beta3", "KubeSchedulerConfiguration"), Some(SCHEDULER));
+        assert_eq!(of("apiserver.config.k8s.io/v1", "EncryptionConfiguration"), Some(ENCRYPTION));
+        assert_eq!(of("audit.k8s.io/v1", "Policy"), Some(POLICY));
+        assert_eq!(of("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"), Some(PROGRAM));
+        assert_eq!(of("kubeadm.k8s.io/v1beta3", "ClusterConfiguration"), Some(PROGRAM));
+        assert_eq!(of("kustomize.config.k8s.io/v1beta1", "Kustomization"), Some(PROGRAM));
+        // Flux has a kind of that name, which is stored.
+        assert_eq!(of("kustomize.toolkit.fluxcd.io/v1", "Kustomization"), None);
+        // OpenShift and Knative have kinds of these names, too.
+        assert_eq!((of("imageregistry.operator.openshift.io/v1", "Config"), of("v1", "ConfigMap")), (None, None));
+    }
+}
