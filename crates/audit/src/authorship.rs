@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::request::Request;
 
 /// Which request made a change.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Authorship {
     /// This one: its answer names the revision.

@@ -3,6 +3,7 @@
 
 mod authorship;
 mod change;
+mod container_log;
 mod effect;
 mod forms;
 mod join;

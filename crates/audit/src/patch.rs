@@ -6,6 +6,8 @@
 //!
 //! Source: apimachinery `pkg/util/strategicpatch/patch.go` for the directives; the merge keys are the `patchMergeKey` tags of k8s.io/api 1.36.
 
+use std::collections::{HashMap, HashSet, VecDeque};
+
 use json_patch::{Patch, PatchOperation};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -41,6 +43,8 @@ const MERGED_LISTS: &[(&str, &[&str])] = &[
 /// together (`pkg/server/config.go`, `JSONPatchMaxCopyBytes`): each copy may double an object.
 const MOST_OPERATIONS: usize = 10_000;
 const MOST_COPIED: usize = 3 << 20;
+/// The most values that one JSON patch may look at or move within lists: an operation at the beginning of a long list moves all of it.
+const MOST_STEPS: usize = 50_000_000;
 /// serde_json reads nothing deeper. A deeper value would overflow the stack when it is written or dropped.
 const DEEPEST: usize = 128;
 
@@ -71,7 +75,8 @@ fn strategic(object: &Value, patch: &Value, field: &str) -> Value {
         (Value::Object(object), Value::Object(patch)) => Value::Object(members(object, patch)),
         (_, Value::Object(patch)) => Value::Object(members(&Map::new(), patch)),
         (Value::Array(before), Value::Array(sent)) if UNITED_LISTS.contains(&field) => {
-            Value::Array(before.iter().chain(sent.iter().filter(|item| !before.contains(item))).cloned().collect())
+            let known: HashSet<&Value> = before.iter().collect();
+            Value::Array(before.iter().chain(sent.iter().filter(|item| !known.contains(item))).cloned().collect())
         }
         (Value::Array(before), Value::Array(sent)) => items(before, sent, field).unwrap_or_else(|| patch.clone()),
         (_, Value::Array(sent)) => items(&[], sent, field).unwrap_or_else(|| patch.clone()),
@@ -86,11 +91,13 @@ fn without_directives(patch: &Map<String, Value>) -> Map<String, Value> {
 fn members(object: &Map<String, Value>, patch: &Map<String, Value>) -> Map<String, Value> {
     let mut result = object.clone();
     if let Some(retained) = patch.get("$retainKeys").and_then(Value::as_array) {
-        result.retain(|name, _| retained.iter().any(|retained| retained == name));
+        let retained: HashSet<&str> = retained.iter().filter_map(Value::as_str).collect();
+        result.retain(|name, _| retained.contains(name.as_str()));
     }
     for (name, value) in patch {
         if let Some(list) = name.strip_prefix("$deleteFromPrimitiveList/") {
             if let (Some(Value::Array(items)), Some(gone)) = (result.get_mut(list), value.as_array()) {
+                let gone: HashSet<&Value> = gone.iter().collect();
                 items.retain(|item| !gone.contains(item));
             }
             continue;
@@ -122,61 +129,79 @@ fn key_of(list: &str, items: &[&[Value]]) -> Option<&'static str> {
 
 fn items(before: &[Value], sent: &[Value], list: &str) -> Option<Value> {
     let key = key_of(list, &[before, sent])?;
-    let mut result = before.to_vec();
-    if sent.iter().any(|item| item["$patch"] == "replace") {
-        result.clear();
+    let is_replaced = sent.iter().any(|item| item["$patch"] == "replace");
+    let mut result: Vec<Option<Value>> = if is_replaced { Vec::new() } else { before.iter().cloned().map(Some).collect() };
+    // Where the items of each key are. No two have one in a list that an API server took.
+    let mut places: HashMap<&Value, VecDeque<usize>> = HashMap::new();
+    for (place, item) in before.iter().enumerate().take(result.len()) {
+        places.entry(&item[key]).or_default().push_back(place);
     }
     for item in sent {
-        let place = result.iter().position(|known| known[key] == item[key]);
-        match (item["$patch"].as_str(), place) {
-            (Some("delete"), place) => drop(place.map(|place| result.remove(place))),
+        let of_key = places.entry(&item[key]).or_default();
+        match (item["$patch"].as_str(), of_key.front().copied()) {
+            (Some("delete"), place) => {
+                of_key.pop_front();
+                place.into_iter().for_each(|place| result[place] = None);
+            }
             (Some("replace"), _) if item.get(key).is_none() => {}
-            (_, Some(place)) => result[place] = strategic(&result[place], item, ""),
-            (_, None) => result.push(strategic(&Value::Null, item, "")),
+            (_, Some(place)) => result[place] = result[place].take().map(|known| strategic(&known, item, "")),
+            (_, None) => {
+                of_key.push_back(result.len());
+                result.push(Some(strategic(&Value::Null, item, "")));
+            }
         }
     }
-    Some(Value::Array(result))
+    Some(Value::Array(result.into_iter().flatten().collect()))
 }
 
 /// Puts the items that a patch orders into that order; the others stay before those that followed them.
 fn put_in_order(object: &mut Map<String, Value>, list: &str, order: &[Value]) {
     let Some(Value::Array(items)) = object.get_mut(list) else { return };
     let key = key_of(list, &[items]);
-    let is_same = |item: &Value, wanted: &Value| key.map_or(item == wanted, |key| item[key] == wanted[key]);
-    let rank = |item: &Value| order.iter().position(|wanted| is_same(item, wanted));
+    let mut ranks: HashMap<&Value, usize> = HashMap::new();
+    for (rank, wanted) in order.iter().enumerate() {
+        ranks.entry(named(wanted, key)).or_insert(rank);
+    }
     let mut last = 0;
-    let ranked: Vec<(usize, Value)> = items
+    let mut ranked: Vec<(usize, Value)> = items
         .drain(..)
         .map(|item| {
-            last = rank(&item).unwrap_or(last);
+            last = ranks.get(named(&item, key)).copied().unwrap_or(last);
             (last, item)
         })
         .collect();
-    let mut ranked = ranked;
     ranked.sort_by_key(|(rank, _)| *rank);
     items.extend(ranked.into_iter().map(|(_, item)| item));
 }
 
-/// Applies a JSON patch; `None` where it cannot be applied, or an API server would have refused it.
+/// What an item is known by: the value of its key, or all of it.
+fn named<'i>(item: &'i Value, key: Option<&str>) -> &'i Value {
+    key.map_or(item, |key| &item[key])
+}
+
+/// Applies a JSON patch; `None` where it cannot be applied, an API server would have refused it, or it would take too long.
 fn applied(object: &Value, patch: &Value) -> Option<Value> {
     let operations = Patch::deserialize(patch).ok()?.0;
     if operations.len() > MOST_OPERATIONS {
         return None;
     }
-    let (mut result, mut copied) = (object.clone(), 0);
+    let (mut result, mut copied, mut steps) = (object.clone(), 0, 0);
     for operation in &operations {
         let put = match operation {
-            PatchOperation::Add(add) => depth(&add.value),
-            PatchOperation::Replace(replace) => depth(&replace.value),
-            PatchOperation::Move(from) => depth(from.from.resolve(&result).ok()?),
+            PatchOperation::Add(add) => depth(&add.value, &mut steps),
+            PatchOperation::Replace(replace) => depth(&replace.value, &mut steps),
+            // What is moved becomes deeper only where it is put deeper.
+            PatchOperation::Move(from) if from.path.count() <= from.from.count() => 0,
+            PatchOperation::Move(from) => depth(from.from.resolve(&result).ok()?, &mut steps),
             PatchOperation::Copy(from) => {
                 let value = from.from.resolve(&result).ok()?;
                 copied += value.to_string().len();
-                depth(value)
+                depth(value, &mut steps)
             }
             PatchOperation::Remove(_) | PatchOperation::Test(_) => 0,
         };
-        if copied > MOST_COPIED || put + operation.path().count() > DEEPEST {
+        steps += moved_by(operation, &result);
+        if copied > MOST_COPIED || put + operation.path().count() > DEEPEST || steps > MOST_STEPS {
             return None;
         }
         json_patch::patch(&mut result, std::slice::from_ref(operation)).ok()?;
@@ -184,11 +209,25 @@ fn applied(object: &Value, patch: &Value) -> Option<Value> {
     Some(result)
 }
 
-/// How many objects and lists lie in one another.
-fn depth(value: &Value) -> usize {
+/// How many items of lists an operation may move: those of the lists that it adds to or takes from.
+fn moved_by(operation: &PatchOperation, object: &Value) -> usize {
+    let items = |path: &json_patch::jsonptr::Pointer| {
+        let list = path.parent().and_then(|list| list.resolve(object).ok()).and_then(Value::as_array);
+        list.map_or(0, Vec::len)
+    };
+    match operation {
+        PatchOperation::Add(_) | PatchOperation::Remove(_) | PatchOperation::Copy(_) => items(operation.path()),
+        PatchOperation::Move(from) => items(&from.from) + items(operation.path()),
+        PatchOperation::Replace(_) | PatchOperation::Test(_) => 0,
+    }
+}
+
+/// How many objects and lists lie in one another; `steps` counts what is looked at.
+fn depth(value: &Value, steps: &mut usize) -> usize {
+    *steps += 1;
     match value {
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(|item| depth(item, steps)).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(|member| depth(member, steps)).max().unwrap_or(0),
         _ => 0,
     }
 }
@@ -223,6 +262,35 @@ mod tests {
         let result = patched(&object, &operations, false).unwrap();
         assert_eq!(result["metadata"], json!({"name": "a", "labels": {"a/b": "c", "z": "2"}, "finalizers": ["f/1", "f/2"]}));
         assert_eq!(patched(&object, &json!([{"op": "test", "path": "/metadata/name", "value": "b"}]), false), None);
+    }
+
+    /// Lists as long as a request may be: with a look at each item for each item, this would take hours.
+    #[test]
+    fn long_lists_are_merged_in_one_pass() {
+        const ITEMS: usize = 100_000;
+        let texts = |from: usize| -> Vec<Value> { (from..from + ITEMS).map(|number| number.to_string().into()).collect() };
+        let named = |from: usize| -> Vec<Value> { (from..from + ITEMS).map(|number| json!({"type": number.to_string()})).collect() };
+        let object = json!({"finalizers": texts(0), "conditions": named(0)});
+        let patch = json!({"finalizers": texts(ITEMS / 2), "$deleteFromPrimitiveList/finalizers": texts(2 * ITEMS), "$setElementOrder/finalizers": texts(0),
+            "conditions": named(ITEMS / 2), "$setElementOrder/conditions": named(ITEMS / 2)});
+        let result = patched(&object, &patch, false).unwrap();
+        let length = |list: &str| result[list].as_array().unwrap().len();
+        assert_eq!((length("finalizers"), length("conditions")), (ITEMS * 3 / 2, ITEMS * 3 / 2));
+        let gone: Vec<Value> = (0..ITEMS).map(|number| json!({"type": number.to_string(), "$patch": "delete"})).collect();
+        assert_eq!(patched(&object, &json!({"conditions": gone}), false).unwrap()["conditions"], json!([]));
+        let first = json!({"op": "add", "path": "/finalizers/0", "value": "x"});
+        assert!(patched(&object, &json!([first]), false).is_some());
+        assert_eq!(patched(&object, &vec![first; MOST_OPERATIONS].into(), false), None);
+    }
+
+    #[test]
+    fn items_of_one_key_are_merged_one_after_the_other() {
+        let object = json!({"conditions": [{"type": "a", "n": 1}, {"type": "b"}, {"type": "a", "n": 2}]});
+        let conditions = |patch: Value| patched(&object, &json!({"conditions": patch}), false).unwrap()["conditions"].clone();
+        let gone = json!({"type": "a", "$patch": "delete"});
+        assert_eq!(conditions(json!([gone])), json!([{"type": "b"}, {"type": "a", "n": 2}]));
+        assert_eq!(conditions(json!([gone, gone, {"type": "a"}, {"type": "a", "m": 3}])), json!([{"type": "b"}, {"type": "a", "m": 3}]));
+        assert_eq!(conditions(json!([{"$patch": "replace"}, {"type": "c"}])), json!([{"type": "c"}]));
     }
 
     #[test]

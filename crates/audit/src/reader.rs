@@ -4,11 +4,12 @@ use std::io::{self, Read};
 
 use jiff::Timestamp;
 
+use crate::container_log::{self, ContainerLog};
 use crate::forms::{self, Record};
 use crate::names::Names;
-use crate::request::Request;
+use crate::request::{Level, Request};
 use crate::rows;
-use crate::splitter::{Piece, Splitter};
+use crate::splitter::{Piece, Splitter, is_of_event};
 
 /// What is read at once.
 const PIECE: usize = 256 << 10;
@@ -53,6 +54,12 @@ pub struct FileReport {
     pub span: Option<LogSpan>,
     /// How many lines are not events.
     pub damaged: u64,
+    /// How many of them were events, or parts of one: what they said is lost.
+    pub lost: u64,
+    /// How many of the requests asked for a change.
+    pub writes: u64,
+    /// How many of these are logged with the body of the request.
+    pub with_bodies: u64,
     /// The first of them.
     pub damages: Vec<Damage>,
     /// The times of the requests around damaged lines: what is lost was answered within them.
@@ -64,7 +71,7 @@ pub struct FileReport {
 }
 
 impl FileReport {
-    fn see(&mut self, line: u64, record: Record, each: &mut dyn FnMut(Request)) {
+    fn see(&mut self, (line, record): (u64, Record), is_of_event: bool, each: &mut dyn FnMut(Request)) {
         match record {
             Record::Request(request) => {
                 if request.is_open {
@@ -72,13 +79,15 @@ impl FileReport {
                     return each(*request);
                 }
                 self.requests += 1;
+                self.writes += u64::from(request.verb.writes());
+                self.with_bodies += u64::from(request.verb.writes() && request.level > Level::Metadata);
                 let span = LogSpan { from: request.received, to: request.completed };
                 self.span = Some(self.span.map_or(span, |known| known.and(span)));
                 self.close_hole(span.to);
                 each(*request);
             }
-            Record::Other => self.others += 1,
-            Record::Unknown(problem) => self.damage(line, problem),
+            Record::Other | Record::Line => self.others += 1,
+            Record::Unknown(problem) => self.damage(line, problem, is_of_event),
         }
     }
 
@@ -105,9 +114,10 @@ impl FileReport {
         }
     }
 
-    fn damage(&mut self, line: u64, problem: String) {
+    fn damage(&mut self, line: u64, problem: String, loses: bool) {
         self.is_open = true;
         self.damaged += 1;
+        self.lost += u64::from(loses);
         if self.damages.len() < NAMED {
             self.damages.push(Damage { line, problem });
         }
@@ -146,10 +156,10 @@ impl Reader {
             Err(error) => return (report, Err(error)),
         };
         beginning.truncate(length);
-        if is_table(&beginning) {
+        if !container_log::begins_so(&beginning) && is_table(&beginning) {
             let names = &mut self.names;
             let all = io::Cursor::new(beginning).chain(from);
-            rows::read(all, names, &mut |line, record| report.see(line, record, each));
+            rows::read(all, names, &mut |line, record, is_of_event| report.see((line, record), is_of_event, each));
             report.end(false);
             return (report, Ok(()));
         }
@@ -165,18 +175,24 @@ impl Reader {
         report: &mut FileReport,
         each: &mut dyn FnMut(Request),
     ) -> io::Result<()> {
-        let mut splitter = Splitter::default();
+        let mut splitting = match container_log::begins_so(&piece) {
+            true => Splitting::Container(Box::default()),
+            false => Splitting::Documents(Box::default()),
+        };
         let (names, mut columns) = (&mut self.names, Vec::new());
         let mut take = |found: Piece<'_>| match found {
             Piece::Heading(heading) => columns = rows::columns(heading),
             Piece::Record(line, row) if row.starts_with(b"[") && !columns.is_empty() => {
-                report.see(line, rows::read_row(row, &columns, names), each);
+                report.see((line, rows::read_row(row, &columns, names)), is_of_event(row), each);
             }
-            Piece::Record(line, record) => report.see(line, forms::read(record, names), each),
-            Piece::Damage(line, why) => report.damage(line, why.to_owned()),
+            Piece::Record(line, record) => forms::read(record, names, &mut |found| {
+                let is_lost = matches!(found, Record::Unknown(_)) && is_of_event(record);
+                report.see((line, found), is_lost, each);
+            }),
+            Piece::Damage { line, why, loses } => report.damage(line, why.to_owned(), loses),
         };
         let ended = loop {
-            splitter.feed(&piece, &mut take);
+            splitting.feed(&piece, &mut take);
             if piece.len() < PIECE {
                 break Ok(());
             }
@@ -185,8 +201,30 @@ impl Reader {
                 Err(error) => break Err(error),
             }
         };
-        splitter.end(&mut take);
+        splitting.end(&mut take);
         ended
+    }
+}
+
+/// How a text is split: as documents one behind the other, or as the log of a container, whose lines hold them.
+enum Splitting {
+    Documents(Box<Splitter>),
+    Container(Box<ContainerLog>),
+}
+
+impl Splitting {
+    fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) {
+        match self {
+            Self::Documents(splitter) => splitter.feed(bytes, take),
+            Self::Container(log) => log.feed(bytes, take),
+        }
+    }
+
+    fn end(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
+        match self {
+            Self::Documents(splitter) => splitter.end(take),
+            Self::Container(log) => log.end(take),
+        }
     }
 }
 
@@ -208,10 +246,12 @@ fn fill(from: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
 fn is_table(beginning: &[u8]) -> bool {
     let first = beginning.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let first = first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first);
-    !first.contains(&b'{')
-        && !first.trim_ascii_start().starts_with(b"[")
-        && first.contains(&b',')
-        && first.iter().any(u8::is_ascii_alphabetic)
+    // A table of nothing but events has one column.
+    rows::is_column_of_events(first)
+        || !first.contains(&b'{')
+            && !first.trim_ascii_start().starts_with(b"[")
+            && first.contains(&b',')
+            && first.iter().any(u8::is_ascii_alphabetic)
 }
 
 #[cfg(test)]
@@ -219,7 +259,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::{Level, Verb};
+    use crate::request::Verb;
 
     const EVENT: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"RequestResponse","auditID":"a-1","stage":"ResponseComplete","requestURI":"/apis/apps/v1/namespaces/shop/deployments/web/scale?fieldManager=hand","verb":"patch","user":{"username":"root"},"impersonatedUser":{"username":"alice"},"sourceIPs":["10.0.0.1","10.0.0.2"],"userAgent":"kubectl/v1.37.2 (linux/amd64)","objectRef":{"resource":"deployments","namespace":"shop","name":"web","apiGroup":"apps","apiVersion":"v1","subresource":"scale"},"responseStatus":{"metadata":{},"code":200},"requestObject":{"spec":{"replicas":3}},"responseObject":{"kind":"Scale","metadata":{"name":"web","uid":"u-1","resourceVersion":"396"}},"requestReceivedTimestamp":"2026-11-24T18:37:19.698533Z","stageTimestamp":"2026-11-24T18:37:19.703509Z"}"#;
 
@@ -273,6 +313,7 @@ mod tests {
     #[test]
     fn an_event_is_the_same_in_every_form() {
         let text = serde_json::to_string(EVENT).unwrap();
+        let parsed: serde_json::Value = serde_json::from_str(EVENT).unwrap();
         let quoted = format!("\"{}\"", EVENT.replace('"', "\"\""));
         let object = |row: Vec<(&str, serde_json::Value)>| {
             serde_json::Value::Object(row.into_iter().map(|(column, cell)| (column.to_owned(), cell)).collect()).to_string()
@@ -297,6 +338,30 @@ mod tests {
             queried(&row(false)),
             queried(&row(true)),
             queried(&[("Category", json!("kube-audit")), ("log_s", json!(EVENT))]),
+            // Items of an EventList that were taken out of it.
+            EVENT.replace("\"apiVersion\":\"audit.k8s.io/v1\",", ""),
+            format!("{{\"labels\":{{\"job\":\"audit\"}},\"line\":{text},\"timestamp\":\"2026-11-24T18:37:19Z\"}}"),
+            json!({"status": "success", "data": {"resultType": "streams", "result": [{"stream": {}, "values": [["1", EVENT]]}]}})
+                .to_string(),
+            json!({"took": 1, "hits": {"total": {"value": 1}, "hits": [{"_id": "0", "_source": {"kubernetes": {"audit": parsed}}}]}})
+                .to_string(),
+            json!({"responses": [{"hits": {"hits": [{"_source": {"message": EVENT, "kubernetes": {"audit": parsed}}}]}}]}).to_string(),
+            json!({"rawResponse": {"hits": {"hits": [{"_source": parsed}]}}}).to_string(),
+            json!({"_index": "a", "_source": {"event": {"original": EVENT}}}).to_string(),
+            json!({"preview": false, "result": {"_raw": EVENT, "_time": "1"}}).to_string(),
+            json!({"results": [{"_raw": EVENT}]}).to_string(),
+            json!({"time": 1, "sourcetype": "kube:audit", "event": parsed}).to_string(),
+            format!("\"_raw\"\n{quoted}\n"),
+            format!("\"_time\",\"_raw\"\n1,{quoted}\n"),
+            format!("Date,labels,Line\n1,x,{quoted}\n"),
+            format!("2026-11-24T18:37:19.698533123Z stdout F {EVENT}\n"),
+            format!(
+                "2026-11-24T18:37:19.1Z stdout P {}\n2026-11-24T18:37:19.1Z stderr F \n2026-11-24T18:37:19.1Z stdout F {}\n",
+                &EVENT[..300],
+                &EVENT[300..]
+            ),
+            json!({"line": format!("2026-11-24T18:37:19.698533123Z stdout F {EVENT}")}).to_string(),
+            format!("{}\n", json!({"log": format!("{EVENT}\n"), "stream": "stdout", "time": "2026-11-24T18:37:19Z"})),
         ] {
             let request = only(&wrapped);
             let target = &request.target;

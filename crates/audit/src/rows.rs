@@ -7,15 +7,23 @@ use std::io::Read;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::forms::{Record, event_in_row, event_of_row};
+use crate::forms::{Record, event_in_row, event_of_row, is_text_column};
 use crate::names::Names;
+use crate::splitter::is_of_event;
 
-/// Reads the rows of a table; `take` gets each with the line it begins on.
-pub(crate) fn read(from: impl Read, names: &mut Names, take: &mut dyn FnMut(u64, Record)) {
+/// Whether a line is the header of a table that has one column, which holds events as text.
+pub(crate) fn is_column_of_events(header: &[u8]) -> bool {
+    let name = header.trim_ascii();
+    let name = name.strip_prefix(b"\"").and_then(|name| name.strip_suffix(b"\"")).unwrap_or(name);
+    std::str::from_utf8(name).is_ok_and(is_text_column)
+}
+
+/// Reads the rows of a table; `take` gets each with the line it begins on, and whether an event is in it.
+pub(crate) fn read(from: impl Read, names: &mut Names, take: &mut dyn FnMut(u64, Record, bool)) {
     let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(from);
     let columns: Vec<String> = match table.headers() {
         Ok(headers) => headers.iter().map(|name| name.trim_start_matches('\u{feff}').trim_end_matches(" [UTC]").to_owned()).collect(),
-        Err(error) => return take(1, Record::Unknown(format!("has no header: {error}"))),
+        Err(error) => return take(1, Record::Unknown(format!("has no header: {error}")), true),
     };
     let mut row = csv::StringRecord::new();
     loop {
@@ -23,11 +31,12 @@ pub(crate) fn read(from: impl Read, names: &mut Names, take: &mut dyn FnMut(u64,
         match table.read_record(&mut row) {
             Ok(false) => return,
             Ok(true) => {
-                take(line, event(&columns, |column| row.get(column).unwrap_or_default(), names));
+                let found = event(&columns, |column| row.get(column).unwrap_or_default(), names);
+                take(line, found, is_of_event(row.as_slice().as_bytes()));
             }
             Err(error) => {
                 let is_text = matches!(error.kind(), csv::ErrorKind::Utf8 { .. });
-                take(line, Record::Unknown(format!("cannot be read: {error}")));
+                take(line, Record::Unknown(format!("cannot be read: {error}")), true);
                 if !is_text {
                     return;
                 }

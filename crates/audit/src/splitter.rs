@@ -3,11 +3,15 @@
 //! Lines are not trusted to be whole: a log that was cut and goes on has half a document before a line that begins with the next one. A string of JSON
 //! has no line end in it, and inside an object no document begins, so the damage is found, named, and the next line is read.
 
-use memchr::memchr3;
+use memchr::{memchr3, memmem};
 
-/// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries, `tables` and their rows
-/// of Azure's, `value`, `records` and `entries` of other exports.
-const LISTS: [&[u8]; 9] = [b"items", b"events", b"logEvents", b"results", b"tables", ROWS, b"value", b"records", b"entries"];
+/// The lists that wrap records: `items` of an EventList, `events` and `logEvents` of CloudWatch, `results` of its queries and of Splunk's, `tables` and
+/// their rows of Azure's, `values` of Loki's streams, `responses` of Elasticsearch, `value`, `records` and `entries` of other exports.
+const LISTS: [&[u8]; 11] =
+    [b"items", b"events", b"logEvents", b"results", b"tables", ROWS, b"values", b"responses", b"value", b"records", b"entries"];
+
+/// Lists that lie in a member of the document: of an answer of Elasticsearch, and of Loki.
+const LISTS_WITHIN: [(&[u8], &[u8]); 2] = [(b"hits", b"hits"), (b"data", b"result")];
 
 /// The list whose records have no names: what stands before it has those of their columns.
 const ROWS: &[u8] = b"rows";
@@ -15,7 +19,7 @@ const ROWS: &[u8] = b"rows";
 /// The longest record that is read, in bytes: API servers take requests of 3 MiB, but answers may be longer.
 pub const LONGEST_RECORD: usize = 64 << 20;
 
-/// Lists within lists deeper than this are records.
+/// Lists within as many lists are records.
 const DEEPEST: usize = 3;
 
 /// What the splitter found.
@@ -25,8 +29,27 @@ pub(crate) enum Piece<'b> {
     Record(u64, &'b [u8]),
     /// What stands before the rows of a table, cut off there: an object without its end.
     Heading(&'b [u8]),
-    /// Something that is not a record, on this line; a fragment says what.
-    Damage(u64, &'static str),
+    /// Something that is not a record.
+    Damage {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it: a fragment.
+        why: &'static str,
+        /// Whether it was an event, or a part of one.
+        loses: bool,
+    },
+}
+
+/// Whether bytes are of an event, whole or in part: what stands only in events, and in what exports make of them.
+pub(crate) fn is_of_event(bytes: &[u8]) -> bool {
+    const MARKS: [&[u8]; 6] = [b"auditID", b"AuditId", b"audit.k8s.io/v1", b"requestReceivedTimestamp", b"stageTimestamp", b"protoPayload"];
+    MARKS.iter().any(|mark| memmem::find(bytes, mark).is_some())
+}
+
+/// Whether text outside of documents has the name of a member that only events have.
+fn is_rest_of_event(bytes: &[u8]) -> bool {
+    const NAMES: [&[u8]; 2] = [b"requestReceivedTimestamp\":", b"stageTimestamp\":"];
+    NAMES.iter().any(|name| memmem::find(bytes, name).is_some())
 }
 
 /// What surrounds the records.
@@ -54,6 +77,8 @@ pub(crate) struct Splitter {
     last_string: (usize, usize),
     /// Whether that string is the name of a member whose value comes next.
     is_name: bool,
+    /// The list that would wrap records in the object within the outermost one.
+    list_within: Option<&'static [u8]>,
     /// The last byte that is not a space.
     last: u8,
     /// Whether the last byte was a line end.
@@ -66,7 +91,12 @@ pub(crate) struct Splitter {
     text: Text,
     /// Whether a document began on this line.
     has_document: bool,
+    /// The end of the text on this line outside of documents.
+    outside: Vec<u8>,
 }
+
+/// So much text outside of documents is looked at.
+const LOOKED_AT: usize = 4096;
 
 /// Text on a line that is of no document.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -76,8 +106,8 @@ enum Text {
     None,
     /// It stands before whatever comes: what a collector writes before each event, such as the time and the host.
     Before,
-    /// It was reported.
-    Told,
+    /// It stands behind a document: the rest of a line that was cut, perhaps.
+    After,
 }
 
 impl Splitter {
@@ -100,20 +130,33 @@ impl Splitter {
     pub(crate) fn end(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
         self.tell_text(take);
         if !self.open.is_empty() && !self.is_rest {
-            take(Piece::Damage(self.began, "is cut short"));
+            take(Piece::Damage { line: self.began, why: "is cut short", loses: is_of_event(&self.buffer) });
         }
+    }
+
+    /// Takes a line without its end, of which the number is known.
+    pub(crate) fn feed_line(&mut self, line: u64, bytes: &[u8], take: &mut dyn FnMut(Piece<'_>)) {
+        if self.line == 0 {
+            self.at_line_start = true;
+        }
+        self.line = line;
+        self.feed(bytes, take);
+        self.feed(b"\n", take);
     }
 
     fn newline(&mut self) {
         self.line += 1;
         (self.at_line_start, self.skips_line, self.text) = (true, false, Text::None);
         self.has_document = false;
+        self.outside.clear();
     }
 
-    /// Reports text that no document followed.
+    /// Reports text that belongs to no document.
     fn tell_text(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
-        if std::mem::take(&mut self.text) == Text::Before {
-            take(Piece::Damage(self.line, "has text that is not JSON"));
+        if std::mem::take(&mut self.text) != Text::None {
+            // Behind documents it may be what a program writes about them.
+            let loses = if self.has_document { is_rest_of_event(&self.outside) } else { is_of_event(&self.outside) };
+            take(Piece::Damage { line: self.line, why: "has text that is not JSON", loses });
         }
     }
 
@@ -131,23 +174,29 @@ impl Splitter {
             b'[' if self.around.is_empty() && self.text == Text::None => self.around.push(Around::List),
             b']' if self.around.last() == Some(&Around::List) => {
                 self.around.pop();
-                if self.around.last() == Some(&Around::Object) {
-                    self.around.pop();
+                while self.around.pop_if(|around| *around == Around::Object).is_some() {
                     (self.is_rest, self.began) = (true, self.line);
                     self.open.push(true);
                     self.buffer.clear();
                 }
             }
+            _ if self.text != Text::None && !byte.is_ascii_whitespace() => self.keep_outside(byte),
             _ if byte.is_ascii_whitespace() || byte == b',' || self.text != Text::None => {}
             // Exports to a bucket have the time before each event; the mark of an encoding is nothing either.
             _ if byte.is_ascii_digit() || matches!(byte, b'-' | b':' | b'.' | b'T' | b'Z' | 0xef | 0xbb | 0xbf) => {}
-            _ if self.around.is_empty() && !self.has_document => self.text = Text::Before,
             _ => {
-                self.text = Text::Told;
-                take(Piece::Damage(self.line, "has text that is not JSON"));
+                self.text = if self.around.is_empty() && !self.has_document { Text::Before } else { Text::After };
+                self.keep_outside(byte);
             }
         }
         1
+    }
+
+    fn keep_outside(&mut self, byte: u8) {
+        if self.outside.len() >= 2 * LOOKED_AT {
+            self.outside.drain(..LOOKED_AT);
+        }
+        self.outside.push(byte);
     }
 
     fn begin(&mut self, is_object: bool) {
@@ -189,6 +238,7 @@ impl Splitter {
         match bytes[end] {
             b'\n' => {
                 self.give_up("is cut short", take);
+                self.tell_text(take);
                 self.newline();
                 return end + 1;
             }
@@ -209,6 +259,7 @@ impl Splitter {
         let began_line = std::mem::take(&mut self.at_line_start);
         match byte {
             b'\n' => {
+                self.tell_text(take);
                 self.newline();
                 self.keep(b"\n");
                 return 1;
@@ -224,19 +275,23 @@ impl Splitter {
                 self.last = byte;
                 return 1;
             }
-            b':' if is_outermost => self.is_name = true,
-            b'[' if is_outermost && self.is_name && self.wraps() => {
+            b':' if is_outermost || self.is_within() => self.is_name = true,
+            b'[' if self.is_name && self.wraps() => {
                 let (from, to) = self.last_string;
                 if &self.buffer[from..to] == ROWS {
                     take(Piece::Heading(&self.buffer[..from - 1]));
                 }
-                self.open.clear();
-                self.around.extend([Around::Object, Around::List]);
+                self.around.extend(self.open.drain(..).map(|_| Around::Object));
+                self.around.push(Around::List);
                 self.buffer.clear();
                 self.is_name = false;
                 return 1;
             }
             b'{' | b'[' => {
+                if is_outermost {
+                    let name = self.name().filter(|_| byte == b'{' && self.is_name);
+                    self.list_within = LISTS_WITHIN.iter().find(|(outer, _)| name == Some(*outer)).map(|(_, list)| *list);
+                }
                 self.open.push(byte == b'{');
                 self.is_name = false;
             }
@@ -272,10 +327,25 @@ impl Splitter {
         }
     }
 
+    /// The last string.
+    fn name(&self) -> Option<&[u8]> {
+        let (from, to) = self.last_string;
+        self.buffer.get(from..to)
+    }
+
+    /// Whether the members at hand are of an object within the outermost one that may hold a list that wraps records.
+    fn is_within(&self) -> bool {
+        self.list_within.is_some() && self.open[..] == [true, true]
+    }
+
     /// Whether the last name is that of a list that wraps records.
     fn wraps(&self) -> bool {
-        let (from, to) = self.last_string;
-        self.around.len() < DEEPEST && self.buffer.get(from..to).is_some_and(|name| LISTS.contains(&name))
+        let lists = self.around.iter().filter(|around| **around == Around::List).count();
+        let Some(name) = self.name().filter(|_| lists < DEEPEST) else { return false };
+        match self.open[..] {
+            [true] => LISTS.contains(&name),
+            _ => self.is_within() && self.list_within == Some(name),
+        }
     }
 
     fn finish(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
@@ -287,7 +357,7 @@ impl Splitter {
     }
 
     fn give_up(&mut self, why: &'static str, take: &mut dyn FnMut(Piece<'_>)) {
-        take(Piece::Damage(self.began, why));
+        take(Piece::Damage { line: self.began, why, loses: is_of_event(&self.buffer) });
         self.open.clear();
         self.buffer.clear();
         (self.in_string, self.escaped, self.is_rest, self.is_name) = (false, false, false, false);
@@ -312,7 +382,7 @@ mod tests {
             found.push(match piece {
                 Piece::Record(line, bytes) => format!("{line}:{}", String::from_utf8_lossy(bytes)),
                 Piece::Heading(bytes) => format!("#{}", String::from_utf8_lossy(bytes)),
-                Piece::Damage(line, why) => format!("{line}!{why}"),
+                Piece::Damage { line, why, loses } => format!("{line}!{why}{}", if loses { ", lost" } else { "" }),
             });
         };
         text.as_bytes().chunks(size).for_each(|bytes| splitter.feed(bytes, &mut take));
@@ -341,6 +411,15 @@ mod tests {
                 "{\"tables\":[{\"columns\":[{\"name\":\"a\"}],\"rows\":[[1,[2]],[3]]}]}",
                 &["#{\"columns\":[{\"name\":\"a\"}],", "1:[1,[2]]", "1:[3]"],
             ),
+            (
+                "{\"took\":1,\"hits\":{\"total\":{\"hits\":[3]},\"hits\":[{\"a\":{\"hits\":[1]}},{\"b\":2}]},\"x\":[1]}{\"c\":3}",
+                &["1:{\"a\":{\"hits\":[1]}}", "1:{\"b\":2}", "1:{\"c\":3}"],
+            ),
+            (
+                "{\"status\":\"success\",\"data\":{\"resultType\":\"streams\",\"result\":[{\"stream\":{},\"values\":[[\"1\",\"a\"],[\"2\",\"b\"]]}],\"stats\":{}}}",
+                &["1:[\"1\",\"a\"]", "1:[\"2\",\"b\"]"],
+            ),
+            ("{\"data\":{\"a\":[1]},\"hits\":[1]}", &["1:{\"data\":{\"a\":[1]},\"hits\":[1]}"]),
             ("2026-11-24T18:36:56.000Z {\"a\":1}\n", &["1:{\"a\":1}"]),
             ("Nov 24 host api[1]: {\"a\":1}\nnode-1.x {\"b\":1}\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
             ("EVENTS\t7\tx\t{\"a\":1}\t9\nEVENTS\t8\tx\t{\"b\":1}\t9\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
@@ -361,6 +440,9 @@ mod tests {
             ("{\"a\":1}}\n{\"b\":1}\n", &["1:{\"a\":1}", "1!has text that is not JSON", "2:{\"b\":1}"]),
             ("{\"a\":[1}\n{\"b\":1}\n{\"c", &["1!is not JSON", "2:{\"b\":1}", "3!is cut short"]),
             ("I0101 started\n{\"b\":1}\n", &["1!has text that is not JSON", "1!", "2:{\"b\":1}"][..1]),
+            ("{\"auditID\":\"cut\n{\"b\":1}\n", &["1!is cut short, lost", "2:{\"b\":1}"]),
+            ("x\",\"stageTimestamp\":\"y\"}\n{\"b\":1}\n", &["1!has text that is not JSON, lost", "2:{\"b\":1}"]),
+            ("on\",\"data\":{\"v\":1},\"stageTimestamp\":\"y\"}\n", &["1:{\"v\":1}", "1!has text that is not JSON, lost"]),
         ] {
             let found = split(text, 3);
             assert_eq!(&found[..wanted.len()], wanted, "{text}");

@@ -1,11 +1,12 @@
 //! The forms of audit logs: from one record to the event in it.
 //!
 //! A record is an event as API servers write it, or a wrapping of one: CloudWatch and Azure hold it as text in a member, Google and Azure's tables
-//! have members of their own.
+//! have members of their own. Elasticsearch, OpenSearch, Loki, Splunk and others hold it somewhere in a document of theirs, as it is or as text.
 
 mod aks;
 mod event;
 mod gke;
+mod within;
 mod wrapped;
 
 use serde_json::value::RawValue;
@@ -15,7 +16,7 @@ use crate::names::Names;
 use crate::request::Request;
 
 pub(crate) use aks::event_of_row;
-pub(crate) use wrapped::event_in_row;
+pub(crate) use wrapped::{event_in_row, is_text_column};
 
 /// What a record is.
 pub(crate) enum Record {
@@ -23,6 +24,8 @@ pub(crate) enum Record {
     Request(Box<Request>),
     /// Another event: a request that was received or goes on.
     Other,
+    /// A line of another program's log.
+    Line,
     /// Nothing of an audit log; a fragment says why.
     Unknown(String),
 }
@@ -30,9 +33,12 @@ pub(crate) enum Record {
 /// Texts wrapped in texts deeper than this are not opened.
 const DEEPEST: usize = 3;
 
-/// Reads a record.
-pub(crate) fn read(record: &[u8], names: &mut Names) -> Record {
-    read_at(record, names, 0)
+/// Reads a record; `take` gets what it is, of a document that holds several events each of them.
+pub(crate) fn read(record: &[u8], names: &mut Names, take: &mut dyn FnMut(Record)) {
+    let found = read_at(record, names, 0);
+    if !matches!(found, Record::Unknown(_) | Record::Line) || !within::read(record, names, take) {
+        take(found);
+    }
 }
 
 fn read_at(record: &[u8], names: &mut Names, depth: usize) -> Record {

@@ -10,21 +10,38 @@ use crate::request::{Request, Verb};
 const LONGEST: i64 = 60_000_000;
 
 /// Requests by key, in order of time.
-pub(super) struct Index(HashMap<String, Vec<usize>>);
+pub(super) struct Index(HashMap<String, OfKey>);
+
+/// The requests about one key.
+#[derive(Default)]
+struct OfKey {
+    all: Vec<usize>,
+    /// Those whose answers name a revision, by it: an object may be written, and asked for, very often.
+    naming: HashMap<i64, Vec<usize>>,
+}
 
 impl Index {
     /// Requests in order of time.
     pub(super) fn of(requests: &[Arc<Request>]) -> Self {
-        let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut found: HashMap<String, OfKey> = HashMap::new();
         for (place, request) in requests.iter().enumerate() {
-            found.entry(of_request(request)).or_default().push(place);
+            let of_key = found.entry(of_request(request)).or_default();
+            of_key.all.push(place);
+            if let Some(revision) = request.names_revision {
+                of_key.naming.entry(revision).or_default().push(place);
+            }
         }
         Self(found)
     }
 
     /// All requests about the object of a change, or about a collection that it is of.
     pub(super) fn near(&self, change: &ChangeFacts) -> impl Iterator<Item = usize> {
-        self.lists(change).into_iter().flatten().copied()
+        self.about(change).flat_map(|of_key| &of_key.all).copied()
+    }
+
+    /// Those of them whose answers name the revision of the change.
+    pub(super) fn naming(&self, change: &ChangeFacts) -> impl Iterator<Item = usize> {
+        self.about(change).filter_map(|of_key| of_key.naming.get(&change.revision)).flatten().copied()
     }
 
     /// Those that were worked on between two moments.
@@ -35,15 +52,15 @@ impl Index {
         requests: &'i [Arc<Request>],
     ) -> impl Iterator<Item = usize> + 'i {
         let begins = move |place: &usize| requests[*place].interval().0;
-        self.lists(change).into_iter().flat_map(move |places| {
+        self.about(change).map(|of_key| &of_key.all).flat_map(move |places| {
             let first = places.partition_point(|place| begins(place) < from.saturating_sub(LONGEST));
             places[first..].iter().copied().take_while(move |place| begins(place) <= to)
         })
     }
 
-    fn lists(&self, change: &ChangeFacts) -> [&[usize]; 2] {
+    fn about<'i>(&'i self, change: &ChangeFacts) -> impl Iterator<Item = &'i OfKey> + use<'i> {
         let of = (&*change.group, &*change.resource, &*change.namespace);
-        [place(of, &change.name), collection(of)].map(|key| self.0.get(&key).map(Vec::as_slice).unwrap_or_default())
+        [place(of, &change.name), collection(of)].into_iter().filter_map(|key| self.0.get(&key))
     }
 }
 

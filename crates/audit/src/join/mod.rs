@@ -145,10 +145,8 @@ impl Join {
     /// the first to be answered with it.
     fn naming(&self, at: usize) -> Vec<usize> {
         let change = &self.changes[at];
-        let names = |request: &Request| {
-            request.names_revision == Some(change.revision) && rules::fits(change, request) && !self.windows.excludes_naming(at, request)
-        };
-        let mut fits: Vec<usize> = self.index.near(change).filter(|&place| names(&self.requests[place])).collect();
+        let names = |request: &Request| rules::fits(change, request) && !self.windows.excludes_naming(at, request);
+        let mut fits: Vec<usize> = self.index.naming(change).filter(|&place| names(&self.requests[place])).collect();
         let first = fits.iter().map(|&place| self.requests[place].interval().1).min();
         // Where clocks differ, the order of requests is as uncertain.
         let skew = self.windows.skew();
