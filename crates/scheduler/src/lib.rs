@@ -36,7 +36,7 @@ pub use dra::Allocation;
 pub use evidence::compared;
 pub use explanation::{
     Agreement, AssumedPod, Assumption, Attempt, AttemptOutcome, Caveat, DecidedBy, Depth, Evidence, Explanation, Help, Hopeless,
-    NeighbourDoubt, Remedy, StateSeen, UnreadObject,
+    NeighbourDoubt, Remedy, StateSeen, UnreadObject, UnseenEnd,
 };
 pub use framework::{
     AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, DriverWait, Fact,

@@ -412,7 +412,7 @@ fn broken(fault: &Fault, value: &[u8]) -> Opaque {
 fn foreign_reason(value: &[u8]) -> String {
     match std::str::from_utf8(value) {
         Ok("") => "an empty value".to_owned(),
-        Ok(text) if text.chars().all(|c| !c.is_control() || c.is_whitespace()) => "plain text, no Kubernetes object".to_owned(),
+        Ok(text) if text.chars().all(|c| !c.is_control() || c.is_whitespace()) => "plain text, not a Kubernetes object".to_owned(),
         _ => "bytes in no encoding of Kubernetes".to_owned(),
     }
 }

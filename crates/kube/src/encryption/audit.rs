@@ -31,7 +31,7 @@ impl Promise {
     }
 }
 
-/// The values of a resource that are sealed with the same provider and key.
+/// The values of a resource that are sealed with the same provider and key, and keep the configuration's promise alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct AuditRow {
@@ -57,19 +57,26 @@ pub struct AuditRow {
 pub struct Audit<'a> {
     config: Option<&'a EncryptionConfig>,
     keys: &'a KeyRing,
-    rows: BTreeMap<(String, Scheme, String, Option<String>), Counts>,
+    rows: BTreeMap<(String, Scheme, String, Option<String>), [Counts; 2]>,
     /// The current key id of each plugin that was asked.
     current_ids: HashMap<String, Option<String>>,
     /// How many key ids of each plugin there are.
     key_ids: HashMap<String, u32>,
 }
 
+/// Values of one seal. Those that a key at hand does not open, though it has the right name, are counted apart: they are other values than those that it
+/// opens.
 #[derive(Default)]
 struct Counts {
     values: u64,
     opened: u64,
-    wrong: bool,
     reason: Option<String>,
+}
+
+impl Counts {
+    fn and(self, other: Self) -> Self {
+        Self { values: self.values + other.values, opened: self.opened + other.opened, reason: self.reason.or(other.reason) }
+    }
 }
 
 impl<'a> Audit<'a> {
@@ -82,31 +89,43 @@ impl<'a> Audit<'a> {
     pub fn add(&mut self, resource: &str, key: &[u8], value: &[u8]) {
         let seal = self.keys.seal_of(value);
         let opened = if seal.scheme == Scheme::Identity { Ok(()) } else { self.keys.open(key, value).map(drop) };
-        let row = self.rows.entry((resource.to_owned(), seal.scheme, seal.name, seal.key_id)).or_default();
-        row.values += 1;
+        let wrong = usize::from(opened.as_ref().is_err_and(|unopened| !unopened.expected));
+        let counts = &mut self.rows.entry((resource.to_owned(), seal.scheme, seal.name, seal.key_id)).or_default()[wrong];
+        counts.values += 1;
         match opened {
-            Ok(()) => row.opened += 1,
+            Ok(()) => counts.opened += 1,
             Err(unopened) => {
-                row.wrong |= !unopened.expected;
-                row.reason.get_or_insert(unopened.reason);
+                counts.reason.get_or_insert(unopened.reason);
             }
         }
     }
 
-    /// Ends the audit: one row per resource, provider and key, in that order.
+    /// Ends the audit: one row per resource, provider, key and promise, in that order.
     pub fn finish(mut self) -> Vec<AuditRow> {
         let rows = std::mem::take(&mut self.rows);
         let ids: BTreeSet<(String, String)> = rows.keys().filter_map(|(_, _, name, id)| Some((name.clone(), id.clone()?))).collect();
         for (provider, _) in ids {
             *self.key_ids.entry(provider).or_default() += 1;
         }
-        rows.into_iter()
-            .map(|((resource, scheme, name, key_id), counts)| {
-                let promise = self.promise(&resource, scheme, &name, key_id.as_deref(), counts.wrong);
-                let Counts { values, opened, reason, .. } = counts;
-                AuditRow { resource, scheme, name, key_id, values, opened, reason, promise }
-            })
-            .collect()
+        let mut found = Vec::new();
+        for ((resource, scheme, name, key_id), [right, wrong]) in rows {
+            let promises = [false, true].map(|wrong| self.promise(&resource, scheme, &name, key_id.as_deref(), wrong));
+            let counts = match promises[0] == promises[1] {
+                true => vec![(promises[0], right.and(wrong))],
+                false => promises.into_iter().zip([right, wrong]).filter(|(_, counts)| counts.values > 0).collect(),
+            };
+            found.extend(counts.into_iter().map(|(promise, Counts { values, opened, reason })| AuditRow {
+                resource: resource.clone(),
+                scheme,
+                name: name.clone(),
+                key_id: key_id.clone(),
+                values,
+                opened,
+                reason,
+                promise,
+            }));
+        }
+        found
     }
 
     fn promise(&mut self, resource: &str, scheme: Scheme, name: &str, key_id: Option<&str>, wrong: bool) -> Promise {

@@ -166,8 +166,12 @@ fn an_audit_shows_what_keeps_the_promise() {
     let ring = KeyRing::new(&config).with_key_service(Arc::new(Plugin));
     let mut audit = Audit::new(Some(&config), &ring);
     audit.add("secrets", b"/k", &sealed("k8s:enc:aesgcm:v1:new:", &[0x41; 32], b"/k", b"hello"));
+    // Another cluster's key of the same name: one value, not all of that name.
+    audit.add("secrets", b"/k", &sealed("k8s:enc:aesgcm:v1:new:", &[0x42; 32], b"/k", b"hello"));
+    audit.add("secrets", b"/l", &sealed("k8s:enc:aesgcm:v1:new:", &[0x41; 32], b"/l", b"hello"));
     audit.add("secrets", b"/k", b"k8s\0plain");
     audit.add("secrets", b"/k", b"k8s:enc:aesgcm:v1:old:one:damaged");
+    audit.add("secrets", b"/k", &sealed("k8s:enc:aesgcm:v1:old:one:", &[0x41; 32], b"/k", b"hello"));
     audit.add("things.example.com", b"/k", b"k8s:enc:secretbox:v1:b:damaged");
     audit.add("configmaps", b"/k", &kms_value("one", &[7; 32], b"/k", b"hello"));
     audit.add("configmaps", b"/k", &kms_value("two", &[7; 32], b"/k", b"hello"));
@@ -178,8 +182,9 @@ fn an_audit_shows_what_keeps_the_promise() {
         ("configmaps", Scheme::KmsV2, 1, 1, Promise::Kept),
         ("leases.coordination.k8s.io", Scheme::Identity, 1, 1, Promise::Kept),
         ("secrets", Scheme::Identity, 1, 1, Promise::PlainText),
-        ("secrets", Scheme::AesGcm, 1, 1, Promise::Kept),
-        ("secrets", Scheme::AesGcm, 1, 0, Promise::OtherKey),
+        ("secrets", Scheme::AesGcm, 2, 2, Promise::Kept),
+        ("secrets", Scheme::AesGcm, 1, 0, Promise::DoesNotOpen),
+        ("secrets", Scheme::AesGcm, 2, 0, Promise::OtherKey),
         ("things.example.com", Scheme::Secretbox, 1, 0, Promise::StillSealed),
     ];
     assert_eq!(rows, wanted.map(|(resource, scheme, values, opened, promise)| (resource.to_owned(), scheme, values, opened, promise)));

@@ -45,7 +45,22 @@ pub struct SchedulerConfiguration {
 impl SchedulerConfiguration {
     /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns every error, in upstream's words where it has some.
     pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
-        Self::of(&File::parse(text).map_err(|reason| vec![reason])?, release, gates)
+        let file = File::parse(text).map_err(|reason| vec![reason])?;
+        let mut parsed = Self::of(&file, release, gates)?;
+        let more = "the configuration has several YAML documents: kube-scheduler reads the first, and ignores the others without a word";
+        parsed.notes.extend(file.has_more.then(|| more.to_owned()));
+        Ok(parsed)
+    }
+
+    /// Returns the configurations that a ConfigMap holds, with the names of their keys: where the text is that of one, and not a configuration itself.
+    #[must_use]
+    pub fn in_config_map(text: &str) -> Vec<(String, String)> {
+        let Ok(File { value, .. }) = File::parse(text) else { return Vec::new() };
+        let Some(data) = value["data"].as_object().filter(|_| value["kind"] == "ConfigMap") else { return Vec::new() };
+        let is_one = |text: &str| {
+            File::parse(text).is_ok_and(|file| ["KubeSchedulerConfiguration", "Policy"].iter().any(|kind| file.value["kind"] == *kind))
+        };
+        data.iter().filter_map(|(name, text)| Some((name.clone(), text.as_str().filter(|text| is_one(text))?.to_owned()))).collect()
     }
 
     /// Reads a configuration whose text is not known, only its value.

@@ -29,11 +29,16 @@ pub(crate) struct File {
     pub repeated: Option<String>,
     /// Whether it is JSON.
     pub is_json: bool,
+    /// Whether other YAML documents follow, which are not read.
+    pub has_more: bool,
 }
 
 impl File {
-    /// Parses JSON or YAML. The error says where they end.
+    /// Parses JSON or YAML. The error says where they end. Upstream reads the first of several YAML documents, and does not look at the others
+    /// (sigs.k8s.io/yaml 1.4.0 `yaml.go`, `yamlToJSONTarget`, by `Unmarshal` of goyaml.v2).
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let is_json = text.trim_start().starts_with('{');
+        let (text, has_more) = if is_json { (text, false) } else { first_document(text) };
         let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
         let root: SourceValue = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
             // The parser's words quote the text, which may be any file.
@@ -44,15 +49,33 @@ impl File {
         let mut repeated = Vec::new();
         root.repeated(&mut repeated);
         let repeated = (!repeated.is_empty()).then(|| format!("yaml: unmarshal errors:\n{}", repeated.join("\n")));
-        let is_json = text.trim_start().starts_with('{');
         let root = if is_json { root } else { SourceValue::of(&value) };
-        Ok(Self { root, value, repeated, is_json })
+        Ok(Self { root, value, repeated, is_json, has_more })
     }
 
     /// A file whose text is not known, only its value.
     pub(crate) fn of(value: &Value) -> Self {
-        Self { root: SourceValue::of(value), value: value.clone(), repeated: None, is_json: false }
+        Self { root: SourceValue::of(value), value: value.clone(), repeated: None, is_json: false, has_more: false }
     }
+}
+
+/// The first document of a YAML stream, and whether others follow. A line that begins with `---` or `...` ends one wherever it stands (YAML 1.2, 9.1.2).
+fn first_document(text: &str) -> (&str, bool) {
+    let (mut end, mut has_begun) = (0, false);
+    let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    for line in text.split_inclusive('\n') {
+        let marker = line.get(..3).filter(|_| line[3..].chars().next().is_none_or(char::is_whitespace));
+        match marker {
+            Some("---" | "...") if has_begun => {
+                let has_more = text[end..].lines().any(|line| is_content(line) && !line.starts_with("---") && !line.starts_with("..."));
+                return (&text[..end], has_more);
+            }
+            Some("---") => has_begun = true,
+            _ => has_begun |= is_content(line) && !line.starts_with('%'),
+        }
+        end += line.len();
+    }
+    (text, false)
 }
 
 impl SourceValue {

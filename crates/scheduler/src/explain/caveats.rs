@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{ClusterState, PodInfo};
-use crate::explanation::{AssumedPod, Assumption, Attempt, AttemptOutcome, Caveat, NeighbourDoubt, StateSeen, UnreadObject};
+use crate::explanation::{AssumedPod, Assumption, Attempt, AttemptOutcome, Caveat, NeighbourDoubt, StateSeen, UnreadObject, UnseenEnd};
 use crate::framework::{Judgement, NodeJudgement, WholePod};
 use crate::plugins::volume_restrictions::once_claims;
 use crate::preemption::victims::PreemptionCandidate;
@@ -33,6 +33,8 @@ pub(super) struct Circumstances<'a> {
     pub assumed: &'a [AssumedPod],
     /// The pods that may have been decided about on either side of the attempt.
     pub neighbours: &'a [NeighbourDoubt],
+    /// Ends of pods that the attempt may not have seen.
+    pub unseen_ends: &'a [UnseenEnd],
     /// Pods of the same `schedulerName` that were decided about near the attempt.
     pub alike: &'a [String],
     /// Whether no lock of the scheduler shows when its process began anew.
@@ -69,6 +71,9 @@ pub(super) fn caveats(of: &Circumstances) -> Vec<Caveat> {
     }
     if !of.neighbours.is_empty() {
         found.push(Caveat::Neighbours(of.neighbours.to_vec()));
+    }
+    if !of.unseen_ends.is_empty() {
+        found.push(Caveat::UnseenEnds(of.unseen_ends.to_vec()));
     }
     if of.untraced && found.iter().any(|caveat| matches!(caveat, Caveat::Assumed(_) | Caveat::Neighbours(_))) {
         found.push(Caveat::RestartsUntraced);

@@ -64,6 +64,8 @@ pub enum Caveat {
     Assumed(Vec<AssumedPod>),
     /// Whether the attempt came before or after the decisions about these pods is not known, and its numbers depend on it.
     Neighbours(Vec<NeighbourDoubt>),
+    /// Pods ended so shortly before the attempt that the scheduler may not have known it, and its numbers depend on that.
+    UnseenEnds(Vec<UnseenEnd>),
     /// The scheduler holds no lock, so nothing in etcd shows when its process began anew: pods that it had assumed would be forgotten then.
     RestartsUntraced,
     /// A filter's verdict is unknown on nodes that seem to fit.
@@ -185,6 +187,18 @@ pub struct NeighbourDoubt {
     pub counted: bool,
     /// Whether the recorded outcome follows only because of that.
     pub needed: bool,
+    /// The nodes whose numbers depend on it.
+    pub nodes: Vec<Arc<str>>,
+}
+
+/// The end of a pod that an attempt may not have seen: it is evaluated without the pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct UnseenEnd {
+    /// `namespace/name`.
+    pub pod: String,
+    /// The revision that shows its end.
+    pub written: i64,
     /// The nodes whose numbers depend on it.
     pub nodes: Vec<Arc<str>>,
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::cluster::PodInfo;
 
-pub use caveat::{AssumedPod, Assumption, Caveat, NeighbourDoubt, UnreadObject};
+pub use caveat::{AssumedPod, Assumption, Caveat, NeighbourDoubt, UnreadObject, UnseenEnd};
 
 use super::devices::{NodeDevices, RecordedDevices};
 use super::framework::{Fix, Obstacle};
-use super::{Fact, Judgement, PreemptionCandidate, VersionFrom};
+use super::{Fact, Judgement, PreemptionCandidate, Release, VersionFrom};
 
 /// How a recorded attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +116,10 @@ pub struct Explanation {
     pub meant_for: Option<Arc<str>>,
     /// The pod's `schedulerName`.
     pub scheduler_name: Arc<str>,
-    /// The scheduler's release, and the evidence for it.
+    /// The release whose rules were asked for, and the evidence for it.
     pub version: VersionFrom,
+    /// The release of the scheduler that decided, as the data show it; `None` where nothing does.
+    pub decided_release: Option<Release>,
     /// The judgement of the rules.
     pub judgement: Judgement,
     /// Whether the judgement agrees with what was recorded.

@@ -59,6 +59,13 @@ pub enum Fix {
         /// What to raise it to.
         max_skew: i32,
     },
+    /// Give a spread constraint `nodeTaintsPolicy: Honor`, so that it counts no node whose taints the pod does not tolerate.
+    HonorTaints {
+        /// The constraint's place in the pod.
+        constraint: usize,
+        /// Its topology key.
+        topology_key: Arc<str>,
+    },
     /// Make a spread constraint `ScheduleAnyway`.
     SoftenSpread {
         /// The constraint's place in the pod.

@@ -91,7 +91,7 @@ pub enum Obstacle {
         /// Its status.
         status: Arc<str>,
     },
-    /// A taint says that the node is unhealthy.
+    /// A taint that a component of Kubernetes sets and takes off: the node is unhealthy, shut down, or not initialised yet.
     UnhealthyTaint {
         /// Its key.
         key: Arc<str>,

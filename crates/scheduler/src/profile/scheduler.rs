@@ -2,7 +2,7 @@
 
 use crate::cluster::PodInfo;
 
-use crate::{Gates, Profile, Release, VersionFrom, applied_release};
+use crate::{Gates, Profile, Release, VersionEvidence, VersionFrom, applied_release};
 
 /// A scheduler.
 #[derive(Clone, Debug)]
@@ -30,6 +30,15 @@ impl Scheduler {
     pub fn profile_for(&self, pod: &PodInfo) -> (&Profile, bool) {
         let named = self.profiles.iter().find(|profile| profile.scheduler_name == *pod.spec.scheduler_name);
         (named.unwrap_or(&self.profiles[0]), named.is_some())
+    }
+
+    /// Returns the release that decided what was recorded; `None` where it is only assumed.
+    pub fn decided_release(&self) -> Option<Release> {
+        let is_assumed = |evidence: &VersionEvidence| match evidence {
+            VersionEvidence::NewestPatchAssumed(found) => **found == VersionEvidence::Assumed,
+            found => *found == VersionEvidence::Assumed,
+        };
+        (!is_assumed(&self.version.evidence)).then_some(self.recorded)
     }
 
     /// Whether the recorded outcomes are of the release whose rules are applied.

@@ -25,6 +25,7 @@ impl Fix {
             Self::Tolerate(_) => 2000,
             Self::RemoveTaint(_) => 2500,
             Self::AddLabel { .. } | Self::RemoveLabel { .. } | Self::ChangeHostPort { .. } | Self::CreateClaim { .. } => 3000,
+            Self::HonorTaints { .. } => 2900,
             Self::RaiseMaxSkew { max_skew, .. } => 3000 + i64::from(*max_skew),
             Self::DropNodeSelector { .. } | Self::SoftenSpread { .. } | Self::SoftenAffinity | Self::SoftenAntiAffinity => 4000,
             Self::FreeVolume { .. } => 4000,
@@ -51,6 +52,7 @@ impl Fix {
                 spec.sidecar_host_ports.retain(|wanted| (&wanted.protocol, wanted.port) != (protocol, *port));
             }
             Self::RaiseMaxSkew { constraint, max_skew, .. } => spec.spread[*constraint].max_skew = *max_skew,
+            Self::HonorTaints { constraint, .. } => spec.spread[*constraint].honors_taints = true,
             Self::SoftenSpread { constraint, .. } => spec.spread[*constraint].when_unsatisfiable = WhenUnsatisfiable::ScheduleAnyway,
             Self::SoftenAffinity => spec.pod_affinity.required.clear(),
             Self::SoftenAntiAffinity => spec.pod_anti_affinity.required.clear(),

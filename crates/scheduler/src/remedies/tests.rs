@@ -144,6 +144,46 @@ fn an_anti_affine_pod_elsewhere_in_the_zone() {
     check(pod, &objects, &[("n1", &[delete("rival")]), ("n2", &[lower_cpu(1000), delete("rival")])]);
 }
 
+/// A control plane's node counts as an empty host, unless its taint is honored.
+#[test]
+fn a_spread_can_leave_tainted_nodes_out() {
+    let host = |name: &str| json!({"kubernetes.io/hostname": name});
+    let taint = json!([{"key": "control-plane", "effect": "NoSchedule"}]);
+    let running = |node: &str| json!({"metadata": {"labels": {"app": "a"}}, "spec": {"nodeName": node, "containers": [{"name": "c"}]}});
+    let with = |spec: Value| {
+        [
+            (WatchedKind::Node, "n1", node(json!({}), host("n1"))),
+            (WatchedKind::Node, "cp", node(spec, host("cp"))),
+            (WatchedKind::Pod, "one", running("n1")),
+        ]
+    };
+    let mut pod = asks("1");
+    pod["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}}}]);
+    let key = || "kubernetes.io/hostname".into();
+    let honor = Fix::HonorTaints { constraint: 0, topology_key: key() };
+    let raise = Fix::RaiseMaxSkew { constraint: 0, topology_key: key(), max_skew: 2 };
+    let taints = Taint { key: "control-plane".into(), value: "".into(), effect: "NoSchedule".into() };
+    check(
+        pod.clone(),
+        &with(json!({"taints": taint})),
+        &[
+            ("cp", &[Fix::Tolerate(taints.clone())]),
+            ("cp", &[Fix::RemoveTaint(taints.clone())]),
+            ("n1", std::slice::from_ref(&honor)),
+            ("n1", std::slice::from_ref(&raise)),
+        ],
+    );
+    // Before 1.26 constraints could not leave nodes out.
+    let old = Profile::new(Release(25), Gates::new(Release(25)));
+    let mut state = state(&old, &with(json!({"taints": taint})));
+    let typed = PodFields::of(json!({"metadata": {"name": "p", "namespace": "default", "labels": {"app": "a"}}, "spec": pod})).unwrap();
+    let pod = PodInfo::compile(&typed, 0, state.interner(), &mut Vec::new());
+    let judgement = Cycle::new(&pod, &state, &old).evaluate();
+    let found = help(&pod, &mut state, &old, &judgement, None).remedies;
+    assert!(!found.is_empty() && found.iter().all(|remedy| !remedy.fixes.contains(&honor)), "{found:?}");
+}
+
 #[test]
 fn missing_and_unbound_claims_affect_every_node() {
     let mut pod = asks("1");

@@ -28,6 +28,7 @@ impl Replay {
         };
         let mut doubts = self.doubt_members(&sought, &mut chosen.0, chosen.1, &neighbours);
         doubts.extend(self.doubt_neighbours(&sought, &mut chosen.0, chosen.1, &neighbours));
+        chosen.0.unseen_ends = self.doubt_ends(&sought, &mut chosen.0, chosen.1, &neighbours);
         (chosen, doubts)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::cluster::unreadable;
 use crate::cluster::{CachedObject, ObjectKey, PodInfo, UndoLog};
-use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome};
+use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome, UnseenEnd};
 use crate::framework::{Cycle, Judgement};
 use crate::groups::{self, KnownMembers};
 use crate::plugins::image_locality;
@@ -33,6 +33,8 @@ pub(crate) struct EvaluatedAttempt {
     pub turned: Option<TurnedNeighbour>,
     /// The judgement of this state alone, where `judgement` is marked with what another order would change.
     pub certain: Option<Box<Judgement>>,
+    /// Ends of pods that the attempt may not have seen, and on which something depends.
+    pub unseen_ends: Vec<UnseenEnd>,
 }
 
 /// A neighbour on the other side of the attempt than its writes say, because the recorded outcome follows only so.
@@ -82,9 +84,7 @@ impl Replay {
             None => (Cycle::new(pod, &replay.state, profile).evaluate(), None),
         };
         judgement.unread.extend(unread);
-        if profile.rules.image_counts_at_snapshot {
-            replay.doubt_images(pod, profile, &mut judgement, revision);
-        }
+        replay.doubt_images(pod, profile, &mut judgement, revision);
         let agreement = agreement(attempt, &judgement);
         let is = |ours: &str| {
             attempt
@@ -102,7 +102,18 @@ impl Replay {
             AttemptOutcome::Scheduled => agreement != Agreement::Disagrees,
             _ => agreement == Agreement::Agrees && same_message,
         };
-        EvaluatedAttempt { judgement, agreement, same_message, follows, scope, before, assumed, turned: None, certain: None }
+        EvaluatedAttempt {
+            judgement,
+            agreement,
+            same_message,
+            follows,
+            scope,
+            before,
+            assumed,
+            turned: None,
+            certain: None,
+            unseen_ends: Vec::new(),
+        }
     }
 
     /// Makes the state hold the volumes and devices of assumed pods that were written after `revision`; returns them.
@@ -142,7 +153,11 @@ impl Replay {
         let Some(scores) = &mut judgement.scores else { return };
         let Some(score) = scores.plugins.iter_mut().find(|score| score.plugin == "ImageLocality") else { return };
         let images = image_locality::images(&pod.spec, &profile.rules);
-        let doubtful = |name: &str| self.state.id_of(name).is_some_and(|id| self.images.is_in_doubt(id, &images, &self.state, revision));
+        let is_in_doubt = |id| match profile.rules.image_counts_at_snapshot {
+            true => self.images.is_in_doubt(id, &images, &self.state, revision),
+            false => self.images.is_under_way(id, &images, &self.state, revision),
+        };
+        let doubtful = |name: &str| self.state.id_of(name).is_some_and(is_in_doubt);
         score.doubtful = (0..scores.nodes.len()).filter(|at| doubtful(&scores.nodes[*at])).collect();
     }
 }

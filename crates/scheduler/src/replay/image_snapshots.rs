@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, NodeInfo, ObjectChange};
+use crate::cluster::{CachedObject, ClusterState, ImageState, Node, NodeId, ObjectChange};
 
 /// How many revisions before an attempt an image list may still have been on its way to the scheduler.
-const UNDER_WAY: i64 = 3;
+const UNDER_WAY: i64 = 5;
 
 /// How many revisions changes of image lists are remembered: as long as an attempt may be explained after later ones are known.
 const REMEMBERED: i64 = 4096;
@@ -23,8 +23,8 @@ pub(crate) struct ImageSnapshots {
     /// The counts of each node as of the last snapshot that took them.
     taken: HashMap<NodeId, Arc<[ImageState]>>,
     changed: HashMap<NodeId, Changed>,
-    /// The last changes of image lists, ascending: the revision, and the images added or removed.
-    lately: VecDeque<(i64, Vec<Arc<str>>)>,
+    /// The last changes of image lists, ascending: the revision, the node, and the images added or removed.
+    lately: VecDeque<(i64, Option<NodeId>, Vec<Arc<str>>)>,
     /// Images of a node whose counts, as of the last snapshot, are uncertain.
     doubts: HashMap<NodeId, Vec<Arc<str>>>,
 }
@@ -80,10 +80,10 @@ impl ImageSnapshots {
                 changed.retried.extend(moved.iter().filter(|name| holds(node, name)).map(|name| (revision, name.clone())));
             }
         }
-        while self.lately.front().is_some_and(|(known, _)| *known <= revision - REMEMBERED) {
+        while self.lately.front().is_some_and(|(known, ..)| *known <= revision - REMEMBERED) {
             self.lately.pop_front();
         }
-        self.lately.push_back((revision, moved));
+        self.lately.push_back((revision, state.id_of(&change.key.name), moved));
     }
 
     /// Gives every node of `state`, which is as of `revision`, the counts an attempt would see.
@@ -101,7 +101,7 @@ impl ImageSnapshots {
     pub(crate) fn is_in_doubt(&self, id: NodeId, images: &[String], state: &ClusterState, revision: i64) -> bool {
         let among = |names: &[Arc<str>]| names.iter().any(|name| images.iter().any(|image| **image == **name));
         match self.changed.get(&id).filter(|changed| changed.is_due(revision)) {
-            Some(changed) => among(&changed.retried_until(revision)) || among(&self.under_way(state.node_by_id(id), revision)),
+            Some(changed) => among(&changed.retried_until(revision)) || self.is_under_way(id, images, state, revision),
             None => self.doubts.get(&id).is_some_and(|names| among(names)),
         }
     }
@@ -109,13 +109,13 @@ impl ImageSnapshots {
     /// Records an attempt on `state` as of `revision`: its counts stay until the nodes change again. `chosen`: the node that it chose, which changes
     /// as the pod is assumed there.
     pub(crate) fn conclude(&mut self, state: &mut ClusterState, revision: i64, chosen: Option<NodeId>) {
-        let lately: Vec<Arc<str>> = self.moved_before(revision).cloned().collect();
+        let lately: Vec<(Option<NodeId>, Arc<str>)> = self.moved_before(revision).map(|(of, name)| (of, name.clone())).collect();
         let Self { taken, changed, doubts, .. } = self;
         changed.retain(|id, changed| {
             if changed.is_due(revision) {
                 state.count_images(*id);
                 let node = state.node_by_id(*id);
-                let under_way = lately.iter().filter(|name| holds(node, name)).cloned();
+                let under_way = lately.iter().filter(|(of, name)| *of == Some(*id) || holds(node, name)).map(|(_, name)| name.clone());
                 let doubtful: Vec<Arc<str>> = changed.retried_until(revision).into_iter().chain(under_way).collect();
                 if doubtful.is_empty() {
                     doubts.remove(id);
@@ -134,14 +134,18 @@ impl ImageSnapshots {
         }
     }
 
-    /// Images of a node that were added or removed somewhere just before `revision`.
-    fn under_way(&self, node: &NodeInfo, revision: i64) -> Vec<Arc<str>> {
-        self.moved_before(revision).filter(|name| holds(node, name)).cloned().collect()
+    /// Whether one of `images` was added to the node or removed from it just before `revision`, or anywhere if the node has it, which may change its
+    /// count.
+    pub(crate) fn is_under_way(&self, id: NodeId, images: &[String], state: &ClusterState, revision: i64) -> bool {
+        let node = state.node_by_id(id);
+        let mut moved = self.moved_before(revision).filter(|(of, name)| *of == Some(id) || holds(node, name));
+        moved.any(|(_, name)| images.iter().any(|image| **image == **name))
     }
 
-    fn moved_before(&self, revision: i64) -> impl Iterator<Item = &Arc<str>> {
-        let near = self.lately.iter().filter(move |(moved, _)| *moved <= revision && *moved > revision - UNDER_WAY);
-        near.flat_map(|(_, names)| names)
+    /// The images that were added or removed just before `revision`, each with its node.
+    fn moved_before(&self, revision: i64) -> impl Iterator<Item = (Option<NodeId>, &Arc<str>)> {
+        let near = self.lately.iter().filter(move |(moved, ..)| *moved <= revision && *moved > revision - UNDER_WAY);
+        near.flat_map(|(_, of, names)| names.iter().map(move |name| (*of, name)))
     }
 }
 

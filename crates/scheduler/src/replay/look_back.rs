@@ -259,7 +259,7 @@ impl SoughtState<'_> {
     }
 
     /// Whether a change is not undone on the way back: the pod's own, and those undone already.
-    fn keeps(&self, change: &ObjectChange) -> bool {
+    pub(super) fn keeps(&self, change: &ObjectChange) -> bool {
         is_of(change, &self.attempt.pod) || self.own.iter().any(|(key, _)| *key == change.key)
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod own_writes;
 mod place;
 mod restarted;
 mod settled;
+mod unseen_ends;
 
 use assumed::{End, Ledger};
 use event_only::EventOnly;

@@ -1,6 +1,6 @@
 //! Errors of strict decoding.
 
-use super::{beta, read, refused, v1};
+use super::{SchedulerConfiguration, beta, read, refused, v1};
 
 #[test]
 fn each_version_is_read_by_its_releases() {
@@ -94,4 +94,35 @@ fn up_to_1_22_the_release_of_the_wording_is_reported() {
 #[test]
 fn extenders_of_1_18_are_decoded_leniently() {
     assert!(read(&beta("v1alpha2", "extenders: [{urlPrefix: 'http://x', enableHTTPS: true, more: 1}]"), 18).is_ok());
+}
+
+/// Checked against sigs.k8s.io/yaml 1.4.0: `YAMLToJSONStrict` takes the first document, and the others are not looked at.
+#[test]
+fn of_several_documents_the_first_is_read() {
+    let named = |text: &str| {
+        let parsed = read(text, 31).unwrap();
+        let names: Vec<String> = parsed.profiles.iter().map(|profile| profile.scheduler_name.clone()).collect();
+        (names.join(" "), parsed.notes.iter().any(|note| note.contains("reads the first, and ignores the others")))
+    };
+    let (first, second) = (v1("profiles: [{schedulerName: first}]"), v1("profiles: [{schedulerName: second}]"));
+    assert_eq!(named(&first), ("first".to_owned(), false));
+    assert_eq!(named(&format!("{first}\n---\n{second}")), ("first".to_owned(), true));
+    assert_eq!(named(&format!("# a comment\n--- # the first\n{first}\n...\n---\n{second}")), ("first".to_owned(), true));
+    assert_eq!(named(&format!("%YAML 1.1\n---\n{first}\n---\n: : not YAML [\n")), ("first".to_owned(), true));
+    assert_eq!(named(&format!("---\n{first}\n---\n# nothing\n")), ("first".to_owned(), false));
+}
+
+#[test]
+fn a_config_map_holds_configurations() {
+    let (one, other) = (v1("profiles: [{schedulerName: a}]"), v1("profiles: [{schedulerName: b}]"));
+    let map = |data: serde_json::Value| {
+        serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}).to_string()
+    };
+    let found = |text: &str| SchedulerConfiguration::in_config_map(text);
+    assert_eq!(
+        found(&map(serde_json::json!({"scheduler-config.yaml": one, "README": "kind: x"}))),
+        [("scheduler-config.yaml".to_owned(), one.clone())]
+    );
+    assert_eq!(found(&map(serde_json::json!({"a": one, "b": other}))).len(), 2);
+    assert!(found(&one).is_empty() && found(&map(serde_json::json!({"a": "b"}))).is_empty() && found(": [").is_empty());
 }

@@ -34,6 +34,12 @@ impl History {
         self.revision()
     }
 
+    /// Deletes an object.
+    pub(super) fn delete(&mut self, path: &str) -> i64 {
+        self.changes.push((path.to_owned(), None));
+        self.revision()
+    }
+
     /// The last revision.
     pub(super) fn revision(&self) -> i64 {
         i64::try_from(self.changes.len()).unwrap()

@@ -60,3 +60,21 @@ fn a_node_keeps_the_count_of_the_snapshot_that_took_it() {
     let scores = |at: usize| two[at];
     assert!(scores(0) > scores(3), "n2 was counted with two nodes, n1 still has the count of one: {two:?}");
 }
+
+/// The scheduler takes in nodes and pods by watches of their own.
+#[test]
+fn an_image_that_a_node_lost_just_before_is_marked() {
+    let mut history = History::with_nodes(&["n2", "n3"]);
+    history.node("n1", &[IMAGE]);
+    let one = Pod { image: IMAGE, ..Pod::new("one") };
+    history.node("n1", &[]);
+    history.pod(&one);
+    history.bind(&one, "n2");
+    let explanation = history.explained("one");
+    let is_doubtful = |node: &str| {
+        let scores = explanation.judgement.scores.as_ref().unwrap();
+        let score = scores.plugins.iter().find(|score| score.plugin == "ImageLocality").unwrap();
+        score.doubtful.iter().any(|at| &*scores.nodes[*at] == node)
+    };
+    assert_eq!(["n1", "n2", "n3"].map(is_doubtful), [true, false, false]);
+}

@@ -7,4 +7,5 @@ mod order;
 mod relisted;
 mod repeated;
 mod settled;
+mod unseen;
 mod waiting;
