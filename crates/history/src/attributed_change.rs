@@ -1,9 +1,19 @@
 //! A change with its time, its actor and its request.
 
-use super::actor::{Actor, actor_by};
+use super::actor::{Actor, ActorFrom, actor_by};
 use super::change::Change;
 use super::clock::{Arrived, Clock, Dated};
 use ketcd_audit::Authorship;
+
+/// What audit logs say of who made a change.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct Logged {
+    /// The request that made it, those that may have, or that none did.
+    pub request: Authorship,
+    /// The program that the object itself records as the writer.
+    pub recorded: Option<Actor>,
+}
 
 /// A change with its time, its actor and its request.
 #[derive(Clone, Debug)]
@@ -29,6 +39,12 @@ impl AttributedChange {
         let arrived = clock.arrived(change.revision);
         let request = clock.request(change.revision, change.sub_revision).cloned();
         Self { change, dated, actor, arrived, request }
+    }
+
+    /// Returns what audit logs say of who made the change; `None` where no log says.
+    pub fn logged(&self) -> Option<Box<Logged>> {
+        let recorded = self.actor.clone().filter(|actor| actor.from == ActorFrom::Recorded);
+        self.request.clone().map(|request| Box::new(Logged { request, recorded }))
     }
 
     /// Returns who made the change, as far as that is known: the user of its request, else its actor. `None` for a change that was written past the

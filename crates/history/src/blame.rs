@@ -17,6 +17,8 @@ use ketcd_store::Revision;
 pub struct Setter {
     /// Its revision; `None` where it was set before the readable history.
     pub revision: Option<Revision>,
+    /// Whether that is only about the one that etcd has.
+    pub is_placed: bool,
     /// When.
     pub dated: Option<Dated>,
     /// By whom.
@@ -57,6 +59,7 @@ impl Blame {
         let known = attributed.change.before != ObjectVersion::Unreadable;
         let setter = Setter {
             revision: known.then_some(attributed.change.revision),
+            is_placed: attributed.change.origin.is_placed(),
             dated: attributed.dated.filter(|_| known),
             by: attributed.by().filter(|_| known),
         };
@@ -146,6 +149,7 @@ mod tests {
             sources: Sources::default(),
             before,
             after: Object::from(after).into(),
+            may_be_creation: false,
             earlier: None,
         };
         AttributedChange { change, dated: None, actor: None, arrived: None, request: None }

@@ -96,6 +96,8 @@ pub struct Change {
     pub before: ObjectVersion,
     /// The version of this revision; [`ObjectVersion::Absent`] for a deletion.
     pub after: ObjectVersion,
+    /// Whether a change that is [`ChangeKind::Modified`] may have created the key: nothing shows whether there was a version before.
+    pub may_be_creation: bool,
     /// For a deleted pod, the version before `before`, if it can be read. The two together show who ended the grace period.
     pub earlier: Option<Arc<Object>>,
 }

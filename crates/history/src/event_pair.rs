@@ -6,7 +6,7 @@ use super::actor::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, r
 use super::change::{Change, ChangeKind, ObjectVersion};
 use super::diff::ManagedFields;
 use ketcd_kube::{Apart, Body, Decoder, FieldSet, Object, StoredVersion};
-use ketcd_store::{Event, EventKind, KeyValue};
+use ketcd_store::{Event, EventKind, KeyValue, Revision};
 
 /// An event with the version before it.
 #[derive(Clone, Debug)]
@@ -112,7 +112,9 @@ impl EventPair {
     fn change(self, before: ObjectVersion, after: ObjectVersion) -> Change {
         let kind = self.kind();
         let Event { revision, sub_revision, key_value, origin, sources, .. } = self.event;
-        Change { revision, sub_revision, kind, key: key_value.key, origin, sources, before, after, earlier: None }
+        let is_unknown = key_value.version <= 0 && key_value.create_revision <= Revision(0);
+        let may_be_creation = kind == ChangeKind::Modified && matches!(self.prev, PrevVersion::Unreadable) && is_unknown;
+        Change { revision, sub_revision, kind, key: key_value.key, origin, sources, before, after, may_be_creation, earlier: None }
     }
 }
 

@@ -239,4 +239,14 @@ mod tests {
         follower.gap(Revision(12));
         assert_eq!(follower.change(delete(13)).before, ObjectVersion::Unreadable);
     }
+
+    /// A change of a log whose beginning is gone has no version number: it may be the creation.
+    #[test]
+    fn a_change_of_unknown_number_may_be_the_creation() {
+        let may_be = |created: i64, version: i64| follower().change(put(9, created, version, "{}")).may_be_creation;
+        assert_eq!([may_be(0, 0), may_be(5, 3), may_be(5, 0), may_be(9, 1)], [true, false, false, false]);
+        let mut follower = follower();
+        follower.change(put(5, 5, 1, "{}"));
+        assert!(!follower.change(put(6, 5, 2, "{}")).may_be_creation && !follower.change(delete(7)).may_be_creation);
+    }
 }

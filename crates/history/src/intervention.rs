@@ -63,6 +63,7 @@ mod tests {
             sources: Sources::default(),
             before: version(before),
             after: version(after),
+            may_be_creation: false,
             earlier: None,
         };
         AttributedChange::new(change, &Clock::default())

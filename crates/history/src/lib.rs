@@ -23,7 +23,7 @@ pub mod usage;
 pub use ketcd_audit as audit;
 
 pub use actor::{Actor, ActorFrom, actor};
-pub use attributed_change::AttributedChange;
+pub use attributed_change::{AttributedChange, Logged};
 pub use change::{Change, ChangeKind, ObjectVersion};
 pub use event_pair::{EventPair, PrevVersion, TextChange};
 pub use follow::{Follower, Past};

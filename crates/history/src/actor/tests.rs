@@ -24,6 +24,7 @@ fn change(before: ObjectVersion, after: ObjectVersion) -> Change {
         sources: Sources::default(),
         before,
         after,
+        may_be_creation: false,
         earlier: None,
     }
 }

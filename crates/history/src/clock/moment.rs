@@ -1,9 +1,9 @@
-//! Moments as a person writes them: `2026-11-20T22:16:12Z`, `14:03:20`, `10m`; and the ends of a span, which may be revisions too.
+//! Moments as a person writes them: `2026-11-20T22:16:12Z`, `2026-11-20 22:16`, `14:03:20`, `10m`, `10 minutes ago`; and the ends of a span, which may be revisions too.
 
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::Time;
+use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +13,7 @@ use ketcd_store::Revision;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Moment {
-    /// RFC 3339.
+    /// RFC 3339, or a date and a time of day in UTC.
     Absolute(Timestamp),
     /// A time of day in UTC: the last one at or before the reference time.
     TimeOfDay(Time),
@@ -23,7 +23,9 @@ pub enum Moment {
 
 /// A text that is not a moment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid time {text:?}: expected a time such as 2026-11-20T22:16:12Z, 14:03:20 (UTC) or 10m")]
+#[error(
+    "invalid time {text:?}: expected a time such as 2026-11-20T22:16:12Z, 2026-11-20 22:16 or 14:03:20 (UTC), or an age such as 10m or 1d"
+)]
 pub struct ParseMomentError {
     /// The text.
     pub text: String,
@@ -55,11 +57,36 @@ impl FromStr for Moment {
         if let Some(span) = duration(text) {
             return Ok(Self::Ago(span));
         }
+        if let Some(span) = text.strip_suffix("ago") {
+            return spoken(span).map(Self::Ago).ok_or_else(error);
+        }
         if let Ok(time) = text.parse::<Timestamp>() {
             return Ok(Self::Absolute(time));
         }
-        text.trim_end_matches('Z').parse::<Time>().map(Self::TimeOfDay).map_err(|_| error())
+        let civil = text.strip_suffix('Z').unwrap_or(text);
+        // A date alone is a day, not a moment; and of a date with a time jiff would read the time alone.
+        if civil.contains('-') {
+            let time = civil.contains(':').then(|| civil.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()).flatten();
+            return time.map(|time| Self::Absolute(time.timestamp())).ok_or_else(error);
+        }
+        civil.parse::<Time>().map(Self::TimeOfDay).map_err(|_| error())
     }
+}
+
+/// A duration in words, as it stands before `ago`: `10m`, `1 hour`, `2 days 3 hours`.
+fn spoken(text: &str) -> Option<SignedDuration> {
+    let text = text.trim().to_ascii_lowercase();
+    let sign = |word| match word {
+        "a" | "an" => "1",
+        "and" => "",
+        "sec" | "secs" | "second" | "seconds" => "s",
+        "min" | "mins" | "minute" | "minutes" => "m",
+        "hr" | "hrs" | "hour" | "hours" => "h",
+        "day" | "days" => "d",
+        other => other,
+    };
+    let signs: String = text.split_whitespace().map(sign).collect();
+    duration(&signs)
 }
 
 impl fmt::Display for Moment {
@@ -126,6 +153,15 @@ mod tests {
         assert_eq!(resolved("22:30"), "2026-11-19T22:30:00Z");
         assert_eq!(resolved("-10m"), "2026-11-20T22:06:12Z");
         assert_eq!(resolved("-1h1.5s"), "2026-11-20T21:16:10.5Z");
+        for text in ["2026-11-20 22:00", "2026-11-20T22:00", "2026-11-20 22:00:00Z", "2026-11-20T22:00:00"] {
+            assert_eq!(resolved(text), "2026-11-20T22:00:00Z", "{text}");
+        }
+        // Its date counts.
+        assert_eq!(resolved("2020-01-01 22:20"), "2020-01-01T22:20:00Z");
+        for text in ["1 hour ago", "an hour ago", "60 minutes ago", "60 min ago", "1h ago", "1 hr ago", "3600 seconds ago"] {
+            assert_eq!(resolved(text), "2026-11-20T21:16:12Z", "{text}");
+        }
+        assert_eq!(resolved("2 days and 1 hour ago"), "2026-11-18T21:16:12Z");
         // As kubectl's --since has it.
         assert_eq!(resolved("10m"), resolved("-10m"));
     }
@@ -150,7 +186,24 @@ mod tests {
 
     #[test]
     fn what_is_no_moment_is_refused() {
-        for text in ["", "-", "-10", "-10x", "-0", "--1s", "-1us", "yesterday", "25:00", "2026-13-01T00:00:00Z", "-1e999d"] {
+        for text in [
+            "",
+            "-",
+            "-10",
+            "-10x",
+            "-0",
+            "--1s",
+            "-1us",
+            "yesterday",
+            "25:00",
+            "2026-13-01T00:00:00Z",
+            "-1e999d",
+            "2026-11-20",
+            "2026-11-20T22",
+            "ago",
+            "hour ago",
+            "1 ago",
+        ] {
             assert!(text.parse::<Moment>().is_err(), "{text}");
         }
     }

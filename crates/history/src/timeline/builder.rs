@@ -47,8 +47,16 @@ impl TimelineBuilder {
         let steps = self.detector.steps(change);
         self.chapters.observe(&attributed, &steps);
         for Step { phase, detail } in steps {
-            let phase = Phase { phase, revision: change.revision, dated: attributed.dated, by: attributed.by(), detail, longest: false };
-            timeline.phases.push(phase);
+            timeline.phases.push(Phase {
+                phase,
+                revision: change.revision,
+                dated: attributed.dated,
+                by: attributed.by(),
+                logged: attributed.logged(),
+                is_placed: change.origin.is_placed(),
+                detail,
+                longest: false,
+            });
         }
         timeline.until = Some(change.revision);
         if let Some(object) = change.whole() {

@@ -1,9 +1,12 @@
 //! Deletion forensics: when an object went, which chain took it, what held it, and where its last manifest is.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{Phase, StepDetail, StepKind, Story, Timeline, condition, why};
 use crate::clock::Dated;
+use ketcd_audit::{Authorship, Request};
 use ketcd_store::Revision;
 
 /// What held a deleted object, and for how long.
@@ -26,6 +29,8 @@ pub struct Deletion {
     pub asked: Revision,
     /// When it was requested.
     pub asked_at: Option<Dated>,
+    /// Whether that revision is only about the one that etcd has.
+    pub is_placed: bool,
     /// The revision in which it was gone; `None` while it still is there.
     pub gone: Option<Revision>,
     /// Whether it is gone though no readable version shows when.
@@ -59,6 +64,14 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     let asked = end.iter().rev().find(|phase| phase.phase == StepKind::Deleting).or(gone)?;
     let last = of.last.as_ref()?;
     let (chain, evidence) = chain(story, of, last, asked.revision);
+    let (chain, evidence) = match &asked.logged {
+        Some(logged) => with_request(chain, evidence, &logged.request),
+        None => match chain {
+            "direct" => (chain, format!("{evidence}; who asked leaves no trace in etcd")),
+            "unknown" => (chain, format!("{evidence}; whether somebody or a clean-up removed it leaves no trace in etcd")),
+            _ => (chain, evidence),
+        },
+    };
     let removed = end.iter().rev().filter(|phase| phase.phase == StepKind::FinalizerRemoved);
     let removed = removed.flat_map(|phase| {
         let StepDetail::Finalizers(names) = &phase.detail else { return Vec::new() };
@@ -74,6 +87,7 @@ pub(super) fn find(story: &Story, of: &Timeline) -> Option<Deletion> {
     Some(Deletion {
         asked: asked.revision,
         asked_at: asked.dated,
+        is_placed: asked.is_placed,
         gone: gone.map(|phase| phase.revision),
         vanished: of.vanished,
         gone_at: gone.and_then(|phase| phase.dated),
@@ -116,9 +130,45 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
         }
     }
     if last["status"]["phase"] == "Failed" || last["status"]["phase"] == "Succeeded" {
-        return ("unknown", "it had ended; whether somebody or a clean-up removed it leaves no trace".to_owned());
+        return ("unknown", "it had ended".to_owned());
     }
-    ("direct", "nothing above it was deleted and no component says it evicted it; who asked leaves no trace in etcd".to_owned())
+    ("direct", "nothing above it was deleted and no component says it evicted it".to_owned())
+}
+
+/// The chain and its evidence, with what the audit log says of who asked. Somebody who is not a component deleted the object directly, whatever else was
+/// deleted above it.
+fn with_request(chain: &'static str, evidence: String, request: &Authorship) -> (&'static str, String) {
+    let named = |requests: &[Arc<Request>]| {
+        let mut users: Vec<String> = requests.iter().map(|request| user(request)).collect();
+        users.sort();
+        users.dedup();
+        users
+    };
+    let (asked, is_known) = match request {
+        Authorship::Exact(_) | Authorship::Attributed(_) => (format!("{} asked for it", named(request.requests()).join(" or ")), true),
+        Authorship::Candidates(requests) => (format!("one of these asked for it: {}", named(requests).join(", ")), false),
+        Authorship::Unexplained(why) if why.is_bypass() => {
+            ("no request asked for it: it was deleted past the API server".to_owned(), false)
+        }
+        Authorship::Unexplained(_) => ("no request asked for it, and more likely a part of the log is missing".to_owned(), false),
+    };
+    let is_component = request.request().is_none_or(|request| COMPONENTS.iter().any(|component| request.user.starts_with(component)));
+    let chain = match chain {
+        "unknown" if is_known => "direct",
+        "namespace" | "cascade" | "scale down" | "garbage collection" if is_known && !is_component => "direct",
+        chain => chain,
+    };
+    (chain, format!("{evidence}; by the audit log, {asked}"))
+}
+
+/// What the users of the control plane's own components and of nodes begin with (kubernetes staging/src/k8s.io/apiserver pkg/authentication/user/user.go).
+const COMPONENTS: [&str; 5] =
+    ["system:serviceaccount:kube-system:", "system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "system:node:"];
+
+/// The user of a request, with who impersonated it.
+fn user(request: &Request) -> String {
+    let by = request.impersonator.as_ref().map(|by| format!(" (impersonated by {by})")).unwrap_or_default();
+    format!("{}{by}", request.user)
 }
 
 /// The phase in which an object's deletion began, no later than `by`.

@@ -45,7 +45,16 @@ impl Beats {
     pub(super) fn silences(&self, end: Option<Timestamp>) -> Vec<Phase> {
         let mut phases = Vec::new();
         let by = Some(Actor { name: "kubelet".to_owned(), on: None, from: ActorFrom::Recorded });
-        let phase = |revision, dated, phase, detail| Phase { phase, revision, dated: Some(dated), by: by.clone(), detail, longest: false };
+        let phase = |revision, dated, phase, detail| Phase {
+            phase,
+            revision,
+            dated: Some(dated),
+            by: by.clone(),
+            logged: None,
+            is_placed: false,
+            detail,
+            longest: false,
+        };
         for (place, beat) in self.beats.iter().enumerate() {
             let next = self.beats.get(place + 1);
             let Some(until) = next.map(|next| next.dated.time).or(end) else { continue };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{StatusReason, Step, StepDetail, StepKind, TemplateChange, condition};
 use crate::actor::Actor;
-use crate::attributed_change::AttributedChange;
+use crate::attributed_change::{AttributedChange, Logged};
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -41,6 +41,10 @@ pub struct Rollout {
     pub dated: Option<Dated>,
     /// Who set it.
     pub by: Option<Actor>,
+    /// What audit logs say of that.
+    pub logged: Option<Box<Logged>>,
+    /// Whether the revision is only about the one that etcd has.
+    pub is_placed: bool,
     /// The number or name that the controller gave it: a Deployment's `deployment.kubernetes.io/revision`, a StatefulSet's `updateRevision`.
     pub number: Option<String>,
     /// The annotation `kubernetes.io/change-cause` that it had last.
@@ -101,6 +105,8 @@ impl Chapters {
             begun: attributed.change.revision,
             dated: attributed.dated,
             by: attributed.by(),
+            logged: attributed.logged(),
+            is_placed: attributed.change.origin.is_placed(),
             number: None,
             cause: None,
             change: change.clone(),

@@ -2,6 +2,7 @@
 
 use super::{StepDetail, StepKind};
 use crate::actor::Actor;
+use crate::attributed_change::Logged;
 use crate::clock::Dated;
 use ketcd_store::Revision;
 
@@ -33,6 +34,10 @@ pub struct Phase {
     pub dated: Option<Dated>,
     /// By whom.
     pub by: Option<Actor>,
+    /// What audit logs say of that.
+    pub logged: Option<Box<Logged>>,
+    /// Whether the revision is only about the one that etcd has.
+    pub is_placed: bool,
     /// More about it.
     pub detail: StepDetail,
     /// Whether it took longest of all, counted from the phase before.

@@ -79,7 +79,8 @@ impl Story {
         if self.timelines.values().any(|timeline| timeline.one_moment) {
             return;
         }
-        let nameless = |phase: &Phase| matches!(phase.phase, StepKind::Deleting | StepKind::Deleted) && phase.by.is_none();
+        let nameless =
+            |phase: &Phase| matches!(phase.phase, StepKind::Deleting | StepKind::Deleted) && phase.by.is_none() && phase.logged.is_none();
         let found: Vec<(Bytes, Revision)> = self
             .timelines
             .iter()
@@ -298,7 +299,16 @@ fn belongs(claim: &Timeline, of: &Timeline) -> bool {
 fn preempts(note: &Note) -> Phase {
     let by = Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded };
     let (revision, dated) = (note.revision, note.dated);
-    Phase { phase: StepKind::Preempting, revision, dated, by: Some(by), detail: StepDetail::Victim(note.object()), longest: false }
+    Phase {
+        phase: StepKind::Preempting,
+        revision,
+        dated,
+        by: Some(by),
+        logged: None,
+        is_placed: false,
+        detail: StepDetail::Victim(note.object()),
+        longest: false,
+    }
 }
 
 /// After one of these steps a pod is not in trouble any more.

@@ -19,7 +19,9 @@ pub(super) fn volume(object: &Value) -> Option<Trouble> {
     };
     let since = (kind == TroubleKind::ClaimPending).then(|| time(&object["metadata"]["creationTimestamp"])).flatten();
     let since = since.or_else(|| time(&status["lastPhaseTransitionTime"]));
-    let class = text(&object["spec"]["storageClassName"]);
+    // The annotation of before there was a member counts first (k8s.io/component-helpers storage/volume/helpers.go, `GetPersistentVolumeClaimClass`).
+    let annotated = text(&object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"]);
+    let class = annotated.or_else(|| text(&object["spec"]["storageClassName"]));
     let about = match selected(object).filter(|_| kind == TroubleKind::ClaimPending) {
         Some([node, provisioner]) => vec![class.unwrap_or_default(), node, provisioner],
         None => class.into_iter().collect(),

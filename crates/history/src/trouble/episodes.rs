@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Trouble, TroubleKind};
+use super::{Likeness, Trouble};
 
 /// A trouble that one or several objects of one owner had.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Episode {
 /// Collects the troubles of objects.
 #[derive(Default)]
 pub struct Episodes {
-    found: BTreeMap<(String, TroubleKind), (Episode, BTreeSet<usize>)>,
+    found: BTreeMap<(String, Likeness), (Episode, BTreeSet<usize>)>,
 }
 
 impl Episodes {
@@ -31,7 +31,7 @@ impl Episodes {
     pub fn add(&mut self, group: &str, object: usize, trouble: &Trouble, (begun, ended): (i64, i64)) {
         let lasted = (ended - begun).max(0);
         let made = || (Episode { trouble: trouble.clone(), longest: object, begun, lasted, objects: 0 }, BTreeSet::new());
-        let (episode, objects) = self.found.entry((group.to_owned(), trouble.kind)).or_insert_with(made);
+        let (episode, objects) = self.found.entry((group.to_owned(), trouble.likeness_in_short())).or_insert_with(made);
         objects.insert(object);
         episode.objects = objects.len();
         if lasted > episode.lasted {

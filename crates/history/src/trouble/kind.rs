@@ -133,6 +133,38 @@ trouble_kinds! {
     CertificateExpired: 1, 0;
     /// A namespace may make no more of something.
     QuotaExhausted: 1, 0;
+    /// A quota's counter is higher than what is there, and nothing more may be made.
+    QuotaMiscounted: 2, 0;
+    /// A volume is attached to one node, and a pod on another one waits for it.
+    VolumeHeld: 4, 60;
+    /// The volume that a claim names, or that would suit it, is of another claim or not there.
+    VolumeTaken: 4, 60;
+    /// A claim waits for a node to be chosen, and its pod has one that no scheduler chose.
+    ClaimUnplaced: 4, 60;
+    /// The deletion of a claim or a volume waits for what uses it.
+    ClaimInUse: 2, 60;
+    /// Pods are bound to a node that is not there.
+    NodeMissing: 8, 0;
+    /// A CronJob should have been started and was not.
+    CronJobNotStarted: 2, 0;
+    /// A Job has no pods, and nothing says why.
+    JobWithoutPods: 4, 60;
+    /// An autoscaler cannot scale: it knows no metric, or not its target.
+    AutoscalerStuck: 2, 300;
+    /// A Service selects no pod.
+    ServiceSelectsNothing: 2, 120;
+    /// Objects may be stored in a version that is not served.
+    VersionNotServed: 1, 0;
+    /// A StatefulSet waits for a broken pod of an old template, which it does not replace.
+    OutdatedPodKept: 4, 60;
+    /// An object's owner is in another namespace: the garbage collector does not find it.
+    OwnerElsewhere: 2, 0;
+    /// An API server that is gone is still among the endpoints.
+    ApiServerGone: 8, 0;
+    /// Nothing was compacted for long, though enough was written.
+    CompactionStalled: 60, 0;
+    /// Nothing was compacted for long, and less was written than is kept anyway.
+    CompactionAwaited: 1, 0;
 }
 
 impl TroubleKind {
@@ -157,8 +189,14 @@ impl TroubleKind {
             | Self::LeaseReleased
             | Self::VolumeAwaited
             | Self::DeviceAwaited
-            | Self::MemberBehind => Tone::Waiting,
-            Self::Terminating | Self::NamespaceStuck | Self::FinalizersStuck => Tone::Ending,
+            | Self::MemberBehind
+            | Self::QuotaMiscounted
+            | Self::VolumeTaken
+            | Self::ClaimUnplaced
+            | Self::JobWithoutPods
+            | Self::VersionNotServed
+            | Self::CompactionAwaited => Tone::Waiting,
+            Self::Terminating | Self::NamespaceStuck | Self::FinalizersStuck | Self::ClaimInUse => Tone::Ending,
             _ => Tone::Bad,
         }
     }

@@ -7,9 +7,11 @@ mod cluster;
 mod device;
 mod episodes;
 mod kind;
+mod likeness;
 mod node;
 mod of_object;
 mod pod;
+mod refusals;
 mod storage;
 pub mod triage;
 mod workload;
@@ -24,8 +26,10 @@ pub use cluster::{BrokenHook, broken_hooks, services_called, waits_for_pod};
 pub use device::driver_awaited;
 pub use episodes::{Episode, Episodes};
 pub use kind::TroubleKind;
+pub use likeness::Likeness;
 pub use node::{lease_trouble, silent_since};
 pub use of_object::troubles_of;
+pub use refusals::Refusals;
 pub use storage::{data_troubles, storage_troubles};
 
 /// Something that is wrong with an object.

@@ -366,3 +366,126 @@ fn the_last_heartbeat_is_the_later_one_before_the_loss_was_noticed() {
         assert_eq!(silent_since(renewed, posted, noticed), since);
     }
 }
+
+/// Every finding with every effect.
+fn each<'f>(findings: &'f [Finding], see: &mut dyn FnMut(&'f Finding)) {
+    for finding in findings {
+        see(finding);
+        each(&finding.effects, see);
+    }
+}
+
+fn node(name: &str, conditions: Value) -> Value {
+    json!({"kind": "Node", "metadata": {"name": name}, "status": {"conditions": conditions}})
+}
+
+/// The next of a row of numbers that looks like chance and is always the same.
+fn next(seed: &mut u64, below: usize) -> usize {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    usize::try_from(*seed >> 33).unwrap() % below
+}
+
+/// Objects in trouble, of one of few kinds each, so that many are alike and many nearly so.
+fn in_trouble(seed: &mut u64) -> Vec<Value> {
+    let pressures = ["MemoryPressure", "DiskPressure", "PIDPressure"];
+    let refusals =
+        ["3 Insufficient cpu", "7 Insufficient cpu", "3 Insufficient cpu, 4 Insufficient example.com/gpu", "9 node(s) were unschedulable"];
+    let waits = ["CrashLoopBackOff", "ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError"];
+    let mut objects = Vec::new();
+    for number in 0..40 {
+        let name = format!("o{number}");
+        let pressure = pressures[next(seed, 3)];
+        let reason = ["KubeletNotReady", "Other"][next(seed, 2)];
+        let down = json!({"type": "Ready", "status": "False", "reason": reason, "message": pressure});
+        objects.push(match next(seed, 5) {
+            0 => node(&name, json!([{"type": pressure, "status": "True", "reason": format!("Kubelet{pressure}"), "message": pressure}])),
+            1 => node(&name, json!([down])),
+            2 => {
+                let message = format!("0/9 nodes are available: {}.", refusals[next(seed, 4)]);
+                let waiting = pod(&name, json!({}), refused(&message));
+                if next(seed, 2) == 0 { owned(waiting, "StatefulSet", "db") } else { waiting }
+            }
+            3 => {
+                let (ready, wanted) = (next(seed, 2), 2 + next(seed, 2));
+                deployment(&name, i64::try_from(ready).unwrap(), i64::try_from(wanted).unwrap(), json!([]))
+            }
+            _ => {
+                let end = json!({"reason": "Error", "exitCode": next(seed, 2)});
+                let status = json!({"name": "c", "restartCount": next(seed, 9), "state": {"waiting": {"reason": waits[next(seed, 4)]}}, "lastState": {"terminated": end}});
+                pod(&name, json!({"nodeName": "n"}), json!({"phase": "Running", "containerStatuses": [status]}))
+            }
+        });
+    }
+    objects
+}
+
+#[test]
+fn no_finding_says_of_an_object_what_it_does_not_say_itself() {
+    let mut seed = 7;
+    for _ in 0..60 {
+        let objects = in_trouble(&mut seed);
+        let own = |name: &str| troubles_of(objects.iter().find(|object| object["metadata"]["name"] == name).unwrap());
+        let found = triaged(&objects);
+        let mut folds = 0;
+        each(&found, &mut |finding| {
+            folds += usize::from(finding.subjects.len() > 1);
+            assert_eq!(finding.subjects.len(), finding.troubles.len());
+            for (subject, trouble) in finding.subjects.iter().zip(&finding.troubles) {
+                assert!(own(&subject.name).contains(trouble), "{subject:?} {trouble:?}");
+                assert_eq!(trouble.likeness(), finding.trouble.likeness(), "{subject:?}");
+                assert_eq!((trouble.kind, &trouble.reason), (finding.trouble.kind, &finding.trouble.reason));
+            }
+        });
+        assert!(folds > 0, "nothing is folded: {}", text(&found));
+    }
+}
+
+#[test]
+fn nodes_are_one_finding_only_under_the_same_pressure() {
+    let pressed =
+        |name: &str, pressure: &str| node(name, json!([{"type": pressure, "status": "True", "reason": format!("Kubelet{pressure}")}]));
+    let nodes = [("n01", "PIDPressure"), ("n09", "MemoryPressure"), ("n18", "PIDPressure"), ("n21", "PIDPressure"), ("n22", "PIDPressure")];
+    let found = triaged(&nodes.map(|(name, pressure)| pressed(name, pressure)));
+    let mut all: Vec<_> = found.iter().map(|one| (one.trouble.about.join(""), text(std::slice::from_ref(one)))).collect();
+    all.sort();
+    let wanted = [("MemoryPressure", "NodePressure n09"), ("PIDPressure", "NodePressure n01+n18+n21+n22")];
+    assert_eq!(all, wanted.map(|(about, text)| (about.to_owned(), text.to_owned())));
+}
+
+#[test]
+fn pods_are_one_finding_only_where_the_scheduler_refuses_them_for_the_same_reasons() {
+    let waiting =
+        |name: &str, why: &str| pod(name, json!({}), refused(&format!("0/24 nodes are available: {why}. preemption: none of 24.")));
+    let affinity = "19 node(s) didn't match Pod's node affinity/selector";
+    let mut pods = vec![waiting("web-0011", affinity)];
+    for (name, gpus) in [("api-0056", 14), ("api-0112", 15), ("batch-0047", 19), ("db-0117", 19)] {
+        pods.push(waiting(name, &format!("{gpus} Insufficient example.com/gpu, 3 Insufficient cpu")));
+    }
+    assert_eq!(text(&triaged(&pods)), "Unschedulable api-0056+api-0112+batch-0047+db-0117, Unschedulable web-0011");
+    // Pods of one workload too.
+    let of_one: Vec<Value> = pods.into_iter().map(|pod| owned(pod, "StatefulSet", "all")).collect();
+    assert_eq!(text(&triaged(&of_one)), "Unschedulable api-0056+api-0112+batch-0047+db-0117, Unschedulable web-0011");
+}
+
+#[test]
+fn what_is_alike_in_several_namespaces_is_one_finding() {
+    let crash = |name: &str, code: i64| {
+        let status = json!({"name": "c", "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"reason": "Error", "exitCode": code}}});
+        let mut pod = pod(name, json!({"nodeName": "n1"}), json!({"phase": "Running", "containerStatuses": [status]}));
+        pod["metadata"]["namespace"] = json!(name);
+        pod
+    };
+    let pods = [("a", 1), ("b", 1), ("c", 2), ("d", 1), ("e", 1)].map(|(name, code)| crash(name, code));
+    assert_eq!(text(&triaged(&pods)), "CrashLooping a+b+d+e, CrashLooping c");
+}
+
+#[test]
+fn episodes_are_one_only_where_they_are_alike() {
+    let mut episodes = Episodes::default();
+    let pressure = |name: &str| Trouble::new(TroubleKind::NodePressure).about([name]);
+    episodes.add("Node", 1, &pressure("PIDPressure"), (0, 9_000));
+    episodes.add("Node", 2, &pressure("PIDPressure"), (0, 5_000));
+    episodes.add("Node", 3, &pressure("MemoryPressure"), (0, 8_000));
+    let found: Vec<_> = episodes.standing_out(2_000, 8).into_iter().map(|one| (one.trouble.about.join(""), one.objects)).collect();
+    assert_eq!(found, [("PIDPressure".to_owned(), 2), ("MemoryPressure".to_owned(), 1)]);
+}

@@ -58,6 +58,8 @@ pub fn phases(object: &Value, revision: Revision) -> Vec<Phase> {
         revision,
         dated: Some(Dated { time: timed.at, error: SECOND }),
         by: timed.by,
+        logged: None,
+        is_placed: false,
         detail: timed.step.detail,
         longest: false,
     };

@@ -6,7 +6,7 @@ use super::Triage;
 use super::cases::{Named, PodCase, WorkloadCase};
 use super::finding::{Finding, by_weight, joined, merge_alike};
 use crate::timeline::Subject;
-use crate::trouble::{Trouble, TroubleKind, lease_trouble, waits_for_pod};
+use crate::trouble::{Likeness, Trouble, TroubleKind, lease_trouble, waits_for_pod};
 
 /// More nodes of one trouble than this are one finding.
 const NODES: usize = 5;
@@ -59,9 +59,9 @@ impl Chains {
 
     /// Nodes that are gone: with them went their pods, with those the workloads fell short, for which new pods wait.
     fn nodes(&mut self) {
-        let mut gone: BTreeMap<TroubleKind, Vec<(String, Trouble)>> = BTreeMap::new();
+        let mut gone: BTreeMap<Likeness, Vec<(String, Trouble)>> = BTreeMap::new();
         for (name, trouble) in self.troubled_nodes() {
-            gone.entry(trouble.kind).or_default().push((name, trouble));
+            gone.entry(trouble.likeness()).or_default().push((name, trouble));
         }
         for nodes in gone.into_values() {
             if nodes.len() > NODES {
@@ -105,12 +105,12 @@ impl Chains {
         let mut finding = joined(findings.collect())?;
         let lost = self.take(|pod| pod.is_lost_with_node() && pod.node.as_ref().is_some_and(|node| names.contains(node)));
         let workloads: BTreeSet<Named> = lost.iter().filter_map(|pod| self.workload_of(pod)).collect();
-        finding.effects.extend(by_kind(lost));
+        finding.effects.extend(alike(lost));
         for workload in workloads {
             let new = |pod: &PodCase| pod.waits() && pod.created.zip(since).is_some_and(|(created, since)| created >= since);
             let waiting = self.take_of(&workload, new);
             let short = self.use_workload(&workload);
-            let waits = by_kind(waiting);
+            let waits = alike(waiting);
             match short {
                 Some(mut short) => {
                     short.effects.extend(waits);
@@ -130,7 +130,7 @@ impl Chains {
                 let evicted = self.take(|pod| pod.trouble.kind == TroubleKind::Evicted && pod.node.as_ref() == Some(&name));
                 let mut finding =
                     Finding::new(Subject { kind: "Node".to_owned(), name: name.clone(), ..Subject::default() }, trouble, evicted.len());
-                finding.effects.extend(by_kind(evicted));
+                finding.effects.extend(alike(evicted));
                 self.found.push(finding);
             }
         }
@@ -138,7 +138,7 @@ impl Chains {
 
     /// Claims without a volume, and the pods that wait for them.
     fn claims(&mut self) {
-        let mut by_class: BTreeMap<(String, Vec<String>), Vec<Finding>> = BTreeMap::new();
+        let mut by_class: BTreeMap<(String, Likeness), Vec<Finding>> = BTreeMap::new();
         for (claim, trouble) in std::mem::take(&mut self.triage.claims) {
             if waits_for_pod(&trouble, &self.triage.patient_classes) {
                 continue;
@@ -153,7 +153,7 @@ impl Chains {
             if waiting.is_empty() && !trouble.is_due(self.triage.now) {
                 continue;
             }
-            let class = (claim.namespace.clone(), trouble.about.clone());
+            let class = (claim.namespace.clone(), trouble.likeness());
             let mut finding = Finding::new(claim, trouble, waiting.len());
             finding.effects.extend(self.of_pods(waiting));
             by_class.entry(class).or_default().push(finding);
@@ -207,7 +207,7 @@ impl Chains {
             let workload = self.workload_of(&pod);
             match workload {
                 Some(workload) => groups.entry((Some(workload), pod.trouble.kind)).or_default().push(pod),
-                None => self.found.extend(by_kind(vec![pod])),
+                None => self.found.extend(alike(vec![pod])),
             }
         }
         // Where a workload has several troubles, it is short by the one that more of its pods have.
@@ -227,7 +227,7 @@ impl Chains {
         }
         let mut findings = Vec::new();
         for ((workload, _), pods) in groups {
-            let mut of_group = by_kind(pods);
+            let mut of_group = alike(pods);
             if let Some(workload) = workload {
                 let owner =
                     Subject { kind: workload.0.clone(), namespace: workload.1.clone(), name: workload.2.clone(), uid: String::new() };
@@ -300,11 +300,13 @@ fn workload_in(owners: &BTreeMap<Named, Subject>, pod: &PodCase) -> Option<Named
     Some(owner.unwrap_or_else(|| controller.clone()))
 }
 
-/// One finding for each trouble that pods have.
-fn by_kind(pods: Vec<PodCase>) -> Vec<Finding> {
-    let mut groups: BTreeMap<TroubleKind, Vec<Finding>> = BTreeMap::new();
+/// One finding for each trouble that pods have, the one that most of them have first.
+fn alike(pods: Vec<PodCase>) -> Vec<Finding> {
+    let mut groups: BTreeMap<Likeness, Vec<Finding>> = BTreeMap::new();
     for pod in pods {
-        groups.entry(pod.trouble.kind).or_default().push(Finding::new(pod.subject, pod.trouble, 1));
+        groups.entry(pod.trouble.likeness()).or_default().push(Finding::new(pod.subject, pod.trouble, 1));
     }
-    groups.into_values().filter_map(joined).collect()
+    let mut findings: Vec<Finding> = groups.into_values().filter_map(joined).collect();
+    findings.sort_by_key(|finding| (finding.trouble.kind, std::cmp::Reverse(finding.pods)));
+    findings
 }

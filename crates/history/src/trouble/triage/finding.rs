@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::timeline::Subject;
-use crate::trouble::{Trouble, TroubleKind};
+use crate::trouble::{Likeness, Trouble, TroubleKind};
 
 /// A trouble that some objects have in common, with what followed from it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Finding {
     pub trouble: Trouble,
     /// The objects that have it, those that had it first before the others.
     pub subjects: Vec<Subject>,
+    /// What each of them says, in the same order: alike by [`Trouble::likeness`], with messages, counts and beginnings of its own.
+    pub troubles: Vec<Trouble>,
     /// The controller of all of them, where they are pods of one.
     pub owner: Option<Subject>,
     /// How many pods it affects: those that have it, run on the node, or are missing.
@@ -26,7 +28,7 @@ pub struct Finding {
 impl Finding {
     /// A finding about one object that affects this number of pods.
     pub(super) fn new(subject: Subject, trouble: Trouble, pods: usize) -> Self {
-        Self { trouble, subjects: vec![subject], owner: None, pods, effects: Vec::new() }
+        Self { troubles: vec![trouble.clone()], trouble, subjects: vec![subject], owner: None, pods, effects: Vec::new() }
     }
 
     /// Returns how much it weighs, with all that followed from it.
@@ -37,10 +39,12 @@ impl Finding {
 
     /// Adds an effect, merged with an equal one if there is any.
     fn add_effect(&mut self, effect: Finding) {
-        let is_alike = |other: &&mut Finding| other.trouble.kind == effect.trouble.kind && other.owner == effect.owner;
+        let likeness = effect.trouble.likeness();
+        let is_alike = |other: &&mut Finding| other.owner == effect.owner && other.trouble.likeness() == likeness;
         match self.effects.iter_mut().find(is_alike).filter(|_| effect.trouble.kind.is_of_pods()) {
             Some(alike) => {
                 alike.subjects.extend(effect.subjects);
+                alike.troubles.extend(effect.troubles);
                 alike.pods += effect.pods;
                 alike.effects.extend(effect.effects);
             }
@@ -53,6 +57,12 @@ impl Finding {
         self.trouble.since
     }
 
+    /// Sets since when the first object has it.
+    pub fn date(&mut self, since: Option<Timestamp>) {
+        self.trouble.since = since;
+        self.troubles.iter_mut().take(1).for_each(|first| first.since = since);
+    }
+
     /// Where it stands among those of one kind: what does not say since when is last.
     fn place(&self) -> (TroubleKind, bool, Option<Timestamp>, &str, &str) {
         let first = self.subjects.first().map_or(("", ""), |subject| (subject.namespace.as_str(), subject.name.as_str()));
@@ -61,26 +71,29 @@ impl Finding {
 }
 
 /// Puts findings in order, the weightiest first; of equals that which began last.
-pub(super) fn by_weight(findings: &mut [Finding]) {
+pub fn by_weight(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let began = b.trouble.since.cmp(&a.trouble.since);
         b.weight().cmp(&a.weight()).then(began).then_with(|| a.place().cmp(&b.place()))
     });
 }
 
-/// The most findings of one kind in a namespace that are listed one by one; more become one finding.
+/// The most findings alike that are listed one by one; more become one finding.
 const ALIKE: usize = 3;
 
-/// Makes one finding of many of one kind in one namespace that have no effects and no owner.
+/// Makes one finding of many alike in one namespace that have no effects and no owner, then of many alike that are left in several.
 pub(super) fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
+    let of_one_namespace = merge_by(findings, |finding| finding.subjects[0].namespace.clone());
+    merge_by(of_one_namespace, |_| String::new())
+}
+
+fn merge_by(findings: Vec<Finding>, place: impl Fn(&Finding) -> String) -> Vec<Finding> {
     let mut merged = Vec::new();
-    let mut alike: BTreeMap<(TroubleKind, String, String, Option<String>), Vec<Finding>> = BTreeMap::new();
+    let mut alike: BTreeMap<(Likeness, String, String), Vec<Finding>> = BTreeMap::new();
     for finding in findings {
         match &finding.subjects[..] {
             [only] if finding.effects.is_empty() && finding.owner.is_none() => {
-                // Which of two explanations is likelier differs from change to change.
-                let why = finding.trouble.reason.clone().filter(|_| finding.trouble.kind == TroubleKind::ChangeUnexplained);
-                alike.entry((finding.trouble.kind, only.kind.clone(), only.namespace.clone(), why)).or_default().push(finding);
+                alike.entry((finding.trouble.likeness(), only.kind.clone(), place(&finding))).or_default().push(finding);
             }
             _ => merged.push(finding),
         }
@@ -91,13 +104,14 @@ pub(super) fn merge_alike(findings: Vec<Finding>) -> Vec<Finding> {
     merged
 }
 
-/// Makes one finding of several of one kind.
+/// Makes one finding of several alike.
 pub(super) fn joined(mut findings: Vec<Finding>) -> Option<Finding> {
     findings.sort_by(|a, b| a.place().cmp(&b.place()));
     let mut findings = findings.into_iter();
     let first = findings.next()?;
     Some(findings.fold(first, |mut sum, next| {
         sum.subjects.extend(next.subjects);
+        sum.troubles.extend(next.troubles);
         sum.pods += next.pods;
         next.effects.into_iter().for_each(|effect| sum.add_effect(effect));
         sum

@@ -18,7 +18,7 @@ use crate::Leases;
 use crate::timeline::Subject;
 use cases::{Named, PodCase, WorkloadCase, controller_of};
 
-pub use finding::Finding;
+pub use finding::{Finding, by_weight};
 
 /// Gathers what is there at one moment.
 #[derive(Default)]
@@ -133,6 +133,12 @@ impl Triage {
         let controllers = self.pods.iter().filter_map(|pod| pod.controller.as_ref());
         let sets = controllers.filter(|owner| owner.0 == "ReplicaSet" && !self.owners.contains_key(*owner));
         sets.map(|(_, namespace, name)| (namespace.clone(), name.clone())).collect()
+    }
+
+    /// Returns the nodes that pods are bound to and that were not observed; none where no node was.
+    pub fn absent_nodes(&self) -> Vec<String> {
+        let is_absent = |node: &&String| !self.nodes.is_empty() && !self.nodes.contains_key(*node);
+        self.pods_on.keys().filter(is_absent).cloned().collect()
     }
 
     /// What is wrong with an object and has lasted long enough.
