@@ -111,6 +111,7 @@ impl Cluster {
 
     /// Hands a notice to the sink.
     pub fn note(&self, notice: Notice) {
+        self.audit.note(&notice);
         self.options.notices.note(&notice);
     }
 
@@ -124,7 +125,7 @@ impl Cluster {
     pub fn finish(&self) -> bool {
         let late_damage = self.source.late_damage();
         late_damage.iter().for_each(|problem| self.note(Notice::Damage(problem.clone())));
-        self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty()
+        self.problems.report() || !self.source.damage().is_empty() || !late_damage.is_empty() || self.audit.has_lost_events()
     }
 
     /// Returns what a key stands for, as a person would type it: `pod/lab/ubuntu`; the key itself where it is no object's.

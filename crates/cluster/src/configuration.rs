@@ -36,6 +36,8 @@ pub struct Config {
     pub used: Use,
     /// As it was when the containers started; `None` where there was none, or where it cannot be read any more.
     pub then: Option<Object>,
+    /// When `then` was written; `None` where nothing dates that.
+    pub written: Option<Dated>,
     /// As it is at the revision looked at; `None` where it is gone.
     pub now: Option<Object>,
     /// Why `then` is not known, where it is not.
@@ -50,11 +52,13 @@ impl Cluster {
     pub async fn started(&self, pod: Keys) -> Result<Option<Started>> {
         let newest = self.revision().await?;
         let Some((pod, revision)) = last_start(self, pod, newest).await? else { return Ok(None) };
-        let dated = match revision {
-            Some(revision) => self.clock().await?.date(revision),
-            None => None,
-        };
-        let config = configuration(self, &pod, revision, newest).await?;
+        let mut config = configuration(self, &pod, revision, newest).await?;
+        let mut dated = None;
+        if let Some(revision) = revision {
+            let clock = self.clock().await?;
+            dated = clock.date(revision);
+            config.iter_mut().for_each(|config| config.written = written_at(config.then.as_ref()).and_then(|written| clock.date(written)));
+        }
         Ok(Some(Started { pod: Arc::unwrap_or_clone(pod), revision, dated, config }))
     }
 }
@@ -90,9 +94,14 @@ async fn configuration(cluster: &Cluster, pod: &Object, started: Option<Revision
             Some(revision) => (None, Some(format!("revision {revision} was compacted away: what it was then cannot be read"))),
             None => (now.clone(), None),
         };
-        found.push(Config { kind, name, used, then, now, problem });
+        found.push(Config { kind, name, used, then, written: None, now, problem });
     }
     Ok(found)
+}
+
+/// The revision that wrote a version.
+fn written_at(version: Option<&Object>) -> Option<Revision> {
+    version?["metadata"]["resourceVersion"].as_str()?.parse().ok().map(Revision)
 }
 
 /// The object under a key at a revision.

@@ -8,7 +8,7 @@ use ketcd_kube::{AddressError, UnknownKind};
 use ketcd_store::{Error as StoreError, KeyRange, Revision};
 
 use crate::diff::Incomparable;
-use crate::not_found::NotFound;
+use crate::not_found::{NotFound, WithoutKind};
 
 /// The result of a question.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -31,6 +31,9 @@ pub enum Error {
         /// What may not be read.
         refusal: DeniedKeys,
     },
+    /// A word is no address, but objects are called so.
+    #[error("{0}")]
+    WithoutKind(Box<WithoutKind>),
     /// No kind was named where one is needed.
     #[error("no kind was named")]
     NoKind,
@@ -112,7 +115,10 @@ pub enum Nothing {
         states: [String; 2],
     },
     /// Objects that selectors select.
-    Selected,
+    Selected {
+        /// Whether they were looked for in all namespaces.
+        in_all: bool,
+    },
     /// Pods that objects of a kind own.
     PodsOfKind {
         /// The kind.
@@ -137,7 +143,7 @@ impl fmt::Display for Nothing {
             Self::InEither { namespace, states: [before, after] } => {
                 write!(f, "nothing found in namespace {namespace:?}, neither in {before} nor in {after}")
             }
-            Self::Selected => f.write_str("nothing found: no object of those named fits the selectors"),
+            Self::Selected { .. } => f.write_str("nothing found: no object of those named fits the selectors"),
             Self::PodsOfKind { kind, namespace: Some(namespace) } => write!(f, "no {kind} owns pods in namespace {namespace:?}"),
             Self::PodsOfKind { kind, namespace: None } => write!(f, "no {kind} owns pods"),
             Self::OwnedPods { owner, namespace: Some(namespace) } => write!(f, "{owner} owns no pods in namespace {namespace:?}"),
@@ -177,6 +183,12 @@ impl Error {
             Self::Undefined { refusal, .. } => Some(refusal.clone()),
             _ => None,
         }
+    }
+
+    /// Whether it is of a time of day that is nearer to the end of the history than to its beginning: the day after was rather meant.
+    pub(crate) fn is_rather_after(&self) -> bool {
+        let &Self::BeforeHistory { asked, days: Some((_, after)), from: Some(from), to, .. } = self else { return false };
+        after.duration_since(to) < from.duration_since(asked)
     }
 
     /// Whether a revision was compacted away.

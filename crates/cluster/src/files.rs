@@ -57,11 +57,16 @@ pub fn manifests(path: &str) -> Result<Vec<Value>> {
     Ok(found)
 }
 
+/// Where kubectl puts what names no namespace.
+const DEFAULT_NAMESPACE: &str = "default";
+
 /// The key under which the API server would store an object that was read from a file of objects.
 fn key_of(kinds: &Kinds, object: &Value) -> Option<Vec<u8>> {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str);
     let (api_version, kind, name) = (text("/apiVersion")?, text("/kind")?, text("/metadata/name")?);
     let namespace = text("/metadata/namespace");
     let kind = kinds.of_object(api_version, kind)?;
+    // kubectl puts a manifest that names no namespace into that of the context, which is `default` where it names none.
+    let namespace = namespace.filter(|namespace| !namespace.is_empty()).or(Some(DEFAULT_NAMESPACE));
     Some(kind.key(DEFAULT_PREFIX, namespace, name).into_bytes())
 }

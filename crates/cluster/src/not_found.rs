@@ -81,6 +81,8 @@ pub enum Elsewhere {
     Earlier(ObjectElsewhere, Revision),
     /// Itself, created at this revision, later than was looked.
     Later(ObjectElsewhere, Revision),
+    /// The object that is there if the namespace and the name change places.
+    Swapped(ObjectElsewhere),
     /// Objects of the same kind and name in other namespaces.
     Namespaces(Vec<ObjectElsewhere>),
     /// Objects of other kinds with the same name, those of the same namespace first.
@@ -89,6 +91,36 @@ pub enum Elsewhere {
     Similar(Vec<ObjectElsewhere>),
     /// Objects of the same kind and name in other namespaces, all at other revisions; the first was there at this one.
     Once(Vec<ObjectElsewhere>, Revision),
+}
+
+/// A word that names no kind, with what it may mean instead.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct WithoutKind {
+    /// What was taken for a kind.
+    pub kind: String,
+    /// The whole word as it was typed.
+    pub word: String,
+    /// What is called so.
+    pub called: Called,
+}
+
+impl fmt::Display for WithoutKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no kind is called \"{}\"", self.kind)
+    }
+}
+
+/// The objects that a word without a kind may mean.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+pub struct Called {
+    /// The objects, the likeliest first.
+    pub places: Vec<ObjectElsewhere>,
+    /// Whether their names are only near to the word.
+    pub is_near: bool,
+    /// The revision at which they were there, where they are not at the one looked at.
+    pub revision: Option<Revision>,
 }
 
 /// One object.
@@ -119,7 +151,7 @@ impl Elsewhere {
     /// The nearest.
     pub fn first(&self) -> &ObjectElsewhere {
         match self {
-            Self::Earlier(place, _) | Self::Later(place, _) => place,
+            Self::Earlier(place, _) | Self::Later(place, _) | Self::Swapped(place) => place,
             Self::Namespaces(places) | Self::Kinds(places) | Self::Similar(places) | Self::Once(places, _) => &places[0],
         }
     }
@@ -127,7 +159,7 @@ impl Elsewhere {
     /// How many there are.
     pub fn count(&self) -> usize {
         match self {
-            Self::Earlier(..) | Self::Later(..) => 1,
+            Self::Earlier(..) | Self::Later(..) | Self::Swapped(..) => 1,
             Self::Namespaces(places) | Self::Kinds(places) | Self::Similar(places) | Self::Once(places, _) => places.len(),
         }
     }

@@ -85,6 +85,8 @@ pub enum Notice {
         log: String,
         /// How many are not.
         damaged: u64,
+        /// How many of these were events, or parts of one: what they said is lost.
+        lost: u64,
         /// The first, with what is wrong with it.
         first: Damage,
     },

@@ -39,6 +39,8 @@ pub struct Options {
     pub report_unknown: bool,
     /// The newest time that objects read from files of objects carry.
     pub newest_stamp: Option<Timestamp>,
+    /// Whether objects without a history were read from an API server just now; files do not say when they were printed.
+    pub is_present: bool,
     /// Receives notices about the answers.
     pub notices: Notices,
 }
@@ -71,6 +73,7 @@ impl Default for Options {
             show_managed_fields: false,
             report_unknown: false,
             newest_stamp: None,
+            is_present: false,
             notices: Notices::default(),
         }
     }

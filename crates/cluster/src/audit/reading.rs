@@ -50,6 +50,6 @@ pub(super) fn requests(cluster: &Cluster, logs: &AuditLogs, changes: &[ChangeFac
 pub(super) fn notes_of(log: &str, report: FileReport, ended: io::Result<()>) -> Vec<Notice> {
     let cut = ended.err().map(|error| Notice::AuditLogCut { log: log.to_owned(), problem: error.to_string() });
     let damaged = report.damages.into_iter().next();
-    let damaged = damaged.map(|first| Notice::AuditLines { log: log.to_owned(), damaged: report.damaged, first });
+    let damaged = damaged.map(|first| Notice::AuditLines { log: log.to_owned(), damaged: report.damaged, lost: report.lost, first });
     cut.into_iter().chain(damaged).collect()
 }

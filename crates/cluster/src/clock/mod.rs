@@ -192,7 +192,7 @@ impl Cluster {
         if self.source.is_shared() { Ok(Some(Timestamp::now())) } else { self.newest_time().await }
     }
 
-    /// Says on standard error how far the history reaches back where it was compacted: what came before is unknown.
+    /// Notes how far the history reaches back where it was compacted: what came before is unknown.
     ///
     /// # Errors
     /// The source cannot be read.
@@ -213,7 +213,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Says on standard error what a compaction took of the history since [`Cluster::note_reach`] told how far it reaches.
+    /// Notes what a compaction took of the history since [`Cluster::note_reach`] noted how far it reaches.
     pub fn note_gap(&self, from: Revision, to: Revision) {
         if let Some(&reach) = self.dates.reach.get().filter(|&&reach| self.source.is_shared() && to >= reach) {
             self.note(Notice::Gap { from: from.max(reach), to });

@@ -13,6 +13,9 @@ use ketcd_store::{self, At, KeyRange, KeyValue, Want};
 /// Leases are renewed every few seconds: so long after the newest time in a live etcd, others may not be read.
 const NEAR: SignedDuration = SignedDuration::from_secs(60);
 
+/// How many renewed leases show that objects were printed then; one alone may be of a node that was lost.
+const RENEWED: usize = 2;
+
 impl Cluster {
     /// Returns the moment the revision looked at stands for: now on a live etcd, `--at`'s, else what the newest heartbeat or event in it
     /// says; the whole history is dated only where there is neither. Of objects without a history it is the newest time they carry. `None`
@@ -46,6 +49,35 @@ impl Cluster {
             Some(time) => Ok(Some(time)),
             None => self.dated_moment(at).await,
         }
+    }
+
+    /// Returns the moment looked at as [`Cluster::moment`] does, but of printed objects only where it is known: `--at` gives it, an API server answered
+    /// just now, or leases in them were being renewed. The newest time in a few objects is of something that happened to them, not of their printing.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn known_moment(&self) -> Result<Option<Timestamp>> {
+        if !self.source.is_one_moment() || self.options.moment.is_some() || self.options.is_present {
+            return self.moment().await;
+        }
+        match self.newest_time().await? {
+            Some(newest) if self.shows_renewals(newest).await? => Ok(Some(newest)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether several leases were renewed within a minute of a time: their holders were at work then.
+    async fn shows_renewals(&self, time: Timestamp) -> Result<bool> {
+        let leases = KeyRange::prefix(format!("{}/leases/", self.prefix().await?));
+        let Some(listing) = unless_denied(self.source.range(leases, self.at, Want::Values).await)? else { return Ok(false) };
+        let mut entries = listing.entries;
+        let mut renewed = 0;
+        while let Some(lease) = entries.next().await.transpose()? {
+            let lease = self.decoder.decode(&lease.key, &lease.value, lease.mod_revision.0);
+            let renewal = lease.object().and_then(|lease| lease.pointer("/spec/renewTime")?.as_str()?.parse::<Timestamp>().ok());
+            renewed += usize::from(renewal.is_some_and(|renewal| time.duration_since(renewal) <= NEAR));
+        }
+        Ok(renewed >= RENEWED)
     }
 
     /// Checks what `--rev` and `--at` ask of objects that are of one moment: `--at` says when that was, and changes nothing but ages.

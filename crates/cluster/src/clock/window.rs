@@ -1,6 +1,6 @@
 //! The stretch of history that is looked at: which revision a word of time means, and since when changes count.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -44,6 +44,20 @@ impl Cluster {
         Ok(WindowEnd { revision, time: self.note_resolved(moment, revision).await? })
     }
 
+    /// Returns the latest moment at which the revision looked at, or what comes next on a live etcd, can have been written; `None` where nothing shows it.
+    async fn end_of_time(&self, to: Revision) -> Result<Option<Timestamp>> {
+        if self.source.is_shared() && self.at == At::Newest {
+            return Ok(Some(Timestamp::now()));
+        }
+        // The newest revision itself need not be dated.
+        let dated = match to >= self.source.span().await?.newest {
+            true => self.clock().await?.newest(),
+            false => self.clock_around(&[to], &[]).await?.date(to),
+        };
+        let latest = dated.and_then(|dated| dated.time.checked_add(SignedDuration::try_from_secs_f64(dated.error).ok()?).ok());
+        Ok(latest.map(|latest| self.until.and_then(|until| until.time).map_or(latest, |until| until.max(latest))))
+    }
+
     /// Returns when a revision was written.
     async fn written(&self, revision: Revision) -> Result<WindowEnd> {
         let time = self.clock_around(&[revision], &[]).await?.date(revision).map(|dated| dated.time);
@@ -69,6 +83,7 @@ impl Cluster {
         }
         let (oldest, to) = (self.source.span().await?.oldest, self.revision().await?);
         let asked = match self.end_of(bound).await {
+            Err(error @ Error::BeforeHistory { .. }) if error.is_rather_after() => return Err(error),
             Err(Error::BeforeHistory { asked, .. }) => {
                 self.note(Notice::SinceBeforeHistory { asked: bound, oldest });
                 return Ok(Since { after: Revision(0), time: Some(asked) });
@@ -78,6 +93,12 @@ impl Cluster {
         if asked.revision < oldest {
             self.note(Notice::SinceBeforeHistory { asked: bound, oldest });
             return Ok(Since { after: Revision(0), time: self.written(oldest).await?.time });
+        }
+        if let (Some(time), Some(end)) = (asked.time, self.end_of_time(to).await?)
+            && time > end
+        {
+            let problem = format!("--since is {time}, after {end}, the end of the readable history");
+            return Err(Error::invalid(problem).hint("give an earlier one"));
         }
         if asked.revision > to {
             let problem = format!("--since is revision {}, after revision {to}, the end", asked.revision);

@@ -88,7 +88,7 @@ impl Pods {
             found.chosen.extend(owned);
         }
         if is_selected && !found.are_listed() {
-            return Err(Error::Nothing(Nothing::Selected));
+            return Err(Error::Nothing(Nothing::Selected { in_all: cluster.options.all_namespaces }));
         }
         Ok(found)
     }
@@ -97,11 +97,32 @@ impl Pods {
 /// The addresses of the words; without any, those of the pods that selectors select, of the namespace looked at or of all.
 async fn addressed(cluster: &Cluster, words: &[String]) -> Result<Vec<Address>> {
     if !words.is_empty() || cluster.options.selection.takes_all() {
-        return cluster.selected_addresses(words).await;
+        return match cluster.selected_addresses(words).await {
+            Err(Error::WithoutKind(without)) => match pods_called(cluster, words).await? {
+                Some(pods) => cluster.selected_addresses(&pods).await,
+                None => Err(Error::WithoutKind(without)),
+            },
+            found => found,
+        };
     }
     let pods =
         Kinds::builtin().find("pods").map_err(Error::from)?.key_prefix(cluster.prefix().await?, cluster.options.namespace.as_deref());
     Ok(cluster.selected(Keys::many(vec![KeyRange::prefix(pods)])).await?.addresses)
+}
+
+/// The addresses of pods that are called as the words are, in the namespace looked at or in the one that a word begins with; `None` where one
+/// of them is no pod's name.
+async fn pods_called(cluster: &Cluster, words: &[String]) -> Result<Option<Vec<String>>> {
+    let mut pods = Vec::new();
+    for word in words {
+        let called = cluster.called(word).await?;
+        let is_here = |namespace: Option<&str>| word.contains('/') || namespace == Some(cluster.namespace());
+        match called.places.iter().find(|place| place.kind == "pod" && is_here(place.namespace.as_deref())) {
+            Some(place) => pods.push(place.address()),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(pods))
 }
 
 fn is_pod(kind: &Kind) -> bool {

@@ -109,7 +109,7 @@ impl Gathering<'_> {
             }
         }
         if !any && !takes_all {
-            return Err(Error::Nothing(Nothing::Selected));
+            return Err(Error::Nothing(Nothing::Selected { in_all: self.cluster.options.all_namespaces }));
         }
         self.gathered.nothing_of = (!any).then_some(addresses);
         Ok(())
@@ -144,7 +144,7 @@ impl Gathering<'_> {
         };
         if found == 0 {
             if !cluster.options.selection.takes_all() {
-                return Err(Error::Nothing(Nothing::Selected));
+                return Err(Error::Nothing(Nothing::Selected { in_all: cluster.options.all_namespaces }));
             }
             if cluster.options.all_namespaces {
                 return Err(Error::Nothing(Nothing::Objects { prefix: cluster.prefix().await?.to_owned() }));

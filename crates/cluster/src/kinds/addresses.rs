@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
+use crate::not_found::WithoutKind;
 use crate::rights::refused::unless_denied;
 use ketcd_kube::{Address, AddressError, Kind, Kinds, UnknownKind};
 use ketcd_store::{KeyRange, Want};
@@ -13,8 +14,11 @@ impl Cluster {
     /// A word names no kind, several, or has too many parts.
     pub async fn addresses(&self, words: &[String]) -> Result<Vec<Address>> {
         let mut found = Vec::new();
-        for word in joined(words) {
-            found.extend(self.address(&word).await?);
+        let joined = joined(words);
+        // Names alone were taken for a kind and names of it.
+        let are_joined = joined != words;
+        for word in &joined {
+            found.extend(self.address_of(word, if are_joined { &words[0] } else { word }).await?);
         }
         Ok(found)
     }
@@ -24,6 +28,11 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::addresses`].
     pub async fn address(&self, word: &str) -> Result<Vec<Address>> {
+        self.address_of(word, word).await
+    }
+
+    /// The same of a word that was made of what was typed.
+    async fn address_of(&self, word: &str, typed: &str) -> Result<Vec<Address>> {
         let scope = self.scope();
         // A built-in name wins over a custom one, so definitions are read only where no built-in kind is meant.
         let built_in = Address::parse(word, &Kinds::builtin(), &scope);
@@ -40,12 +49,27 @@ impl Cluster {
                 }
                 // A key that begins with no slash, of something else than Kubernetes.
                 None if word.contains('/') && self.has_key(word).await? => Ok(vec![Address::Key(word.to_owned())]),
-                None => {
-                    Err(self.undefined(&kind).unwrap_or_else(|| AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into()))
-                }
+                None => Err(self.without_kind(typed, kind, nearest).await?),
             },
             other => other.map_err(Error::from),
         }
+    }
+
+    /// The error of a word in which no kind is named, with what it may mean.
+    async fn without_kind(&self, typed: &str, kind: String, nearest: Vec<String>) -> Result<Error> {
+        if let Some(undefined) = self.undefined(&kind) {
+            return Ok(undefined);
+        }
+        // Kinds that are joined by commas are looked for one by one.
+        let word = if typed.contains(',') { kind.as_str() } else { typed };
+        let mut called = self.called(word).await?;
+        if called.places.is_empty() && nearest.is_empty() {
+            called = self.nearly_called(word).await?;
+        }
+        Ok(match called.places.is_empty() {
+            true => AddressError::Kind(UnknownKind::Unknown { word: kind, nearest }).into(),
+            false => Error::WithoutKind(Box::new(WithoutKind { kind, word: typed.to_owned(), called })),
+        })
     }
 
     /// Whether a key, to the letter, is there.

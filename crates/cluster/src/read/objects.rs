@@ -43,11 +43,11 @@ pub struct Item<'a> {
 /// Which keys are asked for.
 struct KeyFilter<'p> {
     prefix: &'p str,
-    /// The kind of all of them,
+    /// The kind, where all keys are of one.
     kind: Option<&'p Arc<Kind>>,
-    /// or those by which the kind of each is known.
+    /// The kinds by which that of each key is found, where they differ.
     kinds: Option<&'p Kinds>,
-    /// Whether keys count that say nothing of an object.
+    /// Whether keys that do not belong to an object count.
     counts_others: bool,
     /// The only namespace.
     namespace: Option<&'p str>,

@@ -57,7 +57,7 @@ impl Cluster {
         };
         let found = if selection.ever { self.ever_fitting(keys, fits).await? } else { self.fitting(&keys, fits).await? };
         if found.is_empty() {
-            return Err(Error::Nothing(Nothing::Selected));
+            return Err(Error::Nothing(Nothing::Selected { in_all: self.options.all_namespaces }));
         }
         let ranges = found.iter().map(|key| KeyRange::key(&key[..])).collect();
         let addresses = found.iter().map(|key| address_of(prefix, key, kinds)).collect();

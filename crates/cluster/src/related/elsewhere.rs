@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
 use crate::rights::refused::unless_denied;
-use ketcd_kube::{Address, KeyResource, Kind, RegistryKey, nearest};
+use ketcd_kube::{Address, KeyResource, Kind, ObjectPath, RegistryKey, nearest};
 use ketcd_store::{At, EventKind, Generations, KeyRange, Revision, Until, Want, WatchItem};
 
 impl NotFound {
@@ -43,7 +43,7 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
     let object = RegistryKey::parse(prefix, key.as_bytes(), kinds).object();
     let own = match (address, object) {
         (Address::Key(key), _) => ObjectElsewhere { kind: String::new(), namespace: None, name: key.clone() },
-        (_, Some(object)) => place(&object),
+        (_, Some(object)) => object_at(&object),
         (_, None) => return Ok(None),
     };
     let generations = generations(cluster, KeyRange::key(key.as_bytes()), |_| true).await?.remove(key.as_bytes()).unwrap_or_default();
@@ -58,6 +58,9 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
     };
     let is_same_kind = |other: &KeyResource<'_>| *other == object.resource;
     if let Some(kind) = kind {
+        if let Some(swapped) = swapped(cluster, kind, &object, at).await? {
+            return Ok(Some(Elsewhere::Swapped(swapped)));
+        }
         let below = KeyRange::prefix(kind.key_prefix(prefix, None));
         let found = named(cluster, below, at, object.name, &is_same_kind).await?;
         if !found.is_empty() {
@@ -82,6 +85,15 @@ async fn find(cluster: &Cluster, address: &Address, looked: Looked) -> Result<Op
         (None, KeyResource::Known(kind)) => similar(cluster, kind, object.namespace, object.name, at).await,
         (found, _) => Ok(found),
     }
+}
+
+/// The object whose namespace and name were typed in the wrong order.
+async fn swapped(cluster: &Cluster, kind: &Kind, object: &ObjectPath<'_>, at: At) -> Result<Option<ObjectElsewhere>> {
+    let Some(name) = object.namespace else { return Ok(None) };
+    let key = kind.key(cluster.prefix().await?, Some(object.name), name);
+    let found = unless_denied(cluster.source.first(KeyRange::key(key), at, Want::Keys, 1).await)?.unwrap_or_default();
+    let swapped = ObjectElsewhere { kind: kind.singular_resource(), namespace: Some(object.name.to_owned()), name: name.to_owned() };
+    Ok((!found.is_empty()).then_some(swapped))
 }
 
 /// Objects of the kind in the namespace whose names are nearest to one.
@@ -109,22 +121,23 @@ async fn names_below(cluster: &Cluster, below: &str, at: At) -> Result<Vec<Strin
 }
 
 impl Cluster {
-    /// Returns the namespaces whose names are nearest to one that does not exist; none where it exists.
+    /// Returns the namespaces whose names are nearest to one that does not exist; `None` where it exists, or where nothing shows which do.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn namespaces_like(&self, namespace: &str) -> Result<Vec<String>> {
+    pub async fn missing_namespace(&self, namespace: &str) -> Result<Option<Vec<String>>> {
         let below = format!("{}/namespaces/", self.prefix().await?);
         let names = names_below(self, &below, self.at).await?;
-        if names.iter().any(|name| name == namespace) {
-            return Ok(Vec::new());
+        if names.is_empty() || names.iter().any(|name| name == namespace) {
+            return Ok(None);
         }
-        Ok(nearest(namespace, names.iter().map(|name| (name.as_str(), name.as_str()))).into_iter().map(str::to_owned).collect())
+        let near = nearest(namespace, names.iter().map(|name| (name.as_str(), name.as_str())));
+        Ok(Some(near.into_iter().map(str::to_owned).collect()))
     }
 }
 
 /// The revision, other than those looked at, at which the object was there, and whether it is earlier.
-fn other_revision(generations: &[Generation], looked: Looked) -> Option<(Revision, bool)> {
+pub(super) fn other_revision(generations: &[Generation], looked: Looked) -> Option<(Revision, bool)> {
     let last = looked.last();
     let earlier = generations.iter().rfind(|generation| generation.created <= last).and_then(|generation| generation.deleted);
     match earlier {
@@ -145,11 +158,11 @@ async fn named(
     let mut entries = cluster.source.range(keys, at, Want::Keys).await?.entries;
     let mut found = Vec::new();
     while let Some(entry) = entries.next().await.transpose()? {
-        if ends_with_name(&entry.key, name)
+        if names_object(&entry.key, name)
             && let Some(object) = RegistryKey::parse(prefix, &entry.key, kinds).object()
             && is_meant(&object.resource)
         {
-            found.push(place(&object));
+            found.push(object_at(&object));
         }
     }
     Ok(found)
@@ -159,12 +172,12 @@ async fn named(
 async fn once(cluster: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Result<Option<Elsewhere>> {
     let (prefix, kinds) = (cluster.prefix().await?, cluster.kinds().await?);
     let below = KeyRange::prefix(kind.key_prefix(prefix, None));
-    let generations = generations(cluster, below, |key| ends_with_name(key, name)).await?;
+    let generations = generations(cluster, below, |key| names_object(key, name)).await?;
     let mut found: Vec<(Revision, ObjectElsewhere)> = generations
         .iter()
         .filter_map(|(key, generations)| {
             let (revision, _) = other_revision(generations, looked)?;
-            Some((revision, place(&RegistryKey::parse(prefix, key, kinds).object()?)))
+            Some((revision, object_at(&RegistryKey::parse(prefix, key, kinds).object()?)))
         })
         .collect();
     found.sort_by_key(|(revision, _)| std::cmp::Reverse(*revision));
@@ -172,11 +185,13 @@ async fn once(cluster: &Cluster, kind: &Kind, name: &str, looked: Looked) -> Res
     Ok(revision.map(|revision| Elsewhere::Once(found.into_iter().map(|(_, place)| place).collect(), revision)))
 }
 
-fn ends_with_name(key: &[u8], name: &str) -> bool {
+/// Whether a key ends with a name.
+pub(super) fn names_object(key: &[u8], name: &str) -> bool {
     key.strip_suffix(name.as_bytes()).is_some_and(|before| before.ends_with(b"/"))
 }
 
-fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
+/// Where the object of a path is.
+pub(super) fn object_at(object: &ObjectPath<'_>) -> ObjectElsewhere {
     let kind = match object.resource {
         KeyResource::Known(kind) => kind.singular_resource(),
         KeyResource::Unlisted { group: "", plural } => plural.to_owned(),
@@ -186,13 +201,17 @@ fn place(object: &ketcd_kube::ObjectPath<'_>) -> ObjectElsewhere {
 }
 
 /// A generation of a key, from its creation to its deletion, as far as the history shows.
-struct Generation {
+pub(super) struct Generation {
     created: Revision,
     deleted: Option<Revision>,
 }
 
 /// The generations of keys that `is_meant` takes, each key's oldest first.
-async fn generations(cluster: &Cluster, keys: KeyRange, is_meant: impl Fn(&[u8]) -> bool) -> Result<BTreeMap<Bytes, Vec<Generation>>> {
+pub(super) async fn generations(
+    cluster: &Cluster,
+    keys: KeyRange,
+    is_meant: impl Fn(&[u8]) -> bool,
+) -> Result<BTreeMap<Bytes, Vec<Generation>>> {
     let span = cluster.source.span().await?;
     let mut found: BTreeMap<Bytes, Vec<Generation>> = BTreeMap::new();
     let mut changes = match cluster.source.is_shared() && keys == KeyRange::key(&keys.start[..]) {

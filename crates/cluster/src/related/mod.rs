@@ -1,5 +1,6 @@
 //! What belongs to an object: its owners, what it owns, what its story needs; and where it is if it is not there.
 
+mod called;
 mod elsewhere;
 mod family;
 pub mod owners;

@@ -1,6 +1,6 @@
 //! The scheduler by whose rules decisions are evaluated.
 
-use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, VersionFrom, applied_release, gate_refusals};
+use ketcd_scheduler::{Gates, Profile, Scheduler, SchedulerConfiguration, VersionEvidence, VersionFrom, applied_release, gate_refusals};
 use ketcd_store::Revision;
 
 use super::feed::{ConfiguredLock, Feed};
@@ -35,12 +35,14 @@ impl Feed<'_> {
     /// The source cannot be read, or the options would be refused by that scheduler.
     pub async fn scheduler(&mut self, options: &SchedulerOptions<'_>, at: Revision) -> Result<Scheduler> {
         let found = self.version(at).await?;
-        let recorded = found.release;
+        let (recorded, is_shown) = (found.release, found.evidence != VersionEvidence::Assumed);
         let version = match options.version {
             None => found,
             Some(text) => VersionFrom::given(text, &found).map_err(|error| Error::invalid(error.to_string()))?,
         }
         .with_assumption();
+        // Where the data do not show who decided, whoever gives the release says it.
+        let recorded = if is_shown { recorded } else { version.release };
         let start = self.start(at, options.configuration.is_none()).await?;
         let gates = self.gates(options, &start, &version)?;
         let (profiles, configured) = match (&options.configuration, &start) {
@@ -110,8 +112,24 @@ impl Feed<'_> {
         Ok(configuration.profiles)
     }
 
-    /// The profiles of the file that the user names.
+    /// The profiles of the file that the user names; of a ConfigMap that holds one configuration, of that.
     fn given_profiles(&mut self, file: &ConfigurationFile<'_>, version: &VersionFrom, gates: &Gates) -> Result<Vec<Profile>> {
+        match &SchedulerConfiguration::in_config_map(file.text)[..] {
+            [] => {}
+            [(key, text)] => {
+                let name = format!("{} (the key {key} of a ConfigMap)", file.name);
+                self.cluster.note(Notice::SchedulerConfiguration(format!(
+                    "{} is a ConfigMap: the configuration in its key {key} is used",
+                    file.name
+                )));
+                return self.given_profiles(&ConfigurationFile { name, text }, version, gates);
+            }
+            several => {
+                let keys = several.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", ");
+                let problem = format!("{} is a ConfigMap with several configurations: {keys}", file.name);
+                return Err(Error::invalid(problem).hint("write the one that kube-scheduler is given into a file of its own"));
+            }
+        }
         self.profiles(file.text, version, gates).map_err(|reasons| {
             if !names_configuration(file.text) {
                 let problem = format!("{} is not a KubeSchedulerConfiguration or a Policy", file.name);

@@ -86,7 +86,7 @@ const REPORT: Right = Right { commands: "`report` of objects", needs: "their key
 const TRIAGE: Right = Right {
     commands: "`triage`",
     needs: "`/registry/pods/` and `/registry/minions/`",
-    also: "what else can be broken, and what was changed before; what may not be read is named",
+    also: "other kinds that can fail, and recent changes; missing permissions are listed",
 };
 const EVERYTHING: Right = Right {
     commands: "`ls` alone, `encryption`, `usage`, `export`, `serve`, `report`, `diff --rev` and `history --all`",

@@ -48,7 +48,7 @@ pub struct SimulatedEvent {
     pub pod: SimulatedPod,
     /// The node it is on or gets.
     pub node: Option<String>,
-    /// The nodes that have as many points as the one it gets.
+    /// The nodes that have as many points as the one it gets; of a pod that makes room, those on which room could be made as well.
     pub tied_with: Vec<String>,
     /// Where the scheduler stops before it has seen every node that fits: how many it found, and how many fit. Others might have been chosen then.
     pub sampled: Option<(usize, usize)>,
@@ -144,6 +144,10 @@ pub struct Spare {
     pub is_largest: bool,
     /// How many nodes could be drained at most: by the room of the nodes alone, where it is not known better.
     pub most: usize,
+    /// Whether these are the nodes of the first order, the emptiest first, so that what [`Follow::decided`](super::Follow::decided) said of each node stands.
+    pub is_first_order: bool,
+    /// How often a pod was tried: the search for a larger set is bounded by it.
+    pub attempts: usize,
 }
 
 /// What the simulation does not know, and where that matters.
@@ -241,6 +245,34 @@ pub enum Unmodelled {
         /// The object.
         object: String,
     },
+    /// Several nodes are as good for making room for a pod: which one the scheduler takes is chance.
+    PreemptionNode {
+        /// The pod that finds no place, as NAMESPACE/NAME.
+        pod: String,
+        /// The nodes.
+        nodes: Vec<String>,
+    },
+    /// Which pods make room for another one is chance: one that goes and one that stays are equal.
+    Victims {
+        /// The pod that finds no place, as NAMESPACE/NAME.
+        pod: String,
+        /// The node on which room is made.
+        node: String,
+    },
+    /// A controller wants more pods than one run makes.
+    PodsBounded {
+        /// The controller, as KIND/NAMESPACE/NAME.
+        workload: String,
+        /// How many more pods there may be than at the beginning.
+        most: usize,
+    },
+    /// More nodes were to be added than one run adds.
+    NodesBounded {
+        /// How many were to be added.
+        wanted: u64,
+        /// How many of them were.
+        added: u64,
+    },
     /// The simulation was ended after so many steps, before the cluster came to rest.
     Endless {
         /// How many steps.
@@ -312,5 +344,6 @@ impl WhatIf {
             && self.fit.as_ref().is_none_or(|fit| fit.count > 0)
             && !self.events.iter().any(|event| matches!(event.what, Happening::Blocked | Happening::Refused))
             && !self.waiting.iter().any(|(pod, _)| is_new(pod))
+            && !self.caveats.iter().any(|unknown| matches!(unknown, Unmodelled::PodsBounded { .. }))
     }
 }

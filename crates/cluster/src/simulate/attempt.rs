@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ketcd_scheduler::cluster::{PodInfo, PodKey};
 use ketcd_scheduler::{Cycle, Judgement, PreemptionCandidate, candidates};
 
+use super::answer::Unmodelled;
 use super::choice::Choices;
 use super::equals::best;
 use super::gangs;
@@ -64,20 +65,42 @@ fn best_of(found: &Found) -> Vec<Arc<str>> {
 
 fn refused(world: &mut World<'_>, id: &Id, pod: &Arc<PodInfo>, judgement: &Judgement, choices: &mut Choices) {
     let place = if judgement.preemption_helps { placement(world, pod, judgement, choices) } else { None };
-    let message = judgement.message.clone().unwrap_or_default();
-    note_refusal(world, pod, judgement, &message, place.as_ref().map(|place| &place.node));
-    for victim in place.into_iter().flat_map(|place| place.victims) {
-        preempt(world, id, &Id::pod(&victim.pod.namespace, &victim.pod.name));
+    let Some((place, tied)) = place else {
+        return note_refusal(world, pod, judgement, judgement.message.as_deref().unwrap_or_default(), None);
+    };
+    note_refusal(world, pod, judgement, &message_of(judgement, &place), Some(&place.node));
+    let name = || format!("{}/{}", id.namespace, id.name);
+    if !tied.is_empty() {
+        let nodes = [&[place.node.to_string()], &tied[..]].concat();
+        world.caveats.insert(Unmodelled::PreemptionNode { pod: name(), nodes });
+    }
+    if place.tied || place.drawn {
+        world.caveats.insert(Unmodelled::Victims { pod: name(), node: place.node.to_string() });
+    }
+    for victim in place.victims {
+        preempt(world, id, &Id::pod(&victim.pod.namespace, &victim.pod.name), &tied);
     }
 }
 
-/// The node that preemption picks.
-fn placement(world: &World<'_>, pod: &Arc<PodInfo>, judgement: &Judgement, choices: &mut Choices) -> Option<PreemptionCandidate> {
+/// The node that preemption picks, and those that it could have picked as well.
+fn placement(
+    world: &World<'_>,
+    pod: &Arc<PodInfo>,
+    judgement: &Judgement,
+    choices: &mut Choices,
+) -> Option<(PreemptionCandidate, Vec<String>)> {
     let cycle = Cycle::new(pod, &world.model.state, world.scheduler.profile_for(pod).0);
     let mut picked: Vec<PreemptionCandidate> = candidates(&cycle, judgement).into_iter().filter(|place| place.picked).collect();
     if picked.is_empty() {
         return None;
     }
-    let one = choices.one_of(picked.len());
-    Some(picked.swap_remove(one))
+    let one = picked.remove(choices.one_of(picked.len()));
+    Some((one, picked.into_iter().map(|place| place.node.to_string()).collect()))
+}
+
+/// What the scheduler says where it makes room on a node: since 1.37 its message names the node.
+fn message_of(judgement: &Judgement, place: &PreemptionCandidate) -> String {
+    let named = format!("on node {}, preempting {} victims", place.node, place.victims.len());
+    let all = || judgement.message.iter().chain(&judgement.equal_messages);
+    all().find(|message| message.contains(&named)).or(judgement.message.as_ref()).cloned().unwrap_or_default()
 }

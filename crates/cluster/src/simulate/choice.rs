@@ -5,12 +5,29 @@
 pub(super) struct Choices {
     /// The state of the generator; `None`: the first of all equals is chosen.
     state: Option<u64>,
+    /// In how many of [`PACES`] cases the scheduler and what is due come before controllers that have work.
+    pace: usize,
 }
+
+/// The share of cases is counted in these.
+const PACES: usize = 4;
 
 impl Choices {
     /// The future of a seed.
     pub(super) fn seeded(seed: u64) -> Self {
-        Self { state: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1) }
+        let pace = usize::try_from(seed % (PACES as u64 + 1)).unwrap_or(0);
+        Self { state: Some(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), pace }
+    }
+
+    /// Whether chance decides.
+    pub(super) fn is_seeded(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Whether the scheduler is quicker than controllers that have work. How quick it is depends on the API server's load and on the limits of
+    /// clients, so futures differ in it: in some every pod is scheduled once it is made, in others all are made first.
+    pub(super) fn is_scheduler_first(&mut self) -> bool {
+        self.is_seeded() && self.one_of(PACES) < self.pace
     }
 
     /// Chooses one of so many.
@@ -45,6 +62,17 @@ mod tests {
         assert_ne!(drawn(Choices::seeded(7)), drawn(Choices::seeded(8)));
         assert!((0..4).all(|one| drawn(Choices::seeded(7)).contains(&one)));
         assert_eq!(drawn(Choices::default()), [0; 40]);
+    }
+
+    #[test]
+    fn futures_differ_in_how_quick_the_scheduler_is() {
+        let first = |seed: u64| {
+            let mut choices = Choices::seeded(seed);
+            (0..200).filter(|_| choices.is_scheduler_first()).count()
+        };
+        assert_eq!((first(5), first(4)), (0, 200));
+        assert!((1..=3).all(|seed| (1..200).contains(&first(seed))));
+        assert!(!Choices::default().is_scheduler_first());
     }
 
     #[test]

@@ -14,6 +14,12 @@ use super::held::Held;
 use super::model::Id;
 use super::walk::NodeWalk;
 
+/// How many more pods there may be than at the beginning. A user who may create a ReplicaSet may write any number into it.
+const MOST_MORE_PODS: i64 = 5_000;
+
+/// How many nodes may be added.
+const MOST_MORE_NODES: u64 = 1_000;
+
 /// What happens at a time of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Due {
@@ -79,6 +85,12 @@ pub(super) struct Course {
     pub caveats: BTreeSet<Unmodelled>,
     /// The pods that the simulation made.
     pub made: BTreeSet<Id>,
+    /// How many more pods there are than at the beginning, but for those of DaemonSets, of which nodes bound the number.
+    pub more_pods: i64,
+    /// How many more there may be.
+    pub most_more_pods: i64,
+    /// How many more nodes there may be.
+    pub nodes_left: u64,
     /// How many names it gave.
     names: u64,
     /// The scheduler's last message about each pod that waits.
@@ -88,7 +100,8 @@ pub(super) struct Course {
 impl Course {
     /// That of a cluster at a moment, in milliseconds since 1970, when nothing has happened yet.
     pub(super) fn of(scheduler: &Scheduler, now: i64) -> Self {
-        Self { queue: SchedulingQueue::new(scheduler), began: now, now, ..Self::default() }
+        let (most_more_pods, nodes_left) = (MOST_MORE_PODS, MOST_MORE_NODES);
+        Self { queue: SchedulingQueue::new(scheduler), began: now, now, most_more_pods, nodes_left, ..Self::default() }
     }
 
     /// The time as objects have it.

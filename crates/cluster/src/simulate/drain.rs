@@ -26,7 +26,8 @@ pub(super) enum HeldBack {
 pub(super) fn drain(world: &mut World<'_>, node: &str, held_back: HeldBack, choices: &mut Choices) {
     node_lifecycle::cordon(world, node, true);
     settle(world, choices);
-    let mut left: Vec<Id> = node_lifecycle::on_node(world, node);
+    // kubectl evicts them side by side: which is first is chance.
+    let mut left: Vec<Id> = choices.shuffled(node_lifecycle::on_node(world, node));
     left.retain(|id| leaves(world, id));
     loop {
         let before = left.len();

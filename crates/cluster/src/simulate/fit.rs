@@ -14,9 +14,6 @@ use super::settle::settle;
 use super::world::World;
 use crate::error::{Error, Result};
 
-/// More are not tried.
-const MOST: usize = 10_000;
-
 /// Makes pods like those of an object, until one finds no place.
 ///
 /// # Errors
@@ -31,7 +28,8 @@ pub(super) fn fit(world: &mut World<'_>, object: &Value, choices: &mut Choices) 
     if !template["spec"].is_object() {
         return Err(Error::invalid(format!("a {} makes no pods", text(object, "/kind"))).hint("name a pod, or what has a template of pods"));
     }
-    for count in 0..MOST {
+    let most = usize::try_from(world.most_more_pods).unwrap_or(usize::MAX);
+    for count in 0..most {
         let first = world.events.len();
         if let Err(why) = one_more(world, &owner, &template) {
             return Ok(Fit { count, message: Some(why) });
@@ -49,7 +47,7 @@ pub(super) fn fit(world: &mut World<'_>, object: &Value, choices: &mut Choices) 
             return Ok(Fit { count, message: world.messages.get(&id).cloned() });
         }
     }
-    Ok(Fit { count: MOST, message: None })
+    Ok(Fit { count: most, message: None })
 }
 
 /// Lets a controller of replicas have one more, or makes a pod.

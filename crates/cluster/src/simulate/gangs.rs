@@ -83,7 +83,7 @@ fn submit(world: &mut World<'_>, group: PlayedGroup) {
         refused.iter().for_each(|pod| world.queue.activate(pod));
     }
     for victim in group.victims {
-        first.iter().for_each(|first| scheduling::preempt(world, first, &id(&victim)));
+        first.iter().for_each(|first| scheduling::preempt(world, first, &id(&victim), &[]));
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use super::answer::{Happening, Loss};
 use super::choice::Choices;
 use super::controllers::{disruption, node_lifecycle};
+use super::follow::Follow;
 use super::json::{number, text};
 use super::settle::settle_for_long;
 use super::world::World;
@@ -16,24 +17,22 @@ use crate::error::{Error, Result};
 /// The node label of zones.
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `threads`: how many work at once, each on a world of its own;
-/// `progress`: called with how many are done, and how many there are.
+/// Lets each group of nodes fail, the worst loss first. `by`: `node`, `zone`, or a label; `threads`: how many work at once, each on a world of its own.
 ///
 /// A loss depends on no other one, nor on what was drawn in it, so that the threads change nothing.
 ///
 /// # Errors
 /// No node has that label.
-pub(super) fn losses(world: &mut World<'_>, by: &str, threads: usize, choices: &Choices, progress: fn(usize, usize)) -> Result<Vec<Loss>> {
+pub(super) fn losses(world: &mut World<'_>, by: &str, threads: usize, choices: &Choices, follow: &dyn Follow) -> Result<Vec<Loss>> {
     let groups: Vec<(String, Vec<String>)> = groups(world, by)?.into_iter().collect();
-    let (all, done) = (groups.len(), Mutex::new(0));
-    progress(0, all);
+    let (all, begun) = (groups.len(), Mutex::new(0));
+    let part = if ["node", "zone"].contains(&by) { by } else { "group" };
     let play = |world: &mut World<'_>, (name, nodes): &(String, Vec<String>)| {
-        let found = loss(world, name.clone(), nodes.clone(), &mut choices.clone());
-        if let Ok(mut done) = done.lock() {
-            *done += 1;
-            progress(*done, all);
+        if let Ok(mut begun) = begun.lock() {
+            *begun += 1;
+            follow.begins(part, *begun, all);
         }
-        found
+        loss(world, name.clone(), nodes.clone(), &mut choices.clone())
     };
     let threads = threads.clamp(1, all);
     let mut found = if threads == 1 {

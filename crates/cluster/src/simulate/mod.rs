@@ -17,6 +17,7 @@ mod drain;
 mod equals;
 mod eviction;
 mod fit;
+mod follow;
 mod futures;
 mod gangs;
 mod held;
@@ -47,4 +48,5 @@ pub use answer::{
     Fit, Future, Futures, GroupDoubt, Happening, Loads, Loss, NodeLoad, SimulatedEvent, SimulatedPod, Spare, Unmodelled, WhatIf,
 };
 pub use decisions::{DecisionVerdict, JudgedDecision};
+pub use follow::Follow;
 pub use question::{FitOf, WhatIfQuestion};

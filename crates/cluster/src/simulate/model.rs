@@ -97,8 +97,8 @@ pub(super) struct Model<'c> {
     /// As the scheduler sees them.
     pub state: ClusterState,
     objects: BTreeMap<Id, Entry>,
-    /// The pods of each controller, by its uid.
-    owned: BTreeMap<String, BTreeSet<Id>>,
+    /// The pods of each controller, by its uid, each with its state once it was looked at.
+    owned: BTreeMap<String, BTreeMap<Id, Option<PodState>>>,
     decoder: &'c Decoder,
     /// Pods are many, and no controller asks who set their fields.
     pod_decoder: Decoder,
@@ -173,6 +173,7 @@ impl<'c> Model<'c> {
         let pod = self.read(id, &stored)?;
         let known = KnownPod { state: PodState::of(&pod), shape: self.shapes.of(&pod) };
         self.objects.insert(id.clone(), Entry::Stored(stored, Some(known.clone())));
+        self.own(id);
         Some(known)
     }
 
@@ -205,7 +206,20 @@ impl<'c> Model<'c> {
 
     /// The pods that a controller owns, by name.
     pub(super) fn owned_by(&self, uid: &str) -> Vec<Id> {
-        self.owned.get(uid).into_iter().flatten().cloned().collect()
+        self.owned.get(uid).into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    }
+
+    /// How many pods that a controller owns have not ended and are not being deleted.
+    pub(super) fn active_count(&mut self, uid: &str) -> usize {
+        let unknown = self.owned.get(uid).into_iter().flatten().filter(|(_, state)| state.is_none());
+        let unknown: Vec<Id> = unknown.map(|(id, _)| id.clone()).collect();
+        unknown.iter().for_each(|id| {
+            if self.pod_state(id).is_some() {
+                self.own(id);
+            }
+        });
+        let states = self.owned.get(uid).into_iter().flat_map(BTreeMap::values);
+        states.filter(|state| state.is_some_and(PodState::is_active)).count()
     }
 
     /// A pod as the scheduler sees it.
@@ -273,9 +287,13 @@ impl<'c> Model<'c> {
 
     /// Lists a pod among those of its controller.
     fn own(&mut self, id: &Id) {
-        if let Some(uid) = self.controller_of(id) {
-            self.owned.entry(uid).or_default().insert(id.clone());
-        }
+        let Some(uid) = self.controller_of(id) else { return };
+        let state = match self.objects.get(id) {
+            Some(Entry::Read(pod)) => Some(PodState::of(pod)),
+            Some(Entry::Stored(_, known)) => known.as_ref().map(|known| known.state),
+            None => None,
+        };
+        self.owned.entry(uid).or_default().insert(id.clone(), state);
     }
 
     /// Takes a pod off the list of its controller.

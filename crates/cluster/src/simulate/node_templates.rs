@@ -69,7 +69,7 @@ fn of_machines(world: &mut World<'_>, group: &Value) -> Result<Vec<Value>> {
     labels.extend(machine["spec"]["failureDomain"].as_str().map(|zone| ("topology.kubernetes.io/zone".to_owned(), json!(zone))));
     let mut taints: Vec<Value> = list(machine, "/spec/taints").to_vec();
     taints.extend(annotation("taints").unwrap_or_default().split(',').filter_map(taint));
-    let count = group["spec"]["replicas"].as_u64().unwrap_or(1);
+    let count = world.grant_nodes(group["spec"]["replicas"].as_u64().unwrap_or(1));
     let capacity = Value::Object(capacity);
     Ok((0..count).map(|_| node(world, group, &labels, &taints, &capacity)).collect())
 }

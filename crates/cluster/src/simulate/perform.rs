@@ -41,7 +41,7 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
             found(world, node)?;
             match is_removed {
                 true => node_lifecycle::untaint(world, node, text(taint, "/key"), taint["effect"].as_str()),
-                false => node_lifecycle::taint(world, node, taint),
+                false => node_lifecycle::taint(world, node, taint, choices),
             }
         }
         WhatIfAction::Label { node, key, value } => {
@@ -59,9 +59,18 @@ pub(super) async fn perform(cluster: &Cluster, world: &mut World<'_>, action: &W
     Ok(())
 }
 
+/// The most nodes that an error names.
+const NAMED: usize = 20;
+
 /// A node that is there.
 fn found(world: &mut World<'_>, name: &str) -> Result<Arc<Value>> {
-    world.model.get(&Id::new("Node", "", name)).ok_or_else(|| Error::invalid(format!("node {name} does not exist")))
+    let missing = |world: &World<'_>| {
+        let nodes = world.nodes();
+        let more = if nodes.len() > NAMED { format!(" and {} more", nodes.len() - NAMED) } else { String::new() };
+        let names: Vec<&str> = nodes.iter().take(NAMED).map(String::as_str).collect();
+        Error::invalid(format!("node {name} does not exist")).hint(format!("the nodes are {}{more}", names.join(", ")))
+    };
+    world.model.get(&Id::new("Node", "", name)).ok_or_else(|| missing(world))
 }
 
 /// The nodes that are meant.
@@ -85,7 +94,7 @@ fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {
 fn add_like(world: &mut World<'_>, count: usize, like: &str, choices: &mut Choices) -> Result<()> {
     let model = found(world, like)?;
     let mut names = Vec::new();
-    for _ in 0..count {
+    for _ in 0..world.grant_nodes(count as u64) {
         let name = format!("{like}-{}", world.generated());
         let mut node = (*model).clone();
         node["metadata"] = json!({"name": name, "labels": model["metadata"]["labels"], "annotations": {},

@@ -12,6 +12,7 @@ use super::answer::WhatIf;
 use super::caveats;
 use super::choice::Choices;
 use super::fit::fit;
+use super::follow::{Follow, Nobody};
 use super::futures::summed_up;
 use super::loads::loads;
 use super::losses::losses;
@@ -43,8 +44,10 @@ pub struct WhatIfQuestion<'q> {
     pub spare: bool,
     /// How many threads play losses, each on a copy of the cluster; 0: one for each core.
     pub threads: usize,
-    /// Called with the number of losses that have been simulated, and the number of all.
-    pub progress: Option<fn(usize, usize)>,
+    /// How many more pods there may be than at the beginning; 0: 5,000. What controllers want beyond that is a caveat.
+    pub most_more_pods: usize,
+    /// Who follows what is played.
+    pub follow: Option<&'q dyn Follow>,
     /// The scheduler.
     pub scheduler: SchedulerOptions<'q>,
 }
@@ -70,14 +73,23 @@ impl Cluster {
         if question.seeds == 0 {
             return played(self, &mut feed, (&scheduler, at), question, Choices::default()).await;
         }
-        let mut futures = Vec::new();
+        let (mut futures, number) = (Vec::new(), |seed: u64| usize::try_from(seed).unwrap_or(usize::MAX));
+        // Only the first is shown in full.
+        let quiet = WhatIfQuestion { follow: None, ..question.clone() };
         for seed in 1..=question.seeds {
+            follow(question).begins("future", number(seed), number(question.seeds));
+            let question = if seed == 1 { question } else { &quiet };
             futures.push(played(self, &mut feed, (&scheduler, at), question, Choices::seeded(seed)).await?);
         }
         let summed_up = summed_up(&futures);
         let first = futures.swap_remove(0);
         Ok(WhatIf { futures: Some(summed_up), ..first })
     }
+}
+
+/// Who follows.
+fn follow<'q>(question: &WhatIfQuestion<'q>) -> &'q dyn Follow {
+    question.follow.unwrap_or(&Nobody)
 }
 
 /// One future.
@@ -89,6 +101,9 @@ async fn played<'c>(
     mut choices: Choices,
 ) -> Result<WhatIf> {
     let mut world = read::world(cluster, feed, scheduler.clone(), at).await?;
+    if question.most_more_pods > 0 {
+        world.most_more_pods = i64::try_from(question.most_more_pods).unwrap_or(i64::MAX);
+    }
     let mut answer = WhatIf { revision: at.0, actions: question.words.clone(), before: loads(&world), ..WhatIf::default() };
     settle(&mut world, &mut choices);
     for action in &question.actions {
@@ -99,10 +114,10 @@ async fn played<'c>(
     }
     if let Some(by) = &question.each {
         let threads = if question.threads == 0 { cores::count() } else { question.threads };
-        answer.losses = Some(losses(&mut world, by, threads, &choices, question.progress.unwrap_or(|_, _| {}))?);
+        answer.losses = Some(losses(&mut world, by, threads, &choices, follow(question))?);
     }
     if question.spare {
-        answer.spare = Some(spare(&mut world, &choices));
+        answer.spare = Some(spare(&mut world, &choices, follow(question)));
     }
     if let Some(of) = &question.fit {
         let object = object(cluster, &mut world, of).await?;

@@ -24,6 +24,7 @@ pub(super) fn change(pod: &mut Value, fix: &Fix) -> bool {
         Fix::SoftenSpread { constraint, .. } => {
             spec["topologySpreadConstraints"][*constraint]["whenUnsatisfiable"] = json!("ScheduleAnyway")
         }
+        Fix::HonorTaints { constraint, .. } => spec["topologySpreadConstraints"][*constraint]["nodeTaintsPolicy"] = json!("Honor"),
         Fix::RaiseMaxSkew { constraint, max_skew, .. } => spec["topologySpreadConstraints"][*constraint]["maxSkew"] = json!(max_skew),
         Fix::ChangeHostPort { protocol, port } => free_port(spec, protocol, *port),
         _ => return false,

@@ -8,7 +8,7 @@ use ketcd_scheduler::{Cycle, Judgement, Reservation, reservation};
 use serde_json::{Value, json};
 
 use super::answer::{Happening, SimulatedEvent};
-use super::json::{member, set_condition};
+use super::json::{is_terminating, member, set_condition};
 use super::model::Id;
 use super::volumes;
 use super::world::World;
@@ -53,10 +53,13 @@ pub(super) fn say(world: &mut World<'_>, id: &Id, message: &str) {
     }
 }
 
-/// Deletes a victim (`preemption.go` prepareCandidate).
-pub(super) fn preempt(world: &mut World<'_>, preemptor: &Id, victim: &Id) {
-    let Some(object) = world.model.get(victim) else { return };
-    world.record(Happening::Preempted, victim, &object).preempted_by = Some(format!("{}/{}", preemptor.namespace, preemptor.name));
+/// Deletes a victim, unless it is being deleted already (`framework/preemption/executor.go` prepareCandidate, 1.37). `tied`: the nodes on which room could
+/// be made as well.
+pub(super) fn preempt(world: &mut World<'_>, preemptor: &Id, victim: &Id, tied: &[String]) {
+    let Some(object) = world.model.get(victim).filter(|pod| !is_terminating(pod)) else { return };
+    let event = world.record(Happening::Preempted, victim, &object);
+    event.preempted_by = Some(format!("{}/{}", preemptor.namespace, preemptor.name));
+    event.tied_with = tied.to_vec();
     let name = world.model.pod(preemptor).map(|pod| pod.scheduler_name().to_string()).unwrap_or_default();
     let time = world.timestamp();
     world.terminate(victim, |pod: &mut Value| {

@@ -47,8 +47,11 @@ pub(super) fn settle_for_long(world: &mut World<'_>, choices: &mut Choices) {
 ///
 /// Things that are due at the same time happen one after the other, and the controllers and the scheduler see each: so it is with pods that end, which
 /// no two do at the same instant.
+///
+/// Controllers work before the scheduler does, and it before what is due, where chance does not decide. They are processes of their own: with a seed
+/// any of them may be first each time.
 fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
-    if controllers::sync(world, choices) {
+    if choices.is_scheduler_first() && before_controllers(world, choices) || controllers::sync(world, choices) {
         return true;
     }
     let now = world.now;
@@ -57,7 +60,7 @@ fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
         return true;
     }
     if let Some(due) = world.take_due() {
-        happen(world, &due);
+        happen(world, &due, choices);
         return true;
     }
     let next = [world.next_due(), world.queue.next_backoff()].into_iter().flatten().min();
@@ -66,7 +69,20 @@ fn step(world: &mut World<'_>, choices: &mut Choices) -> bool {
     true
 }
 
-fn happen(world: &mut World<'_>, due: &Due) {
+/// Tries a pod, or lets happen what is due by now; returns whether there was anything.
+fn before_controllers(world: &mut World<'_>, choices: &mut Choices) -> bool {
+    let now = world.now;
+    let due = if choices.one_of(2) == 0 { world.take_due() } else { None };
+    if let Some(due) = due {
+        happen(world, &due, choices);
+        return true;
+    }
+    let Some(pod) = world.queue.next(now) else { return false };
+    attempt(world, &pod, choices);
+    true
+}
+
+fn happen(world: &mut World<'_>, due: &Due, choices: &mut Choices) {
     match due {
         Due::Ended(id, uid) => {
             let is_same = world.model.get(id).is_some_and(|pod| text(&pod, "/metadata/uid") == uid);
@@ -78,6 +94,6 @@ fn happen(world: &mut World<'_>, due: &Due) {
         Due::Again(id) => drop(world.dirty.insert(id.clone())),
         Due::NoLongerTolerated(id, uid) => node_lifecycle::leave(world, id, uid),
         Due::PermitEnds(id) => gangs::give_up(world, id),
-        Due::Unreachable(node) => node_lifecycle::unreachable(world, node),
+        Due::Unreachable(node) => node_lifecycle::unreachable(world, node, choices),
     }
 }

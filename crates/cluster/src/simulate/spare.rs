@@ -1,47 +1,49 @@
 //! Which nodes could be drained now, one after the other, without anything left pending; and why each other node cannot.
 //!
 //! Finding the largest set is a packing problem in which even the order counts, as budgets and the scheduler's choices depend on it. First the
-//! emptiest nodes are tried, each after those that could be drained, then other orders, then all orders, as far as a bound on the work goes. What the
-//! room of the nodes allows at most (`spare_room`) ends the search early. The answer says whether no larger set exists.
+//! emptiest nodes are tried, each after those that could be drained; what is decided of each is reported at once. Then other orders follow, then all, as
+//! far as a bound on the work goes. What the room of the nodes allows at most (`spare_room`) ends the search early. The answer says whether no larger
+//! set exists.
 
 use std::collections::HashSet;
 
 use super::answer::{Happening, Spare};
 use super::choice::Choices;
 use super::drain::{HeldBack, drain};
+use super::follow::Follow;
 use super::spare_room::Room;
 use super::world::World;
 
-/// How much the search for a larger set may cost: attempts of pods times nodes.
-const MOST_WORK: usize = 100_000;
+/// How much the search for a larger set may cost: attempts of pods times nodes. A drain of a small cluster takes some fifty.
+const MOST_WORK: usize = 5_000;
 
 /// Finds the nodes. Each drain chooses among equals as if it were the first, so that a set that was found can be played again.
-pub(super) fn spare(world: &mut World<'_>, choices: &Choices) -> Spare {
-    let names = by_load(world);
-    let start = world.mark();
-    let room = Room::of(world);
-    let mut search = Search { choices, room: &room, best: Vec::new(), left: MOST_WORK, was_cut: false, seen: HashSet::new() };
-    let others = search.in_order(world, &names);
+pub(super) fn spare(world: &mut World<'_>, choices: &Choices, follow: &dyn Follow) -> Spare {
+    let (start, names, room) = (world.mark(), by_load(world), Room::of(world));
     let most = room.most(&[]);
-    if search.best.len() >= most || search.left == 0 {
-        let is_largest = search.best.len() >= most;
-        return Spare { nodes: search.best, others: sorted(others), is_largest, most };
+    let mut search = Search { choices, room: &room, best: Vec::new(), left: MOST_WORK, was_cut: false, seen: HashSet::new(), attempts: 0 };
+    let others = search.first_order(world, &names, follow);
+    if search.best.len() >= most {
+        let Search { best: nodes, attempts, .. } = search;
+        return Spare { nodes, others: sorted(others), is_largest: true, most, is_first_order: true, attempts };
     }
+    let first = search.best.clone();
     world.back(start);
     for order in [by_size(world), names.iter().rev().cloned().collect()] {
         let start = world.mark();
-        search.in_order(world, &order);
+        search.in_order(world, &order, follow);
         world.back(start);
     }
-    search.explore(world, &mut Vec::new(), &names);
-    let is_largest = !search.was_cut || search.best.len() >= most;
-    let nodes = std::mem::take(&mut search.best);
-    let (nodes, others) = played(world, choices, nodes, &names);
+    search.explore(world, &mut Vec::new(), &names, follow);
+    let Search { best, was_cut, attempts, .. } = search;
+    let is_first_order = best == first;
+    let is_largest = !was_cut || best.len() >= most;
+    let (nodes, others) = played(world, choices, best, &names, is_first_order.then_some(others));
     let most = if is_largest { nodes.len() } else { most };
-    Spare { nodes, others: sorted(others), is_largest, most }
+    Spare { nodes, others: sorted(others), is_largest, most, is_first_order, attempts }
 }
 
-fn sorted(mut others: Vec<(String, String)>) -> Vec<(String, String)> {
+fn sorted(mut others: Others) -> Others {
     others.sort();
     others
 }
@@ -67,14 +69,26 @@ fn by_size(world: &World<'_>) -> Vec<String> {
     names
 }
 
-/// Plays the drains of a set again; returns it, with those that could follow, and what stands in the way of the others.
-fn played(world: &mut World<'_>, choices: &Choices, mut nodes: Vec<String>, names: &[String]) -> (Vec<String>, Vec<(String, String)>) {
+/// What stands in the way of nodes.
+type Others = Vec<(String, String)>;
+
+/// Plays the drains of a set again; returns it, with those that could follow, and what stands in the way of the others, where that is not known.
+fn played(
+    world: &mut World<'_>,
+    choices: &Choices,
+    mut nodes: Vec<String>,
+    names: &[String],
+    known: Option<Others>,
+) -> (Vec<String>, Others) {
     for name in &nodes {
         drain(world, name, HeldBack::TryAgain, &mut choices.clone());
     }
+    if let Some(known) = known {
+        return (nodes, known);
+    }
     let mut others = Vec::new();
     for name in names.iter().filter(|name| !nodes.contains(name)).cloned().collect::<Vec<_>>() {
-        match try_drain(world, choices, &name) {
+        match try_drain(world, choices, &name).0 {
             Ok(()) => nodes.push(name),
             Err(why) => others.push((name, why)),
         }
@@ -82,19 +96,16 @@ fn played(world: &mut World<'_>, choices: &Choices, mut nodes: Vec<String>, name
     (nodes, others)
 }
 
-/// Drains a node, unless something stands in the way.
-///
-/// # Errors
-/// What stands in the way; the cluster is as before then.
-fn try_drain(world: &mut World<'_>, choices: &Choices, name: &str) -> Result<(), String> {
-    let mark = world.mark();
-    let first = world.events.len();
+/// Drains a node, unless something stands in the way: that is the error, and the cluster is as before then. Returns, too, how often a pod was tried.
+fn try_drain(world: &mut World<'_>, choices: &Choices, name: &str) -> (Result<(), String>, usize) {
+    let (mark, first, before) = (world.mark(), world.events.len(), world.attempts);
     drain(world, name, HeldBack::TryAgain, &mut choices.clone());
+    let attempts = world.attempts - before;
     match obstacle(world, first) {
-        None => Ok(()),
+        None => (Ok(()), attempts),
         Some(why) => {
             world.back(mark);
-            Err(why)
+            (Err(why), attempts)
         }
     }
 }
@@ -111,34 +122,56 @@ struct Search<'s> {
     was_cut: bool,
     /// Clusters that were looked at: drains in another order that end alike.
     seen: HashSet<u64>,
+    /// How often a pod was tried so far.
+    attempts: usize,
 }
 
 impl Search<'_> {
-    /// Drains every node that can be, in an order; returns what stands in the way of the others.
-    fn in_order(&mut self, world: &mut World<'_>, names: &[String]) -> Vec<(String, String)> {
-        let (mut nodes, mut others) = (Vec::new(), Vec::new());
-        for name in names {
-            match self.drain(world, name) {
-                Ok(()) => nodes.push(name.clone()),
+    /// Drains every node that can be, in an order, and reports each as it is decided; returns what stands in the way of the others.
+    fn first_order(&mut self, world: &mut World<'_>, names: &[String], follow: &dyn Follow) -> Others {
+        let mut others = Others::new();
+        for (at, name) in names.iter().enumerate() {
+            follow.begins("node", at + 1, names.len());
+            let (result, attempts) = try_drain(world, self.choices, name);
+            self.attempts += attempts;
+            follow.decided(name, result.as_ref().err().map(String::as_str));
+            match result {
+                Ok(()) => self.best.push(name.clone()),
                 Err(why) => others.push((name.clone(), why)),
+            }
+        }
+        others
+    }
+
+    /// Drains every node that can be, in another order, as long as work is left.
+    fn in_order(&mut self, world: &mut World<'_>, names: &[String], follow: &dyn Follow) {
+        let mut nodes = Vec::new();
+        for name in names {
+            if self.left == 0 {
+                self.was_cut = true;
+                break;
+            }
+            if self.drain(world, name, follow).is_ok() {
+                nodes.push(name.clone());
             }
         }
         if nodes.len() > self.best.len() {
             self.best = nodes;
         }
-        others
     }
 
     /// Tries to drain a node, and counts the work.
-    fn drain(&mut self, world: &mut World<'_>, name: &str) -> Result<(), String> {
-        let (attempts, nodes) = (world.attempts, world.model.state.node_count().max(1));
-        let result = try_drain(world, self.choices, name);
-        self.left = self.left.saturating_sub((world.attempts - attempts + 1).saturating_mul(nodes));
+    fn drain(&mut self, world: &mut World<'_>, name: &str, follow: &dyn Follow) -> Result<(), String> {
+        follow.begins("step", MOST_WORK - self.left + 1, MOST_WORK);
+        let nodes = world.model.state.node_count().max(1);
+        let (result, attempts) = try_drain(world, self.choices, name);
+        self.attempts += attempts;
+        self.left = self.left.saturating_sub((attempts + 1).saturating_mul(nodes));
         result
     }
 
     /// Tries every order of drains that follows those done, as far as one may be larger than the best.
-    fn explore(&mut self, world: &mut World<'_>, done: &mut Vec<String>, names: &[String]) {
+    fn explore(&mut self, world: &mut World<'_>, done: &mut Vec<String>, names: &[String], follow: &dyn Follow) {
         if done.len() > self.best.len() {
             self.best.clone_from(done);
         }
@@ -154,9 +187,9 @@ impl Search<'_> {
                 return;
             }
             let mark = world.mark();
-            if self.drain(world, name).is_ok() {
+            if self.drain(world, name, follow).is_ok() {
                 done.push(name.clone());
-                self.explore(world, done, names);
+                self.explore(world, done, names, follow);
                 done.pop();
             }
             world.back(mark);

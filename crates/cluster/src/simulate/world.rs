@@ -44,6 +44,11 @@ fn helps_pods(kind: WatchedKind) -> bool {
     )
 }
 
+/// One for a pod that counts among those that are more than at the beginning.
+fn is_counted(pod: &Value) -> i64 {
+    i64::from(controller(pod).is_none_or(|owner| owner["kind"] != "DaemonSet"))
+}
+
 /// The cluster.
 pub(super) struct World<'c> {
     pub model: Model<'c>,
@@ -190,9 +195,30 @@ impl<'c> World<'c> {
         }
     }
 
+    /// Whether a controller may make one more pod; that it may not is a caveat.
+    pub(super) fn grant_pod(&mut self, owner: &Id) -> bool {
+        if self.more_pods < self.most_more_pods {
+            return true;
+        }
+        let (workload, most) = (format!("{}/{}/{}", owner.kind, owner.namespace, owner.name), self.most_more_pods);
+        self.caveats.insert(Unmodelled::PodsBounded { workload, most: usize::try_from(most).unwrap_or(0) });
+        false
+    }
+
+    /// How many of so many nodes may be added; that they may not all be is a caveat.
+    pub(super) fn grant_nodes(&mut self, wanted: u64) -> u64 {
+        let granted = wanted.min(self.nodes_left);
+        self.nodes_left -= granted;
+        if granted < wanted {
+            self.caveats.insert(Unmodelled::NodesBounded { wanted, added: granted });
+        }
+        granted
+    }
+
     /// Adds a pod that was admitted.
     pub(super) fn create_pod(&mut self, pod: Value) {
         self.changes += 1;
+        self.more_pods += is_counted(&pod);
         let id = Id::of(&pod);
         self.made.insert(id.clone());
         self.record(Happening::Created, &id, &pod);
@@ -299,6 +325,7 @@ impl<'c> World<'c> {
         let metadata = member(&mut pod, "metadata");
         metadata.insert("deletionTimestamp".to_owned(), json!(self.timestamp()));
         metadata.insert("deletionGracePeriodSeconds".to_owned(), json!(grace));
+        self.more_pods -= is_counted(&pod);
         self.update_pod(pod);
         self.touch(id);
         if self.silent.contains(&node) {
@@ -329,6 +356,7 @@ impl<'c> World<'c> {
         let before = self.model.pod(id).cloned();
         self.touch(id);
         let object = self.model.get(id);
+        self.more_pods -= object.iter().filter(|pod| !is_terminating(pod)).map(|pod| is_counted(pod)).sum::<i64>();
         self.course.gone.extend(object);
         self.model.remove(id);
         self.messages.remove(id);

@@ -14,6 +14,8 @@ use crate::rights::refused::unless_denied;
 const KEYS: usize = 2_000;
 /// How many of the findings are named.
 const NAMED: usize = 3;
+/// Kinds that rules look at by themselves, without a node, a pod or a workload.
+const BY_RULES: [&str; 2] = ["cronjobs", "horizontalpodautoscalers"];
 
 /// Why there was nothing of Kubernetes to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub enum Absence {
     },
     /// The namespace asked for does not exist; what has no namespace was looked at.
     Namespace(String),
+    /// None of the objects asked for is there.
+    Objects,
 }
 
 impl Absence {
@@ -61,6 +65,7 @@ impl Absence {
             Self::OnlyEvents { .. } => "OnlyEvents",
             Self::OtherKinds { .. } => "OtherKinds",
             Self::Namespace(_) => "Namespace",
+            Self::Objects => "Objects",
         }
     }
 }
@@ -76,7 +81,8 @@ pub(super) async fn absence(cluster: &Cluster, at: At, values_read: usize, count
         let Some(namespace) = cluster.options.namespace.as_deref().filter(|_| !has_some) else { return Ok(None) };
         let key = KeyRange::key(format!("{prefix}/namespaces/{namespace}"));
         let known = unless_denied(cluster.source.count(key, at).await)?;
-        return Ok((known == Some(0)).then(|| Absence::Namespace(namespace.to_owned())));
+        let is_absent = known == Some(0) && !(cluster.source.is_one_moment() && has_objects(cluster, at, namespace).await?);
+        return Ok(is_absent.then(|| Absence::Namespace(namespace.to_owned())));
     }
     let below = format!("{prefix}/");
     let Some(own) = keys(cluster, at, KeyRange::prefix(below.as_str())).await? else { return Ok(None) };
@@ -86,9 +92,23 @@ pub(super) async fn absence(cluster: &Cluster, at: At, values_read: usize, count
     let kinds = built_in();
     let mut found = BTreeSet::new();
     for key in &own {
-        if let Some(KeyResource::Known(kind)) = RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
-            found.insert(kind.plural.to_string());
+        match RegistryKey::parse(prefix, key, kinds).object().map(|object| object.resource) {
+            Some(KeyResource::Known(kind)) => {
+                found.insert(kind.plural.to_string());
+            }
+            // What somebody printed is of Kubernetes, also where its definition is not there.
+            Some(KeyResource::Unlisted { plural, .. }) if cluster.source.is_one_moment() => {
+                found.insert(plural.to_owned());
+            }
+            _ => {}
         }
+    }
+    let is_there = match cluster.options.namespace.as_deref() {
+        Some(namespace) => has_objects(cluster, at, namespace).await?,
+        None => true,
+    };
+    if is_there && found.iter().any(|kind| BY_RULES.contains(&kind.as_str())) {
+        return Ok(None);
     }
     if found.is_empty() {
         return Ok(Some(Absence::Foreign { prefix: prefix.to_owned(), begin: begins(&own) }));
@@ -113,6 +133,22 @@ impl Cluster {
         let absence = absence(self, self.at, 0, Counts::default()).await?;
         Ok(absence.filter(|absence| !matches!(absence, Absence::OtherKinds { .. })))
     }
+}
+
+/// Whether objects of a namespace are there, as far as keys are examined: somebody may have printed them without their namespace. Where the namespace
+/// `default` is, all are that there are.
+async fn has_objects(cluster: &Cluster, at: At, namespace: &str) -> Result<bool> {
+    let prefix = cluster.prefix().await?;
+    let usual = KeyRange::key(format!("{prefix}/namespaces/default"));
+    if unless_denied(cluster.source.count(usual, at).await)? != Some(0) {
+        return Ok(false);
+    }
+    let keys = keys(cluster, at, KeyRange::prefix(format!("{prefix}/"))).await?.unwrap_or_default();
+    let is_there = |key: &Vec<u8>| {
+        let object = RegistryKey::parse(prefix, key, built_in()).object();
+        object.is_some_and(|object| object.namespace == Some(namespace))
+    };
+    Ok(keys.iter().any(is_there))
 }
 
 /// Whether nothing is stored behind the Events, of which there may be more than were looked at.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 
+use super::rules::Warning;
 use super::{Cause, Changed};
 use crate::asked::AskedKeys;
 use crate::cluster::Cluster;
@@ -24,6 +25,18 @@ pub(super) async fn concerning(cluster: &Cluster, asked: &AskedKeys, findings: V
                 kept.push(finding);
                 break;
             }
+        }
+    }
+    Ok(kept)
+}
+
+/// Leaves those Warnings that are about an object asked for.
+pub(super) async fn warnings_about(cluster: &Cluster, asked: &AskedKeys, warnings: Vec<Warning>) -> Result<Vec<Warning>> {
+    let mut kept = Vec::new();
+    for warning in warnings {
+        let Subject { kind, namespace, name, .. } = &warning.subject;
+        if asked.contain(cluster, (kind, namespace, name)).await? {
+            kept.push(warning);
         }
     }
     Ok(kept)

@@ -1,18 +1,20 @@
-//! Which change explains a finding: the nearest one before it began, of each object that the finding depends on.
+//! Which change explains a finding: the nearest one before it began that can have caused it, of each object that the finding depends on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use ketcd_history::AttributedChange;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
+use ketcd_history::{AttributedChange, ChangeKind};
 use ketcd_restore::ObjectId;
 use ketcd_restore::references::{Related as Sort, references};
+use ketcd_scheduler::suitability;
 use ketcd_store::{KeyRange, Want};
 
+use super::bearing::{Afflicted, Effect, Relation};
 use super::node_needs::Settled;
 use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
@@ -26,38 +28,6 @@ const OBJECTS: usize = 3;
 const MOST: usize = 4;
 /// Kubernetes writes down when something turned in whole seconds, cut off.
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
-
-/// How a change concerns a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub enum Relation {
-    /// The change is of an object that has the trouble.
-    Object,
-    /// The change is of what controls that object, or of a workload that the trouble holds up.
-    Owner,
-    /// The change is of its node, or of a node that the pod could have used before.
-    Node,
-    /// The change is of what its pods read (ConfigMaps, Secrets, priority classes), or of the Service that a webhook calls.
-    Configuration,
-    /// The change is of a claim of its pods.
-    Claim,
-    /// The change is of the class of such a claim.
-    Class,
-}
-
-impl Relation {
-    /// Returns the word for machines.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Object => "Object",
-            Self::Owner => "Owner",
-            Self::Node => "Node",
-            Self::Configuration => "Configuration",
-            Self::Claim => "Claim",
-            Self::Class => "Class",
-        }
-    }
-}
 
 /// A change that explains a finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,17 +58,20 @@ pub(super) async fn causes(cluster: &Cluster, findings: &[Finding], changes: &[A
 type Named = (String, String, String);
 
 /// What a finding's objects depend on.
-#[derive(Default)]
-struct Dependencies {
+struct Dependencies<'f> {
     named: BTreeMap<Named, Relation>,
+    effect: Effect<'f>,
     /// The specs of pods that find no node.
     homeless: Vec<Value>,
+    /// Nodes that may have made the trouble of pods on them, with the specs of those.
+    hosts: Vec<(String, Value)>,
 }
 
-impl Dependencies {
+impl<'f> Dependencies<'f> {
     /// Reads the first objects of a finding, what controls them and the claims that they name.
-    async fn of(cluster: &Cluster, finding: &Finding) -> Result<Self> {
-        let mut found = Self::default();
+    async fn of(cluster: &Cluster, finding: &'f Finding) -> Result<Self> {
+        let effect = Effect { trouble: &finding.trouble, afflicted: Vec::new() };
+        let mut found = Self { named: BTreeMap::new(), effect, homeless: Vec::new(), hosts: Vec::new() };
         finding.subjects.iter().for_each(|subject| found.add(named(subject), Relation::Object));
         finding.owner.iter().for_each(|owner| found.add(named(owner), Relation::Owner));
         match finding.trouble.kind {
@@ -115,10 +88,20 @@ impl Dependencies {
         }
         for subject in finding.subjects.iter().take(OBJECTS) {
             if let Some(object) = read(cluster, &named(subject)).await? {
+                if finding.trouble.kind == TroubleKind::ApiUnavailable {
+                    found.call(&object["spec"]["service"]);
+                }
                 found.take_in(cluster, finding.trouble.kind, &object).await?;
             }
         }
         Ok(found)
+    }
+
+    /// Adds the Service that an aggregated API is served by.
+    fn call(&mut self, service: &Value) {
+        if let (Some(namespace), Some(name)) = (service["namespace"].as_str(), service["name"].as_str()) {
+            self.add(("Service".to_owned(), namespace.to_owned(), name.to_owned()), Relation::Configuration);
+        }
     }
 
     fn add(&mut self, object: Named, relation: Relation) {
@@ -127,6 +110,7 @@ impl Dependencies {
 
     async fn take_in(&mut self, cluster: &Cluster, kind: TroubleKind, object: &Value) -> Result<()> {
         self.refer(object);
+        self.effect.afflicted.extend(afflicted(object));
         for owner in owners(cluster, object, cluster.at).await? {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let namespace = text(&object["metadata"]["namespace"]);
@@ -135,7 +119,7 @@ impl Dependencies {
         }
         let node = object["spec"]["nodeName"].as_str();
         match node {
-            Some(node) if is_of_node(kind) => self.add(("Node".to_owned(), String::new(), node.to_owned()), Relation::Node),
+            Some(node) if is_of_node(kind) => self.hosts.push((node.to_owned(), object["spec"].clone())),
             None if matches!(kind, TroubleKind::Unschedulable | TroubleKind::NotScheduled) => self.homeless.push(object["spec"].clone()),
             _ => {}
         }
@@ -160,28 +144,52 @@ impl Dependencies {
         }
     }
 
-    /// The nearest change before `since` of each object, oldest first.
+    /// The nearest change before `since` of each object that can be why, oldest first.
     fn causes(&self, since: Option<Timestamp>, changes: &[AttributedChange]) -> Vec<Cause> {
         let mut found = Vec::new();
         let mut settled: Vec<Settled> = self.homeless.iter().map(|_| Settled::default()).collect();
-        let mut of_any_pod = Settled::default();
         let mut known: BTreeSet<Named> = BTreeSet::new();
         for (place, change) in changes.iter().enumerate().rev() {
             let Some(before) = before(since, change) else { continue };
             let Some(subject) = change.change.object().map(Subject::of) else { continue };
-            let is_harm = subject.kind == "Node"
-                && self.homeless.iter().zip(&mut settled).fold(false, |harms, (spec, settled)| settled.is_harm(change, spec) || harms);
-            // Nothing that makes a node suit more pods, and no label, does it harm.
-            if subject.kind == "Node" && !of_any_pod.is_harm(change, &Value::Null) && !is_harm {
+            let object = named(&subject);
+            if subject.kind == "Node" {
+                let is_harm =
+                    self.homeless.iter().zip(&mut settled).fold(false, |harms, (spec, settled)| settled.is_harm(change, spec) || harms);
+                if is_harm || self.drives_out(change, &subject.name) && known.insert(object) {
+                    found.push(Cause { change: place, relation: Relation::Node, before });
+                }
                 continue;
             }
-            let relation = if is_harm { Some(Relation::Node) } else { self.named.get(&named(&subject)).copied() };
-            let Some(relation) = relation.filter(|_| is_harm || known.insert(named(&subject))) else { continue };
-            found.push(Cause { change: place, relation, before });
+            let Some(relation) = self.named.get(&object).copied() else { continue };
+            if self.effect.may_come_of(change, relation, (subject.kind.as_str(), subject.name.as_str())) && known.insert(object) {
+                found.push(Cause { change: place, relation, before });
+            }
         }
         found.truncate(MOST);
         found.reverse();
         found
+    }
+
+    /// Whether a change of a node drove a pod out of it: it is gone, or has a taint of effect `NoExecute` that the pod does not tolerate.
+    fn drives_out(&self, change: &AttributedChange, node: &str) -> bool {
+        let change = &change.change;
+        self.hosts.iter().filter(|(host, _)| host == node).any(|(_, spec)| {
+            let (Some(before), Some(after)) = (change.before.object(), change.after.object()) else {
+                return change.kind == ChangeKind::Deleted;
+            };
+            let stays = |node: &Value| suitability(spec, node).ok().map(|suits| suits.stays);
+            is_driven_out(self.effect.trouble.kind) && stays(before) == Some(true) && stays(after) == Some(false)
+        })
+    }
+}
+
+/// A pod, or the pods that a workload makes; `None` for an object without any.
+fn afflicted(object: &Value) -> Option<Afflicted> {
+    let created = || object["metadata"]["creationTimestamp"].as_str()?.parse::<Timestamp>().ok();
+    match object["kind"].as_str()? {
+        "Pod" => Some(Afflicted { spec: object["spec"].clone(), created: created() }),
+        _ => Some(Afflicted { spec: object.pointer("/spec/template/spec")?.clone(), created: None }),
     }
 }
 
@@ -193,6 +201,11 @@ fn before(since: Option<Timestamp>, change: &AttributedChange) -> Option<Option<
     let earliest = SignedDuration::try_from_secs_f64(dated.error).ok().and_then(|error| dated.time.checked_sub(error).ok())?;
     let is_before = earliest.duration_since(since) < SECOND;
     is_before.then(|| Some(since.duration_since(dated.time).max(SignedDuration::ZERO)))
+}
+
+/// Whether a taint may be why a pod ends.
+fn is_driven_out(kind: TroubleKind) -> bool {
+    matches!(kind, TroubleKind::Terminating | TroubleKind::Evicted)
 }
 
 /// Whether a trouble of a bound pod may come from its node.

@@ -2,12 +2,15 @@
 
 mod absence;
 mod asked;
+mod bearing;
 mod causes;
 mod certificates;
 mod changes;
 pub(crate) mod kinds;
 mod node_needs;
 mod pods;
+mod reads;
+mod rules;
 mod since;
 mod state;
 mod storage;
@@ -17,6 +20,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use ketcd_history::AttributedChange;
 use ketcd_history::trouble::triage::{Counts, Finding};
 use ketcd_history::trouble::{data_troubles, storage_troubles};
 use ketcd_store::{At, Revision};
@@ -28,9 +32,11 @@ use crate::not_found::NotFound;
 
 pub use absence::Absence;
 use absence::absence;
+pub use bearing::Relation;
+pub use causes::Cause;
 use causes::causes;
-pub use causes::{Cause, Relation};
 pub use changes::{ChangeWindow, Changed, changed};
+pub use rules::Warning;
 use since::{date_loops, date_rollouts};
 use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};
@@ -44,10 +50,14 @@ pub struct Answer {
     pub findings: Vec<Finding>,
     /// The changes that explain them, in the same order: for each finding those before it began that concern what it depends on, oldest first.
     pub causes: Vec<Vec<Cause>>,
+    /// Warning Events that occur often and that no finding explains, those that occur most often first.
+    pub warnings: Vec<Warning>,
     /// What was looked at.
     pub counts: Counts,
-    /// The moment looked at, where anything shows it.
+    /// The moment looked at, where anything shows it; printed objects often do not.
     pub now: Option<Timestamp>,
+    /// The newest time in printed objects that do not show when they were printed: it was not before.
+    pub not_before: Option<Timestamp>,
     /// Its revision.
     pub revision: Revision,
     /// Whether that is not the newest one.
@@ -68,6 +78,29 @@ pub struct Answer {
     pub missing: Vec<NotFound>,
 }
 
+impl Answer {
+    /// Leaves out the changes that `takes` does not accept, also where they explain a finding.
+    pub fn keep_changes(&mut self, takes: impl Fn(&AttributedChange) -> bool) {
+        let mut places = Vec::new();
+        let mut kept = 0;
+        self.changed.changes.retain(|change| {
+            let is_kept = takes(change);
+            places.push(is_kept.then_some(kept));
+            kept += usize::from(is_kept);
+            is_kept
+        });
+        for causes in &mut self.causes {
+            causes.retain_mut(|cause| match places.get(cause.change).copied().flatten() {
+                Some(place) => {
+                    cause.change = place;
+                    true
+                }
+                None => false,
+            });
+        }
+    }
+}
+
 /// What is wrong at the end of the time that a report covers, as `triage` finds it: only that is said to be so still.
 #[derive(Clone, Debug, Default)]
 pub struct StillWrong {
@@ -83,9 +116,11 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn still_wrong(&self) -> Result<StillWrong> {
-        let (triage, _) = state(self, At::Revision(self.revision().await?), self.moment().await?).await?;
+        let (at, now) = (At::Revision(self.revision().await?), self.known_moment().await?);
+        let (triage, _) = state(self, at, now).await?;
         let patient_classes = triage.patient_classes().clone();
-        let mut findings = triage.findings();
+        let absent_nodes = triage.absent_nodes();
+        let (mut findings, _) = rules::told(self, at, now, absent_nodes, triage.findings()).await?;
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
         Ok(StillWrong { findings, patient_classes })
@@ -112,7 +147,9 @@ impl Cluster {
             At::Newest => newest,
             At::Revision(revision) => revision,
         };
-        let now = self.moment().await?;
+        let now = self.known_moment().await?;
+        let is_undated = now.is_none() && self.source.is_one_moment();
+        let not_before = if is_undated { self.newest_time().await? } else { None };
         // A compaction may overtake the newest revision while much is read.
         let (mut triage, values_read) = state(self, self.at, now).await?;
         let storage = storage(self, revision, now).await?;
@@ -123,14 +160,23 @@ impl Cluster {
         }
         triage.add(unexplained(self, revision).await?);
         let counts = triage.counts();
-        let absence = absence(self, self.at, values_read, counts).await?;
-        let mut findings = triage.findings();
+        let mut absence = absence(self, self.at, values_read, counts).await?;
+        let absent_nodes = triage.absent_nodes();
+        let (mut findings, mut warnings) = rules::told(self, self.at, now, absent_nodes, triage.findings()).await?;
         date_loops(self, &mut findings).await?;
         date_rollouts(self, &mut findings).await?;
         let mut missing = Vec::new();
         if let Some(asked) = &asked {
             missing = asked.absent(self).await?;
+            if self.are_all_missing(words, missing.len()).await? {
+                absence = absence.or(Some(Absence::Objects));
+            }
             findings = asked::concerning(self, asked, findings).await?;
+            warnings = asked::warnings_about(self, asked, warnings).await?;
+        }
+        // Printed objects of other kinds were looked at too, if they do not end.
+        if matches!(absence, Some(Absence::OtherKinds { .. })) && self.source.is_one_moment() && !findings.is_empty() {
+            absence = None;
         }
         let onsets: Vec<Timestamp> = findings.iter().filter_map(Finding::since).collect();
         let mut changed = changed(self, revision, now, &onsets).await?;
@@ -146,8 +192,10 @@ impl Cluster {
         let answer = Answer {
             findings,
             causes,
+            warnings,
             counts,
             now,
+            not_before,
             revision,
             is_past,
             changed,
@@ -159,5 +207,12 @@ impl Cluster {
             missing,
         };
         Ok(answer)
+    }
+
+    /// Whether all that words name are single objects, and so many are missing that none is left.
+    async fn are_all_missing(&self, words: &[String], missing: usize) -> Result<bool> {
+        let prefix = self.prefix().await?;
+        let named = self.addresses(words).await?;
+        Ok(missing > 0 && named.iter().all(|address| address.key(prefix).1) && missing >= named.len())
     }
 }

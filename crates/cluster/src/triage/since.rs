@@ -30,7 +30,7 @@ pub(super) async fn date_loops(cluster: &Cluster, findings: &mut [Finding]) -> R
         let Ok(kind) = kind else { continue };
         let key = kind.key(cluster.prefix().await?, Some(&pod.namespace), &pod.name);
         if let Some(first) = first_end(cluster, key, container).await? {
-            finding.trouble.since = Some(first);
+            finding.date(Some(first));
         }
     }
     Ok(())
@@ -51,7 +51,8 @@ pub(super) async fn date_rollouts(cluster: &Cluster, findings: &mut [Finding]) -
         {
             let key = kind.key(cluster.prefix().await?, Some(&workload.namespace), &workload.name);
             if let Some(begun) = template_set(cluster, key).await? {
-                finding.trouble.since = cluster.clock_around(&[begun], &[]).await?.date(begun).map(|dated| dated.time);
+                let begun = cluster.clock_around(&[begun], &[]).await?.date(begun);
+                finding.date(begun.map(|dated| dated.time));
             }
         }
         waiting.extend(&mut finding.effects);

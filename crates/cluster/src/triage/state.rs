@@ -10,11 +10,11 @@ use serde_json::Value;
 use ketcd_history::Leases;
 use ketcd_history::trouble::triage::Triage;
 use ketcd_history::trouble::{broken_hooks, services_called};
-use ketcd_kube::{Body, FieldSet};
+use ketcd_kube::{Body, FieldSet, RegistryKey};
 use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 use super::{certificates, kinds, pods};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, built_in};
 use crate::error::Result;
 
 /// Up to this many ReplicaSets are read one by one; if there are more, all are listed.
@@ -42,6 +42,7 @@ pub(super) async fn state(cluster: &Cluster, at: At, now: Option<Timestamp>) -> 
     reader.owners(&mut triage).await?;
     reader.hooks(&mut triage).await?;
     reader.custom(&mut triage).await?;
+    reader.others(&mut triage).await?;
     Ok((triage, reader.values_read.get()))
 }
 
@@ -174,6 +175,24 @@ impl<'s> Reader<'s> {
                 if entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {
                     self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects that wait for a finalizer, where no printed object is of a kind looked at: somebody printed them for that.
+    async fn others(&self, triage: &mut Triage) -> Result<()> {
+        if self.values_read.get() > 0 || !self.cluster.source.is_one_moment() {
+            return Ok(());
+        }
+        let (prefix, namespace) = (self.cluster.prefix().await?, self.cluster.options.namespace.as_deref());
+        let keys = KeyRange::prefix(format!("{prefix}/"));
+        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(()) };
+        while let Some(entry) = listing.entries.next().await.transpose()? {
+            let place = RegistryKey::parse(prefix, &entry.key, built_in()).object().and_then(|object| object.namespace);
+            let is_elsewhere = namespace.zip(place).is_some_and(|(wanted, place)| wanted != place);
+            if !is_elsewhere && entry.value.windows(DELETION.len()).any(|bytes| bytes == DELETION) {
+                self.decode(&entry, None).iter().for_each(|object| triage.observe(object));
             }
         }
         Ok(())

@@ -25,7 +25,7 @@ pub(super) struct Owners {
     kinds: Kinds,
     fields: FieldSet,
     hashes: RandomState,
-    /// Hashes of the uids of all objects, and of the keys of those that cannot be decoded.
+    /// Hashes of the uids of all objects with their namespaces, and of the keys of those that cannot be decoded.
     exist: HashSet<u64>,
     /// Kinds of the objects that name these owners, with their number and bytes.
     owned: HashMap<Box<[OwnerId]>, BTreeMap<String, (u64, u64)>>,
@@ -63,15 +63,15 @@ impl Owners {
             return;
         };
         let metadata = &object["metadata"];
+        let namespace = metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty());
         if let Some(uid) = metadata["uid"].as_str() {
-            self.exist.insert(self.hashes.hash_one(uid));
+            self.exist.insert(self.hashes.hash_one((namespace.unwrap_or_default(), uid)));
         }
         // What is being deleted is left to whoever holds its finalizers.
         if !counts || metadata["deletionTimestamp"].is_string() {
             return;
         }
         let Some(named) = metadata["ownerReferences"].as_array().filter(|named| !named.is_empty()) else { return };
-        let namespace = metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty());
         let owners: Option<Box<[OwnerId]>> = named.iter().map(|owner| self.owner(namespace, owner)).collect();
         if let Some(owners) = owners {
             let sums = self.owned.entry(owners).or_default();
@@ -89,8 +89,11 @@ impl Owners {
         if !kind.is_stored() || kind.kind == "Event" || kind.namespaced && namespace.is_none() {
             return None;
         }
-        let key = kind.key(&self.prefix, namespace.filter(|_| kind.namespaced), text("name")?);
-        Some(OwnerId { kind: kind.kind.to_string(), uid: self.hashes.hash_one(text("uid")?), key: self.hashes.hash_one(key.as_bytes()) })
+        // The owner of an object is looked up in the object's namespace (garbagecollector.go, `getObject`).
+        let within = namespace.filter(|_| kind.namespaced);
+        let key = kind.key(&self.prefix, within, text("name")?);
+        let uid = self.hashes.hash_one((within.unwrap_or_default(), text("uid")?));
+        Some(OwnerId { kind: kind.kind.to_string(), uid, key: self.hashes.hash_one(key.as_bytes()) })
     }
 
     /// The objects none of whose owners exists. Of an incomplete state nothing is said but that.

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::fixture::cluster_of;
 
 /// A node of release 1.36 with so many CPUs.
-fn node(name: &str, zone: &str, cpu: &str) -> Value {
+pub(super) fn node(name: &str, zone: &str, cpu: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
         "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "20"}, "capacity": {"cpu": cpu, "memory": "8Gi", "pods": "20"},
             "conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"kubeletVersion": "v1.36.3"}}})
 }
 
-fn namespace() -> Value {
+pub(super) fn namespace() -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
 }
 
@@ -26,7 +26,7 @@ fn template(app: &str, cpu: &str) -> Value {
 }
 
 /// A workload, and nothing else of it yet.
-fn workload(api: &str, kind: &str, name: &str, spec: &Value) -> Value {
+pub(super) fn workload(api: &str, kind: &str, name: &str, spec: &Value) -> Value {
     let mut object = json!({"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "default", "uid": format!("uid-{name}")},
         "spec": {"selector": {"matchLabels": {"app": name}}, "template": template(name, "1")}});
     for (field, value) in spec.as_object().unwrap() {
@@ -36,7 +36,7 @@ fn workload(api: &str, kind: &str, name: &str, spec: &Value) -> Value {
 }
 
 /// A pod of an owner that runs on a node.
-fn running(name: &str, node: &str, cpu: &str, owner: Option<&Value>) -> Value {
+pub(super) fn running(name: &str, node: &str, cpu: &str, owner: Option<&Value>) -> Value {
     let app = owner.map_or(name, |owner| owner["metadata"]["name"].as_str().unwrap());
     let mut pod = template(app, cpu);
     pod["apiVersion"] = json!("v1");
@@ -55,7 +55,7 @@ fn running(name: &str, node: &str, cpu: &str, owner: Option<&Value>) -> Value {
     pod
 }
 
-async fn cluster(objects: &[Value]) -> Cluster {
+pub(super) async fn cluster(objects: &[Value]) -> Cluster {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     cluster_of(list.to_string(), Options { namespace: Some("default".to_owned()), ..Options::default() }).await
 }
@@ -65,7 +65,7 @@ async fn answer(objects: &[Value], actions: Vec<WhatIfAction>) -> WhatIf {
 }
 
 /// What happens, as `what pod [node]`, with the names of new pods as those of their workloads.
-fn story(answer: &WhatIf) -> Vec<String> {
+pub(super) fn story(answer: &WhatIf) -> Vec<String> {
     let line = |event: &ketcd_cluster::simulate::SimulatedEvent| {
         let is_generated = event.pod.is_new && event.pod.name.contains("-new");
         let name = if is_generated { event.pod.owner.as_ref().unwrap_or(&event.pod.name) } else { &event.pod.name };
@@ -179,7 +179,7 @@ async fn a_daemon_set_follows_its_nodes_and_is_restarted_node_by_node() {
 }
 
 /// A Deployment with its ReplicaSet and as many pods, all on one node.
-fn deployment(name: &str, replicas: usize, node: &str, spec: &Value) -> Vec<Value> {
+pub(super) fn deployment(name: &str, replicas: usize, node: &str, spec: &Value) -> Vec<Value> {
     let mut deployment = workload("apps/v1", "Deployment", name, spec);
     deployment["spec"]["replicas"] = json!(replicas);
     let mut set = workload("apps/v1", "ReplicaSet", name, &json!({"replicas": replicas, "template": deployment["spec"]["template"]}));

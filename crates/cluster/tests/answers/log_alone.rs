@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, TryStreamExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use ketcd_cluster::read::{Keys, Read, dated_changes};
 use ketcd_cluster::replay::SchedulerOptions;
@@ -79,7 +79,7 @@ async fn every_version_that_a_body_holds_is_that_of_etcd() {
     }
     assert!(compared > 2100, "{compared} of {}", etcd.len());
     // What no answer names: bindings, and deletions whose answer is a status.
-    let derived = log.values().filter(|(_, origin)| *origin == Origin::Derived).count();
+    let derived = log.values().filter(|(_, origin)| matches!(origin, Origin::Derived | Origin::Placed)).count();
     assert!((80..200).contains(&derived), "{derived}");
 }
 
@@ -202,4 +202,146 @@ async fn decisions_are_explained_from_the_log_as_from_etcd() {
     let derived = log("eks.jsonl.zst").await;
     let same = wanted.iter().filter(|(pod, decided)| derived.get(*pod) == Some(*decided)).count();
     assert!(same * 100 >= wanted.len() * 95, "{same} of {}", wanted.len());
+}
+
+/// What a text holds as an audit log alone, within limits.
+fn opened(text: impl AsRef<[u8]>, limits: &Limits) -> Result<ketcd_cluster::LogHistory, Error> {
+    let file = temporary::file(text);
+    let logs = AuditLogs::among(&[file.path().to_str().unwrap().to_owned()], limits).unwrap();
+    assert!(logs.others.is_empty(), "the log is not recognised");
+    open_logs(&logs.logs, None).map(Option::unwrap)
+}
+
+/// An event in which carol writes a ConfigMap.
+fn event(name: &str, verb: &str, second: i64, revision: Option<i64>, sent: &Value) -> Value {
+    let time = |millisecond: i64| jiff::Timestamp::from_millisecond(1_796_000_000_000 + 1000 * second + millisecond).unwrap().to_string();
+    let mut event = json!({"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Request", "auditID": format!("{name}-{second}"),
+        "stage": "ResponseComplete", "requestURI": "/api/v1/namespaces/shop/configmaps", "verb": verb, "user": {"username": "carol"},
+        "objectRef": {"resource": "configmaps", "namespace": "shop", "name": name, "apiVersion": "v1"},
+        "responseStatus": {"code": if verb == "create" { 201 } else { 200 }},
+        "requestReceivedTimestamp": time(0), "stageTimestamp": time(10)});
+    if verb == "delete" {
+        event["responseStatus"]["status"] = "Success".into();
+    }
+    if !sent.is_null() {
+        event["requestObject"] = sent.clone();
+    }
+    if let Some(revision) = revision {
+        event["level"] = "RequestResponse".into();
+        event["responseObject"] = sent.clone();
+        event["responseObject"]["metadata"]["resourceVersion"] = revision.to_string().into();
+    }
+    event
+}
+
+fn config_map(name: &str, data: &str) -> Value {
+    json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "namespace": "shop", "uid": name}, "data": {"v": data}})
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+/// A container's runtime splits long lines; those of another stream may come in between.
+#[tokio::test]
+async fn a_log_that_a_runtime_split_is_the_log() {
+    let whole = testdata::read("audit/full.jsonl.zst");
+    let (mut text, mut is_split) = (Vec::new(), false);
+    for line in whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let pieces: Vec<&[u8]> = line.chunks(4000).collect();
+        is_split |= pieces.len() > 2;
+        for (place, piece) in pieces.iter().enumerate() {
+            let tag = if place + 1 < pieces.len() { "P" } else { "F" };
+            text.extend(b"2026-11-24T18:37:19.698533123Z stderr F I1124 18:37:19.698533       1 httplog.go:132] \"HTTP\"\n");
+            text.extend(format!("2026-11-24T18:37:19.698533123Z stdout {tag} ").into_bytes());
+            text.extend_from_slice(piece);
+            text.push(b'\n');
+        }
+    }
+    assert!(is_split);
+    let file = temporary::file(text);
+    let split = alone(file.path().to_str().unwrap(), &[], Options::default()).await;
+    assert!(versions(&split).await == versions(&alone(&file_of_day(), &[], Options::default()).await).await);
+    // Lines of another program are no events that are lost.
+    assert!(!split.finish());
+}
+
+fn file_of_day() -> String {
+    file("full.jsonl.zst")
+}
+
+#[tokio::test]
+async fn lost_events_are_damage_and_lines_of_other_programs_are_not() {
+    let events: Vec<String> = (0..3)
+        .map(|second| {
+            event("a", if second == 0 { "create" } else { "update" }, second, Some(10 + second), &config_map("a", "x")).to_string()
+        })
+        .collect();
+    for (log, is_damaged) in [
+        (format!("{}\nI1124 started\n{}\n", events[0], events[1]), false),
+        (format!("{}\n{}\n{}\n", events[0], &events[1][..200], events[2]), true),
+        (format!("{}\n{}", events[0], &events[1][..200]), true),
+        (format!("{}\n{}\n", &events[0][200..], events[1]), true),
+    ] {
+        let file = temporary::file(&log);
+        let (options, notices) = noting(Options::default());
+        let cluster = alone(file.path().to_str().unwrap(), &[], options).await;
+        assert_eq!(cluster.finish(), is_damaged, "{log}");
+        let lost =
+            notices.lock().unwrap().iter().find_map(|notice| if let Notice::AuditLines { lost, .. } = notice { Some(*lost) } else { None });
+        assert_eq!(lost.unwrap() > 0, is_damaged, "{log}");
+    }
+}
+
+#[test]
+fn a_log_without_bodies_says_what_it_holds_and_what_to_give_with_it() {
+    let mut events: Vec<Value> = ["create", "update", "patch", "get", "list"]
+        .iter()
+        .enumerate()
+        .map(|(second, verb)| event("a", verb, second as i64, None, &Value::Null))
+        .collect();
+    events.iter_mut().for_each(|event| event["level"] = "Metadata".into());
+    let Err(Error::Invalid { problem, hint }) = opened(lines(&events), &Limits::default()).map(drop) else { panic!("it has a history") };
+    assert!(problem.contains("is an audit log of 5 requests from 2026-"), "{problem}");
+    assert!(problem.contains("3 of them ask for changes, and the policy logs these without bodies (level Metadata)"), "{problem}");
+    assert!(hint.unwrap().contains("-f SNAPSHOT -f LOG"));
+    let Err(Error::Invalid { problem, .. }) = opened(lines(&events[3..]), &Limits::default()).map(drop) else { panic!("it has a history") };
+    assert!(problem.contains("of 2 requests") && problem.contains("none of them asks for a change"), "{problem}");
+    let Err(Error::Invalid { problem, .. }) =
+        opened("{\"apiVersion\":\"audit.k8s.io/v1\",\"auditID\":1,\"stage\":2}\n", &Limits::default()).map(drop)
+    else {
+        panic!("it has a history")
+    };
+    assert!(problem.contains("holds no finished request") && problem.contains("line 1, which is not an audit event"), "{problem}");
+}
+
+/// A small patch of a large object makes a large object: the log may be worked out to no more than a file may unpack to.
+#[test]
+fn objects_that_are_worked_out_count_against_the_limit() {
+    let mut events = vec![event("a", "create", 0, Some(10), &config_map("a", &"x".repeat(100_000)))];
+    events.extend((1..60).map(|second| event("a", "patch", second, None, &json!({"data": {"w": second.to_string()}}))));
+    let log = lines(&events);
+    let within = |unpacked: u64| opened(&log, &Limits { unpacked, ..Limits::default() }).map(drop);
+    assert!(within(8_000_000).is_ok());
+    let error = within(1_000_000).unwrap_err().to_string();
+    assert!(error.contains("more than 1000000 bytes") && error.contains("--max-unpacked-size"), "{error}");
+    // Patches that come to nothing take the same work.
+    events[1..].iter_mut().for_each(|event| event["requestObject"] = json!([{"op": "test", "path": "/data/v", "value": "y"}]));
+    let error = opened(lines(&events), &Limits { unpacked: 1_000_000, ..Limits::default() }).map(drop).unwrap_err().to_string();
+    assert!(error.contains("--max-unpacked-size"), "{error}");
+}
+
+/// With a look at each version of the object for each deletion, this would take hours.
+#[test]
+fn an_object_that_is_made_and_deleted_very_often_is_placed_in_one_pass() {
+    const TIMES: i64 = 20_000;
+    let events = (0..TIMES).flat_map(|number| {
+        let second = 2 * number;
+        [
+            event("a", "create", second, Some(10 + second), &config_map("a", "x")),
+            event("a", "delete", second + 1, None, &json!({"kind": "DeleteOptions"})),
+        ]
+    });
+    let history = opened(lines(&events.collect::<Vec<_>>()), &Limits::default()).unwrap();
+    assert!(history.source.facts().damage.is_empty());
 }

@@ -1,6 +1,8 @@
 //! Questions to a recorded cluster, asked as a program asks them: without a command line.
 
 mod audit;
+mod bounds;
+mod chance;
 mod controllers;
 mod costs;
 mod decisions;
@@ -14,6 +16,7 @@ mod gaps;
 mod history;
 mod kinds;
 mod log_alone;
+mod names;
 mod namespaces;
 mod nodes_lost;
 mod objects;
@@ -22,6 +25,7 @@ mod other_requests;
 mod questions;
 mod related;
 mod remedies;
+mod rules;
 mod side_by_side;
 mod triage;
 mod usage;

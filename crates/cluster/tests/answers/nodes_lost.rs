@@ -1,6 +1,8 @@
 //! Questions about every node: what its loss does, and which nodes are spare.
 
-use ketcd_cluster::simulate::{Loss, Spare, WhatIfAction, WhatIfQuestion};
+use std::sync::Mutex;
+
+use ketcd_cluster::simulate::{Follow, Loss, Spare, WhatIfAction, WhatIfQuestion};
 use ketcd_cluster::{Cluster, Options};
 use serde_json::{Value, json};
 
@@ -29,6 +31,47 @@ async fn losses_in_a_future_do_not_depend_on_each_other() {
     let future = |threads: usize| WhatIfQuestion { each: Some("node".to_owned()), threads, seeds: 1, ..WhatIfQuestion::default() };
     let alone = cluster.what_if(&future(1)).await.unwrap().losses;
     assert_eq!(cluster.what_if(&future(3)).await.unwrap().losses, alone);
+}
+
+/// Keeps what is reported to a follower.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<String>>);
+
+impl Follow for Kept {
+    fn begins(&self, part: &str, number: usize, all: usize) {
+        self.0.lock().unwrap().push(format!("{part} {number} of {all}"));
+    }
+
+    fn decided(&self, node: &str, obstacle: Option<&str>) {
+        self.0.lock().unwrap().push(format!("{node}: {}", obstacle.unwrap_or("goes")));
+    }
+}
+
+/// Sixteen nodes whose pods keep apart and spread: no bound by room ends the search.
+#[tokio::test]
+async fn each_node_is_reported_once_it_is_decided_and_the_search_is_bounded() {
+    let (cluster, kept) = (capture("k137-whatif", at_revision(4_206)).await, Kept::default());
+    let question = WhatIfQuestion { spare: true, follow: Some(&kept), ..WhatIfQuestion::default() };
+    let spare = cluster.what_if(&question).await.unwrap().spare.unwrap();
+    let kept = kept.0.into_inner().unwrap();
+    let nodes = spare.nodes.len() + spare.others.len();
+    assert_eq!(nodes, 16);
+    for at in 0..nodes {
+        assert_eq!(kept[2 * at], format!("node {} of {nodes}", at + 1));
+        let (node, why) = kept[2 * at + 1].split_once(": ").unwrap();
+        let stays = spare.others.iter().find(|(name, _)| name == node).map(|(_, why)| why.as_str());
+        assert!(!spare.is_first_order || stays.unwrap_or("goes") == why, "{node}: {why}, at last {stays:?}");
+    }
+    assert!(kept[2 * nodes..].iter().all(|step| step.starts_with("step ") && step.ends_with(" of 5000")), "{kept:?}");
+    assert!(spare.attempts < 1_000, "{} attempts", spare.attempts);
+}
+
+#[tokio::test]
+async fn losses_and_futures_are_counted_as_they_begin() {
+    let (cluster, kept) = (capture("k137-whatif", at_revision(3_140)).await, Kept::default());
+    let question = WhatIfQuestion { each: Some("zone".to_owned()), threads: 1, seeds: 2, follow: Some(&kept), ..WhatIfQuestion::default() };
+    cluster.what_if(&question).await.unwrap();
+    assert_eq!(kept.0.into_inner().unwrap(), ["future 1 of 2", "zone 1 of 3", "zone 2 of 3", "zone 3 of 3", "future 2 of 2"]);
 }
 
 fn node(name: &str, cpu: &str) -> Value {

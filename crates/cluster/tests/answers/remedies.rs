@@ -84,6 +84,7 @@ fn change(pod: &mut Value, fix: &Fix) -> bool {
         Fix::SoftenSpread { constraint, .. } => {
             spec["topologySpreadConstraints"][*constraint]["whenUnsatisfiable"] = json!("ScheduleAnyway")
         }
+        Fix::HonorTaints { constraint, .. } => spec["topologySpreadConstraints"][*constraint]["nodeTaintsPolicy"] = json!("Honor"),
         Fix::RaiseMaxSkew { constraint, max_skew, .. } => spec["topologySpreadConstraints"][*constraint]["maxSkew"] = json!(max_skew),
         _ => return false,
     }

@@ -6,7 +6,7 @@ use ketcd_cluster::{Error, Incomplete, Notice, Options, built_in};
 use ketcd_history::usage::{Remains, Sum};
 use ketcd_kube::RegistryKey;
 
-use crate::fixture::{at_revision, capture, cluster_of, noting, open, path};
+use crate::fixture::{at_revision, capture, cluster_of, noting, open, path, stored};
 
 async fn usage_of(name: &str) -> UsageData {
     capture(name, Options::default()).await.usage(false).await.unwrap()
@@ -92,6 +92,26 @@ async fn a_span_that_ends_before_it_begins_is_refused() {
     let options = Options { since: Some("1700".parse().unwrap()), ..at_revision(1000) };
     let Err(Error::Invalid { problem, .. }) = open(&[path("k120-story")], options).await.map(drop) else { panic!("it is not refused") };
     assert_eq!(problem, "--since is revision 1700, after revision 1000, the end");
+}
+
+/// For the garbage collector an owner is in the object's namespace or nowhere.
+#[tokio::test]
+async fn an_owner_in_another_namespace_is_gone() {
+    let owner = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "parent", "namespace": "infra", "uid": "1"}}"#;
+    let child = |namespace: &str| {
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "kid", "namespace": "{namespace}", "uid": "{namespace}-kid",
+            "ownerReferences": [{{"apiVersion": "apps/v1", "kind": "Deployment", "name": "parent", "uid": "1"}}]}}}}"#
+        )
+    };
+    let left = async |namespace: &str| {
+        let key = format!("/registry/configmaps/{namespace}/kid");
+        let values = [("/registry/deployments/infra/parent", owner), (&*key, &*child(namespace))];
+        stored(&values, Options::default()).await.usage(false).await.unwrap().left
+    };
+    assert_eq!(left("infra").await, []);
+    let gone = left("shop").await;
+    assert_eq!((gone.len(), &*gone[0].kind, &*gone[0].owner, gone[0].reason), (1, "ConfigMap", "Deployment", Remains::OwnerGone));
 }
 
 /// The owners of printed objects need not be printed too.

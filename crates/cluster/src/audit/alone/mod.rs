@@ -10,12 +10,12 @@ mod replayed;
 
 use futures_util::{FutureExt, TryStreamExt};
 
-use ketcd_audit::{Reader, effects};
+use ketcd_audit::{Damage, FileReport, LogSpan, Reader, effects};
 use ketcd_store::load::{AuditLogs, Rebuilt, open_rebuilt};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Want};
 
 use super::reading::notes_of;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::notice::Notice;
 use collected::Collected;
 
@@ -34,11 +34,11 @@ pub struct LogNotes(pub(crate) Vec<Notice>);
 /// change of a cluster whose objects the base has, as the logs of a must-gather often do.
 ///
 /// # Errors
-/// A log cannot be opened, or the logs hold no object and there is no base.
+/// A log cannot be opened, the logs hold no object and there is no base, or what is worked out of their requests is more than the files may unpack to.
 pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<LogHistory>> {
     let name = logs.names().collect::<Vec<_>>().join(", ");
     let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
-    let (mut bytes, mut failed) = (0, None);
+    let (mut bytes, mut failed, mut seen) = (0, None, SeenRequests::default());
     logs.read(&mut |log, from| {
         let mut counted = Counted { from, length: 0 };
         let (report, ended) = reader.read(&mut counted, &mut |mut request| {
@@ -49,6 +49,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
             }
         });
         bytes += counted.length;
+        seen.add(&report);
         notes.extend(notes_of(log, report, ended));
     })?;
     if let Some(error) = failed {
@@ -65,7 +66,10 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     }
     notes.extend(collected.left_out());
     let oldest = collected.oldest();
-    let (keys, values, changes) = replayed::changes(collected, &name)?;
+    let (keys, values, changes) = replayed::changes(collected, &name, logs.most_unpacked())?;
+    if changes.is_empty() {
+        return Err(seen.without_objects(&name));
+    }
     let source = open_rebuilt(Rebuilt { name, oldest, newest, bytes, keys, values, changes })?;
     Ok(Some(LogHistory { source, said: LogNotes(notes) }))
 }
@@ -77,6 +81,57 @@ fn objects(base: &dyn Source) -> Result<(Revision, Vec<KeyValue>)> {
         Ok((newest, base.range(KeyRange::all(), At::Newest, Want::Values).await?.entries.try_collect().await?))
     };
     read.now_or_never().unwrap_or_else(|| Ok((Revision(0), Vec::new())))
+}
+
+/// What the logs hold, for who is told that it makes no history.
+#[derive(Default)]
+struct SeenRequests {
+    requests: u64,
+    writes: u64,
+    with_bodies: u64,
+    others: u64,
+    damaged: u64,
+    first_damage: Option<Damage>,
+    span: Option<LogSpan>,
+}
+
+impl SeenRequests {
+    fn add(&mut self, report: &FileReport) {
+        self.requests += report.requests;
+        self.writes += report.writes;
+        self.with_bodies += report.with_bodies;
+        self.others += report.others;
+        self.damaged += report.damaged;
+        self.first_damage = self.first_damage.take().or_else(|| report.damages.first().cloned());
+        self.span = match (self.span, report.span) {
+            (Some(known), Some(more)) => Some(known.and(more)),
+            (known, more) => known.or(more),
+        };
+    }
+
+    /// The error of logs that show no object.
+    fn without_objects(self, name: &str) -> Error {
+        let damage = self.first_damage.map_or_else(String::new, |first| {
+            format!("; {} of its lines cannot be read: the first is line {}, which {}", self.damaged, first.line, first.problem)
+        });
+        let Some(LogSpan { from, to }) = self.span else {
+            let problem =
+                format!("{name} looks like an audit log and holds no finished request: {} other lines or events{damage}", self.others);
+            return Error::invalid(problem)
+                .hint("give the log as the API server writes it: one event of audit.k8s.io as JSON in each line");
+        };
+        let plural = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+        let why = match (self.writes, self.with_bodies) {
+            (0, _) => "none of them asks for a change".to_owned(),
+            (_, 0) => format!("{} of them ask for changes, and the policy logs these without bodies (level Metadata)", self.writes),
+            (..) => format!("{} of them ask for changes, and no body of these holds an object or is of one that is known", self.writes),
+        };
+        Error::invalid(format!(
+            "{name} is an audit log of {} from {from} to {to}: {why}, so it shows no object{damage}",
+            plural(self.requests, "request")
+        ))
+        .hint("give it with what it is the log of, and changes get their users: -f SNAPSHOT -f LOG; history --requests then lists the requests that changed nothing, too")
+    }
 }
 
 /// A stream, and how much was read of it.

@@ -21,8 +21,11 @@ struct Alive {
     is_changed: bool,
 }
 
-/// The history that was collected: its keys, the files of its values, and its changes.
-pub(super) fn changes(mut collected: Collected, name: &str) -> Result<(Vec<Vec<u8>>, Vec<Values>, Vec<RebuiltChange>)> {
+/// The history that was collected: its keys, the files of its values, and its changes. Objects that are worked out may take `most` bytes.
+///
+/// # Errors
+/// TMPDIR has no room, or they take more.
+pub(super) fn changes(mut collected: Collected, name: &str, most: u64) -> Result<(Vec<Vec<u8>>, Vec<Values>, Vec<RebuiltChange>)> {
     for at in 0..collected.found.len() {
         let Found { key, revision, did, .. } = collected.found[at];
         // Older API servers answer a deletion with the object as it was.
@@ -37,7 +40,7 @@ pub(super) fn changes(mut collected: Collected, name: &str) -> Result<(Vec<Vec<u
     let mut replay = Replay {
         keys,
         read: writer.finish()?,
-        derived: ValueWriter::new(name)?,
+        derived: ValueWriter::new(name)?.of_at_most(most),
         waiting: HashMap::new(),
         alive: BTreeMap::new(),
         changes: Vec::new(),
@@ -56,19 +59,21 @@ pub(super) fn changes(mut collected: Collected, name: &str) -> Result<(Vec<Vec<u
 fn placed(found: &[Found]) -> Vec<Placed> {
     let mut places = vec![Placed { revision: 0, sub_revision: 0 }; found.len()];
     let mut known: Vec<Written> = Vec::new();
-    let mut versions: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut versions: HashMap<(u32, u64), KnownVersions> = HashMap::new();
     for (at, change) in found.iter().enumerate() {
         if let Some(revision) = change.revision {
             places[at].revision = revision;
             let (from, to) = change.times.unzip();
             known.push(Written { revision, from: from.filter(|_| change.is_write), to });
-            versions.entry(change.key).or_default().push(at);
+            if change.uid != 0 && matches!(change.did, Did::Object(_)) {
+                versions.entry((change.key, change.uid)).or_default().add(revision, change.has_node);
+            }
         }
     }
     for is_hidden in [false, true] {
         let unknown: Vec<usize> =
             (0..found.len()).filter(|&at| found[at].revision.is_none() && matches!(found[at].did, Did::Hidden) == is_hidden).collect();
-        let unplaced: Vec<Unplaced> = unknown.iter().map(|&at| bounded(&found[at], found, versions.get(&found[at].key))).collect();
+        let unplaced: Vec<Unplaced> = unknown.iter().map(|&at| bounded(&found[at], &versions)).collect();
         for (&at, place) in unknown.iter().zip(place(&known, &unplaced)) {
             places[at] = place;
             let (from, to) = found[at].times.unzip();
@@ -78,20 +83,38 @@ fn placed(found: &[Found]) -> Vec<Placed> {
     places
 }
 
-/// A change without a revision, with what the versions of its object say.
-fn bounded(change: &Found, found: &[Found], versions: Option<&Vec<usize>>) -> Unplaced {
-    let (from, to) = change.times.unwrap_or_default();
-    let is_same = |version: &&Found| change.uid != 0 && version.uid == change.uid && matches!(version.did, Did::Object(_));
-    let of_same = || versions.into_iter().flatten().map(|&at| &found[at]).filter(is_same);
-    let (mut after, mut before) = (0, i64::MAX);
-    match change.did {
-        Did::Sent(Sending::Binding, _) => {
-            after = of_same().filter(|version| !version.has_node).filter_map(|version| version.revision).max().unwrap_or(0);
-            before = of_same().filter(|version| version.has_node).filter_map(|version| version.revision).min().unwrap_or(i64::MAX);
-        }
-        Did::Deleted => after = of_same().filter_map(|version| version.revision).max().unwrap_or(0),
-        _ => {}
+/// The revisions of an object's versions that are known.
+struct KnownVersions {
+    last: i64,
+    last_without_node: i64,
+    first_with_node: i64,
+}
+
+impl Default for KnownVersions {
+    fn default() -> Self {
+        Self { last: 0, last_without_node: 0, first_with_node: i64::MAX }
     }
+}
+
+impl KnownVersions {
+    fn add(&mut self, revision: i64, has_node: bool) {
+        self.last = self.last.max(revision);
+        match has_node {
+            true => self.first_with_node = self.first_with_node.min(revision),
+            false => self.last_without_node = self.last_without_node.max(revision),
+        }
+    }
+}
+
+/// A change without a revision, with what the versions of its object say.
+fn bounded(change: &Found, versions: &HashMap<(u32, u64), KnownVersions>) -> Unplaced {
+    let (from, to) = change.times.unwrap_or_default();
+    let of_same = versions.get(&(change.key, change.uid));
+    let (after, before) = match (change.did, of_same) {
+        (Did::Sent(Sending::Binding, _), Some(known)) => (known.last_without_node, known.first_with_node),
+        (Did::Deleted, Some(known)) => (known.last, i64::MAX),
+        _ => (0, i64::MAX),
+    };
     Unplaced { from, to, after, before }
 }
 
@@ -151,11 +174,19 @@ impl Replay {
         (file != DERIVED).then(|| serde_json::from_slice(&self.read.at(value)).ok()).flatten()
     }
 
+    /// The length of the object of a key.
+    fn length(&self, key: u32) -> usize {
+        let of_file = || self.alive.get(&self.keys[key as usize].key).map_or(0, |alive| alive.value.1.length());
+        self.waiting.get(&key).map_or_else(of_file, |object| object.len())
+    }
+
     /// Writes an object that was worked out; `None` says that it could not be.
     fn derive(&mut self, found: &Found, place: Placed, object: Option<Value>) -> Result<()> {
         let numbered =
             object.filter(Value::is_object).and_then(|object| with(object, "/metadata/resourceVersion", place.revision.to_string()));
         let Some(object) = numbered else {
+            // A small patch of a large object is as much work if nothing comes of it.
+            self.derived.count(self.length(found.key))?;
             self.hide(found.key);
             return Ok(());
         };
@@ -184,12 +215,13 @@ impl Replay {
             is_creation,
             replaced: before.filter(is_next).map_or(0, |before| before.revision),
             is_derived,
+            is_placed: found.revision.is_none(),
         });
         let alive = Alive { key: found.key, value, revision: place.revision, create_revision, is_changed: false };
         self.alive.insert(key.clone(), alive);
     }
 
-    fn delete(&mut self, key: u32, place: Placed, is_derived: bool) {
+    fn delete(&mut self, key: u32, place: Placed, is_placed: bool) {
         self.waiting.remove(&key);
         self.alive.remove(&self.keys[key as usize].key);
         self.changes.push(RebuiltChange {
@@ -200,7 +232,8 @@ impl Replay {
             create_revision: 0,
             is_creation: false,
             replaced: 0,
-            is_derived,
+            is_derived: false,
+            is_placed,
         });
     }
 

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use super::daemon_rollout;
 use super::replica_set::{active_ids, delete};
 use super::template;
+use crate::simulate::choice::Choices;
 use crate::simulate::json::{is_terminating, list, member, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
 
 /// Makes the pods that are missing, and deletes those whose node does not suit any more.
-pub(super) fn sync(world: &mut World<'_>, id: &Id) {
+pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let mut by_node: BTreeMap<String, Vec<Id>> = BTreeMap::new();
     for id in world.model.owned_by(text(&set, "/metadata/uid")) {
@@ -23,13 +24,17 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
         }
     }
     let Some(daemon) = suitor(world, &set) else { return };
-    for name in world.nodes() {
+    for name in choices.shuffled(world.nodes()) {
         let Some(node) = world.model.state.node(&name) else { continue };
         let (runs, stays) = should_run(&daemon, node.object());
         match by_node.get(&name) {
             None if runs => {
-                create(world, &set, &name);
+                let is_made = create(world, &set, &name);
                 by_node.insert(name, Vec::new());
+                if is_made && choices.is_seeded() {
+                    world.dirty.insert(id.clone());
+                    return;
+                }
             }
             Some(pods) if !stays => pods.iter().for_each(|pod| delete(world, pod)),
             _ => {}
@@ -109,7 +114,8 @@ fn with_tolerations(spec: &Value) -> Value {
     spec
 }
 
-fn create(world: &mut World<'_>, set: &Value, node: &str) {
+/// Makes a pod for a node; returns whether the API server admits it.
+fn create(world: &mut World<'_>, set: &Value, node: &str) -> bool {
     let name = format!("{}-{}", text(set, "/metadata/name"), world.generated());
     let mut pod = template::pod(world, set, &name);
     if let Some(revision) = world.revisions.get(&Id::of(set)).cloned() {
@@ -123,7 +129,7 @@ fn create(world: &mut World<'_>, set: &Value, node: &str) {
         Some(terms) if !terms.is_empty() => terms.iter_mut().for_each(|term| term["matchFields"] = json!([field])),
         _ => required["nodeSelectorTerms"] = json!([{"matchFields": [field]}]),
     }
-    template::create(world, set, pod);
+    template::create(world, set, pod)
 }
 
 fn member_of<'v>(object: &'v mut Value, name: &str) -> &'v mut Value {

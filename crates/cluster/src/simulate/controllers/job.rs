@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::pod_group;
 use super::ranking::{Rules, first_to_go};
-use super::replica_set::{active, delete, delete_chosen};
+use super::replica_set::{active, active_ids, delete, delete_chosen};
 use super::template;
 use crate::simulate::choice::Choices;
 use crate::simulate::course::Due;
@@ -26,42 +26,53 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
         return;
     }
     let group = pod_group::of(world, &job);
-    let pods = active(world, &job);
-    let wanted = wanted(&job, pods.len());
-    let there = if replaces_ended_alone(&job) { world.model.owned_by(text(&job, "/metadata/uid")).len() } else { pods.len() };
+    let running = world.model.active_count(text(&job, "/metadata/uid"));
+    let wanted = wanted(&job, running);
+    let there = if replaces_ended_alone(&job) { world.model.owned_by(text(&job, "/metadata/uid")).len() } else { running };
     let failed = i64::from(world.failures.get(id).map_or(0, |(failures, _)| *failures));
     if failed > number(&job, "/spec/backoffLimit").unwrap_or(6) && job["spec"]["backoffLimitPerIndex"].is_null() {
         // The Job has failed: the pods that are left go (`exceedsBackoffLimit`).
-        return pods.iter().for_each(|(pod, _)| delete(world, pod));
+        return active_ids(world, &job).iter().for_each(|pod| delete(world, pod));
     }
-    if pods.len() > wanted {
-        let now = world.now;
-        let beyond = pods.len() - wanted;
-        let chosen = first_to_go(choices.shuffled(pods), beyond, Rules::Job, now);
+    if running > wanted {
+        let (now, beyond) = (world.now, running - wanted);
+        let chosen = first_to_go(choices.shuffled(active(world, &job)), beyond, Rules::Job, now);
         let counted = world.deleted.len();
         delete_chosen(world, id, chosen);
         // Pods that the Job itself deletes have not failed: their finalizer is taken off before (`deleteJobPods`).
         return world.deleted.truncate(counted);
     }
-    if there < wanted && waits_after_failures(world, id, &job) {
-        return;
+    if there < wanted && !waits_after_failures(world, id, &job) {
+        make(world, (id, &job), group.as_deref(), (there, wanted), choices);
     }
+}
+
+/// Makes the pods that are missing: `there` are there of those that are wanted.
+fn make(world: &mut World<'_>, (id, job): (&Id, &Value), group: Option<&Value>, (there, wanted): (usize, usize), choices: &mut Choices) {
+    let pods = active(world, job);
     let mut used: BTreeSet<u64> = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str()?.parse().ok()).collect();
-    used.extend(completed(text(&job, "/status/completedIndexes")));
-    let most = number(&job, "/spec/completions").and_then(|completions| u64::try_from(completions).ok()).unwrap_or(0);
-    for _ in there..wanted {
+    used.extend(completed(text(job, "/status/completedIndexes")));
+    let most = number(job, "/spec/completions").and_then(|completions| u64::try_from(completions).ok()).unwrap_or(0);
+    for made in there + 1..=wanted {
+        if !world.grant_pod(id) {
+            return;
+        }
         let name = format!("{}-{}", id.name, world.generated());
-        let mut pod = template::pod(world, &job, &name);
-        if let Some(group) = &group {
+        let mut pod = template::pod(world, job, &name);
+        if let Some(group) = group {
             join(&mut pod, group);
         }
-        if text(&job, "/spec/completionMode") == "Indexed" {
+        if text(job, "/spec/completionMode") == "Indexed" {
             let Some(index) = (0..most).find(|index| !used.contains(index)) else { return };
             member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index.to_string()));
             member(&mut pod["metadata"], "labels").insert(INDEX.to_owned(), json!(index.to_string()));
             used.insert(index);
         }
-        if !template::create(world, &job, pod) {
+        if !template::create(world, job, pod) {
+            return;
+        }
+        if choices.is_seeded() && made < wanted {
+            world.dirty.insert(id.clone());
             return;
         }
     }

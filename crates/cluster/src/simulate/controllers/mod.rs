@@ -25,7 +25,8 @@ pub(super) const KNOWN: [&str; 6] = ["DaemonSet", "Deployment", "Job", "ReplicaS
 
 /// Lets every controller look that has to; returns whether there was one.
 ///
-/// Which controller is first where several have to is chance; without a seed it is the order of their names.
+/// Which controller is first where several have to is chance; without a seed it is the order of their names. Their workers make pods side by side: with
+/// a seed each makes one pod at a time.
 pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
     let gone = std::mem::take(&mut world.gone);
     gone.iter().for_each(|pod| pod_claims::release(world, pod));
@@ -39,7 +40,7 @@ pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
     let Some(id) = world.dirty.iter().nth(at).cloned() else { return !budgets.is_empty() || !gone.is_empty() };
     world.dirty.remove(&id);
     match &*id.kind {
-        "DaemonSet" => daemon_set::sync(world, &id),
+        "DaemonSet" => daemon_set::sync(world, &id, choices),
         "Deployment" => deployment::sync(world, &id),
         "Job" => job::sync(world, &id, choices),
         "ReplicaSet" | "ReplicationController" => {
@@ -47,7 +48,7 @@ pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
             roll_on(world, &id);
         }
         "PersistentVolumeClaim" => volume_binder::sync(world, &id),
-        "StatefulSet" => stateful_set::sync(world, &id),
+        "StatefulSet" => stateful_set::sync(world, &id, choices),
         _ => {}
     }
     true

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::simulate::answer::{Happening, Unmodelled};
+use crate::simulate::choice::Choices;
 use crate::simulate::course::Due;
 use crate::simulate::json::{is_condition_true, is_finished, is_terminating, list, member, number, set_condition, text};
 use crate::simulate::model::Id;
@@ -28,13 +29,21 @@ pub(in crate::simulate) fn cordon(world: &mut World<'_>, name: &str, is_on: bool
     };
     world.write_node(node);
     match is_on {
-        true => taint(world, name, &json!({"key": CORDONED, "effect": "NoSchedule"})),
+        true => mark(world, name, &json!({"key": CORDONED, "effect": "NoSchedule"})),
         false => untaint(world, name, CORDONED, None),
     }
 }
 
-/// Taints a node; one with the same key and effect is replaced.
-pub(in crate::simulate) fn taint(world: &mut World<'_>, name: &str, taint: &Value) {
+/// Taints a node; the pods leave that do not tolerate it.
+pub(in crate::simulate) fn taint(world: &mut World<'_>, name: &str, taint: &Value, choices: &mut Choices) {
+    mark(world, name, taint);
+    if taint["effect"] == "NoExecute" {
+        evict(world, name, choices);
+    }
+}
+
+/// Writes a taint of a node; one with the same key and effect is replaced.
+fn mark(world: &mut World<'_>, name: &str, taint: &Value) {
     let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
     let mut node = (*node).clone();
     let taints = member(&mut node, "spec").entry("taints").or_insert_with(|| json!([]));
@@ -43,9 +52,6 @@ pub(in crate::simulate) fn taint(world: &mut World<'_>, name: &str, taint: &Valu
         taints.push(taint.clone());
     }
     world.write_node(node);
-    if taint["effect"] == "NoExecute" {
-        evict(world, name);
-    }
 }
 
 /// Takes a taint off a node, of one effect or of any.
@@ -115,12 +121,12 @@ fn fall_silent(world: &mut World<'_>, name: &str) {
             world.budgets.insert(id.namespace);
         }
     }
-    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
+    mark(world, name, &json!({"key": UNREACHABLE, "effect": "NoSchedule"}));
 }
 
 /// The pods of a node that does not answer have to leave.
-pub(in crate::simulate) fn unreachable(world: &mut World<'_>, name: &str) {
-    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoExecute"}));
+pub(in crate::simulate) fn unreachable(world: &mut World<'_>, name: &str, choices: &mut Choices) {
+    taint(world, name, &json!({"key": UNREACHABLE, "effect": "NoExecute"}), choices);
 }
 
 /// A zone's nodes: how many there are, and which do not answer.
@@ -196,15 +202,17 @@ pub(in crate::simulate) fn on_node(world: &World<'_>, name: &str) -> Vec<Id> {
 }
 
 /// Lets pods leave a node whose taints they do not tolerate, at once or when their `tolerationSeconds` are over.
-fn evict(world: &mut World<'_>, name: &str) {
+///
+/// Several workers delete them, while controllers make others already: with a seed each leaves at a moment of its own.
+fn evict(world: &mut World<'_>, name: &str, choices: &mut Choices) {
     let Some(node) = world.model.get(&Id::new("Node", "", name)) else { return };
     let taints: Vec<Value> = list(&node, "/spec/taints").iter().filter(|taint| taint["effect"] == "NoExecute").cloned().collect();
-    for id in on_node(world, name) {
+    for id in choices.shuffled(on_node(world, name)) {
         let Some(pod) = world.model.get(&id).filter(|pod| !is_terminating(pod)) else { continue };
         let stays = tolerated_for(&taints, list(&pod, "/spec/tolerations"));
         match stays {
             Stay::Always => {}
-            Stay::For(0) => leave(world, &id, text(&pod, "/metadata/uid")),
+            Stay::For(0) if !choices.is_seeded() => leave(world, &id, text(&pod, "/metadata/uid")),
             Stay::For(seconds) => {
                 let uid = text(&pod, "/metadata/uid").to_owned();
                 world.later(seconds * 1_000, Due::NoLongerTolerated(id, uid));

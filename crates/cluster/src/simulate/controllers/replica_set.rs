@@ -18,11 +18,18 @@ use crate::simulate::world::World;
 pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let wanted = usize::try_from(number(&set, "/spec/replicas").unwrap_or(1)).unwrap_or(0);
-    let there = active_ids(world, &set).len();
-    for _ in there..wanted {
+    let there = world.model.active_count(text(&set, "/metadata/uid"));
+    for made in there + 1..=wanted {
+        if !world.grant_pod(id) {
+            break;
+        }
         let name = format!("{}-{}", id.name, world.generated());
         let pod = template::pod(world, &set, &name);
         if !template::create(world, &set, pod) {
+            break;
+        }
+        if choices.is_seeded() && made < wanted {
+            world.dirty.insert(id.clone());
             break;
         }
     }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::replica_set::delete;
 use super::template;
+use crate::simulate::choice::Choices;
 use crate::simulate::json::{is_condition_true, is_terminating, list, member, number, text};
 use crate::simulate::model::Id;
 use crate::simulate::world::World;
@@ -13,16 +14,21 @@ use crate::simulate::world::World;
 const REVISION: &str = "/metadata/labels/controller-revision-hash";
 
 /// Takes the next step: a pod that is missing, one too many, or one of an older template.
-pub(super) fn sync(world: &mut World<'_>, id: &Id) {
+pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let wanted = number(&set, "/spec/replicas").unwrap_or(1);
     let first = number(&set, "/spec/ordinals/start").unwrap_or(0);
     let one_by_one = text(&set, "/spec/podManagementPolicy") != "Parallel";
-    for ordinal in first..first + wanted {
+    let end = first.saturating_add(wanted);
+    for ordinal in first..end {
         let pod = Id::pod(&id.namespace, &format!("{}-{ordinal}", id.name));
         match world.model.pod_state(&pod) {
             None => {
-                if !create(world, &set, &pod, ordinal) || one_by_one {
+                if !world.grant_pod(id) || !create(world, &set, &pod, ordinal) || one_by_one {
+                    return;
+                }
+                if choices.is_seeded() {
+                    world.dirty.insert(id.clone());
                     return;
                 }
             }
@@ -31,8 +37,8 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id) {
             Some(_) => {}
         }
     }
-    if !scale_down(world, &set, (first, first + wanted), one_by_one) {
-        update(world, &set, (first, first + wanted));
+    if !scale_down(world, &set, (first, end), one_by_one) {
+        update(world, &set, (first, end));
     }
 }
 

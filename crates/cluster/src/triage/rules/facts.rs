@@ -1,0 +1,183 @@
+//! What rules ask about the state at one revision. Each kind is read once, and only when a rule needs it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use ketcd_history::trouble::TroubleKind;
+use ketcd_history::trouble::triage::Finding;
+use ketcd_kube::{Body, FieldSet};
+use ketcd_store::{At, KeyRange, Want};
+
+use super::events::{self, Warning};
+use crate::cluster::Cluster;
+use crate::error::Result;
+
+/// Where the objects of a kind lie, and what of them a rule needs.
+pub(super) struct Kind {
+    /// Below the API server's prefix.
+    pub path: &'static str,
+    /// Whether they live in namespaces.
+    pub namespaced: bool,
+    /// The members that are decoded; all, where it is `None`.
+    pub fields: Option<&'static [&'static str]>,
+}
+
+/// What of a pod rules need.
+const POD_FIELDS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "metadata.creationTimestamp",
+    "metadata.deletionTimestamp",
+    "metadata.deletionGracePeriodSeconds",
+    "metadata.labels",
+    "metadata.ownerReferences",
+    "spec.nodeName",
+    "spec.volumes.name",
+    "spec.volumes.persistentVolumeClaim",
+    "spec.volumes.ephemeral",
+    "status.conditions",
+    "status.phase",
+];
+
+/// The state that rules look at.
+pub(super) struct Facts<'c> {
+    /// The cluster.
+    pub cluster: &'c Cluster,
+    /// The moment looked at, where anything shows it.
+    pub now: Option<Timestamp>,
+    /// What is known to be wrong without the rules.
+    pub findings: &'c [Finding],
+    /// The nodes that pods are bound to and that are not there.
+    pub absent_nodes: Vec<String>,
+    /// The revision to read.
+    pub at: At,
+    lists: HashMap<String, Arc<Vec<Value>>>,
+    nodes: Option<Arc<BTreeSet<String>>>,
+    warnings: Option<Arc<Vec<Warning>>>,
+}
+
+impl<'c> Facts<'c> {
+    pub(super) fn new(cluster: &'c Cluster, at: At, now: Option<Timestamp>, findings: &'c [Finding], absent_nodes: Vec<String>) -> Self {
+        Self { cluster, now, findings, absent_nodes, at, lists: HashMap::new(), nodes: None, warnings: None }
+    }
+
+    /// Returns all objects of a kind, of `-n`'s namespace where they have one; none where the user may not read them, which is noted.
+    pub(super) async fn all(&mut self, kind: &Kind) -> Result<Arc<Vec<Value>>> {
+        let namespace = self.cluster.options.namespace.as_deref().filter(|_| kind.namespaced);
+        let below = namespace.map_or(String::new(), |namespace| format!("{namespace}/"));
+        self.list(format!("{}/{below}", kind.path), kind.fields).await
+    }
+
+    /// Returns these members of all objects below a path, of whatever namespace.
+    pub(super) async fn everywhere(&mut self, path: &str, fields: &[&str]) -> Result<Arc<Vec<Value>>> {
+        self.list(path.to_owned(), Some(fields)).await
+    }
+
+    /// Returns the objects of a kind in a namespace.
+    pub(super) async fn within(&mut self, kind: &Kind, namespace: &str) -> Result<Arc<Vec<Value>>> {
+        self.list(format!("{}/{namespace}/", kind.path), kind.fields).await
+    }
+
+    /// Returns the pods of a namespace.
+    pub(super) async fn pods(&mut self, namespace: &str) -> Result<Arc<Vec<Value>>> {
+        self.list(format!("pods/{namespace}/"), Some(POD_FIELDS)).await
+    }
+
+    /// Returns the pods of all namespaces, or of `-n`'s.
+    pub(super) async fn all_pods(&mut self) -> Result<Arc<Vec<Value>>> {
+        self.all(&Kind { path: "pods", namespaced: true, fields: Some(POD_FIELDS) }).await
+    }
+
+    /// Returns an object; `None` where it is not there or may not be read.
+    pub(super) async fn object(&mut self, kind: &Kind, namespace: &str, name: &str) -> Result<Option<Value>> {
+        let place = if kind.namespaced { format!("{namespace}/{name}") } else { name.to_owned() };
+        let keys = KeyRange::key(format!("{}/{}/{place}", self.cluster.prefix().await?, kind.path));
+        Ok(self.read(keys, kind.fields).await?.into_iter().next())
+    }
+
+    /// Returns the names of all nodes; none where there are none, or they may not be read.
+    pub(super) async fn nodes(&mut self) -> Result<Arc<BTreeSet<String>>> {
+        if let Some(nodes) = &self.nodes {
+            return Ok(Arc::clone(nodes));
+        }
+        let prefix = format!("{}/minions/", self.cluster.prefix().await?);
+        let mut names = BTreeSet::new();
+        if let Some(mut listing) = self.cluster.range_or_miss(KeyRange::prefix(prefix.as_str()), self.at, Want::Keys).await? {
+            while let Some(entry) = listing.entries.try_next().await? {
+                names.extend(entry.key.strip_prefix(prefix.as_bytes()).map(|name| String::from_utf8_lossy(name).into_owned()));
+            }
+        }
+        Ok(Arc::clone(self.nodes.insert(Arc::new(names))))
+    }
+
+    /// Returns the Warning Events of `-n`'s namespace or of all.
+    pub(super) async fn warnings(&mut self) -> Result<Arc<Vec<Warning>>> {
+        if let Some(warnings) = &self.warnings {
+            return Ok(Arc::clone(warnings));
+        }
+        let warnings = Arc::new(events::warnings(self.cluster, self.at).await?);
+        Ok(Arc::clone(self.warnings.insert(warnings)))
+    }
+
+    /// Returns the newest Warning about an object that has one of these reasons.
+    pub(super) async fn warning(&mut self, about: (&str, &str, &str), reasons: &[&str]) -> Result<Option<Warning>> {
+        let warnings = self.warnings().await?;
+        let of = warnings.iter().filter(|warning| warning.is_about(about) && reasons.contains(&warning.reason.as_str()));
+        Ok(of.max_by_key(|warning| warning.last).cloned())
+    }
+
+    /// Returns the objects that have this trouble, in whatever finding.
+    pub(super) fn troubled(&self, kind: TroubleKind) -> Vec<&'c Finding> {
+        let mut found = Vec::new();
+        let mut left: Vec<&Finding> = self.findings.iter().collect();
+        while let Some(finding) = left.pop() {
+            left.extend(&finding.effects);
+            if finding.trouble.kind == kind {
+                found.push(finding);
+            }
+        }
+        found
+    }
+
+    /// Whether the data is what somebody printed, which may be a part of the cluster.
+    pub(super) fn may_be_part(&self) -> bool {
+        self.cluster.source.is_one_moment()
+    }
+
+    async fn list(&mut self, path: String, fields: Option<&[&str]>) -> Result<Arc<Vec<Value>>> {
+        // Rules need different members of one kind.
+        let named = format!("{path} {}", fields.unwrap_or_default().join(" "));
+        if let Some(list) = self.lists.get(&named) {
+            return Ok(Arc::clone(list));
+        }
+        let keys = KeyRange::prefix(format!("{}/{path}", self.cluster.prefix().await?));
+        let list = Arc::new(self.read(keys, fields).await?);
+        self.lists.insert(named, Arc::clone(&list));
+        Ok(list)
+    }
+
+    async fn read(&self, keys: KeyRange, fields: Option<&[&str]>) -> Result<Vec<Value>> {
+        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
+        let fields = fields.map(|fields| FieldSet::of(fields.iter().copied()));
+        let decoder = &self.cluster.reporting_decoder;
+        let mut found = Vec::new();
+        while let Some(entry) = listing.entries.try_next().await? {
+            let revision = entry.mod_revision.0;
+            let decoded = match &fields {
+                Some(fields) => decoder.decode_only(&entry.key, &entry.value, revision, fields),
+                None => decoder.decode(&entry.key, &entry.value, revision),
+            };
+            if let Body::Object(object) = decoded.body {
+                found.push(object.into_value());
+            }
+        }
+        Ok(found)
+    }
+}

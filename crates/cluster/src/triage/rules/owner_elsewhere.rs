@@ -1,0 +1,80 @@
+//! Objects whose owner is in another namespace: the garbage collector looks for it in theirs, and deletes them.
+//!
+//! Kubernetes 1.36: pkg/controller/garbagecollector/garbagecollector.go, `isDangling`: the owner of an object in a namespace is looked up in that namespace,
+//! by name; one that is not there, or has another uid, is absent. `attemptToDeleteItem`: an object whose owners are all absent is deleted. Since 1.20
+//! graph_builder.go records `OwnerRefInvalidNamespace`; before, such an object may stay as long as its owner is known from elsewhere.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use ketcd_history::timeline::Subject;
+use ketcd_history::trouble::{Trouble, TroubleKind};
+
+use super::facts::{Facts, Kind};
+use super::found::Found;
+use super::object::{items, text};
+use crate::error::Result;
+
+const FIELDS: &[&str] =
+    &["kind", "metadata.name", "metadata.namespace", "metadata.uid", "metadata.deletionTimestamp", "metadata.ownerReferences"];
+
+/// The kinds that people give owners by hand, and their controllers do not.
+const OWNED: [&str; 16] = [
+    "configmaps",
+    "secrets",
+    "services/specs",
+    "serviceaccounts",
+    "persistentvolumeclaims",
+    "deployments",
+    "statefulsets",
+    "daemonsets",
+    "jobs",
+    "cronjobs",
+    "ingress",
+    "networkpolicies",
+    "horizontalpodautoscalers",
+    "poddisruptionbudgets",
+    "roles",
+    "rolebindings",
+];
+
+pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+    // Others wait for a running etcd, and printed objects may be a part.
+    if facts.cluster.source.is_shared() || facts.may_be_part() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for path in OWNED {
+        let owned = facts.all(&Kind { path, namespaced: true, fields: Some(FIELDS) }).await?;
+        for object in owned.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) {
+            found.extend(misplaced(facts, object).await?);
+        }
+    }
+    Ok(found)
+}
+
+/// That all owners of an object are elsewhere, one of them in another namespace.
+async fn misplaced(facts: &mut Facts<'_>, object: &Value) -> Result<Option<Found>> {
+    let kinds = facts.cluster.kinds().await?;
+    let namespace = text(object, "/metadata/namespace");
+    let mut elsewhere: BTreeMap<String, String> = BTreeMap::new();
+    for owner in items(object, "/metadata/ownerReferences") {
+        let kind = kinds.of_object(text(owner, "/apiVersion"), text(owner, "/kind"));
+        let Some(kind) = kind.filter(|kind| kind.namespaced && kind.is_stored()) else { return Ok(None) };
+        let (uid, name) = (text(owner, "/uid"), text(owner, "/name"));
+        let path = kind.key_prefix("", None);
+        let others = facts.everywhere(path.trim_start_matches('/'), FIELDS).await?;
+        match others.iter().find(|other| text(other, "/metadata/uid") == uid) {
+            Some(other) if text(other, "/metadata/namespace") == namespace => return Ok(None),
+            Some(other) => {
+                let owner = format!("{}/{name}", text(owner, "/kind").to_lowercase());
+                elsewhere.insert(owner, text(other, "/metadata/namespace").to_owned());
+            }
+            None => {}
+        }
+    }
+    let Some((owner, place)) = elsewhere.pop_first() else { return Ok(None) };
+    let trouble = Trouble { about: vec![owner, place], ..Trouble::new(TroubleKind::OwnerElsewhere) };
+    Ok(Some(Found::new(Subject::of(object), trouble)))
+}

@@ -1,0 +1,50 @@
+//! Numbers that the author of a workload chooses: one run makes no more pods and nodes than it can carry, and says so.
+
+use ketcd_cluster::simulate::{Happening, NodeChoice, Unmodelled, WhatIf, WhatIfAction, WhatIfQuestion};
+use serde_json::{Value, json};
+
+use super::controllers::{cluster, deployment, namespace, node, story, workload};
+
+async fn answer(objects: &[Value], action: WhatIfAction, most_more_pods: usize) -> WhatIf {
+    let question = WhatIfQuestion { actions: vec![action], most_more_pods, ..WhatIfQuestion::default() };
+    cluster(objects).await.what_if(&question).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_controller_makes_no_more_pods_than_a_run_carries() {
+    for (api, kind, spec) in [
+        ("apps/v1", "ReplicaSet", json!({"replicas": i32::MAX})),
+        ("apps/v1", "StatefulSet", json!({"replicas": i32::MAX, "podManagementPolicy": "Parallel", "serviceName": "many"})),
+        ("batch/v1", "Job", json!({"parallelism": i32::MAX, "completions": i32::MAX})),
+        ("batch/v1", "Job", json!({"parallelism": i32::MAX, "completions": i32::MAX, "completionMode": "Indexed"})),
+    ] {
+        let many = workload(api, kind, "many", &spec);
+        let answer = answer(&[node("n1", "a", "4"), namespace()], WhatIfAction::Apply(vec![many]), 30).await;
+        assert_eq!((answer.count(Happening::Created), answer.count(Happening::Scheduled)), (30, 4), "{kind}: {:?}", story(&answer));
+        let bounded = Unmodelled::PodsBounded { workload: format!("{kind}/default/many"), most: 30 };
+        assert!(answer.caveats.contains(&bounded) && !answer.finds_places(), "{kind}: {:?}", answer.caveats);
+    }
+}
+
+#[tokio::test]
+async fn pods_that_replace_others_are_not_bounded() {
+    let mut objects = deployment("web", 4, "n1", &json!({}));
+    objects.extend([node("n1", "a", "8"), node("n2", "b", "8"), node("n3", "b", "8"), namespace()]);
+    for action in [WhatIfAction::Drain("n1".to_owned()), WhatIfAction::Fail(NodeChoice::parse("n1"))] {
+        let answer = answer(&objects, action.clone(), 1).await;
+        assert_eq!(answer.count(Happening::Scheduled), 4, "{action:?}: {:?}", story(&answer));
+        assert!(!answer.caveats.iter().any(|unknown| matches!(unknown, Unmodelled::PodsBounded { .. })), "{:?}", answer.caveats);
+    }
+}
+
+#[tokio::test]
+async fn no_more_nodes_are_added_than_a_run_carries() {
+    let capacity = |name: &str| format!("capacity.cluster-autoscaler.kubernetes.io/{name}");
+    let machines = json!({"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineDeployment", "metadata": {"name": "pool",
+        "annotations": {capacity("cpu"): "2", capacity("memory"): "4Gi"}}, "spec": {"replicas": i32::MAX}});
+    for action in [WhatIfAction::add_like("2147483647*n1").unwrap(), WhatIfAction::AddNodes(vec![machines])] {
+        let answer = answer(&[node("n1", "a", "4"), namespace()], action, 0).await;
+        assert_eq!(answer.after.len(), 1_001);
+        assert!(answer.caveats.contains(&Unmodelled::NodesBounded { wanted: 2_147_483_647, added: 1_000 }), "{:?}", answer.caveats);
+    }
+}
