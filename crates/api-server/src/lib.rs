@@ -2,6 +2,7 @@
 
 mod follow;
 mod kubeconfig;
+mod limits;
 #[cfg(test)]
 mod mock;
 mod objects;

@@ -14,6 +14,12 @@ pub(crate) enum Answer {
     Whole(u16, &'static str, String),
     /// The lines of a watch, which stays open.
     Open(String),
+    /// A document after which the connection ends, without a word of it before.
+    Last(String),
+    /// The head of a document of which a byte comes every second.
+    Slow,
+    /// Nothing, on a connection that stays open.
+    Never,
     /// The connection ends instead.
     Lost,
 }
@@ -85,6 +91,19 @@ async fn serve(mut stream: DuplexStream, answer: &(impl Fn(&str, usize) -> Answe
                 stream.write_all(format!("HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{lines}").as_bytes()).await.unwrap();
                 std::future::pending::<()>().await;
             }
+            Answer::Last(body) => {
+                let text = format!("HTTP/1.1 200 x\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                stream.write_all(text.as_bytes()).await.unwrap();
+                return;
+            }
+            Answer::Slow => {
+                stream.write_all(b"HTTP/1.1 200 x\r\ncontent-length: 1000000\r\n\r\n").await.unwrap();
+                while stream.write_all(b" ").await.is_ok() {
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                }
+                return;
+            }
+            Answer::Never => std::future::pending().await,
             Answer::Lost => return,
         }
     }

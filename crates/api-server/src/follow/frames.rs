@@ -6,12 +6,10 @@ use serde_json::value::RawValue;
 
 use crate::transport::Failure;
 
-/// The longest line: an object of the largest size that etcd may be set up to take.
-const LONGEST: usize = 256 << 20;
-
 /// Splits the bytes of a watch into lines.
-#[derive(Default)]
 pub(super) struct Lines {
+    /// The longest line.
+    longest: usize,
     held: BytesMut,
     /// How much of it has no end of a line.
     searched: usize,
@@ -43,6 +41,11 @@ struct Status {
 }
 
 impl Lines {
+    /// Lines of at most so many bytes.
+    pub(super) fn new(longest: usize) -> Self {
+        Self { longest, held: BytesMut::new(), searched: 0 }
+    }
+
     /// Takes bytes that came.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
@@ -56,7 +59,9 @@ impl Lines {
     pub(super) fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
             match self.held[self.searched..].iter().position(|&byte| byte == b'\n') {
-                None if self.held.len() > LONGEST => return Err(Failure::Unreachable("a watch sent a line that does not end".to_owned())),
+                None if self.held.len() > self.longest => {
+                    return Err(Failure::Untrue(format!("a watch sent a line of more than {} MiB", self.longest >> 20)));
+                }
                 None => {
                     self.searched = self.held.len();
                     return Ok(None);
@@ -99,7 +104,7 @@ mod tests {
     fn lines_come_whole_however_they_are_cut() {
         let text = b"{\"a\":1}\n\n{\"b\":2}\n{\"c\"";
         for size in 1..text.len() {
-            let (mut lines, mut found) = (Lines::default(), Vec::new());
+            let (mut lines, mut found) = (Lines::new(100), Vec::new());
             for piece in text.chunks(size) {
                 lines.push(piece);
                 while let Some(line) = lines.next().unwrap() {
@@ -108,6 +113,13 @@ mod tests {
             }
             assert_eq!(found, ["{\"a\":1}", "{\"b\":2}"], "{size}");
         }
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_refused() {
+        let mut lines = Lines::new(10);
+        lines.push(&[b'x'; 11]);
+        assert!(matches!(lines.next(), Err(Failure::Untrue(_))));
     }
 
     #[test]

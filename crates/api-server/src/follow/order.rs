@@ -29,6 +29,8 @@ struct Stream {
 pub(super) struct Order {
     streams: Vec<Stream>,
     pending: BTreeMap<(i64, Bytes), Event>,
+    /// The bytes of them.
+    waiting: usize,
     /// The newest revisions that came, each with when it did; ascending.
     seen: VecDeque<(Duration, i64)>,
     passed: i64,
@@ -44,7 +46,7 @@ impl Order {
     /// Begins after a revision, with so many watches, none of which is connected.
     pub(super) fn new(streams: usize, after: Revision) -> Self {
         let stream = Stream { proved: after.0, connected: None, has_ended: false };
-        Self { streams: vec![stream; streams], pending: BTreeMap::new(), seen: VecDeque::new(), passed: after.0 }
+        Self { streams: vec![stream; streams], pending: BTreeMap::new(), waiting: 0, seen: VecDeque::new(), passed: after.0 }
     }
 
     /// The last revision that was passed on.
@@ -78,8 +80,21 @@ impl Order {
             return Err(Late { revision });
         }
         self.bookmark(stream, revision, now);
-        self.pending.insert((revision.0, event.key_value.key.clone()), event);
+        self.waiting += size(&event);
+        let before = self.pending.insert((revision.0, event.key_value.key.clone()), event);
+        self.waiting -= before.as_ref().map_or(0, size);
         Ok(())
+    }
+
+    /// The bytes of all changes that have not been passed on.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The watch that is furthest behind, for which others wait.
+    pub(super) fn last(&self) -> Option<usize> {
+        let live = self.streams.iter().enumerate().filter(|(_, stream)| !stream.has_ended);
+        live.min_by_key(|(_, stream)| stream.proved).map(|(place, _)| place)
     }
 
     /// Notes that a watch has brought all up to a revision.
@@ -108,6 +123,7 @@ impl Order {
         let complete = self.complete(now);
         let rest = self.pending.split_off(&(complete + 1, Bytes::new()));
         let mut events: Vec<Event> = std::mem::replace(&mut self.pending, rest).into_values().collect();
+        self.waiting -= events.iter().map(size).sum::<usize>();
         let mut last = (Revision(0), 0);
         for event in &mut events {
             last = if last.0 == event.revision { (last.0, last.1 + 1) } else { (event.revision, 0) };
@@ -119,6 +135,11 @@ impl Order {
         self.passed = complete;
         (events, Revision(complete))
     }
+}
+
+/// The bytes that a change takes while it waits.
+fn size(event: &Event) -> usize {
+    size_of::<Event>() + 2 * event.key_value.key.len() + event.key_value.value.len()
 }
 
 #[cfg(test)]

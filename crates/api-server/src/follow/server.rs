@@ -23,10 +23,10 @@ use super::watcher::{Message, Watcher};
 use crate::kubeconfig::Access;
 use crate::objects::{Catalog, Resource, WantedResources, left_out_phrases, list, newest};
 use crate::problem::remote;
-use crate::transport::{Client, jitter};
+use crate::transport::{Backoff, Client, jitter};
 
 /// Changes that wait between the watches and who reads them.
-const WAITING: usize = 1000;
+const WAITING: usize = 100;
 /// Lists that are requested at once.
 const LISTS: usize = 4;
 /// How often it is looked whether changes have settled.
@@ -190,8 +190,18 @@ impl ApiServer {
         if known > 0 {
             return Ok(Revision(known));
         }
+        self.listed_revision().await
+    }
+
+    /// The newest revision that a list names.
+    async fn listed_revision(&self) -> Result<Revision> {
         let catalog = self.catalog().await?;
         newest(&self.client, &catalog.resources[0]).await
+    }
+
+    fn untrue(&self, what: String) -> Error {
+        let endpoint = self.client.access().server();
+        Error::Untrue { problem: format!("the API server {endpoint} {what}"), endpoint }
     }
 
     /// Follows all resources from a revision on until something is missed: passes on what came, and says why it ends.
@@ -201,9 +211,9 @@ impl ApiServer {
         let order = Order::new(resources.len(), after);
         for (number, resource) in resources.iter().cloned().enumerate() {
             let (client, lists, to, known) = (Arc::clone(&self.client), Arc::clone(&self.lists), to.clone(), HashMap::new());
-            tasks.spawn(Watcher { client, lists, resource, number, after, known, to }.run());
+            tasks.spawn(Watcher { client, lists, resource, number, after, known, to, untrue: 0, empty: 0 }.run());
         }
-        Following { server: self, resources, ended: HashSet::new(), order, messages, begun: Instant::now(), _tasks: tasks }
+        Following { server: self, resources, ended: HashSet::new(), order, messages, begun: Instant::now(), listed: after, _tasks: tasks }
     }
 }
 
@@ -216,6 +226,8 @@ struct Following<'a> {
     order: Order,
     messages: Receiver<Message>,
     begun: Instant,
+    /// The newest revision that a list named, or that they begin after.
+    listed: Revision,
     /// They end with it.
     _tasks: JoinSet<()>,
 }
@@ -257,6 +269,7 @@ impl Following<'_> {
                 }
                 next = self.messages.try_recv().ok();
             }
+            self.check_newest().await?;
             self.server.newest.fetch_max(self.order.newest().0, Ordering::Relaxed);
             let before = self.order.passed();
             let (events, complete) = self.order.take(self.begun.elapsed());
@@ -266,6 +279,34 @@ impl Following<'_> {
                 return Ok(Step::Items(items));
             }
         }
+    }
+
+    /// Holds the newest revision that watches brought against a list, where it is far beyond the last one: a revision that does not exist would be
+    /// recorded, and all that exist would come too late.
+    async fn check_newest(&mut self) -> Result<()> {
+        let (newest, ahead) = (self.order.newest(), self.server.client.access().limits.ahead);
+        if newest.0 - self.listed.0 <= ahead {
+            return Ok(());
+        }
+        self.listed = patiently(|| self.server.listed_revision()).await?;
+        if newest <= self.listed {
+            return Ok(());
+        }
+        Err(self.server.untrue(format!("brings revision {newest} in its watches, and the newest that its lists have is {}", self.listed)))
+    }
+
+    /// Says that more changes wait than are held.
+    fn too_many_waiting(&self) -> Error {
+        let server = self.server.client.access().server();
+        let last = self.order.last().map_or("another resource", |number| &self.resources[number].name);
+        let mib = self.order.waiting() >> 20;
+        remote(
+            &server,
+            format!(
+                "{mib} MiB of changes wait for the watch of {last}, which the API server {server} does not answer, and no more are held"
+            ),
+            Some("check that server, or record other resources alone (--resources)"),
+        )
     }
 
     /// Takes what a watch says; returns why something is missed, if it is.
@@ -287,6 +328,9 @@ impl Following<'_> {
                     let (name, revision) = (&self.resources[number].name, late.revision);
                     let reason = format!("a change of {name} of revision {revision} came when later ones had been recorded");
                     return Ok(Some(Missed::of(reason)));
+                }
+                if self.order.waiting() > self.server.client.access().limits.waiting {
+                    return Err(self.too_many_waiting());
                 }
                 if let Some(name) = defined {
                     let reason = format!("{name} was defined, which is followed from then on");
@@ -386,7 +430,7 @@ impl Source for ApiServer {
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
         try_stream! {
-            let mut after = from.before();
+            let (mut after, mut expired, mut backoff) = (from.before(), 0, Backoff::default());
             loop {
                 let mut resources = self.catalog().await?.resources.clone();
                 resources.retain(|resource| keys.covers(&resource.keys()) || resource.keys().covers(&keys));
@@ -404,16 +448,33 @@ impl Source for ApiServer {
                         }
                     }
                 };
-                let passed = following.order.passed();
+                let (passed, seen) = (following.order.passed(), following.order.newest());
                 drop(following);
                 *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = missed.reason;
+                let missed_by_server = missed.defined.is_none();
                 if let Some(defined) = missed.defined {
                     patiently(|| self.look_for(&defined)).await?;
                 }
                 self.newest.store(0, Ordering::Relaxed);
-                let newest = patiently(|| self.newest_revision()).await?.max(passed.after());
-                // The last of them counts as missed too, and the state at it has what it wrote.
-                yield WatchItem::Gap { from: passed.after(), to: newest.before() };
+                let newest = patiently(|| self.newest_revision()).await?;
+                if newest < seen {
+                    let problem = format!("names {newest} as its newest revision after its watches have brought {seen}: it was restored from a backup, or does not tell the truth");
+                    Err(self.untrue(problem))?;
+                }
+                let brought_nothing = passed == after && missed_by_server;
+                expired = if brought_nothing { expired + 1 } else { 0 };
+                if expired > self.client.access().limits.expired {
+                    Err(self.untrue(format!("calls its changes after revision {passed} expired over and over, and brings none")))?;
+                }
+                if newest > passed {
+                    // The last of them counts as missed too, and the state at it has what it wrote.
+                    yield WatchItem::Gap { from: passed.after(), to: newest.before() };
+                }
+                if expired > 1 {
+                    sleep(backoff.after_failure(None)).await;
+                } else {
+                    backoff.works();
+                }
                 after = newest;
             }
         }

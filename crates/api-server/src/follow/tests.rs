@@ -9,6 +9,8 @@ use tokio::time::Instant;
 
 use super::ApiServer;
 use super::watcher::{GRACE, LASTS};
+use crate::kubeconfig::Access;
+use crate::limits::Limits;
 use crate::mock::{Answer, Mock, discovery};
 use crate::objects::{PresentState, WantedResources};
 
@@ -90,13 +92,14 @@ async fn what_a_server_has_forgotten_is_a_gap_and_the_watch_goes_on_behind_it() 
         path if path.contains("watch=true") && path.contains("resourceVersion=10&") && path.contains("pods") => Answer::json(
             "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"too old resource version: 10 (25)\"}}\n",
         ),
-        path if path.contains("watch=true") => Answer::Open(bookmark(31)),
-        path if path.contains("limit=1") && !path.contains("limit=5") => list(30, "", &[]),
+        path if path.contains("watch=true") && path.contains("resourceVersion=10&") => Answer::Open(bookmark(31)),
+        path if path.contains("watch=true") => Answer::Open(bookmark(40)),
+        path if path.contains("limit=1") && !path.contains("limit=5") => list(31, "", &[]),
         path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
     });
     let server = ApiServer::new(mock.access(), WantedResources::default());
-    let items = take(&server, 11, 31).await;
-    assert!(items.contains(&WatchItem::Gap { from: Revision(11), to: Revision(29) }), "{items:?}");
+    let items = take(&server, 11, 40).await;
+    assert!(items.contains(&WatchItem::Gap { from: Revision(11), to: Revision(30) }), "{items:?}");
     assert_eq!(server.missed(), "the API server did not have the changes of pods after revision 10 any more");
 }
 
@@ -217,4 +220,168 @@ async fn a_server_that_is_lost_is_tried_again_less_and_less_often() {
     assert!((least..least * 2 + Duration::from_secs(1)).contains(&begun.elapsed()), "{:?}", begun.elapsed());
     let watches: Vec<String> = mock.asked().into_iter().filter(|line| line.contains("watch=true")).collect();
     assert!(watches.len() == 8 && watches[1..].iter().all(|line| line.contains("resourceVersion=12&")), "{watches:?}");
+}
+
+/// Follows a server of pods alone to its error.
+async fn error_of(server: &ApiServer) -> (Vec<WatchItem>, String) {
+    let mut items = server.watch(KeyRange::all(), Revision(11), Until::Forever);
+    let mut found = Vec::new();
+    loop {
+        match items.next().await.unwrap() {
+            Ok(item) => found.push(item),
+            Err(error) => return (found, error.to_string()),
+        }
+    }
+}
+
+/// A revision that cannot be, one far beyond what lists have, and one that was there: none is passed on, and the server is named.
+#[tokio::test(start_paused = true)]
+async fn revisions_that_do_not_exist_are_refused() {
+    let cases = [
+        (bookmark(i64::MAX), "sent what is not a change of it"),
+        (line("ADDED", "a", i64::MAX / 2), "sent what is not a change of it"),
+        (line("ADDED", "a", -5), "sent what is not a change of it"),
+        ("{\"type\":5}\n".to_owned(), "sent what is not a change of it"),
+        (bookmark(1 << 61), "brings revision 2305843009213693952 in its watches, and the newest that its lists have is 10"),
+        (line("ADDED", "a", 1 << 40), "brings revision 1099511627776 in its watches"),
+        (line("ADDED", "a", 12) + &line("MODIFIED", "a", 12), "sent revision 12 after all up to 12 had come"),
+    ];
+    for (lines, problem) in cases {
+        let (mock, server) = pods(move |_| Answer::Open(lines.clone()));
+        let (items, error) = error_of(&server).await;
+        assert!(error.contains(problem) && error.contains("http://mock"), "{error}");
+        let is_true = |item: &WatchItem| match item {
+            WatchItem::Event(event) => event.revision == Revision(12),
+            WatchItem::Progress(revision) => *revision <= Revision(12),
+            _ => false,
+        };
+        assert!(items.iter().all(is_true), "{items:?}");
+        assert!(mock.asked().len() < 50, "{:?}", mock.asked());
+    }
+}
+
+/// A server that calls its newest revision expired has lost nothing: there is no gap, and after some times there is an error.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_calls_everything_expired_is_given_up() {
+    let expired = || Answer::json("{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"message\":\"old\"}}\n");
+    for answer in [expired as fn() -> Answer, || Answer::status(410, "old")] {
+        let (mock, server) = pods(move |_| answer());
+        let (items, error) = error_of(&server).await;
+        assert_eq!(items, []);
+        assert!(error.contains("calls its changes after revision 10 expired over and over"), "{error}");
+        let watches = mock.asked().iter().filter(|line| line.contains("watch=true")).count();
+        assert_eq!(watches, 11);
+    }
+}
+
+/// What a list names as the newest is older than what watches brought: the server was restored, or lies. No gap is made of it.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_goes_back_is_refused() {
+    let (_mock, server) = pods(|number| match number {
+        0 => Answer::json(line("ADDED", "a", 12) + &bookmark(20)),
+        _ => Answer::status(410, "old"),
+    });
+    let (items, error) = error_of(&server).await;
+    assert!(error.contains("names 10 as its newest revision after its watches have brought 20"), "{error}");
+    assert!(!items.iter().any(|item| matches!(item, WatchItem::Gap { .. })), "{items:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_end_at_once_are_given_up() {
+    let (mock, server) = pods(|_| Answer::json(""));
+    let (items, error) = error_of(&server).await;
+    assert_eq!(items, []);
+    assert!(error.contains("ends each watch of pods at once and brings nothing"), "{error}");
+    assert_eq!(mock.asked().iter().filter(|line| line.contains("watch=true")).count(), 30);
+}
+
+/// One watch brings changes without end, and another does not stand: what waits for it is bounded.
+#[tokio::test(start_paused = true)]
+async fn changes_that_wait_for_another_watch_are_bounded() {
+    let mock = Mock::start(|path, _| match path {
+        path if path.contains("watch=true") && path.contains("/pods") => {
+            Answer::Open((11..400).map(|at| line("ADDED", &format!("a{at}"), at)).collect())
+        }
+        path if path.contains("watch=true") => Answer::Never,
+        path => discovery(path).unwrap_or_else(|| list(10, "", &[])),
+    });
+    let access = mock.access();
+    let limits = Limits { waiting: 40 << 10, ..access.limits };
+    let server = ApiServer::new(Access { limits, ..access }, WantedResources::default());
+    let (items, error) = error_of(&server).await;
+    assert_eq!(items, []);
+    assert!(error.contains("wait for the watch of leases.coordination.k8s.io"), "{error}");
+}
+
+/// A list that never ends, one that is empty for ever, one that does not come, and one that comes byte by byte: each ends with an error that names the
+/// server, within a time that the clock shows, not the machine.
+#[tokio::test(start_paused = true)]
+async fn a_list_without_an_end_ends() {
+    let whole: &[(&str, fn(usize) -> Answer)] = &[
+        ("of objects, pods among them, and no more are held", |page| {
+            let items: Vec<String> = (0..50).map(|item| pod(&format!("p{page:09}-{item:03}"), 7)).collect();
+            list(30, &format!("t{page}"), &items)
+        }),
+        ("pages without end that have no objects", |page| list(30, &format!("t{page}"), &[])),
+        ("is larger than 0 MiB", |_| Answer::json(" ".repeat(200_000))),
+        ("sent hardly anything of the answer for 15 s", |_| Answer::Never),
+        ("sent hardly anything of the answer for 15 s", |_| Answer::Slow),
+        ("answered 429", |_| Answer::Whole(429, "retry-after: 99999999999\r\n", String::new())),
+        ("an object of revision 31 in a list at revision 30", |_| list(30, "", &[pod("a", 31)])),
+        ("something else than a list", |_| Answer::json(r#"{"kind":"List","metadata":[],"items":[]}"#)),
+        ("something else than a list", |_| list(i64::MAX, "", &[])),
+    ];
+    for (problem, answer) in whole {
+        let pages = AtomicUsize::new(0);
+        let answer = *answer;
+        let mock = Mock::start(move |path, _| match path {
+            path if path.contains("/pods?") && path.contains("limit=500") => answer(pages.fetch_add(1, Ordering::Relaxed)),
+            path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
+        });
+        let access = mock.access();
+        let limits = Limits { state: 200_000, document: 100_000, ..access.limits };
+        let (moment, begun) = (PresentState::new(Access { limits, ..access }, false, |_| {}), Instant::now());
+        let error = moment.range(KeyRange::prefix("/registry/pods/"), At::Newest, Want::Values).await.err().unwrap().to_string();
+        assert!(error.contains(problem) && error.contains("http://mock"), "{problem}: {error}");
+        assert!(begun.elapsed() < Duration::from_secs(60) && mock.asked().len() < 150, "{:?} {}", begun.elapsed(), mock.asked().len());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_of_versions_are_names_and_not_without_end() {
+    for (versions, problem) in [
+        (r#""v1","../../evil?x=""#.to_owned(), "names the version \"../../evil?x=\""),
+        (r#""v1 HTTP/1.1""#.to_owned(), "which is none"),
+        ((0..3000).map(|number| format!("\"v{number}\"")).collect::<Vec<_>>().join(","), "names 3001 versions of its groups"),
+    ] {
+        let mock = Mock::start(move |path, _| match path {
+            "/api" => Answer::json(format!(r#"{{"kind":"APIVersions","versions":[{versions}]}}"#)),
+            path => discovery(path).unwrap_or_else(|| list(30, "", &[])),
+        });
+        let moment = PresentState::new(mock.access(), false, |_| {});
+        let error = moment.span().await.err().unwrap().to_string();
+        assert!(error.contains(problem), "{error}");
+        assert_eq!(mock.asked().len(), 2);
+    }
+}
+
+/// HTTP/1.1 with connections that are used again, as `kubectl proxy` and many ingresses speak it: pages follow one another on a connection whose task has not
+/// seen yet that the last answer was read, and on one that the server has ended meanwhile.
+#[tokio::test(start_paused = true)]
+async fn pages_are_read_over_http_1_whenever_the_server_ends_connections() {
+    for ends in [false, true] {
+        let mock = Mock::start(move |path, _| {
+            let page = path.split("continue=t").nth(1).map_or(0, |page| page.parse::<usize>().unwrap());
+            let next = if page < 30 { format!("t{}", page + 1) } else { String::new() };
+            let Answer::Whole(code, headers, body) = list(30, &next, &[pod(&format!("p{page:03}"), 7)]) else { unreachable!() };
+            match discovery(path) {
+                Some(answer) => answer,
+                None if ends && page % 3 == 0 => Answer::Last(body),
+                None => Answer::Whole(code, headers, body),
+            }
+        });
+        let moment = PresentState::new(mock.access(), false, |_| {});
+        let listing = moment.range(KeyRange::prefix("/registry/pods/"), At::Newest, Want::Values).await.unwrap();
+        assert_eq!(listing.entries.count().await, 31, "{ends}");
+    }
 }

@@ -9,10 +9,10 @@ use futures_util::TryStreamExt;
 use ketcd_store::{Error, Event, EventKind, KeyValue, Origin, Result, Revision, Sources, Want};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::Sender;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::frames::{Frame, Lines, frame};
-use crate::objects::{Resource, list, stored};
+use crate::objects::{Resource, list, revision, stored};
 use crate::transport::{Backoff, Client, Failure, jitter};
 
 /// How long the server is asked to keep a watch, at least (client-go's reflector).
@@ -22,6 +22,9 @@ pub(super) const GRACE: Duration = Duration::from_secs(30);
 
 /// How often in a row a list may fail before a watch is given up: minutes.
 const MOST_FAILURES: u32 = 30;
+
+/// A watch that lasted longer is not one that ended at once.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// How often in a row a resource is not there before it counts as removed: a server that starts does not have all of them at once.
 const GONE: u32 = 5;
@@ -52,6 +55,9 @@ pub(super) struct Watcher {
     /// The last version of each object.
     pub known: HashMap<Bytes, Known>,
     pub to: Sender<Message>,
+    /// How often in a row the server sent what cannot be, and how often watches ended at once without anything.
+    pub untrue: u32,
+    pub empty: u32,
 }
 
 /// The last version of an object, as far as it is known.
@@ -70,6 +76,8 @@ enum End {
     Again,
     /// After a failure.
     After(Failure),
+    /// For good: the server sends what cannot be, over and over.
+    Refused(String),
     /// Nobody listens, or all was said.
     Quit,
 }
@@ -92,9 +100,16 @@ impl Watcher {
             }
         }
         loop {
+            let (begun, after) = (Instant::now(), self.after);
             let end = self.once(&mut backoff).await;
+            let end = self.held_against_limits(end, self.after > after || begun.elapsed() > AT_ONCE);
             let wait = match end {
                 End::Quit => return,
+                End::Refused(problem) => {
+                    let endpoint = self.client.access().server();
+                    let _ = self.to.send(Message::Failed(Error::Untrue { endpoint, problem })).await;
+                    return;
+                }
                 // As client-go does, a watch that ended begins again soon, but not in a loop without a pause.
                 End::Again => jitter(Duration::from_millis(100)),
                 End::After(failure) if failure.is_expired() => return self.expire().await,
@@ -113,6 +128,29 @@ impl Watcher {
                 return;
             }
             sleep(wait).await;
+        }
+    }
+
+    /// What an end is worth: a watch that brings what cannot be, or ends at once without news, begins again later each time and not without end.
+    fn held_against_limits(&mut self, end: End, has_news: bool) -> End {
+        let limits = self.client.access().limits;
+        (self.untrue, self.empty) = match &end {
+            End::After(Failure::Untrue(_)) => (if has_news { 1 } else { self.untrue + 1 }, self.empty),
+            End::Again if !has_news => (self.untrue, self.empty + 1),
+            _ if has_news => (0, 0),
+            _ => (self.untrue, self.empty),
+        };
+        let server = self.client.access().server();
+        match end {
+            End::Again if self.empty >= limits.empty_watches => {
+                let name = &self.resource.name;
+                End::Refused(format!("the API server {server} ends each watch of {name} at once and brings nothing"))
+            }
+            End::Again if !has_news => End::After(Failure::Unreachable(format!("the API server {server} ended a watch at once"))),
+            End::After(Failure::Untrue(problem)) if self.untrue >= limits.untrue => End::Refused(problem),
+            // It is not asked on the same connection.
+            End::After(Failure::Untrue(problem)) => End::After(Failure::Unreachable(problem)),
+            end => end,
         }
     }
 
@@ -145,7 +183,7 @@ impl Watcher {
         if self.to.send(Message::Connected(self.number)).await.is_err() {
             return End::Quit;
         }
-        let mut lines = Lines::default();
+        let mut lines = Lines::new(self.client.access().limits.line);
         loop {
             let data = match timeout(lasts + GRACE, response.next()).await {
                 Err(_silent) => return End::Again,
@@ -158,12 +196,10 @@ impl Watcher {
                 match lines.next() {
                     Err(failure) => return End::After(failure),
                     Ok(None) => break,
-                    Ok(Some(line)) => {
-                        backoff.works();
-                        if let Some(end) = self.take(&line).await {
-                            return end;
-                        }
-                    }
+                    Ok(Some(line)) => match self.take(&line).await {
+                        Some(end) => return end,
+                        None => backoff.works(),
+                    },
                 }
             }
         }
@@ -171,7 +207,9 @@ impl Watcher {
 
     /// Takes one line; returns the end of the watch where that is one.
     async fn take(&mut self, line: &[u8]) -> Option<End> {
-        let untrue = || Failure::Unreachable(format!("a watch of {} sent what is not a change of it", self.resource.name));
+        let server = self.client.access().server();
+        let untrue =
+            || Failure::Untrue(format!("a watch of {} at the API server {server} sent what is not a change of it", self.resource.name));
         let Some(frame) = frame(line) else { return Some(End::After(untrue())) };
         let message = match frame {
             Frame::Error(code, message) => {
@@ -185,6 +223,13 @@ impl Watcher {
             Frame::Added(object) | Frame::Modified(object) | Frame::Deleted(object) => {
                 let is_deletion = matches!(frame, Frame::Deleted(_));
                 let Some(key_value) = stored(&self.resource, object, !is_deletion) else { return Some(End::After(untrue())) };
+                // Those of one resource come in their order, each once.
+                if key_value.mod_revision <= self.after {
+                    let (name, revision, after) = (&self.resource.name, key_value.mod_revision, self.after);
+                    let problem =
+                        format!("a watch of {name} at the API server {server} sent revision {revision} after all up to {after} had come");
+                    return Some(End::After(Failure::Untrue(problem)));
+                }
                 let key_value = self.counted(key_value, &frame);
                 let (revision, kind) = (key_value.mod_revision, if is_deletion { EventKind::Delete } else { EventKind::Put });
                 self.after = self.after.max(revision);
@@ -216,5 +261,5 @@ impl Watcher {
 
 fn resource_version(object: &str) -> Option<Revision> {
     let object: serde_json::Value = serde_json::from_str(object).ok()?;
-    object["metadata"]["resourceVersion"].as_str()?.parse().ok().map(Revision)
+    revision(object["metadata"]["resourceVersion"].as_str()?)
 }

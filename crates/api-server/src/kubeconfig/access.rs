@@ -6,6 +6,7 @@ use zeroize::Zeroizing;
 
 use super::exec_plugin::ExecPlugin;
 use super::pem::Pem;
+use crate::limits::Limits;
 
 /// How one API server is reached, and as whom.
 pub struct Access {
@@ -21,6 +22,8 @@ pub struct Access {
     pub(crate) credentials: Credentials,
     /// `Impersonate-*` headers.
     pub(crate) impersonation: Vec<(&'static str, String)>,
+    /// How long the server may take, and how much it may send.
+    pub(crate) limits: Limits,
     /// Who gets the other end of each connection, where a test plays the server.
     #[cfg(test)]
     pub(crate) listener: Option<tokio::sync::mpsc::UnboundedSender<tokio::io::DuplexStream>>,

@@ -14,6 +14,7 @@ use super::exec_plugin::ExecPlugin;
 use super::file::{Cluster, Context, Kubeconfig, User};
 use super::in_cluster;
 use super::pem::{Pem, pem};
+use crate::limits::Limits;
 use crate::problem::settings;
 
 impl Access {
@@ -27,7 +28,11 @@ impl Access {
         match Kubeconfig::load(given, environment)? {
             Some(kubeconfig) => Self::of(&kubeconfig, context),
             None => in_cluster::access(environment).ok_or_else(|| {
-                settings("there is no kubeconfig", "name one with --kubeconfig FILE or KUBECONFIG; ketcd looked for ~/.kube/config")
+                let looked = match environment("KUBECONFIG").filter(|names| !names.is_empty()) {
+                    Some(names) => format!("no kubeconfig is at {names}, which KUBECONFIG names"),
+                    None => "there is no kubeconfig: ketcd looked for ~/.kube/config".to_owned(),
+                };
+                settings(looked, "name one in the variable KUBECONFIG")
             }),
         }
     }
@@ -163,12 +168,13 @@ fn of_cluster(name: &str, cluster: &Cluster, place: &Path) -> Result<Access> {
         name: name.to_owned(),
         uses_tls,
         host: host.trim_matches(['[', ']']).to_owned(),
-        port: uri.port_u16().unwrap_or(if uses_tls { 443 } else { 80 }),
+        port: port(&uri, if uses_tls { 443 } else { 80 }).ok_or_else(|| wrong("has a port that is no number from 1 to 65535"))?,
         path: uri.path().trim_end_matches('/').to_owned(),
         tls,
         proxy: cluster.proxy_url.as_deref().filter(|url| !url.is_empty()).map(proxy).transpose()?,
         credentials: Credentials::None,
         impersonation: Vec::new(),
+        limits: Limits::default(),
         #[cfg(test)]
         listener: None,
     })
@@ -182,19 +188,30 @@ fn impersonation(user: &User) -> Vec<(&'static str, String)> {
     headers
 }
 
+/// The port of a URL, or the usual one where it names none; `None` where what it names is no port.
+fn port(uri: &Uri, usual: u16) -> Option<u16> {
+    let authority = uri.authority()?.as_str();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    // The colons in brackets are those of an address.
+    match host.rsplit_once(']').map_or(host, |(_, rest)| rest).rsplit_once(':') {
+        None | Some((_, "")) => Some(usual),
+        Some((_, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => port.parse().ok().filter(|&port| port > 0),
+        Some(_) => None,
+    }
+}
+
 fn proxy(url: &str) -> Result<Proxy> {
     let wrong = |problem: &str| settings(format!("proxy-url {problem}"), "expected http://HOST:PORT or socks5://HOST:PORT");
     let uri: Uri = url.parse().map_err(|_| wrong("is not a URL"))?;
     let host = uri.host().ok_or_else(|| wrong("has no host"))?;
+    let port = |usual| port(&uri, usual).ok_or_else(|| wrong("has a port that is no number from 1 to 65535"));
     let (credentials, _) = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@')).unzip();
     match uri.scheme_str() {
         Some("http") => {
             let authorization = credentials.map(|pair| format!("Basic {}", STANDARD.encode(pair)));
-            Ok(Proxy::Http { address: format!("{host}:{}", uri.port_u16().unwrap_or(80)), authorization })
+            Ok(Proxy::Http { address: format!("{host}:{}", port(80)?), authorization })
         }
-        Some("socks5" | "socks5h") if credentials.is_none() => {
-            Ok(Proxy::Socks5 { address: format!("{host}:{}", uri.port_u16().unwrap_or(1080)) })
-        }
+        Some("socks5" | "socks5h") if credentials.is_none() => Ok(Proxy::Socks5 { address: format!("{host}:{}", port(1080)?) }),
         Some("socks5" | "socks5h") => Err(wrong("holds credentials, which ketcd does not send to a SOCKS5 proxy")),
         _ => Err(wrong("has a scheme that ketcd does not support")),
     }
@@ -227,6 +244,19 @@ mod tests {
             assert_eq!(access(&format!("server: '{server}'"), "").unwrap().server(), url);
         }
         assert!(refused("server: 'ftp://a'", "").contains("has an unknown scheme"));
+        for port in ["99999", "0", "65536", "99999999999999999999", "http"] {
+            for server in [format!("server: 'http://127.0.0.1:{port}'"), format!("server: '[fd00::1]:{port}'")] {
+                let error = refused(&server, "");
+                assert!(
+                    error.contains("has a port that is no number from 1 to 65535") || error.contains("is not a URL"),
+                    "{server}: {error}"
+                );
+            }
+            for scheme in ["http", "socks5"] {
+                let error = refused(&format!("server: 'https://a', proxy-url: '{scheme}://p:{port}'"), "");
+                assert!(error.contains("proxy-url has a port that is no number") || error.contains("is not a URL"), "{port}: {error}");
+            }
+        }
         let with_password = refused("server: 'https://me:pass@a'", "");
         assert!(with_password.contains("holds credentials") && !with_password.contains("pass@"), "{with_password}");
     }

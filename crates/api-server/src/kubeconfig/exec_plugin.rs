@@ -160,7 +160,9 @@ impl ExecPlugin {
         if token.is_none() && client.is_none() {
             return Err(self.trouble("printed neither a token nor a certificate".to_owned()));
         }
-        Ok(ExecCredential { token, client, expires: status.expiration_timestamp.and_then(|time| time.parse().ok()) })
+        let expires = status.expiration_timestamp.map(|time| time.parse()).transpose();
+        let expires = expires.map_err(|_| self.trouble("printed an expirationTimestamp that is no time".to_owned()))?;
+        Ok(ExecCredential { token, client, expires })
     }
 
     fn trouble(&self, problem: String) -> Error {
@@ -211,6 +213,8 @@ mod tests {
         assert!(other.contains("did not print an ExecCredential") && !other.contains("secret-token"), "{other}");
         let version = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","status":{"token":"t"}}'"#;
         assert!(error(version).await.contains("something else than an ExecCredential of client.authentication.k8s.io/v1"));
+        let time = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t","expirationTimestamp":"soon"}}'"#;
+        assert!(error(time).await.contains("an expirationTimestamp that is no time"));
         let nothing = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#;
         assert!(error(nothing).await.contains("neither a token nor a certificate"));
     }

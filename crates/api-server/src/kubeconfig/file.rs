@@ -126,7 +126,7 @@ impl Kubeconfig {
         let mut merged = Self::default();
         for path in paths {
             let failed = |error: &dyn std::fmt::Display| {
-                settings(format!("cannot read the kubeconfig {}: {error}", path.display()), "check the path and that you may read it")
+                settings(format!("cannot read the kubeconfig {}: {error}", path.display()), "check the path and its permissions")
             };
             let text = match read_credentials(path) {
                 Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => continue,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::access::{Access, Credentials, TlsSettings};
 use super::pem::Pem;
+use crate::limits::Limits;
 
 /// Where the kubelet mounts a pod's service account.
 const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -24,6 +25,7 @@ pub(super) fn access(environment: &dyn Fn(&str) -> Option<String>) -> Option<Acc
         proxy: None,
         credentials: Credentials::TokenFile(token),
         impersonation: Vec::new(),
+        limits: Limits::default(),
         #[cfg(test)]
         listener: None,
     })

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::problem::remote;
-use crate::transport::Client;
+use crate::transport::{Client, Failure};
 
 /// All at once where the server can, else the old documents.
 const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -43,6 +43,7 @@ struct Resource {
 pub(super) async fn discover(client: &Client) -> Result<Vec<Served>> {
     let (core, groups) = (document(client, "/api").await?, document(client, "/apis").await?);
     let mut served = Vec::new();
+    check_versions(client, &core, &groups)?;
     for document in [&core, &groups] {
         match document["kind"].as_str() {
             Some("APIGroupDiscoveryList") => served.extend(of_aggregated(document)),
@@ -58,6 +59,7 @@ pub(super) async fn discover(client: &Client) -> Result<Vec<Served>> {
             }
         }
     }
+    check_names(client, served.iter().map(|one| (&*one.group, &*one.version)))?;
     if served.is_empty() {
         let server = client.access().server();
         return Err(remote(
@@ -67,6 +69,36 @@ pub(super) async fn discover(client: &Client) -> Result<Vec<Served>> {
         ));
     }
     Ok(served)
+}
+
+/// Refuses names of versions that are none, which would become parts of paths, and more than any server has: old servers are asked for each.
+fn check_versions(client: &Client, core: &Value, groups: &Value) -> Result<()> {
+    let of_core = strings(&core["versions"]).into_iter().map(|version| (String::new(), version));
+    let all: Vec<(String, String)> = of_core.chain(group_versions(groups)).collect();
+    check_names(client, all.iter().map(|(group, version)| (&**group, &**version)))?;
+    let endpoint = client.access().server();
+    if all.len() <= client.access().limits.versions {
+        return Ok(());
+    }
+    let problem = format!("the API server {endpoint} names {} versions of its groups, more than any server has", all.len());
+    Err(Error::Untrue { endpoint, problem })
+}
+
+/// Refuses names of groups and versions that are none.
+fn check_names<'n>(client: &Client, mut names: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte)) && text.len() <= 253;
+    let Some((group, version)) = names.find(|(group, version)| !is_name(group) || !is_name(version) || version.is_empty()) else {
+        return Ok(());
+    };
+    let endpoint = client.access().server();
+    let (group, version) = (shown(group), shown(version));
+    let problem = format!("the API server {endpoint} names the version {version:?} of the group {group:?}, which is none");
+    Err(Error::Untrue { endpoint, problem })
+}
+
+/// The beginning of a name that is none.
+fn shown(name: &str) -> String {
+    name.chars().take(100).collect()
 }
 
 async fn document(client: &Client, path: &str) -> Result<Value> {
@@ -96,13 +128,19 @@ fn group_versions(document: &Value) -> Vec<(String, String)> {
 /// The resources of one version, as the old document has them. A version whose server is down is passed over, as kubectl does.
 async fn of_version(client: &Client, group: &str, version: &str) -> Result<Vec<Served>> {
     let path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-    let text = match client.get(&path, "application/json").await {
-        Ok(response) => response.whole().await,
-        Err(failure) => Err(failure),
+    // Groups with a point may be served by servers of their own, which are not waited for.
+    let is_of_other = group.contains('.');
+    let text = match is_of_other {
+        false => client.document(&path, "application/json").await,
+        true => match client.get(&path, "application/json").await {
+            Ok(response) => response.whole().await,
+            Err(failure) => Err(failure),
+        },
     };
     let text = match text {
         Ok(text) => text,
-        Err(failure) if group.contains('.') && (failure.is_transient() || failure.is_not_found()) => return Ok(Vec::new()),
+        Err(failure @ Failure::Silent(_)) => return Err(client.error(failure, "the resources that the server has", &KeyRange::all())),
+        Err(failure) if is_of_other && (failure.is_transient() || failure.is_not_found()) => return Ok(Vec::new()),
         Err(failure) => return Err(client.error(failure, "the resources that the server has", &KeyRange::all())),
     };
     let document: Value = serde_json::from_slice(&text).map_err(|_| no_json(client, &path))?;

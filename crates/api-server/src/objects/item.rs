@@ -26,7 +26,7 @@ struct Metadata {
 pub(crate) fn stored(resource: &Resource, text: &str, with_value: bool) -> Option<KeyValue> {
     let text = text.trim();
     let head: Head = serde_json::from_str(text).ok()?;
-    let revision: i64 = head.metadata.resource_version.parse().ok().filter(|revision| *revision > 0)?;
+    let mod_revision = revision(&head.metadata.resource_version)?;
     let key = resource.key(head.metadata.namespace.as_deref(), &head.metadata.name);
     let value = match (with_value, head.kind, head.api_version) {
         (false, ..) => Bytes::new(),
@@ -39,7 +39,13 @@ pub(crate) fn stored(resource: &Resource, text: &str, with_value: bool) -> Optio
         }
     };
     let (create_revision, replaced) = (Revision(0), Revision(0));
-    Some(KeyValue { key: key.into(), value, create_revision, mod_revision: Revision(revision), version: 0, replaced, lease: 0 })
+    Some(KeyValue { key: key.into(), value, create_revision, mod_revision, version: 0, replaced, lease: 0 })
+}
+
+/// Reads a revision as etcd gives them; `None` where it cannot be one: no cluster comes near the largest number.
+pub(crate) fn revision(text: &str) -> Option<Revision> {
+    let number = text.parse().ok().filter(|number| (1..i64::MAX / 2).contains(number));
+    number.filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).map(Revision)
 }
 
 fn quoted(text: &str) -> String {

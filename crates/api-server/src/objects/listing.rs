@@ -9,8 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::catalog::Resource;
-use super::item::stored;
-use crate::problem::remote;
+use super::item::{self, stored};
 use crate::transport::{Client, Failure, JSON, METADATA};
 
 /// Objects of a page (client-go's pager).
@@ -18,8 +17,7 @@ const PAGE: &str = "500";
 
 #[derive(Deserialize)]
 struct Page<'a> {
-    #[serde(default)]
-    metadata: PageMetadata,
+    metadata: Option<PageMetadata>,
     #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
 }
@@ -45,7 +43,7 @@ pub(crate) async fn newest(client: &Client, resource: &Resource) -> Result<Revis
 }
 
 fn revision(page: &Page<'_>) -> Option<Revision> {
-    page.metadata.resource_version.parse().ok().filter(|number| *number > 0).map(Revision)
+    item::revision(&page.metadata.as_ref()?.resource_version)
 }
 
 /// Returns the objects of `resource` whose keys are in `keys`, at exactly this revision, in the order of their keys.
@@ -59,7 +57,7 @@ pub(crate) fn list<'a>(
     let accept = if want == Want::Keys { METADATA } else { JSON };
     try_stream! {
         let (path, name) = resource.path(&keys);
-        let (mut token, mut last) = (String::new(), Bytes::new());
+        let (mut token, mut last, mut empty) = (String::new(), Bytes::new(), 0);
         loop {
             let query = query(at, &token, name.as_deref());
             let text = match client.document(&format!("{path}?{query}"), accept).await {
@@ -68,10 +66,14 @@ pub(crate) fn list<'a>(
                 Err(failure) if failure.is_not_found() => return,
                 Err(failure) => Err(failed(client, resource, at, failure))?,
             };
-            let (entries, next) = entries(client, resource, &text, want)?;
+            let (entries, next) = entries(client, resource, &text, at, want)?;
             // A server that repeats a page would never end the list.
             if next == token && !next.is_empty() || entries.first().is_some_and(|first| first.key <= last) {
                 Err(not_a_list(client, resource))?;
+            }
+            empty = if entries.is_empty() { empty + 1 } else { 0 };
+            if empty > client.access().limits.empty_pages {
+                Err(untrue(client, resource, "pages without end that have no objects"))?;
             }
             last = entries.last().map_or(last, |entry| entry.key.clone());
             for entry in entries.into_iter().filter(|entry| keys.contains(&entry.key)) {
@@ -100,15 +102,21 @@ fn query(at: Revision, token: &str, name: Option<&str>) -> String {
 }
 
 /// The objects of a page, and the token of the next one.
-fn entries(client: &Client, resource: &Resource, text: &Bytes, want: Want) -> Result<(Vec<KeyValue>, String)> {
+fn entries(client: &Client, resource: &Resource, text: &Bytes, at: Revision, want: Want) -> Result<(Vec<KeyValue>, String)> {
     let page: Page<'_> = serde_json::from_slice(text).map_err(|_| not_a_list(client, resource))?;
+    revision(&page).ok_or_else(|| not_a_list(client, resource))?;
     let mut entries = Vec::new();
     for item in page.items.unwrap_or_default() {
-        entries.push(stored(resource, item.get(), want == Want::Values).ok_or_else(|| not_a_list(client, resource))?);
+        let entry = stored(resource, item.get(), want == Want::Values).ok_or_else(|| not_a_list(client, resource))?;
+        if entry.mod_revision > at {
+            let what = format!("an object of revision {} in a list at revision {at}", entry.mod_revision);
+            return Err(untrue(client, resource, &what));
+        }
+        entries.push(entry);
     }
     // Pages follow one another in the order of keys; a watch cache may return one page in another order.
     entries.sort_by(|one, other| one.key.cmp(&other.key));
-    Ok((entries, page.metadata.r#continue))
+    Ok((entries, page.metadata.map(|metadata| metadata.r#continue).unwrap_or_default()))
 }
 
 fn failed(client: &Client, resource: &Resource, at: Revision, failure: Failure) -> Error {
@@ -122,10 +130,11 @@ fn failed(client: &Client, resource: &Resource, at: Revision, failure: Failure) 
 }
 
 fn not_a_list(client: &Client, resource: &Resource) -> Error {
-    let server = client.access().server();
-    remote(
-        &server,
-        format!("the API server {server} answered a request for {} with something else than a list of them", resource.name),
-        None,
-    )
+    untrue(client, resource, "something else than a list of them")
+}
+
+fn untrue(client: &Client, resource: &Resource, what: &str) -> Error {
+    let endpoint = client.access().server();
+    let problem = format!("the API server {endpoint} answered a request for {} with {what}", resource.name);
+    Error::Untrue { endpoint, problem }
 }

@@ -10,5 +10,5 @@ pub use catalog::WantedResources;
 pub use present_state::PresentState;
 
 pub(crate) use catalog::{Catalog, Resource, left_out_phrases};
-pub(crate) use item::stored;
+pub(crate) use item::{revision, stored};
 pub(crate) use listing::{list, newest};

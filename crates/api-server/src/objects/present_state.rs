@@ -1,6 +1,8 @@
 //! The state of one moment as a [`Source`]: lists of what a question needs, all at the revision of the first.
 
 use std::collections::{BTreeSet, HashMap};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt, TryFutureExt};
@@ -23,6 +25,8 @@ pub struct PresentState {
     wanted: WantedResources,
     opened: OnceCell<Opened>,
     lists: Mutex<HashMap<String, Arc<OnceCell<Vec<KeyValue>>>>>,
+    /// The bytes of the objects in them.
+    held: AtomicUsize,
     tell: Tell,
     /// What this user may not list.
     denied: Mutex<BTreeSet<String>>,
@@ -45,6 +49,7 @@ impl PresentState {
             wanted,
             opened: OnceCell::new(),
             lists: Mutex::default(),
+            held: AtomicUsize::new(0),
             tell: Box::new(tell),
             denied: Mutex::default(),
         }
@@ -81,12 +86,34 @@ impl PresentState {
             whole.unwrap_or_else(|| Arc::clone(lists.entry(name(&selected)).or_default()))
         };
         let read = || async {
-            let entries: Result<Vec<KeyValue>> =
-                list(&self.client, resource, keys_of(resource, &selected), revision, Want::Values).try_collect().await;
-            entries.map_err(|error| self.explained(error))
+            let mut listed = pin!(list(&self.client, resource, keys_of(resource, &selected), revision, Want::Values));
+            let mut entries = Vec::new();
+            while let Some(entry) = listed.try_next().await.map_err(|error| self.explained(error))? {
+                self.hold(&entry, resource)?;
+                entries.push(entry);
+            }
+            Ok::<_, Error>(entries)
         };
         let entries = cell.get_or_try_init(read).await?;
         Ok(entries.iter().filter(|entry| keys.contains(&entry.key)).cloned().collect())
+    }
+
+    /// Counts an object that is held.
+    fn hold(&self, entry: &KeyValue, resource: &Resource) -> Result<()> {
+        /// What is known of an object beside its text.
+        const OBJECT: usize = 200;
+        let length = entry.key.len() + entry.value.len() + OBJECT;
+        let (held, most) = (self.held.fetch_add(length, Ordering::Relaxed) + length, self.client.access().limits.state);
+        if held <= most {
+            return Ok(());
+        }
+        let endpoint = self.client.access().server();
+        let problem = format!(
+            "the API server {endpoint} has more than {} MiB of objects, {} among them, and no more are held at once",
+            most >> 20,
+            resource.name
+        );
+        Err(remote(&endpoint, problem, Some("name a kind and a namespace, or use ketcd record DIR --kubeconfig")))
     }
 
     fn explained(&self, error: Error) -> Error {

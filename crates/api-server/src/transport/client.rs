@@ -5,7 +5,7 @@ use http_body_util::{BodyExt, Empty, Limited};
 use hyper::Request;
 use hyper::header::{ACCEPT, AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER, USER_AGENT};
 use ketcd_store::{Error, KeyRange};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::connections::Connections;
 use super::failure::Failure;
@@ -13,6 +13,7 @@ use super::login::{Identity, Login};
 use super::pace::{Backoff, Pace};
 use super::response::Response;
 use crate::kubeconfig::Access;
+use crate::limits::Limits;
 use crate::problem::settings;
 
 /// How often a request is made that fails for a while.
@@ -63,15 +64,20 @@ impl Client {
     ///
     /// The server refuses, or is not reached.
     pub(crate) async fn document(&self, path: &str, accept: &str) -> Result<Bytes, Failure> {
-        let mut backoff = Backoff::default();
+        let (mut backoff, begun) = (Backoff::default(), Instant::now());
+        let Limits { patience, longest_wait, .. } = self.access.limits;
         loop {
             let answer = match self.get(path, accept).await {
                 Ok(response) => response.whole().await,
                 Err(failure) => Err(failure),
             };
             match answer {
-                Err(failure) if failure.is_transient() && !failure.is_future() && backoff.failures() + 1 < TRIES => {
-                    sleep(backoff.after_failure(failure.retry_after())).await;
+                // What took long to fail would take as long again.
+                Err(failure @ Failure::Silent(_)) => return Err(failure),
+                Err(failure)
+                    if failure.is_transient() && !failure.is_future() && backoff.failures() + 1 < TRIES && begun.elapsed() < patience =>
+                {
+                    sleep(backoff.after_failure(failure.retry_after().map(|asked| asked.min(longest_wait)))).await;
                 }
                 answer => return answer,
             }
@@ -87,14 +93,19 @@ impl Client {
         self.pace.turn().await;
         let Identity { authorization, client } = self.login.identity(&self.access).await.map_err(Failure::Settings)?;
         let request = self.request(path, accept, authorization.as_ref().map(|value| value.as_str())).map_err(Failure::Settings)?;
+        let (server, quiet) = (self.access.server(), self.access.limits.quiet);
         let (response, lease) = self.connections.send(&self.access, client.as_ref(), request).await?;
         let (parts, body) = response.into_parts();
         if parts.status == hyper::StatusCode::OK {
-            return Ok(Response { body, lease, server: self.access.server() });
+            return Ok(Response { body, lease, server, limits: self.access.limits });
         }
         let retry_after = parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let text = Limited::new(body, LONGEST_REFUSAL).collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-        lease.finish();
+        let text = timeout(quiet, Limited::new(body, LONGEST_REFUSAL).collect()).await;
+        let is_whole = matches!(text, Ok(Ok(_)));
+        let text = text.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
+        if is_whole {
+            lease.finish();
+        }
         Err(Failure::refused(parts.status.as_u16(), retry_after, &text))
     }
 

@@ -10,6 +10,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::header::HOST;
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::time::timeout;
 
 use super::dial::{Dialed, dial};
 use super::failure::Failure;
@@ -66,27 +67,51 @@ impl Connections {
         &self,
         access: &Access,
         client: Option<&(Pem, Pem)>,
-        mut request: Request<Body>,
+        request: Request<Body>,
     ) -> Result<(Response<Incoming>, Lease), Failure> {
-        let taken = match self.take() {
-            Some(taken) => taken,
-            None => self.connect(access, client).await?,
+        // A server may have ended a connection that waited for its next request, which shows when that is made.
+        while let Some(taken) = self.take() {
+            if let Some(answered) = self.ask(access, taken, request.clone()).await? {
+                return Ok(answered);
+            }
+        }
+        let lost = || Failure::unreachable(access, "the connection ended before the request was sent".to_owned());
+        self.ask(access, self.connect(access, client).await?, request).await?.ok_or_else(lost)
+    }
+
+    /// Sends a request on a connection; `None` where the server has ended that, so that nothing was sent.
+    async fn ask(&self, access: &Access, taken: Taken, mut request: Request<Body>) -> Result<Option<(Response<Incoming>, Lease)>, Failure> {
+        let quiet = access.limits.quiet;
+        let asked = async {
+            match taken {
+                Taken::Shared(mut sender, load) => {
+                    if sender.ready().await.is_err() {
+                        return None;
+                    }
+                    // HTTP/2 has it among its own fields.
+                    request.headers_mut().remove(HOST);
+                    Some((sender.try_send_request(request).await, None, Some(load)))
+                }
+                Taken::Own(mut sender) => {
+                    // The task of the connection may not have seen yet that the last answer was read to its end.
+                    if sender.ready().await.is_err() {
+                        return None;
+                    }
+                    let path = request.uri().path_and_query().cloned();
+                    *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
+                    Some((sender.try_send_request(request).await, Some(sender), None))
+                }
+            }
         };
-        let lost = |error: hyper::Error| Failure::unreachable(access, in_words(&error));
-        let open = Arc::clone(&self.open);
-        match taken {
-            Taken::Shared(mut sender, load) => {
-                // HTTP/2 has it among its own fields.
-                request.headers_mut().remove(HOST);
-                let response = sender.send_request(request).await.map_err(lost)?;
-                Ok((response, Lease { open, own: None, _shared: Some(load) }))
-            }
-            Taken::Own(mut sender) => {
-                let path = request.uri().path_and_query().cloned();
-                *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
-                let response = sender.send_request(request).await.map_err(lost)?;
-                Ok((response, Lease { open, own: Some(sender), _shared: None }))
-            }
+        let asked = timeout(quiet, asked).await.map_err(|_| Failure::silent(&access.server(), quiet))?;
+        match asked {
+            Some((Ok(response), own, shared)) => Ok(Some((response, Lease { open: Arc::clone(&self.open), own, _shared: shared }))),
+            // The request came back: it was not sent.
+            Some((Err(mut error), ..)) => match error.take_message() {
+                Some(_) => Ok(None),
+                None => Err(Failure::unreachable(access, in_words(error.error()))),
+            },
+            None => Ok(None),
         }
     }
 

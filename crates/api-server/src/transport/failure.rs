@@ -20,6 +20,10 @@ pub(crate) enum Failure {
     },
     /// There is no connection, or it broke.
     Unreachable(String),
+    /// The server sends nothing, or hardly anything.
+    Silent(String),
+    /// It answered with what cannot be, or with more than is taken.
+    Untrue(String),
     /// The kubeconfig, or what it names, cannot be used.
     Settings(Error),
 }
@@ -40,6 +44,12 @@ impl Failure {
         Self::Unreachable(format!("cannot reach the API server {}: {problem}", access.server()))
     }
 
+    /// A server does not send what was asked for.
+    pub(super) fn silent(server: &str, quiet: Duration) -> Self {
+        let seconds = quiet.as_secs();
+        Self::Silent(format!("the API server {server} took the request, and sent hardly anything of the answer for {seconds} s"))
+    }
+
     /// What a server's answer says that is not 200.
     pub(super) fn refused(code: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
         let status: Status = serde_json::from_slice(body).unwrap_or_default();
@@ -56,8 +66,8 @@ impl Failure {
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused { code, .. } => matches!(code, 429 | 500 | 502 | 503 | 504),
-            Self::Unreachable(_) => true,
-            Self::Settings(_) => false,
+            Self::Unreachable(_) | Self::Silent(_) => true,
+            Self::Untrue(_) | Self::Settings(_) => false,
         }
     }
 
@@ -92,6 +102,10 @@ impl Failure {
             Self::Unreachable(problem) => {
                 remote(&server, problem, Some("check that it runs, and the server, CA and proxy-url of the context in the kubeconfig"))
             }
+            Self::Silent(problem) => {
+                remote(&server, problem, Some("check that it is not overloaded, and what stands between it and ketcd"))
+            }
+            Self::Untrue(problem) => Error::Untrue { endpoint: server, problem },
             Self::Refused { code: 401, message, .. } => remote(
                 &server,
                 format!("the API server {server} does not know us (context {}): {message}", access.name()),

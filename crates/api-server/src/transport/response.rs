@@ -3,12 +3,11 @@
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::time::{Instant, timeout_at};
 
 use super::connections::Lease;
 use super::failure::Failure;
-
-/// The largest document that is taken: a page of objects of etcd's largest size.
-const LARGEST: usize = 1 << 30;
+use crate::limits::Limits;
 
 /// An answer whose body is still to come.
 pub(crate) struct Response {
@@ -16,6 +15,7 @@ pub(crate) struct Response {
     /// Held while the body is read: it says that the connection is in use.
     pub(super) lease: Lease,
     pub(super) server: String,
+    pub(super) limits: Limits,
 }
 
 impl Response {
@@ -39,14 +39,28 @@ impl Response {
     ///
     /// # Errors
     ///
-    /// The connection broke, or there is too much of it.
+    /// The connection broke, or there is too much of it, or it comes too slowly.
     pub(crate) async fn whole(mut self) -> Result<Bytes, Failure> {
-        let mut whole = BytesMut::new();
-        while let Some(data) = self.next().await? {
-            if whole.len() + data.len() > LARGEST {
-                return Err(Failure::Unreachable(format!("an answer of the API server {} is larger than 1 GiB", self.server)));
+        let Limits { document, quiet, least, .. } = self.limits;
+        let (mut whole, mut before, mut until) = (BytesMut::new(), 0, Instant::now() + quiet);
+        loop {
+            match timeout_at(until, self.next()).await {
+                Ok(next) => match next? {
+                    None => break,
+                    Some(data) if whole.len() + data.len() > document => {
+                        let (server, most) = (&self.server, document >> 20);
+                        return Err(Failure::Untrue(format!("an answer of the API server {server} is larger than {most} MiB")));
+                    }
+                    Some(data) => whole.extend_from_slice(&data),
+                },
+                Err(_elapsed) => {}
             }
-            whole.extend_from_slice(&data);
+            if Instant::now() >= until {
+                if whole.len() - before < least {
+                    return Err(Failure::silent(&self.server, quiet));
+                }
+                (before, until) = (whole.len(), Instant::now() + quiet);
+            }
         }
         self.lease.finish();
         Ok(whole.freeze())

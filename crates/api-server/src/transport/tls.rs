@@ -69,7 +69,7 @@ fn text(pem: &Pem, what: &str) -> Result<Zeroizing<Vec<u8>>> {
         Pem::File(path) => read_credentials(path).map_err(|error| {
             settings(
                 format!("cannot read the {what} {}: {error}", path.display()),
-                "check the path in the kubeconfig and that you may read it",
+                "check the path in the kubeconfig and the permissions of the file",
             )
         }),
     }

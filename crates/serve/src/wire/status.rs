@@ -247,7 +247,7 @@ mod tests {
         let expired = format!("410 {EXPIRED_LIST}");
         check(|| StoreError::Compacted { asked, oldest }, "410 revision 3 was compacted away; the oldest that can be read is 7", &expired);
         let between = || StoreError::Between { asked, before: Revision(1), ends: "a".to_owned(), after: oldest, begins: "b".to_owned() };
-        check(between, "410 revision 3 is in none of the sources: they can be read up to 1 (a) and from 7 on (b)", &expired);
+        check(between, "410 revision 3 is in none of the sources, which are readable up to 1 (a) and from 7 (b)", &expired);
         let (denied, unreachable) = ("403 the words of etcd", "503 the words of etcd");
         check(|| StoreError::Denied { keys: KeyRange::all(), problem: problem(), hint: String::new() }, denied, denied);
         check(|| StoreError::Remote { endpoint: String::new(), problem: problem(), hint: None }, unreachable, unreachable);
