@@ -4,9 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::change_text::clock_time;
+use super::change_text::{clock_time, revision_text};
 use super::contract::blame as contract;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
+use super::request_text;
 use super::style::{self, paint};
 use super::value::{self, columns, padded};
 use super::visible::visible;
@@ -21,7 +22,7 @@ const ROOMY: [usize; 3] = [7, 12, 24];
 /// The least columns of the object.
 const OBJECT: usize = 20;
 
-/// Writes the object as YAML with its blame to the left: revision, time, manager. Lines are cut to the terminal's `width`.
+/// Writes the object as YAML with its blame to the left: revision, time, manager. Lines are cut to `width`, where there is one.
 ///
 /// # Errors
 /// The stream's.
@@ -117,10 +118,10 @@ impl Yaml<'_> {
 
 /// The revision, the time and the manager of a setter.
 fn margin(setter: &Setter, is_roomy: bool) -> [String; 3] {
-    let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| format!("r{revision}"));
-    let who = setter.by.as_ref().map(ToString::to_string).unwrap_or_default();
+    let revision = setter.revision.map_or_else(|| "earlier".to_owned(), |revision| revision_text(revision, setter.is_placed));
+    let who = setter.by.as_ref().map(request_text::actor).unwrap_or_default();
     let time = clock_time(setter.dated);
-    [revision, if is_roomy { time } else { time.trim().to_owned() }, visible(&who).into_owned()]
+    [revision, if is_roomy { time } else { time.trim().to_owned() }, who]
 }
 
 /// A scalar that YAML 1.1 and 1.2 readers read as the same value: text that could be taken for something else is quoted as in JSON.

@@ -8,16 +8,13 @@ use super::value::columns;
 use super::visible::visible;
 use super::{duration, request_text, value};
 use ketcd_cluster::OtherRequest;
-use ketcd_history::audit::Authorship;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::{Detail, FieldChange, object_fields};
 use ketcd_history::{ActorFrom, AttributedChange, Change, ChangeKind, ObjectVersion, noise};
 use ketcd_kube::COMPACT_REV_KEY;
-use ketcd_store::Origin;
+use ketcd_store::{Origin, Revision};
 
-/// Columns where the output has no width of its own.
-const WIDTH: usize = 100;
-/// Where the right column ends then.
+/// Where the right column ends if the output has no width of its own.
 const EDGE: usize = 102;
 /// Columns of a field's path, before it runs over.
 const PATH: usize = 33;
@@ -37,7 +34,9 @@ pub struct Options {
     pub all_fields: bool,
     /// Whether each change must name its object, because there are several.
     pub many: bool,
-    /// Columns of the terminal.
+    /// Everything: no value is cut, and of a request its address and client too.
+    pub wide: bool,
+    /// Columns of the terminal; `None` where lines may be of any length, and nothing is cut.
     pub width: Option<usize>,
 }
 
@@ -64,7 +63,7 @@ impl ChangeWriter {
         self.write_day(attributed.dated, out)?;
         let name = &*visible(name);
         let who = self.who(attributed);
-        let head = format!("{}  {:>6}  ", clock_time(attributed.dated), format!("r{}", attributed.change.revision));
+        let head = format!("{}  {:>6}  ", clock_time(attributed.dated), revision(&attributed.change));
         let rows = self.rows(&attributed.change, name);
         if !self.options.diff {
             self.brief_line(&head, &rows, name, &who, out)?;
@@ -88,7 +87,8 @@ impl ChangeWriter {
         let dated = Some(Dated { time: other.request.received, error: other.request.doubt.as_secs_f64() });
         self.write_day(dated, out)?;
         let head = format!("{}  {:>6}  ", clock_time(dated), "");
-        let (subject, who) = (request_text::subject(other, name), request_text::who(&other.request, other.request.manager.as_deref()));
+        let (subject, program) = (request_text::subject(other, name), other.request.manager.as_deref());
+        let who = request_text::who(&other.request, program, self.options.wide);
         let (is_named, words) = (self.options.many, request_text::what(other, self.options.many));
         let row = FieldRow::new(request_text::sign(other.outcome), if is_named { &subject } else { "" }, &words);
         if self.options.diff {
@@ -104,11 +104,9 @@ impl ChangeWriter {
     pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
         if self.folded > 0 {
             let fields = if self.folded == 1 { "field" } else { "fields" };
-            writeln!(
-                out,
-                "{}",
-                paint(style::FAINT, format!("{} {fields} of bookkeeping and heartbeats folded (--all-fields shows them)", self.folded))
-            )?;
+            let flags = if self.options.diff { "--all-fields" } else { "--diff --all-fields" };
+            let line = format!("{} {fields} of bookkeeping and heartbeats folded ({flags} shows them)", self.folded);
+            writeln!(out, "{}", paint(style::FAINT, line))?;
         }
         if self.inferred {
             writeln!(out, "{}", paint(style::FAINT, "* inferred from what changed; the write left no trace in managedFields"))?;
@@ -134,9 +132,9 @@ impl ChangeWriter {
         let by = attributed.by().map(|actor| {
             let inferred = actor.from == ActorFrom::Inferred;
             self.inferred |= inferred;
-            format!("{}{}", visible(&actor.to_string()), if inferred { "*" } else { "" })
+            format!("{}{}", request_text::actor(&actor), if inferred { "*" } else { "" })
         });
-        let by = request_words(attributed).or(by);
+        let by = request_text::author(attributed.request.as_ref(), attributed.actor.as_ref(), self.options.wide).or(by);
         let elapsed = match (self.previous, attributed.dated) {
             (Some(previous), Some(now)) if !self.options.many => Some(format!("+{}", duration::between(previous, now))),
             _ => None,
@@ -183,9 +181,16 @@ impl ChangeWriter {
             return self.brief_on_a_narrow_terminal(head, row, name, who, width, out);
         }
         let name = if self.options.many { format!("{name:<PATH$} ") } else { String::new() };
-        let who = format!("{who:<WHO$}");
-        let width_left = self.options.width.unwrap_or(WIDTH).max(taken + LEAST) - taken;
-        writeln!(out, "{}{sign} {name}{}  {}", paint(style::FAINT, head), paint(style::ACTOR, who), value::cut(&row.value, width_left))
+        let blanks = " ".repeat(WHO.saturating_sub(columns(who)));
+        let lead = format!("{}{sign} {name}{}{blanks}", paint(style::FAINT, head), paint(style::ACTOR, who));
+        match self.options.width.map(|width| (width, width - taken)) {
+            Some((width, left)) if self.options.wide && columns(&row.value) > left => {
+                writeln!(out, "{}", lead.trim_end())?;
+                below(&row.value, head.len() + 2, width, usize::MAX, out)
+            }
+            Some((_, left)) => writeln!(out, "{lead}  {}", value::cut(&row.value, left)),
+            None => writeln!(out, "{lead}  {}", row.value),
+        }
     }
 
     /// Object and who; what on the same line if it fits there, else below.
@@ -205,40 +210,53 @@ impl ChangeWriter {
         if taken + 2 + columns(&row.value) <= width {
             return writeln!(out, "  {}", row.value);
         }
+        writeln!(out)?;
         let indent = head.len() + 2;
-        writeln!(out, "\n{:indent$}{}", "", value::cut(&row.value, width.saturating_sub(indent)))
+        match self.options.wide {
+            true => below(&row.value, indent, width, usize::MAX, out),
+            false => writeln!(out, "{:indent$}{}", "", value::cut(&row.value, width.saturating_sub(indent))),
+        }
     }
 
-    /// One line: margin, sign, path, value, and at its end who and how long after. The value gives way where the line is too long.
+    /// One line: margin, sign, path, value, and at its end who and how long after. On a terminal the value gives way where the line is too long.
     fn line(&self, margin: &str, margin_width: usize, row: &FieldRow, tail: &str, out: &mut dyn Write) -> io::Result<()> {
-        let width = self.options.width.unwrap_or(WIDTH).max(60);
-        let wide = self.options.width.is_none() && self.options.all_fields;
+        let width = self.options.width.map(|width| width.max(60));
         let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
         let tail_width = if tail.is_empty() { 0 } else { columns(tail) + 2 };
         let beside = margin_width + 2 + padded + 1;
-        let is_below = self.options.width.is_some() && !tail.is_empty() && beside + 12.min(columns(&row.value)) + tail_width > width;
-        let width_left = width.saturating_sub(beside + if is_below { 0 } else { tail_width }).max(12);
-        if self.options.width.is_some() && columns(&row.value) > width_left && (is_below || row.is_pair()) {
-            return value_below(margin, margin_width, row, tail, width, out);
+        let is_below = width.is_some_and(|width| !tail.is_empty() && beside + 12.min(columns(&row.value)) + tail_width > width);
+        let left = width.map(|width| width.saturating_sub(beside + if is_below { 0 } else { tail_width }).max(12));
+        if let Some((width, left)) = width.zip(left)
+            && columns(&row.value) > left
+            && (is_below || row.is_pair() || self.options.wide)
+        {
+            let most = if self.options.wide { usize::MAX } else { BELOW };
+            return value_below((margin, margin_width), row, tail, (width, most), out);
         }
-        let value = if wide { row.value.clone() } else { row.cut_to(width_left) };
+        let value = left.map_or_else(|| row.value.clone(), |left| row.cut_to(left));
         let style = sign_style(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
         }
+        let edge = width.unwrap_or(EDGE);
         if is_below {
-            return writeln!(out, "{}\n{}{}", text.trim_end(), " ".repeat(width.saturating_sub(columns(tail))), paint(style::ACTOR, tail));
+            return writeln!(out, "{}\n{}{}", text.trim_end(), " ".repeat(edge.saturating_sub(columns(tail))), paint(style::ACTOR, tail));
         }
-        let used = margin_width + 2 + padded + 1 + columns(&value);
-        let gap = self.options.width.unwrap_or(EDGE).saturating_sub(tail_width + used);
+        let gap = edge.saturating_sub(tail_width + beside + columns(&value));
         writeln!(out, "{text}{}  {}", " ".repeat(gap), paint(style::ACTOR, tail))
     }
 }
 
-/// A row whose value does not fit next to the path: it stands below, in a few lines.
-fn value_below(margin: &str, margin_width: usize, row: &FieldRow, tail: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
+/// A row whose value does not fit next to the path: it stands below, in so many lines at most.
+fn value_below(
+    (margin, margin_width): (&str, usize),
+    row: &FieldRow,
+    tail: &str,
+    (width, most): (usize, usize),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     write!(out, "{margin}{} {}", paint(sign_style(row.sign), row.sign), row.path)?;
     if !tail.is_empty() {
         let taken = margin_width + 2 + columns(&row.path);
@@ -247,13 +265,27 @@ fn value_below(margin: &str, margin_width: usize, row: &FieldRow, tail: &str, wi
         write!(out, "{lead}{}", paint(style::ACTOR, tail))?;
     }
     writeln!(out)?;
-    let indent = margin_width + 4;
-    let mut lines = value::broken(&row.value, width.saturating_sub(indent + 1).max(LEAST));
-    if lines.len() > BELOW {
-        lines.truncate(BELOW);
+    below(&row.value, margin_width + 4, width, most, out)
+}
+
+/// Writes a value in lines below others, so many at most.
+fn below(value: &str, indent: usize, width: usize, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = value::broken(value, width.saturating_sub(indent + 1).max(LEAST));
+    if lines.len() > most {
+        lines.truncate(most);
         lines.last_mut().into_iter().for_each(|last| last.push('…'));
     }
     lines.iter().try_for_each(|line| writeln!(out, "{:indent$}{line}", ""))
+}
+
+/// The revision of a change as people read it: `r779`, and `~r779` where an audit log does not say it.
+fn revision(change: &Change) -> String {
+    revision_text(change.revision, change.origin.is_placed())
+}
+
+/// A revision as people read it: `r779`, and `~r779` where it is only about the one that etcd has.
+pub(crate) fn revision_text(revision: Revision, is_placed: bool) -> String {
+    format!("{}r{revision}", if is_placed { "~" } else { "" })
 }
 
 fn sign(kind: ChangeKind) -> char {
@@ -283,26 +315,6 @@ pub fn clock_time(dated: Option<Dated>) -> String {
         _ => "%H:%M:%S%.3f",
     };
     format!("{:<12}", time.strftime(format).to_string())
-}
-
-/// Who made a change that an audit log would have, and has not.
-pub(crate) const NO_REQUEST: &str = "no request in the audit log";
-
-/// What an audit log adds to who made a change: the user with the program, all users that may have, or that no request did.
-fn request_words(attributed: &AttributedChange) -> Option<String> {
-    match attributed.request.as_ref()? {
-        found @ (Authorship::Exact(_) | Authorship::Attributed(_)) => {
-            let program = attributed.actor.as_ref().map(ToString::to_string);
-            Some(request_text::who(found.request()?, program.as_deref()))
-        }
-        Authorship::Candidates(requests) => {
-            let mut users: Vec<String> = requests.iter().map(|request| visible(&request.user).into_owned()).collect();
-            users.sort();
-            users.dedup();
-            Some(format!("perhaps {}", users.join(" or ")))
-        }
-        Authorship::Unexplained(_) => Some(NO_REQUEST.to_owned()),
-    }
 }
 
 #[cfg(test)]

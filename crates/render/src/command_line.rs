@@ -33,6 +33,11 @@ impl CommandLine {
         Self(format!("{} {source}{command}", program::name()))
     }
 
+    /// Begins a command line of ketcd to which nothing is added.
+    pub fn bare() -> Self {
+        Self(program::name().to_owned())
+    }
+
     /// Begins a command line of another program.
     pub fn of(words: &'static str) -> Self {
         Self(words.to_owned())

@@ -16,8 +16,6 @@ use ketcd_history::compare::Weight;
 use ketcd_history::diff::{Detail, ManagedFields, object_fields, object_patch};
 use ketcd_history::{ChangeKind, ObjectVersion, noise};
 
-/// Columns where the output has no width of its own.
-const WIDTH: usize = 100;
 /// Columns of a field's path, before it runs over.
 const PATH: usize = 44;
 
@@ -26,7 +24,7 @@ const PATH: usize = 44;
 pub struct Showing {
     /// Bookkeeping, heartbeats and Events too, leaf by leaf.
     pub all_fields: bool,
-    /// Columns of the terminal.
+    /// Columns that values are cut at: the terminal's. `None` where nothing is cut.
     pub width: Option<usize>,
 }
 
@@ -88,8 +86,7 @@ fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn Write) -> 
     for change in &changed {
         let row = row(change);
         let width = columns(&row.path).max(PATH);
-        let width_left = showing.width.unwrap_or(WIDTH).saturating_sub(9 + width).max(20);
-        let text = if showing.width.is_none() && showing.all_fields { row.value.clone() } else { row.cut_to(width_left) };
+        let text = showing.width.map_or_else(|| row.value.clone(), |columns| row.cut_to(columns.saturating_sub(9 + width).max(20)));
         writeln!(out, "      {} {:<PATH$} {text}", paint(sign_style(row.sign), row.sign), row.path)?;
     }
     Ok(())

@@ -44,12 +44,15 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
         let counts: Vec<String> = summary.stripped.iter().map(|(name, count)| format!("{name} {count}")).collect();
         lines.push(format!("stripped: {}; --rules explains them, --keep RULE keeps what one strips", counts.join(", ")));
     }
-    lines.extend(summary.unconverted.iter().map(|(id, reason)| format!("{id} is as it was stored: {reason}")));
+    for (reason, ids) in grouped(summary.unconverted.iter().map(|(id, reason)| (reason.as_str(), id))) {
+        let are = if ids.len() == 1 { "is as it was" } else { "are as they were" };
+        lines.push(format!("{} {are} stored: {reason}", list(&ids)));
+    }
     let missing: Vec<&ObjectId> = summary.missing.iter().collect();
     if !missing.is_empty() {
         lines.push(format!("referred to and not stored either: {}", list(&missing)));
     }
-    lines.extend(summary.cautions.iter().map(caution));
+    lines.extend(cautions(&summary.cautions));
     lines
 }
 
@@ -66,6 +69,56 @@ fn list(ids: &[&ObjectId]) -> String {
 /// A number of things.
 fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// Items by what they have in common, in the order in which that comes first.
+fn grouped<'a, K: PartialEq>(items: impl Iterator<Item = (K, &'a ObjectId)>) -> Vec<(K, Vec<&'a ObjectId>)> {
+    let mut groups: Vec<(K, Vec<&ObjectId>)> = Vec::new();
+    for (key, id) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((key, vec![id])),
+        }
+    }
+    groups
+}
+
+/// The sort of a caution and the object that it is about, where those of one sort differ in that alone.
+fn about(caution: &Caution) -> Option<(i32, &ObjectId)> {
+    match caution {
+        Caution::OtherVolume { claim, .. } => Some((0, claim)),
+        Caution::DiskDeleted { volume } => Some((1, volume)),
+        Caution::RunsAgain { job } => Some((2, job)),
+        Caution::ApplyTwice { .. } => None,
+    }
+}
+
+/// The cautions: those of one sort are one sentence, however many objects they are about.
+fn cautions(cautions: &[Caution]) -> Vec<String> {
+    let folded = |sort: i32, ids: &[&ObjectId]| {
+        let (count, names) = (ids.len(), list(ids));
+        match sort {
+            0 => format!(
+                "{count} claims were bound to volumes and get others, empty ones if they are provisioned; --with storage keeps them \
+                 together: {names}"
+            ),
+            1 => format!(
+                "{count} volumes have the reclaim policy Delete: their disks are gone if their claims were deleted, and etcd does not hold \
+                 what was on them: {names}"
+            ),
+            _ => format!("{count} Jobs begin anew: {names}"),
+        }
+    };
+    let groups = grouped(cautions.iter().filter_map(about));
+    let mut lines: Vec<String> = groups
+        .iter()
+        .map(|(sort, ids)| match &ids[..] {
+            [_] => cautions.iter().find(|caution| about(caution).is_some_and(|(of, _)| of == *sort)).map_or_else(String::new, caution),
+            ids => folded(*sort, ids),
+        })
+        .collect();
+    lines.extend(cautions.iter().filter(|caution| about(caution).is_none()).map(caution));
+    lines
 }
 
 fn caution(caution: &Caution) -> String {
@@ -138,4 +191,30 @@ pub fn write_rules(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     let left_out = EXCLUSIONS.iter().map(|exclusion| [exclusion.name, exclusion.leaves_out, exclusion.reason]).collect();
     write_aligned(&rows(["RULE", "LEAVES OUT", "WHY"], left_out), out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cautions_of_one_sort_are_one_line() {
+        let volume = |name: &str| Caution::DiskDeleted { volume: ObjectId::new("", "PersistentVolume", None, name) };
+        let job = Caution::RunsAgain { job: ObjectId::new("batch", "Job", Some("a"), "once") };
+        let one = cautions(&[volume("v0")]);
+        assert!(one.len() == 1 && one[0].contains("/v0 has the reclaim policy Delete: its disk is gone"), "{one:?}");
+        let many: Vec<Caution> = (0..70).map(|n| volume(&format!("v{n}"))).chain([job]).collect();
+        let lines = cautions(&many);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("70 volumes have the reclaim policy Delete: ") && lines[0].ends_with("and 58 more"), "{lines:?}");
+        assert!(lines[1].ends_with("/once begins anew"), "{lines:?}");
+    }
+
+    #[test]
+    fn objects_that_stay_as_stored_for_one_reason_are_one_line() {
+        let stored = |name: &str| (ObjectId::new("apps", "Deployment", Some("a"), name), "no such version".to_owned());
+        let summary = ExtractionSummary { unconverted: vec![stored("one"), stored("two")], ..ExtractionSummary::default() };
+        let lines = notes(&summary);
+        assert!(lines.len() == 1 && lines[0].ends_with("are as they were stored: no such version"), "{lines:?}");
+    }
 }

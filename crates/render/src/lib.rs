@@ -3,6 +3,7 @@
 //! Renderers write to any `std::io::Write` and always mark styles ([`style`]); who prints makes them a terminal's sequences or drops them.
 //! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
+mod alike;
 pub mod blame;
 pub mod change;
 pub mod change_text;

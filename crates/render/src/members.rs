@@ -53,7 +53,7 @@ pub fn write_text(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()
     }
     let which = match (comparison.alone(), members.len()) {
         (Some(name), _) => format!("{} stands alone", visible(name)),
-        (None, 2) => "nothing shows which of the two is right".to_owned(),
+        (None, 2) => "cannot tell which of the two is right".to_owned(),
         (None, _) => "no single member stands alone".to_owned(),
     };
     writeln!(out, "{}  {} of {keys} keys differ; {which}", paint(STRONG, at), paint(REMOVED, differences.len().to_string()))?;

@@ -44,9 +44,13 @@ pub fn words(notice: &Notice) -> String {
     match notice {
         Notice::Damage(problem) | Notice::ClockProblem(problem) | Notice::SchedulerConfiguration(problem) => problem.clone(),
         Notice::SchedulerStart(start) => start_words(start),
-        Notice::AuditLines { log, damaged: 1, first } => format!("{log}: line {} {}; it is left out", first.line, first.problem),
-        Notice::AuditLines { log, damaged, first } => {
-            format!("{log}: {damaged} lines are left out; the first is line {}, which {}", first.line, first.problem)
+        Notice::AuditLines { log, damaged: 1, lost, first } => {
+            let lost = if *lost > 0 { "; its event is lost" } else { "; it is left out" };
+            format!("{log}: line {} {}{lost}", first.line, first.problem)
+        }
+        Notice::AuditLines { log, damaged, lost, first } => {
+            let lost = if *lost > 0 { format!(", {lost} of them events or parts of one") } else { String::new() };
+            format!("{log}: {damaged} lines are left out{lost}; the first is line {}, which {}", first.line, first.problem)
         }
         Notice::AuditLogCut { log, problem } => format!("{log}: cannot be read to its end: {problem}"),
         Notice::AuditWithoutBodies { resources } => {
@@ -104,8 +108,8 @@ pub fn words(notice: &Notice) -> String {
         }
         Notice::Gap { from, to } => gap_words(*from, *to),
         Notice::HeavyHistory { revisions } => format!(
-            "the history of many objects is asked for: etcd reads its {revisions} revisions at once for that, which may take several times their size of its memory; \
-             a snapshot, read with -f, costs it less"
+            "this reads {revisions} revisions of history at once, and etcd may need several times their size in memory; a snapshot, read with -f, costs \
+             it less"
         ),
         Notice::Unsearched { key, unsearched: Unsearched { from, to, longest } } => format!(
             "{key}: not every revision from {from} to {to} was searched; if it existed there for {longest} revisions or fewer, that is not shown"
@@ -131,7 +135,7 @@ pub fn words(notice: &Notice) -> String {
             format!("{fields} unknown field{s} in {objects} left out; --unknown shows them")
         }
         Notice::GateWithoutEffect(name) => format!("feature gate {name} changes no scheduling rule known here"),
-        Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; of {read} of them it was read how"),
+        Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; details were read for {read} of them"),
         Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
         Notice::SinceBeforeHistory { asked, oldest } => {
             let asked = match asked {

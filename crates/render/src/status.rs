@@ -9,7 +9,7 @@ use ketcd_history::clock::Dated;
 use ketcd_kube::Release;
 use ketcd_kube::encryption::Scheme;
 use ketcd_scheduler::cluster::Census;
-use ketcd_store::{Member, RevisionSpan, SourceKind, SourceStatus};
+use ketcd_store::{Checksum, Member, RevisionSpan, SourceKind, SourceStatus};
 
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
@@ -33,8 +33,15 @@ pub struct StatusPage {
     pub census: Census,
     /// Whether only some of the values were read for the census.
     pub is_sampled: bool,
-    /// What else is odd, a sentence each.
-    pub problems: Vec<String>,
+    /// What else is to be known, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl StatusPage {
+    /// Returns whether anything is wrong with the source.
+    pub fn has_problems(&self) -> bool {
+        !(self.source.alarms.is_empty() && self.source.problems.is_empty())
+    }
 }
 
 /// Writes the page for people: the answer first, one topic per line.
@@ -64,7 +71,12 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
             &format!("at revision {begins}, the first that a request made; of objects that were there before, what bodies show"),
         )?;
     } else if let Some(compacted) = span.compacted {
-        line(out, "compacted", &format!("at revision {compacted}: older states and changes are gone"))?;
+        // kine compacts by itself, every few minutes and up to its newest thousand.
+        let behind = match source.kind {
+            SourceKind::Kine => format!(", {} revisions before the newest", span.newest.0 - compacted.0),
+            _ => String::new(),
+        };
+        line(out, "compacted", &format!("at revision {compacted}{behind}: older states and changes are gone"))?;
     }
     line(out, "keys", &census.keys.to_string())?;
     database(source, out)?;
@@ -92,10 +104,33 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     for (place, phrase) in source.not_recorded.iter().enumerate() {
         line(out, if place == 0 { "not recorded" } else { "" }, &visible(phrase))?;
     }
-    for problem in source.problems.iter().chain(&report.problems) {
+    let checked = checked(&source.checksums);
+    if !checked.is_empty() {
+        line(out, "checked", &checked)?;
+    }
+    for problem in &source.problems {
         line(out, "problem", &paint(REMOVED, problem).to_string())?;
     }
+    for note in source.notes.iter().chain(&report.notes) {
+        line(out, "note", &visible(note))?;
+    }
     Ok(())
+}
+
+/// Says what was checked of database files; nothing where there is none.
+fn checked(checksums: &[Checksum]) -> String {
+    const SAID: [(Checksum, &str); 4] = [
+        (Checksum::Holds, "SHA-256 holds"),
+        (Checksum::Fails, "SHA-256 does not hold"),
+        (Checksum::Absent, "no SHA-256 in the file: a value that was changed in it is not noticed"),
+        (Checksum::Kept, "found whole when its index was made, and not changed since"),
+    ];
+    let of_each = SAID.iter().filter_map(|(checksum, said)| match checksums.iter().filter(|known| *known == checksum).count() {
+        0 => None,
+        1 if checksums.len() == 1 => Some((*said).to_owned()),
+        count => Some(format!("{count} of {} files: {said}", checksums.len())),
+    });
+    of_each.collect::<Vec<_>>().join("; ")
 }
 
 /// Writes what is known of an etcd if the user may not read any key, and why that is all.

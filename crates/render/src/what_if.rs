@@ -1,5 +1,6 @@
-//! `what-if`: what would happen, in order, what became of the pods, and what the nodes carry.
+//! `what-if`: what becomes of the pods, then what would happen, in order, and what the nodes carry.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use ketcd_cluster::simulate::{
@@ -15,31 +16,79 @@ use super::visible::visible;
 const EVENTS: usize = 60;
 /// The most nodes shown whose load changes, unless all are asked for.
 const NODES: usize = 15;
-/// The most pods without a controller that are named.
-const BARE: usize = 5;
+/// The most names in a sentence.
+const NAMES: usize = 5;
 
-/// Writes the answer as text; `is_wide`: all of it.
+/// Writes the answer as text, what becomes of the pods first; `is_wide`: all of it.
 ///
 /// # Errors
 /// The stream's.
 pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    for (node, why) in answer.spare.iter().flat_map(|spare| &spare.others) {
+        write_node(node, Some(why), out)?;
+    }
+    write_after_nodes(answer, is_wide, out)
+}
+
+/// Writes the answer as text where another order of drains than the one that was written node by node is better.
+///
+/// # Errors
+/// The stream's.
+pub fn write_other_order(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\nin another order more could be drained:")?;
+    write_text(answer, is_wide, out)
+}
+
+/// Writes whether a node could be drained; `obstacle`: what stands in the way.
+///
+/// # Errors
+/// The stream's.
+pub fn write_node(node: &str, obstacle: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    match obstacle {
+        None => writeln!(out, "{}  could be drained", paint(STRONG, visible(node))),
+        Some(why) => writeln!(out, "{}  stays: {}", visible(node), visible(why)),
+    }
+}
+
+/// Writes the answer as text without the nodes that could not be drained: they were written one by one as they were decided.
+///
+/// # Errors
+/// The stream's.
+pub fn write_after_nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    spare(answer, out)?;
+    verdict(answer, out)?;
+    questions(answer, out)?;
+    waiting(answer, is_wide, out)?;
+    events(answer, is_wide, out)?;
+    nodes(answer, is_wide, out)?;
+    for sentence in bare(&answer.caveats).into_iter().chain(answer.caveats.iter().filter(|one| bare_pod(one).is_none()).map(caveat)) {
+        writeln!(out, "{}", paint(FAINT, format!("· {}", visible(&sentence))))?;
+    }
+    Ok(())
+}
+
+/// Writes what happens, in order.
+fn events(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
     let shown = if is_wide { answer.events.len() } else { answer.events.len().min(EVENTS) };
+    if shown == 0 {
+        return Ok(());
+    }
+    writeln!(out)?;
     let rows: Vec<Vec<String>> = answer.events[..shown].iter().map(row).collect();
     write_aligned(&rows, out)?;
     if shown < answer.events.len() {
         let left = answer.events.len() - shown;
         writeln!(out, "{}", paint(FAINT, format!("{left} more events (-o wide shows them)")))?;
     }
-    if !rows.is_empty() {
-        writeln!(out)?;
-    }
-    summary(answer, out)?;
-    questions(answer, out)?;
-    nodes(answer, is_wide, out)?;
-    for sentence in bare(&answer.caveats).into_iter().chain(answer.caveats.iter().filter(|one| bare_pod(one).is_none()).map(caveat)) {
-        writeln!(out, "{}", paint(FAINT, format!("· {}", visible(&sentence))))?;
-    }
     Ok(())
+}
+
+/// Some names in a sentence.
+fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let (shown, left) = (names.len().min(NAMES), names.len().saturating_sub(NAMES));
+    let more = if left == 0 { String::new() } else { format!(" and {left} more") };
+    format!("{}{more}", names[..shown].join(", "))
 }
 
 /// The pod that a caveat says has no controller.
@@ -53,14 +102,7 @@ fn bare(caveats: &[Unmodelled]) -> Option<String> {
     match pods[..] {
         [] => None,
         [_] => caveats.iter().find(|one| bare_pod(one).is_some()).map(caveat),
-        _ => {
-            let (shown, left) = (pods.len().min(BARE), pods.len().saturating_sub(BARE));
-            let more = if left == 0 { String::new() } else { format!(" and {left} more") };
-            Some(format!(
-                "pods {}{more} have no controller: nothing makes them again, and kubectl drain needs --force",
-                pods[..shown].join(", ")
-            ))
-        }
+        _ => Some(format!("pods {} have no controller: nothing makes them again, and kubectl drain needs --force", some(pods))),
     }
 }
 
@@ -84,7 +126,8 @@ pub fn write_decisions(judged: &[JudgedDecision], is_wide: bool, out: &mut dyn W
         }
     }
     let parts: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    writeln!(out, "{}", paint(STRONG, format!("{} decisions: {}", judged.len(), parts.join(", "))))
+    let parts = if parts.is_empty() { "there is none in the readable history".to_owned() } else { parts.join(", ") };
+    writeln!(out, "{}", paint(STRONG, format!("{} decisions: {parts}", judged.len())))
 }
 
 /// Whether a decision would be another one.
@@ -165,8 +208,31 @@ fn word(what: Happening) -> &'static str {
     }
 }
 
-/// What became of the pods, on a few lines.
-fn summary(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+/// What became of the pods: how many fit and how many do not, by reason, then how much happened.
+fn verdict(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(fit) = &answer.fit {
+        writeln!(out, "{} {}", paint(STRONG, fit.count), if fit.count == 1 { "more fits" } else { "more fit" })?;
+        if let Some(message) = &fit.message {
+            writeln!(out, "  the next one does not: {}", visible(message))?;
+        }
+    }
+    let tally = Tally::of(answer);
+    let is_asked = answer.fit.is_none() || !answer.actions.is_empty();
+    if is_asked && !tally.is_empty() {
+        tally.write(out)?;
+    }
+    let counted = counts(answer);
+    if !counted.is_empty() {
+        writeln!(out, "{counted}")
+    } else if tally.is_empty() && !answer.actions.is_empty() {
+        writeln!(out, "{}", paint(STRONG, "nothing happens"))
+    } else {
+        Ok(())
+    }
+}
+
+/// How much happened.
+fn counts(answer: &WhatIf) -> String {
     let all = [
         Happening::Evicted,
         Happening::Deleted,
@@ -177,27 +243,132 @@ fn summary(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         Happening::Scheduled,
     ];
     let counted = all.iter().filter(|what| answer.count(**what) > 0);
-    let parts: Vec<String> = counted.map(|what| format!("{} {}", answer.count(*what), word(*what))).collect();
-    if !parts.is_empty() {
-        writeln!(out, "{}", paint(STRONG, parts.join(", ")))?;
-    } else if !answer.actions.is_empty() {
-        writeln!(out, "{}", paint(STRONG, "nothing happens"))?;
+    counted.map(|what| format!("{} {}", answer.count(*what), word(*what))).collect::<Vec<_>>().join(", ")
+}
+
+/// How many pods fit, and how many do not for which reason.
+struct Tally {
+    fit: usize,
+    /// Reasons with the number of pods, for each thing that pods cannot.
+    cannot: [(&'static str, &'static str, BTreeMap<String, usize>); 3],
+}
+
+impl Tally {
+    fn of(answer: &WhatIf) -> Self {
+        let mut placed: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let (mut waiting, mut blocked, mut refused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for event in &answer.events {
+            let pod = (&*event.pod.namespace, &*event.pod.name);
+            let message = event.message.as_deref().unwrap_or_default();
+            match event.what {
+                Happening::Scheduled => drop(placed.insert(pod)),
+                Happening::Evicted | Happening::Deleted | Happening::Preempted => drop(placed.remove(&pod)),
+                Happening::Blocked => {
+                    let budget = event.budget.as_ref().map_or_else(String::new, |budget| format!(" (budget {budget})"));
+                    *blocked.entry(format!("{}{budget}", message.trim_end_matches('.'))).or_default() += 1;
+                }
+                Happening::Refused => {
+                    let why = message.split_once(" is forbidden: ").map_or(message, |(_, why)| why);
+                    *refused.entry(why.to_owned()).or_default() += 1;
+                }
+                Happening::Created | Happening::Unschedulable => {}
+            }
+        }
+        for (_, message) in answer.waiting.iter().filter(|(pod, _)| pod.is_new) {
+            *waiting.entry(message.as_deref().map_or_else(|| "not tried yet".to_owned(), reason)).or_default() += 1;
+        }
+        let cannot = [
+            ("waits", "wait", waiting),
+            ("cannot be evicted", "cannot be evicted", blocked),
+            ("workload gets fewer pods", "workloads get fewer pods", refused),
+        ];
+        Self { fit: placed.len(), cannot }
     }
-    if let Some(fit) = &answer.fit {
-        writeln!(out, "{} {}", paint(STRONG, fit.count), if fit.count == 1 { "more fits" } else { "more fit" })?;
-        if let Some(message) = &fit.message {
-            writeln!(out, "  the next one does not: {}", visible(message))?;
+
+    fn is_empty(&self) -> bool {
+        self.fit == 0 && self.cannot.iter().all(|(.., reasons)| reasons.is_empty())
+    }
+
+    /// One reason is in the same line, several are a line each.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let words = |(one, several, _): &(&'static str, &'static str, _), count: usize| {
+            format!("{count} {}", if count == 1 { one } else { several })
+        };
+        let cannot: Vec<_> = self.cannot.iter().filter(|(.., reasons)| !reasons.is_empty()).collect();
+        let mut parts = Vec::new();
+        if self.fit > 0 || cannot.iter().any(|(one, ..)| *one == "waits") {
+            parts.push(format!("{} {}", self.fit, if self.fit == 1 { "fits" } else { "fit" }));
+        }
+        parts.extend(cannot.iter().map(|all| words(all, all.2.values().sum())));
+        let style = if cannot.is_empty() { STRONG } else { WARNING };
+        let mut reasons =
+            cannot.iter().flat_map(|all| all.2.iter().map(|(why, count)| (words(all, *count), why, *count))).collect::<Vec<_>>();
+        if let [(_, why, _)] = &reasons[..] {
+            return writeln!(out, "{}: {}", paint(style, parts.join(", ")), visible(why));
+        }
+        writeln!(out, "{}", paint(style, parts.join(", ")))?;
+        reasons.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
+        reasons.iter().try_for_each(|(words, why, _)| writeln!(out, "  {words}: {}", visible(why)))
+    }
+}
+
+/// Why nodes refuse a pod, of the scheduler's message: without their number, and without what preemption makes of it.
+fn reason(message: &str) -> String {
+    let refused = message.split_once(" nodes are available: ").map_or(message, |(_, refused)| refused);
+    let refused = refused.split_once(" preemption: ").map_or(refused, |(refused, _)| refused);
+    refused.trim_end_matches('.').to_owned()
+}
+
+/// Writes the pods that wait at the end: those with the same message in one line, unless all is asked for.
+fn waiting(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+    let shown = answer.waiting.iter().filter(|(pod, _)| pod.is_new || !answer.actions.is_empty());
+    let mut folded: Vec<(bool, Option<&str>, Vec<&SimulatedPod>)> = Vec::new();
+    for (pod, message) in shown {
+        let message = message.as_deref();
+        match folded.iter_mut().find(|(is_new, known, _)| !is_wide && (*is_new, *known) == (pod.is_new, message)) {
+            Some((.., pods)) => pods.push(pod),
+            None => folded.push((pod.is_new, message, vec![pod])),
         }
     }
-    for (pod, message) in answer.waiting.iter().filter(|(pod, _)| pod.is_new || !answer.actions.is_empty()) {
-        let when = if pod.is_new { "waits" } else { "still waits" };
-        let message = message.as_deref().map_or_else(String::new, |message| format!("  {}", visible(message)));
-        writeln!(out, "{} {}{message}", paint(WARNING, when), visible(&name(pod)))?;
+    for (is_new, message, pods) in folded {
+        let message = message.map_or_else(String::new, |message| format!("  {}", visible(message)));
+        let still = if is_new { "" } else { "still " };
+        match pods[..] {
+            [pod] => writeln!(out, "{} {}{message}", paint(WARNING, format!("{still}waits")), visible(&name(pod)))?,
+            _ => {
+                let words = paint(WARNING, format!("{} {still}wait", pods.len()));
+                writeln!(out, "{words}: {}{message}", visible(&by_owner(&pods)))?;
+            }
+        }
     }
     Ok(())
 }
 
-/// The answers to what was asked beyond the actions: several futures, losses, spare nodes.
+/// How many pods each owner has.
+fn by_owner(pods: &[&SimulatedPod]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    pods.iter().for_each(|pod| *counts.entry(owner(pod)).or_default() += 1);
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let words: Vec<String> = counts.into_iter().map(|(owner, count)| format!("{count} of {owner}")).collect();
+    some(words.iter().map(String::as_str))
+}
+
+/// Which nodes could be drained.
+fn spare(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+    let Some(spare) = &answer.spare else { return Ok(()) };
+    let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
+    writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
+    let proof = match (spare.is_largest, spare.nodes.len()) {
+        (true, _) => "no larger set exists".to_owned(),
+        (false, found) => {
+            format!("at least {found}: larger sets were looked for, but not in every order; by their room at most {}", spare.most)
+        }
+    };
+    writeln!(out, "  {}", paint(FAINT, proof))
+}
+
+/// The answers to what was asked beyond the actions: several futures, losses.
 fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     if let Some(futures) = &answer.futures {
         for future in &futures.workloads {
@@ -217,20 +388,6 @@ fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         }
         let style = if loss.waiting.is_empty() { PLAIN } else { WARNING };
         writeln!(out, "{}  {}", paint(style, visible(&loss.name)), visible(&parts.join("; ")))?;
-    }
-    if let Some(spare) = &answer.spare {
-        let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
-        writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
-        let proof = match (spare.is_largest, spare.nodes.len()) {
-            (true, _) => "no larger set exists".to_owned(),
-            (false, found) => {
-                format!("at least {found}: larger sets were looked for, but not in every order; by their room at most {}", spare.most)
-            }
-        };
-        writeln!(out, "  {}", paint(FAINT, proof))?;
-        for (node, why) in &spare.others {
-            writeln!(out, "  {}  {}", visible(node), visible(why))?;
-        }
     }
     Ok(())
 }
@@ -331,6 +488,21 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
         Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
+        Unmodelled::PreemptionNode { pod, nodes } => format!(
+            "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",
+            some(nodes.iter().map(String::as_str))
+        ),
+        Unmodelled::Victims { pod, node } => {
+            format!("which pods of node {node} make room for pod {pod} is chance: some that go and some that stay are equal")
+        }
+        Unmodelled::PodsBounded { workload, most } => {
+            format!(
+                "{workload} wants more pods: one run adds no more than {most} to those that are there, so what becomes of the rest is not known"
+            )
+        }
+        Unmodelled::NodesBounded { wanted, added } => {
+            format!("{added} of {wanted} nodes are added: one run adds no more")
+        }
         Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
     }
 }

@@ -105,6 +105,12 @@ pub struct Change<'a> {
     /// Why the new value cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
+    /// True where the revision is a free one of the change's time, as an audit log alone does not name the one that etcd has; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_placed: bool,
+    /// True where the change is reported as `MODIFIED` and may be the creation, as nothing shows whether there was a version before; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_creation: bool,
     /// A JSON Patch (RFC 6902) from the previous readable version to this one; null for `ADDED`, and where either version is not readable.
     #[schemars(with = "Option<Vec<PatchOperation>>")]
     pub patch: Option<Patch>,
@@ -130,8 +136,14 @@ pub struct ObjectChange<'a> {
     /// Why the new value cannot be decoded; absent where it can. For people: the words are not part of the contract.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
+    /// True where the revision is a free one of the change's time, as an audit log alone does not name the one that etcd has; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_placed: bool,
     /// etcd's key.
     pub key: Cow<'a, str>,
+    /// True where the change is reported as `MODIFIED` and may be the creation, as nothing shows whether there was a version before; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_creation: bool,
     /// A JSON Patch (RFC 6902) from the previous readable version to this one; null for `ADDED`, and where either version is not readable.
     #[schemars(with = "Option<Vec<PatchOperation>>")]
     #[serde(serialize_with = "sorted")]
@@ -176,6 +188,8 @@ impl<'a> ObjectChange<'a> {
             by: actor.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(actor.as_ref()),
             error: undecodable(change),
+            is_placed: change.origin.is_placed(),
+            may_be_creation: change.may_be_creation,
             key: String::from_utf8_lossy(&change.key),
             patch: change.patch(managed_fields),
             request,
@@ -212,6 +226,8 @@ impl<'a> Change<'a> {
             by: actor.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(actor.as_ref()),
             error: undecodable(change),
+            is_placed: change.origin.is_placed(),
+            may_be_creation: change.may_be_creation,
             patch: change.patch(managed_fields),
             request,
             unexplained,
@@ -289,7 +305,7 @@ pub enum Source {
     Objects,
     /// A body in the audit log of API servers.
     AuditLog,
-    /// Worked out from an audit log that does not hold the body, or not the revision.
+    /// Worked out from an audit log that does not hold the body, or not the revision (`isPlaced`).
     Derived,
 }
 
@@ -304,7 +320,7 @@ impl From<Origin> for Source {
             Origin::FreePage => Self::FreePage,
             Origin::Objects => Self::Objects,
             Origin::AuditLog => Self::AuditLog,
-            Origin::Derived => Self::Derived,
+            Origin::Derived | Origin::Placed => Self::Derived,
         }
     }
 }

@@ -9,7 +9,7 @@ use ketcd_kube::encryption::{self, AuditRow};
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Encryption<'a> {
-    /// One row for each way in which values of a resource are sealed.
+    /// One row for each way in which values of a resource are sealed; two for a key that opens some of the values that name it and not the others.
     pub encryption: Vec<Row<'a>>,
     /// Whether every value is as `--encryption-config` says; null where none was given, or where only the KMS plugin knows.
     pub promise_kept: Option<bool>,

@@ -16,6 +16,8 @@ use crate::status::StatusPage;
 pub struct Status<'a> {
     /// Sizes of the database.
     pub bytes: Bytes,
+    /// What the SHA-256 at the end of database files says, by how many files that were read.
+    pub checksums: Checksums,
     /// Resources with at least one value encrypted at rest, by provider and key; their values in plain text have a row too.
     pub encryption: Vec<Sealed<'a>>,
     /// The revisions between the oldest and the newest at which none of several sources can be read, ascending; empty for one source.
@@ -27,7 +29,11 @@ pub struct Status<'a> {
     /// What a recording does not hold because its recorder was not to record it, such as Secrets; one phrase per item. For people: the words are not
     /// part of the contract.
     pub not_recorded: &'a [String],
-    /// What is wrong or odd about the source, alarms of etcd among it. One message per item.
+    /// What else is to be known of the source, and not a problem of it: which files of a folder are read, what is not etcd's data, what is odd about
+    /// the times in it. For people: the words
+    /// are not part of the contract.
+    pub notes: Vec<&'a str>,
+    /// What is wrong or odd about the source, alarms of etcd among it. One message per item; the exit code is 2 where there is any.
     pub problems: Vec<Cow<'a, str>>,
     /// Changes that the database's current pages no longer hold, but that can be recovered.
     pub recoverable: Recoverable,
@@ -82,6 +88,19 @@ pub struct Bytes {
     pub free: u64,
     /// Pages of it in use.
     pub in_use: u64,
+}
+
+/// Numbers of database files by what the SHA-256 says that `etcdctl snapshot save` puts at their end.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Checksums {
+    /// There is none: a value that was changed since is not noticed.
+    pub absent: usize,
+    /// It does not hold.
+    pub fails: usize,
+    /// It holds: the file is as it was taken.
+    pub holds: usize,
+    /// It was not computed again: the file was found whole when its index was made, and was not changed since.
+    pub kept: usize,
 }
 
 /// Values of one resource that are sealed alike.
@@ -225,6 +244,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
         let StatusPage { source, census, .. } = report;
         Self {
             bytes: Bytes { file: source.file_bytes, free: source.free_bytes, in_use: source.in_use_bytes },
+            checksums: checksums(&source.checksums),
             encryption: sealed(report),
             gaps: source.gaps.iter().map(Gap::from).collect(),
             keys: census.keys,
@@ -235,6 +255,7 @@ impl<'a> From<&'a StatusPage> for Status<'a> {
                 schedulers: &census.schedulers,
             },
             not_recorded: &source.not_recorded,
+            notes: source.notes.iter().chain(&report.notes).map(String::as_str).collect(),
             problems: problems(report),
             recoverable: Recoverable {
                 freepage: source.recoverable_freepage,
@@ -273,6 +294,12 @@ impl<'a> From<&'a ketcd_store::PartStatus> for Part<'a> {
     }
 }
 
+fn checksums(checksums: &[ketcd_store::Checksum]) -> Checksums {
+    use ketcd_store::Checksum::{Absent, Fails, Holds, Kept};
+    let count = |wanted| checksums.iter().filter(|checksum| **checksum == wanted).count();
+    Checksums { absent: count(Absent), fails: count(Fails), holds: count(Holds), kept: count(Kept) }
+}
+
 fn sealed(report: &StatusPage) -> Vec<Sealed<'_>> {
     let rows = report.census.encrypted();
     rows.map(|(resource, scheme, key, values)| Sealed {
@@ -286,7 +313,7 @@ fn sealed(report: &StatusPage) -> Vec<Sealed<'_>> {
 
 fn problems(report: &StatusPage) -> Vec<Cow<'_, str>> {
     let alarms = report.source.alarms.iter().map(|alarm| Cow::Owned(alarm.to_string()));
-    let others = report.source.problems.iter().chain(&report.problems);
+    let others = report.source.problems.iter();
     alarms.chain(others.map(|problem| Cow::Borrowed(problem.as_str()))).collect()
 }
 

@@ -82,6 +82,9 @@ pub struct Phase<'a> {
     pub by_from: Option<ActorFrom>,
     /// More about it; may be empty. For people: the words are not part of the contract.
     pub detail: String,
+    /// True where the revision is a free one of its time, as an audit log alone does not name the one that etcd has; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_placed: bool,
     /// Whether it took longest of all, counted from the phase before.
     pub longest: bool,
     /// What happened, such as `Created`, `Scheduled`, `Ready`, `Deleted`.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::common::{ActorFrom, Subject, Time};
 use super::window::Window as HistoryWindow;
 use crate::triage::{self as page, TriagePage, absence_words, causes_of, command, words};
-use crate::trouble;
+use crate::{alike, trouble};
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
 
@@ -22,6 +22,8 @@ pub struct Triage<'a> {
     pub findings: Vec<Finding<'a>>,
     /// How much was looked at.
     pub looked_at: LookedAt,
+    /// The newest time in printed objects that do not show when they were printed: `time` is null, and it was not before this; else null.
+    pub not_before: Option<Time>,
     /// How many values of what was looked at could not be decoded: sealed ones without their key, and damaged ones.
     pub not_decoded: usize,
     /// The revision looked at.
@@ -30,8 +32,10 @@ pub struct Triage<'a> {
     pub selected: bool,
     /// etcd itself.
     pub storage: Storage<'a>,
-    /// The moment looked at; null where nothing in the data shows it.
+    /// The moment looked at; null where nothing in the data shows it. What lasts is not counted then.
     pub time: Option<Time>,
+    /// Warning Events that occur often, were seen in the 15 minutes before, and that no finding explains; those that occur most often first.
+    pub warnings: Vec<Warning<'a>>,
     /// The stretch of history that was asked for; absent where neither end was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<HistoryWindow>,
@@ -44,7 +48,8 @@ pub struct Triage<'a> {
 pub struct Absence {
     /// What there is instead, in words.
     pub message: String,
-    /// One word: `Empty`, `OtherPrefix`, `Foreign`, `OnlyEvents`, `OtherKinds` or `Namespace`. There may be more in time.
+    /// One word: `Empty`, `OtherPrefix`, `Foreign`, `OnlyEvents`, `OtherKinds`, `Namespace`, or `Objects`: none of
+    /// those asked for is there. There may be more in time.
     pub reason: &'static str,
 }
 
@@ -59,6 +64,24 @@ pub struct LookedAt {
     pub workloads: usize,
 }
 
+/// Warning Events of one reason about one object.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Warning<'a> {
+    /// How often it occurred.
+    pub count: i64,
+    /// When it occurred first; null where that is not known.
+    pub first_time: Option<Time>,
+    /// When it occurred last; null where that is not known.
+    pub last_time: Option<Time>,
+    /// The message of the last one.
+    pub message: &'a str,
+    /// The object.
+    pub object: Subject<'a>,
+    /// Kubernetes' own word for the reason.
+    pub reason: &'a str,
+}
+
 /// A trouble that some objects have in common, with what followed from it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -71,8 +94,10 @@ pub struct Finding<'a> {
     pub detail: String,
     /// What followed from it, as far as the data show it.
     pub effects: Vec<Finding<'a>>,
-    /// Kubernetes' own message; null where there is none.
+    /// Kubernetes' own message; null where there is none, or where the objects have different ones, which `messages` has.
     pub message: Option<&'a str>,
+    /// Kubernetes' own messages about the objects, each once, the commonest first.
+    pub messages: Vec<Message<'a>>,
     /// The objects that have it, those that had it first before the others.
     pub objects: Vec<Subject<'a>>,
     /// The controller of all of them; null where they are not pods of one.
@@ -81,9 +106,11 @@ pub struct Finding<'a> {
     pub pods: usize,
     /// Kubernetes' own word for the reason; null where there is none.
     pub reason: Option<&'a str>,
+    /// What ends it, in words; empty where nothing is known.
+    pub remedy: String,
     /// How long it lasts at the moment looked at, in seconds; null where either time is not known.
     pub seconds: Option<f64>,
-    /// Since when; null where the data do not show it.
+    /// Since when the first object has it; null where the data do not show it.
     pub since: Option<Time>,
     /// What is wrong, such as `NodeSilent` or `CrashLooping`. There may be more words in time.
     pub trouble: &'static str,
@@ -91,6 +118,17 @@ pub struct Finding<'a> {
     pub weight: u64,
     /// What is wrong, in words.
     pub what: String,
+}
+
+/// What Kubernetes says about some of a finding's objects.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Message<'a> {
+    /// How many of the objects it is of.
+    pub count: usize,
+    /// The first of them.
+    pub first: Subject<'a>,
+    /// The message.
+    pub message: &'a str,
 }
 
 /// A change that explains a finding.
@@ -236,6 +274,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
             changes: page.changes.iter().filter_map(change).collect(),
             findings: page.findings.iter().enumerate().map(|(place, of)| finding(page, of, causes_of(page, place))).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
+            not_before: page.not_before.map(Time),
             not_decoded: page.not_decoded,
             revision: page.revision.0,
             selected: page.is_selected,
@@ -251,9 +290,21 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
                 writes,
             },
             time: page.now.map(Time),
+            warnings: page.warnings.iter().map(warning).collect(),
             window: None,
             windows: page.windows.iter().map(|&(from, to, is_cut)| Window { from: Time(from), is_cut, to: Time(to) }).collect(),
         }
+    }
+}
+
+fn warning(warning: &page::Warning) -> Warning<'_> {
+    Warning {
+        count: warning.count,
+        first_time: warning.first.map(Time),
+        last_time: warning.last.map(Time),
+        message: &warning.message,
+        object: Subject::from(&warning.subject),
+        reason: &warning.reason,
     }
 }
 
@@ -262,21 +313,25 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[pa
         let change = page.changes.get(cause.change).and_then(change)?;
         Some(Cause { change, relation: cause.relation.as_str(), seconds_before: cause.before.map(|before| before.as_secs_f64()) })
     };
+    let messages = alike::messages(finding);
+    let is_of_all = matches!(messages[..], [(count, ..)] if count == finding.subjects.len());
     Finding {
         causes: causes.iter().filter_map(cause).collect(),
         command: command(page, finding).map_or(String::new(), |command| command.to_string()),
-        detail: trouble::detail(&finding.trouble),
+        detail: alike::all_detail(finding),
         effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
-        message: finding.trouble.message.as_deref(),
+        message: finding.trouble.message.as_deref().filter(|_| is_of_all),
+        messages: messages.into_iter().map(|(count, message, first)| Message { count, first: Subject::from(first), message }).collect(),
         objects: finding.subjects.iter().map(Subject::from).collect(),
         owner: finding.owner.as_ref().map(Subject::from),
         pods: finding.pods,
         reason: finding.trouble.reason.as_deref(),
+        remedy: trouble::remedy(finding),
         seconds: page.now.zip(finding.since()).map(|(now, since)| now.duration_since(since).as_secs_f64().max(0.0)),
         since: finding.since().map(Time),
         trouble: finding.trouble.kind.as_str(),
         weight: finding.weight(),
-        what: trouble::what(&finding.trouble),
+        what: alike::all_what(finding),
     }
 }
 

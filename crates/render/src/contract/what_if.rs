@@ -248,7 +248,7 @@ pub struct Event<'a> {
     /// Where the scheduler stops before it has seen every node that fits: others might be chosen then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample: Option<EventSample>,
-    /// The nodes with as many points as the one it gets.
+    /// The nodes with as many points as the one it gets; of a pod that makes room, those on which room could be made as well.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub tied_with: &'a [String],
     /// What.

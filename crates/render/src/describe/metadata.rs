@@ -9,7 +9,7 @@ use crate::value::cut;
 
 /// Annotations that repeat the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Columns of an annotation's value.
+/// Columns of an annotation's value on a terminal.
 const ANNOTATION: usize = 120;
 
 pub(super) fn add(description: &Description, look: Look, page: &mut Page) {
@@ -21,7 +21,7 @@ pub(super) fn add(description: &Description, look: Look, page: &mut Page) {
     page.field(0, "Finalizers", joined(object, "metadata.finalizers").replace(',', ", "));
     page.field(0, "Owned by", owners(&description.owners));
     page.list(0, "Labels", pairs(at(object, "metadata.labels"), usize::MAX));
-    page.list(0, "Annotations", pairs(at(object, "metadata.annotations"), ANNOTATION));
+    page.list(0, "Annotations", pairs(at(object, "metadata.annotations"), look.width.map_or(usize::MAX, |_| ANNOTATION)));
 }
 
 /// A time, and how long ago that was.
@@ -36,10 +36,14 @@ fn deleting(object: &Value, look: Look) -> String {
 }
 
 impl Look {
-    /// How long ago a time was less some seconds.
+    /// How long ago a time was less some seconds; the time itself, where now is not known.
     fn ago_before(self, time: &Value, seconds: i64) -> String {
         let begin = crate::table::fields::time(Some(time)).and_then(|time| time.checked_sub(jiff::SignedDuration::from_secs(seconds)).ok());
-        begin.map_or_else(|| "an unknown time".to_owned(), |begin| crate::table::age(self.now, begin))
+        match (begin, self.now) {
+            (None, _) => "an unknown time".to_owned(),
+            (Some(begin), None) => begin.to_string(),
+            (Some(begin), now) => crate::table::age(now, begin),
+        }
     }
 }
 

@@ -127,7 +127,7 @@ fn write_changes(description: &Description, look: Look, out: &mut dyn Write) -> 
         return writeln!(out, "\n{}", paint(FAINT, "API objects are the state of one moment: they show no changes"));
     }
     writeln!(out, "\n{}", paint(STRONG, "Last changes"))?;
-    let mut writer = ChangeWriter::new(Options { diff: false, all_fields: false, many: false, width: look.width });
+    let mut writer = ChangeWriter::new(Options { diff: false, all_fields: false, many: false, wide: false, width: look.width });
     for change in &description.changes {
         writer.write(change, &description.name, out)?;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ketcd_scheduler::{
-    AssumedPod, Assumption, Caveat, DecidedBy, Explanation, NeighbourDoubt, Sample, StateSeen, UnreadObject, VersionEvidence,
+    AssumedPod, Assumption, Caveat, DecidedBy, Explanation, NeighbourDoubt, Sample, StateSeen, UnreadObject, UnseenEnd, VersionEvidence,
 };
 
 use super::group_caveats::group_caveat;
@@ -62,6 +62,7 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::StateSeen { state, revision } => state_seen(*state, *revision),
         Caveat::Assumed(pods) => assumed(pods),
         Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),
+        Caveat::UnseenEnds(ends) => return ends.iter().map(unseen_end).collect(),
         Caveat::RestartsUntraced => {
             "no lock of the scheduler is in etcd, as without leader election: whether its process was restarted meanwhile, \
             and forgot what it had assumed, is not known"
@@ -168,6 +169,15 @@ fn neighbour(doubt: &NeighbourDoubt) -> String {
         true => what,
         false => format!("{what}; the result on {} depends on it", first(&doubt.nodes, NAMED)),
     }
+}
+
+/// The end of a pod that the attempt may not have seen.
+fn unseen_end(end: &UnseenEnd) -> String {
+    let UnseenEnd { pod, written, nodes, .. } = end;
+    format!(
+        "r{written} shows the end of {pod}, which the scheduler may not have known yet; the result on {} depends on it",
+        first(nodes, NAMED)
+    )
 }
 
 /// The first unread objects, and how many more there are.

@@ -7,6 +7,12 @@ use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
 
 use super::words::is_in_bytes;
 
+/// The kubelet sets it where a cloud provider is external; the cloud node controller takes it off (k8s.io/cloud-provider 1.36, api/well_known_taints.go,
+/// controllers/node/node_controller.go).
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+/// The cloud node lifecycle controller sets it (the same file).
+const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
+
 /// A change in words; `node` is the node's name.
 pub(super) fn fix(fix: &Fix, node: &str) -> String {
     match fix {
@@ -21,6 +27,7 @@ pub(super) fn fix(fix: &Fix, node: &str) -> String {
         Fix::ChangeHostPort { protocol, port } => format!("use another host port than {port}/{protocol}"),
         Fix::DeletePod((namespace, name)) => format!("delete pod {namespace}/{name}"),
         Fix::RaiseMaxSkew { topology_key, max_skew, .. } => format!("raise maxSkew of the spread over {topology_key} to {max_skew}"),
+        Fix::HonorTaints { topology_key, .. } => format!("set nodeTaintsPolicy: Honor on the spread over {topology_key}"),
         Fix::SoftenSpread { topology_key, .. } => format!("make the spread over {topology_key} ScheduleAnyway"),
         Fix::SoftenAffinity => "make podAffinity preferred instead of required".to_owned(),
         Fix::SoftenAntiAffinity => "make podAntiAffinity preferred instead of required".to_owned(),
@@ -50,6 +57,12 @@ fn obstacle(obstacle: &Obstacle) -> String {
         Obstacle::OtherNodeNamed => "the pod names another node".to_owned(),
         Obstacle::FeatureNotDeclared => "its kubelet does not declare a feature the pod needs".to_owned(),
         Obstacle::Condition { kind, status } => format!("its condition {kind} is {status}"),
+        Obstacle::UnhealthyTaint { key, effect } if &**key == UNINITIALIZED => {
+            format!("its taint {key}:{effect} stays until the cloud controller manager has initialised it")
+        }
+        Obstacle::UnhealthyTaint { key, effect } if &**key == SHUTDOWN => {
+            format!("its taint {key}:{effect} says that its machine is shut down")
+        }
         Obstacle::UnhealthyTaint { key, effect } => format!("its taint {key}:{effect} marks it as unhealthy"),
         Obstacle::PolicyLabel { key, value: Some(value), wanted: Some(wanted) } => {
             format!("its label {key} is {value}, the scheduler's Policy requires {wanted}")

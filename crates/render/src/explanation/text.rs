@@ -7,7 +7,7 @@ use crate::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
 use crate::value::columns;
 use crate::visible::visible;
 use ketcd_history::clock::{Clock, Dated};
-use ketcd_scheduler::{Agreement, Attempt, AttemptOutcome, DecidedBy, Explanation, WholePod};
+use ketcd_scheduler::{Agreement, Attempt, AttemptOutcome, DecidedBy, Explanation, WholePod, applied_release};
 use ketcd_store::Revision;
 
 use super::caveats::{assumptions, caveats, version_evidence};
@@ -19,7 +19,7 @@ use super::{group, help, node, refusals, scores};
 const WIDTH: usize = 100;
 /// Maximum width of prose.
 const PROSE: usize = 140;
-/// How many lines of the scheduler's message are shown, unless all are requested.
+/// How many lines of the scheduler's message a terminal shows, unless all are requested.
 const SENTENCE: usize = 3;
 
 /// What to show.
@@ -56,7 +56,7 @@ impl TextOptions<'_> {
 /// The stream's.
 pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn Write) -> io::Result<()> {
     let (columns, width) = (shown.columns(), shown.prose());
-    headline(explanation, clock, shown.wide, width, out)?;
+    headline(explanation, clock, shown.wide || shown.width.is_none(), width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
     if let Some(since) = shown.since {
         hanging("", &since.words(), 2, width, WARNING, out)?;
@@ -80,21 +80,48 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOption
     list(&sentences, width, out)
 }
 
+/// Who decided, and whose rules say so.
+struct Rules {
+    /// The scheduler that decided, with its release where the data show it.
+    scheduler: String,
+    /// Whose rules were applied.
+    rules: String,
+    /// The same in short where it is not the release that decided.
+    others: String,
+}
+
+impl Rules {
+    fn of(explanation: &Explanation) -> Self {
+        let (name, applied) = (&explanation.scheduler_name, applied_release(explanation.version.release));
+        let decided = explanation.decided_release;
+        Self {
+            scheduler: decided.map_or_else(|| name.to_string(), |release| format!("{name} {release}")),
+            rules: format!("by the rules of {name} {applied}"),
+            others: if decided == Some(applied) { String::new() } else { format!(" by the rules of {applied}") },
+        }
+    }
+}
+
 fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let pod = visible(&attempt.pod.full_name()).into_owned();
-    let scheduler = format!("{} {}", explanation.scheduler_name, explanation.version.release);
     let at = format!("r{}", attempt.revision);
-    let evaluated = if explanation.evaluated_revision == attempt.revision {
-        String::new()
-    } else {
-        format!("; evaluated on r{}", explanation.evaluated_revision)
+    let is_there = explanation.evaluated_revision == attempt.revision;
+    let Rules { scheduler, rules, others } = Rules::of(explanation);
+    let evaluated = match (is_there, others.is_empty()) {
+        (true, true) => String::new(),
+        (true, false) => format!("; evaluated{others}"),
+        (false, _) => format!("; evaluated on r{}{others}", explanation.evaluated_revision),
     };
     let (subject, context) = match attempt.outcome {
         AttemptOutcome::Scheduled => {
             let node = visible(attempt.node.as_deref().unwrap_or_default());
-            let bound = if evaluated.is_empty() {
-                format!("runs there as of {at}; evaluated by the rules of {scheduler}")
+            let nodes = &explanation.judgement.nodes;
+            let is_gone = !nodes.is_empty() && !nodes.iter().any(|other| Some(&*other.name) == attempt.node.as_deref());
+            let bound = if is_there && is_gone {
+                format!("bound to it as of {at}, and {node} is not among the nodes; evaluated {rules}")
+            } else if is_there {
+                format!("runs there as of {at}; evaluated {rules}")
             } else {
                 format!("bound at {at} by {scheduler}{evaluated}")
             };
@@ -103,7 +130,7 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
         AttemptOutcome::Unschedulable => {
             (format!("{pod} → nowhere"), format!("refused at {at} by {scheduler}{evaluated}{}", since(explanation, clock)))
         }
-        AttemptOutcome::Pending => (format!("{pod} waits"), format!("evaluated on {at} by the rules of {scheduler}")),
+        AttemptOutcome::Pending => (format!("{pod} waits"), format!("evaluated on {at} {rules}")),
         AttemptOutcome::Gated => (format!("{pod} is gated"), format!("as of {at}")),
     };
     let context = visible(&format!("{context}{}", meant(explanation))).into_owned();
@@ -281,8 +308,11 @@ impl Summary {
         let counts = parts.iter().filter(|(number, ..)| *number > 0);
         let counts: Vec<String> =
             counts.map(|(number, what, style)| paint(*style, format!("{} {what}", grouped(*number))).to_string()).collect();
-        let decisions = count(self.verdicts.iter().sum(), "decision");
-        writeln!(out, "\n{}: {}", paint(STRONG, decisions), counts.join(", "))?;
+        // Pods that were not decided about yet have a line and no verdict.
+        if !counts.is_empty() {
+            let decisions = count(self.verdicts.iter().sum(), "decision");
+            writeln!(out, "\n{}: {}", paint(STRONG, decisions), counts.join(", "))?;
+        }
         list(&self.assumed, shown.prose(), out)
     }
 }

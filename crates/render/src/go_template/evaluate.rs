@@ -6,6 +6,7 @@ use std::io::Write;
 use serde_json::Value as Json;
 
 use super::format::print;
+use super::limits::Limits;
 use super::parse::{Branch, Node, Operand, Pipeline};
 use super::value::Value;
 use super::{GoTemplate, GoTemplateError, GoTemplateWriteError, functions};
@@ -13,10 +14,10 @@ use super::{GoTemplate, GoTemplateError, GoTemplateWriteError, functions};
 /// How deep templates may call one another, so that the stack suffices.
 const DEPTH: usize = 200;
 
-/// Runs a template on an object.
-pub(super) fn run(template: &GoTemplate, object: &Json, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
+/// Runs a template on an object, within limits.
+pub(super) fn run(template: &GoTemplate, object: &Json, limits: Limits, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
     let root = Value::from(object);
-    let mut state = State { template, variables: vec![(String::new(), root.clone())], depth: 0 };
+    let mut state = State { template, variables: vec![(String::new(), root.clone())], depth: 0, limits };
     state.list(&template.body, &root, out).map(drop)
 }
 
@@ -32,20 +33,22 @@ struct State<'t, 'v> {
     template: &'t GoTemplate,
     variables: Vec<(String, Value<'v>)>,
     depth: usize,
+    limits: Limits,
 }
 
 impl<'t, 'v> State<'t, 'v> {
     fn list(&mut self, nodes: &'t [Node], dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         for node in nodes {
+            self.limits.step()?;
             let flow = match node {
                 Node::Text(text) => {
-                    out.write_all(text.as_bytes())?;
+                    self.write(text, out)?;
                     Flow::Next
                 }
                 Node::Action(pipeline) => {
                     let value = self.pipeline(pipeline, dot)?;
                     if pipeline.variables.is_empty() {
-                        out.write_all(print(&value).as_bytes())?;
+                        self.write(&print(&value), out)?;
                     }
                     Flow::Next
                 }
@@ -66,6 +69,11 @@ impl<'t, 'v> State<'t, 'v> {
         Ok(Flow::Next)
     }
 
+    fn write(&mut self, text: &str, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
+        self.limits.take(text.len())?;
+        Ok(out.write_all(text.as_bytes())?)
+    }
+
     /// `if`, or `with`, which makes its value dot.
     fn branch(&mut self, branch: &'t Branch, dot: &Value<'v>, sets_dot: bool, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         let known = self.variables.len();
@@ -81,6 +89,7 @@ impl<'t, 'v> State<'t, 'v> {
     fn range(&mut self, branch: &'t Branch, dot: &Value<'v>, out: &mut dyn Write) -> Result<Flow, GoTemplateWriteError> {
         let known = self.variables.len();
         let value = self.pipeline(&branch.pipeline, dot)?;
+        self.limits.steps(value.item_count())?;
         let items: Vec<(Value<'v>, Value<'v>)> = match value {
             Value::Missing | Value::Nil => Vec::new(),
             Value::List(items) => {
@@ -128,6 +137,7 @@ impl<'t, 'v> State<'t, 'v> {
             return self.list(&branch.otherwise, dot, out);
         }
         for place in 0..count {
+            self.limits.step()?;
             self.set_range(branch, Value::Int(place), Value::Int(place))?;
             let inside = self.variables.len();
             let flow = self.list(&branch.body, &Value::Int(place), out)?;
@@ -227,7 +237,10 @@ impl<'t, 'v> State<'t, 'v> {
             values.push(self.operand(argument, dot)?);
         }
         values.extend(last);
-        functions::call(name, values)
+        self.limits.take_all(&values)?;
+        let value = functions::call(name, values)?;
+        self.limits.take(value.text_length())?;
+        Ok(value)
     }
 
     /// `and` and `or`, which evaluate no more than they need.
@@ -250,6 +263,13 @@ impl<'t, 'v> State<'t, 'v> {
     }
 
     fn operand(&mut self, operand: &'t Operand, dot: &Value<'v>) -> Result<Value<'v>, GoTemplateError> {
+        let value = self.value(operand, dot)?;
+        self.limits.step()?;
+        self.limits.take(value.text_length())?;
+        Ok(value)
+    }
+
+    fn value(&mut self, operand: &'t Operand, dot: &Value<'v>) -> Result<Value<'v>, GoTemplateError> {
         Ok(match operand {
             Operand::Dot => dot.clone(),
             Operand::Nil => Value::Nil,

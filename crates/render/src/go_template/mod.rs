@@ -8,6 +8,7 @@ mod evaluate;
 mod format;
 mod functions;
 mod lex;
+mod limits;
 mod parse;
 mod printf;
 mod value;
@@ -63,7 +64,7 @@ impl GoTemplate {
     /// # Errors
     /// The stream's, or an action that does not fit the object. What came before it is written.
     pub fn write(&self, object: &Json, out: &mut dyn Write) -> Result<(), GoTemplateWriteError> {
-        evaluate::run(self, object, out)
+        evaluate::run(self, object, limits::Limits::default(), out)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use super::evaluate::run;
+use super::limits::Limits;
 use super::{GoTemplate, GoTemplateWriteError};
 
 /// Templates that Go runs and this refuses, each with the reason.
@@ -62,4 +64,30 @@ fn deep_templates_do_not_end_the_process() {
     assert!(GoTemplate::parse(&format!("{{{{{}1{}}}}}", "(".repeat(10_000), ")".repeat(10_000))).is_err());
     let endless = GoTemplate::parse("{{define \"a\"}}{{template \"a\"}}{{end}}{{template \"a\"}}").unwrap();
     assert_eq!(printed(&endless, &Json::Null), Err(String::new()));
+}
+
+/// Templates that would double a text, call one another, or count for ever.
+#[test]
+fn every_template_ends() {
+    let chain: String = (0..40)
+        .map(|number| format!("{{{{define \"t{number}\"}}}}{{{{template \"t{0}\"}}}}{{{{template \"t{0}\"}}}}{{{{end}}}}", number + 1))
+        .collect();
+    let chain = chain + "{{define \"t40\"}}{{end}}{{template \"t0\"}}";
+    let limits = Limits { steps: 100_000, bytes: 1 << 20, longest: 1 << 16 };
+    for (text, problem) in [
+        ("{{$x := \"aaaaaaaa\"}}{{range 40}}{{$x = print $x $x}}{{end}}", "a function gets more than 65536 bytes of text"),
+        ("{{$x := \"aaaaaaaa\"}}{{range 12}}{{$x = print $x $x}}{{end}}{{range 40}}{{$y := $x}}{{end}}", "makes too many bytes"),
+        ("{{range 9223372036854775807}}{{end}}", "has too many steps"),
+        ("{{range 1000}}{{range 1000}}{{end}}{{end}}", "has too many steps"),
+        ("{{range .}}{{range $}}{{range $}}{{end}}{{end}}{{end}}", "has too many steps"),
+        ("{{range 90000}}a text that is written{{end}}", "makes too many bytes"),
+        (&*chain, "has too many steps"),
+    ] {
+        let object = serde_json::json!(vec![0; 200]);
+        let template = GoTemplate::parse(text).unwrap();
+        let error = run(&template, &object, limits, &mut std::io::sink()).unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+    let usual = "{{range 3000}}{{printf \"%d %s\" . \"text\"}}{{end}}";
+    run(&GoTemplate::parse(usual).unwrap(), &Json::Null, limits, &mut std::io::sink()).unwrap();
 }

@@ -52,6 +52,20 @@ impl Value<'_> {
         }
     }
 
+    /// The bytes of a text; 0 of all else.
+    pub(super) fn text_length(&self) -> usize {
+        if let Self::Text(text) = self { text.len() } else { 0 }
+    }
+
+    /// The items of a list or the members of an object; 0 of all else.
+    pub(super) fn item_count(&self) -> usize {
+        match self {
+            Self::List(items) => items.len(),
+            Self::Map(members) => members.len(),
+            _ => 0,
+        }
+    }
+
     /// Whether there is nothing.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(self, Self::Missing | Self::Nil)

@@ -42,7 +42,7 @@ impl Troubles {
         let gravest = gravest.map(|trouble| Trouble { message: None, ..trouble });
         match (&mut self.open, gravest) {
             // A claim that is meant for a node waits for somebody else than before.
-            (Some((open, _)), Some(trouble)) if open.kind == trouble.kind && open.about.len() == trouble.about.len() => {
+            (Some((open, _)), Some(trouble)) if is_still(open, &trouble) => {
                 *open = trouble;
                 None
             }
@@ -77,6 +77,16 @@ impl Troubles {
             self.over.push((trouble, begun, time.unwrap_or(begun)));
         }
     }
+}
+
+/// Whether what was wrong is wrong still, though its details may be others.
+fn is_still(open: &Trouble, trouble: &Trouble) -> bool {
+    let is_about_the_same = match open.kind {
+        // A node that is short of something else.
+        TroubleKind::NodePressure => open.about == trouble.about,
+        _ => open.about.len() == trouble.about.len(),
+    };
+    open.kind == trouble.kind && is_about_the_same
 }
 
 /// Something that stands out.

@@ -46,7 +46,9 @@ impl PodRow<'_> {
         let status = self.status.as_ref().unwrap_or(&no_status);
         let summary = ContainerSummary::of(metadata, spec, status);
         let restarts = match summary.last_restart {
-            Some(_) if summary.restarts != 0 => format!("{} ({} ago)", summary.restarts, view.since_time(summary.last_restart)),
+            Some(_) if summary.restarts != 0 && view.now.is_some() => {
+                format!("{} ({} ago)", summary.restarts, view.since_time(summary.last_restart))
+            }
             _ => summary.restarts.to_string(),
         };
         let first_ip = list(&status.pod_ips).first().map_or("", |address| text(&address.ip));

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::{EntryKind, TimelineEntry, WIDTH};
-use crate::change_text::clock_time;
+use super::{EntryKind, TimelineEntry};
+use crate::change_text::{clock_time, revision_text};
 use crate::style::{self, paint};
 use crate::value::columns;
 use crate::visible::visible;
-use crate::{duration, value};
+use crate::{duration, request_text, value};
 use ketcd_history::ActorFrom;
 use ketcd_history::clock::Dated;
 use ketcd_history::timeline::StepKind;
@@ -29,24 +29,39 @@ const HEAD: usize = 24;
 const INDENT: usize = 26;
 /// Lines that a detail may take below its own where it does not fit.
 const BELOW: usize = 3;
+/// Where the right column ends if the output has no width of its own.
+const EDGE: usize = 100;
+
+/// How much room there is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Columns of the terminal; `None` where lines may be of any length, and nothing is cut.
+    pub width: Option<usize>,
+    /// Whether nothing is cut in any case.
+    pub whole: bool,
+}
 
 /// Writes lines along one axis; `many` names each line's object, chapters begin at rollouts.
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, room: Room, out: &mut dyn Write) -> io::Result<()> {
     let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
     let entries = &entries[..];
-    let width = width.unwrap_or(WIDTH).max(80);
+    let width = room.width.map(|width| width.max(80));
     let namespace = shared_namespace(entries);
     let longest = |lengths: &mut dyn Iterator<Item = usize>, most: usize| lengths.map(|length| length.min(most)).max().unwrap_or(0);
-    let object =
-        longest(&mut entries.iter().map(|entry| columns(&without(&entry.object, namespace.as_deref()))), OBJECT.min(width - BESIDE));
+    let object = longest(
+        &mut entries.iter().map(|entry| columns(&without(&entry.object, namespace.as_deref()))),
+        OBJECT.min(width.unwrap_or(EDGE) - BESIDE),
+    );
     let phase = longest(
         &mut entries.iter().filter(|entry| entry.kind != EntryKind::Note).map(|entry| entry.phase.len()),
         if many { PHASE_OF_MANY } else { PHASE },
     );
-    let mut axis = Axis { many, width, namespace, object, phase, day: None, previous: None, at: None, inferred: false };
+    let whole = room.whole || width.is_none();
+    let mut axis =
+        Axis { many, width, whole, wide: room.whole, namespace, object, phase, day: None, previous: None, at: None, inferred: false };
     for entry in entries {
         axis.write(entry, out)?;
     }
@@ -73,7 +88,11 @@ fn without(object: &str, namespace: Option<&str>) -> String {
 
 struct Axis {
     many: bool,
-    width: usize,
+    width: Option<usize>,
+    /// Whether nothing is cut.
+    whole: bool,
+    /// Whether of a request its address and client are shown too.
+    wide: bool,
     namespace: Option<String>,
     object: usize,
     phase: usize,
@@ -88,7 +107,7 @@ impl Axis {
     fn write(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
         self.begin(entry, out)?;
         let tail = self.tail(entry);
-        let revision = if entry.one_moment { String::new() } else { format!("r{}", entry.revision) };
+        let revision = if entry.one_moment { String::new() } else { revision_text(entry.revision, entry.is_placed) };
         let head = format!("{}  {revision:>6}  ", clock_time(entry.dated));
         let (sign, style) = match entry.kind {
             EntryKind::Phase => ('●', phase_style(entry.step)),
@@ -97,31 +116,57 @@ impl Axis {
             EntryKind::Gap => ('⋮', style::WARNING),
         };
         let object = without(&entry.object, self.namespace.as_deref());
-        let object = if self.many { format!("{:<1$} ", value::cut(&object, self.object), self.object) } else { String::new() };
+        let object = if self.many { format!("{:<1$} ", self.cut(&object, self.object), self.object) } else { String::new() };
         let bare = entry.detail.is_empty() && tail.is_empty();
-        let phase = value::cut(&entry.phase, self.width - HEAD - DETAIL - columns(&object));
+        let phase = self
+            .width
+            .map_or_else(|| entry.phase.clone(), |width| self.cut(&entry.phase, width.saturating_sub(HEAD + DETAIL + columns(&object))));
         let phase = if bare { phase } else { format!("{:<1$}", phase, self.phase) };
         let taken = HEAD + columns(&object) + columns(&phase) + 1;
+        let line = format!("{}{} {object}{}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
+        match self.width {
+            None => {
+                let gap = EDGE.saturating_sub(taken + columns(&entry.detail) + columns(&tail)).max(2);
+                let text = format!("{line} {}{}{}", entry.detail, " ".repeat(gap), paint(style::ACTOR, &tail));
+                writeln!(out, "{}", if tail.is_empty() { format!("{line} {}", entry.detail).trim_end().to_owned() } else { text })
+            }
+            Some(width) => self.write_within(entry, &line, tail, (taken, width), out),
+        }
+    }
+
+    /// Writes what follows the beginning of a line, which takes so many of the terminal's columns.
+    fn write_within(
+        &self,
+        entry: &TimelineEntry,
+        line: &str,
+        tail: String,
+        (taken, width): (usize, usize),
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         // Who did it stays whole: where the line has no room for it, it stands below.
-        let (tail, tail_below) = if taken + 2 + columns(&tail) > self.width { (String::new(), tail) } else { (tail, String::new()) };
-        let width_left = self.width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
+        let (tail, tail_below) = if taken + 2 + columns(&tail) > width { (String::new(), tail) } else { (tail, String::new()) };
+        let width_left = width.saturating_sub(taken + if tail.is_empty() { 0 } else { columns(&tail) + 2 });
         let fits = columns(&entry.detail) <= width_left;
-        let below = !fits && entry.kind != EntryKind::Note;
+        let below = !fits && (self.whole || entry.kind != EntryKind::Note);
         let detail = if below { String::new() } else { value::cut(&entry.detail, width_left) };
-        let line = format!("{}{} {object}{} {detail}", paint(style::FAINT, head), paint(style, sign), paint(style, phase));
         if tail.is_empty() {
-            writeln!(out, "{}", line.trim_end())?;
+            writeln!(out, "{}", format!("{line} {detail}").trim_end())?;
         } else {
             let gap = (width_left + 2).saturating_sub(columns(&detail));
-            writeln!(out, "{line}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
+            writeln!(out, "{line} {detail}{}{}", " ".repeat(gap), paint(style::ACTOR, tail))?;
         }
-        let words = if below { wrapped(&entry.detail, self.width - INDENT, BELOW) } else { Vec::new() };
-        self.write_below(words, &tail_below, out)
+        let most = if self.whole { usize::MAX } else { BELOW };
+        let words = if below { wrapped(&entry.detail, Some(width - INDENT), most) } else { Vec::new() };
+        self.write_below(words, &tail_below, width - INDENT, out)
+    }
+
+    /// As much of a text as may be shown in so many columns.
+    fn cut(&self, text: &str, width: usize) -> String {
+        if self.whole { text.to_owned() } else { value::cut(text, width) }
     }
 
     /// Writes what a line has no room for: words and, at the end, who did it.
-    fn write_below(&self, mut words: Vec<String>, tail: &str, out: &mut dyn Write) -> io::Result<()> {
-        let room = self.width - INDENT;
+    fn write_below(&self, mut words: Vec<String>, tail: &str, room: usize, out: &mut dyn Write) -> io::Result<()> {
         let last = if tail.is_empty() { None } else { words.pop_if(|last| columns(last) + 2 + columns(tail) <= room) };
         for line in words {
             writeln!(out, "{}{line}", " ".repeat(INDENT))?;
@@ -153,8 +198,9 @@ impl Axis {
         let by = entry.by.as_ref().map(|by| {
             let inferred = by.from == ActorFrom::Inferred;
             self.inferred |= inferred;
-            format!("{}{}", visible(&by.to_string()), if inferred { "*" } else { "" })
+            format!("{}{}", request_text::actor(by), if inferred { "*" } else { "" })
         });
+        let by = request_text::logged(entry.logged.as_deref(), self.wide).or(by);
         let mut elapsed = None;
         if !self.many && entry.kind != EntryKind::Note {
             // Steps of one write took no time.
@@ -170,9 +216,13 @@ impl Axis {
     }
 }
 
-/// `text`, safe for a terminal, broken at spaces into at most `most` lines of `width`, the last of them cut.
-pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
+/// `text`, safe for a terminal, broken at spaces into at most `most` lines of `width`, the last of them cut; in one line where there is no width.
+pub(super) fn wrapped(text: &str, width: Option<usize>, most: usize) -> Vec<String> {
     let text = visible(text);
+    let Some(width) = width else { return vec![text.into_owned()] };
+    if most == usize::MAX {
+        return value::broken(&text, width);
+    }
     let mut lines: Vec<String> = Vec::new();
     let mut lines_left = most;
     for word in text.split(' ') {

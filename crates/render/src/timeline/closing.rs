@@ -2,19 +2,19 @@
 
 use std::io::{self, Write};
 
-use super::axis::wrapped;
+use super::axis::{Room, wrapped};
 use super::detail::{detail, template_change};
-use super::{WIDTH, name};
-use crate::change_text::clock_time;
+use super::name;
+use crate::change_text::{clock_time, revision_text};
 use crate::command_line::CommandLine;
-use crate::duration;
 use crate::style::{self, paint};
 use crate::value::{columns, padded};
 use crate::visible::visible;
+use crate::{duration, request_text};
 use ketcd_history::ActorFrom;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Subject, Timeline};
 
-/// Lines that a paragraph may take.
+/// Lines that a paragraph may take on a terminal.
 const LINES: usize = 12;
 /// Columns that a paragraph is broken to at least.
 const NARROWEST: usize = 40;
@@ -23,15 +23,17 @@ const NARROWEST: usize = 40;
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_rollouts(rollouts: &[Rollout], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_rollouts(rollouts: &[Rollout], room: Room, out: &mut dyn Write) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
         let what = if rollout.undo.is_some() { "undo, " } else { "" };
-        let by = rollout.by.as_ref().map(|by| format!(" by {by}{}", if by.from == ActorFrom::Inferred { "*" } else { "" }));
+        let by = rollout.by.as_ref().map(|by| request_text::actor(by) + if by.from == ActorFrom::Inferred { "*" } else { "" });
+        let by = request_text::logged(rollout.logged.as_deref(), room.whole).or(by).map(|by| format!(" by {by}"));
         let cause = rollout.cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
-        let head = format!("rollout {number}  {}  r{}{}", clock_time(rollout.dated).trim(), rollout.begun, by.unwrap_or_default());
+        let begun = revision_text(rollout.begun, rollout.is_placed);
+        let head = format!("rollout {number}  {}  {begun}{}", clock_time(rollout.dated).trim(), by.unwrap_or_default());
         writeln!(out, "{}: {}", paint(style::STRONG, head), paint(style_of(rollout), ending(rollout)))?;
-        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), width, out)?;
+        paragraph(&format!("{what}{}{cause}", template_change(&rollout.change, rollout.undo.as_ref())), room, out)?;
     }
     Ok(())
 }
@@ -56,8 +58,9 @@ fn ending(rollout: &Rollout) -> String {
 }
 
 /// Words below a head, indented, within the columns of the terminal.
-fn paragraph(text: &str, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    wrapped(text, width.unwrap_or(WIDTH).max(NARROWEST) - 4, LINES)
+fn paragraph(text: &str, room: Room, out: &mut dyn Write) -> io::Result<()> {
+    let most = if room.whole { usize::MAX } else { LINES };
+    wrapped(text, room.width.map(|width| width.max(NARROWEST) - 4), most)
         .iter()
         .filter(|line| !line.is_empty())
         .try_for_each(|line| writeln!(out, "    {line}"))
@@ -67,11 +70,11 @@ fn paragraph(text: &str, width: Option<usize>, out: &mut dyn Write) -> io::Resul
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &mut dyn Write) -> io::Result<()> {
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
-        paragraph(&detail(phase.phase, &phase.detail), width, out)?;
+        paragraph(&detail(phase.phase, &phase.detail), room, out)?;
     }
     Ok(())
 }
@@ -80,15 +83,16 @@ pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], width: Option<usize
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_deletion(deletion: &Deletion, object: &str, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_deletion(deletion: &Deletion, object: &str, room: Room, out: &mut dyn Write) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
         _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
         (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
         _ => String::new(),
     };
-    writeln!(out, "{}{took}", paint(style::STRONG, format!("deletion: {} in r{}", deletion.chain, deletion.asked)))?;
-    paragraph(&deletion.evidence, width, out)?;
+    let asked = revision_text(deletion.asked, deletion.is_placed);
+    writeln!(out, "{}{took}", paint(style::STRONG, format!("deletion: {} in {asked}", deletion.chain)))?;
+    paragraph(&deletion.evidence, room, out)?;
     for finalizer in &deletion.finalizers {
         let how = match (finalizer.removed, finalizer.dated, deletion.asked_at) {
             (Some(revision), Some(removed), Some(asked)) => {
@@ -112,7 +116,7 @@ pub(super) fn write_deletion(deletion: &Deletion, object: &str, width: Option<us
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_outages(outages: &[Outage], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Write) -> io::Result<()> {
     for outage in outages {
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
         let length = span
@@ -134,7 +138,7 @@ pub(super) fn write_outages(outages: &[Outage], width: Option<usize>, out: &mut 
             None if outage.evicted.is_empty() => steps.push("no pod was evicted".to_owned()),
             None => steps.push(format!("{} evicted", outage.evicted.len())),
         }
-        paragraph(&steps.join(", "), width, out)?;
+        paragraph(&steps.join(", "), room, out)?;
         fates(&outage.evicted, out)?;
         for (pod, ready) in &outage.stayed {
             let again = ready.as_ref().map_or_else(
@@ -151,14 +155,15 @@ pub(super) fn write_outages(outages: &[Outage], width: Option<usize>, out: &mut 
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_cordons(cordons: &[Cordon], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn Write) -> io::Result<()> {
     for cordon in cordons {
         let span = cordon.from.dated.zip(cordon.until.as_ref().and_then(|until| until.dated));
         let length = span.map_or_else(
             || "still, as far as the history goes".to_owned(),
             |(from, until)| format!("for {}", duration::between(from, until)),
         );
-        let by = cordon.from.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let by = request_text::logged(cordon.from.logged.as_deref(), room.whole).or(cordon.from.by.as_ref().map(request_text::actor));
+        let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
         let left = match cordon.left.len() {
             0 => "no pod left".to_owned(),
             count => format!("{count} pods left"),

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{EntryKind, TimelineEntry};
-use crate::change_text::clock_time;
-use crate::duration;
+use crate::change_text::{clock_time, revision_text};
+use crate::{duration, request_text};
 use ketcd_history::Actor;
 use ketcd_history::timeline::StepKind;
 
@@ -104,6 +104,7 @@ impl Likeness {
     /// The group of siblings: the same namespace and owner.
     fn of(entry: &TimelineEntry) -> Self {
         let by = |by: &Actor| format!("{} {:?}", by.name, by.from);
+        let logged = request_text::logged(entry.logged.as_deref(), false);
         let place = match &entry.owner {
             Some(_) => entry.object.rsplit_once('/').map(|(place, _)| place.to_owned()).unwrap_or_default(),
             // An object without an owner has no siblings, but may take the same step again and again.
@@ -114,7 +115,7 @@ impl Likeness {
             owner: entry.owner.clone(),
             phase: entry.phase.clone(),
             note: entry.kind == EntryKind::Note,
-            by: entry.by.as_ref().map(by),
+            by: logged.or_else(|| entry.by.as_ref().map(by)),
             detail: None,
         }
     }
@@ -235,7 +236,7 @@ fn joined(members: &[TimelineEntry]) -> TimelineEntry {
     let until = match last.place() == line.place() {
         true => String::new(),
         false if last.one_moment => format!("until {}", clock_time(last.dated).trim()),
-        false => format!("until {} r{}", clock_time(last.dated).trim(), last.revision),
+        false => format!("until {} {}", clock_time(last.dated).trim(), revision_text(last.revision, last.is_placed)),
     };
     if members.iter().all(|entry| entry.object == line.object) {
         let more = if last.detail.is_empty() { String::new() } else { format!("; last: {}", last.detail) };
@@ -308,6 +309,8 @@ mod tests {
             phase: step.as_str().to_owned(),
             detail: String::new(),
             by: None,
+            logged: None,
+            is_placed: false,
             kind: EntryKind::Phase,
             owner: owner.map(str::to_owned),
             warns: false,

@@ -11,12 +11,20 @@ use crate::contract::timeline as contract;
 use crate::contract::window::Window;
 use crate::duration::seconds_between;
 use crate::json;
+use ketcd_history::Logged;
 use ketcd_history::clock::Dated;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Gap, Note, Outage, Phase, Rollout, Subject, Timeline};
 use ketcd_store::Revision;
 
 use super::detail::{detail, template_change};
+
+/// Takes what was done by some users alone; all where it is `None`.
+type By<'a> = Option<&'a dyn Fn(Option<&Logged>) -> bool>;
+
+fn takes(by: By<'_>, phase: &Phase) -> bool {
+    by.is_none_or(|by| by(phase.logged.as_deref()))
+}
 
 /// A timeline with what the timelines of other objects add to it.
 struct Gathered<'a> {
@@ -26,6 +34,8 @@ struct Gathered<'a> {
     deletion: Option<Deletion>,
     /// The timelines of objects that belong to its object.
     related: Vec<&'a Timeline>,
+    /// Whose phases of theirs count.
+    by: By<'a>,
     /// When a node was lost.
     outages: Option<Vec<Outage>>,
     /// When a node was closed to new pods.
@@ -68,7 +78,7 @@ pub fn write_document(told: &Told<'_>, window: Option<Window>, managed_fields: M
 
 /// The timelines to tell, each with what others add to it.
 fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
-    let Told { story, subjects, after, around, .. } = told;
+    let Told { story, subjects, after, around, by, .. } = told;
     let mut gathered = Vec::new();
     for subject in subjects {
         let mut timeline = (*subject).clone();
@@ -78,15 +88,22 @@ fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
         if let Some((center, window)) = *around {
             timeline.keep_around(center, window);
         }
-        let is_empty = timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty();
-        if is_empty && (*after > Revision(0) || around.is_some()) {
+        if let Some(by) = by {
+            keep_by(&mut timeline, by);
+        }
+        let mut related = related(story, subject);
+        related.retain(|timeline| by.is_none() || timeline.phases.iter().any(|phase| takes(*by, phase)));
+        let is_alone = by.is_none() || related.is_empty();
+        let is_empty = is_alone && timeline.phases.is_empty() && timeline.notes.is_empty() && timeline.changes.is_empty();
+        if is_empty && (*after > Revision(0) || around.is_some() || by.is_some()) {
             continue;
         }
         let (is_node, is_pod) = (subject.subject.kind == "Node", subject.subject.kind == "Pod");
         gathered.push(Gathered {
             timeline,
             deletion: story.deletion(subject),
-            related: related(story, subject),
+            related,
+            by: *by,
             outages: is_node.then(|| story.outages(subject)),
             cordons: is_node.then(|| story.cordons(subject)),
             waiting: (!is_node && !is_pod).then(|| story.waiting(subject)),
@@ -95,9 +112,18 @@ fn gathered<'a>(told: &Told<'a>) -> Vec<Gathered<'a>> {
     gathered
 }
 
+/// Leaves out what was not done by whom `by` takes.
+fn keep_by(timeline: &mut Timeline, by: &dyn Fn(Option<&Logged>) -> bool) {
+    timeline.phases.retain(|phase| by(phase.logged.as_deref()));
+    timeline.rollouts.retain(|rollout| by(rollout.logged.as_deref()));
+    timeline.changes.retain(|change| by(change.logged().as_deref()));
+    timeline.gaps.clear();
+    timeline.notes.clear();
+}
+
 /// One timeline as a document.
 fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: ManagedFields) -> contract::Timeline<'a> {
-    let Gathered { timeline, deletion, related, outages, cordons, waiting } = gathered;
+    let Gathered { timeline, deletion, related, by, outages, cordons, waiting } = gathered;
     let changes = timeline.changes.iter().map(|change| ObjectChange::new(change, managed_fields));
     contract::Timeline {
         changes: changes.collect(),
@@ -111,7 +137,7 @@ fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: Ma
         one_moment: timeline.one_moment,
         outages: outages.as_ref().map(|outages| outages.iter().map(outage).collect()),
         phases: phases(&timeline.phases),
-        related: related.iter().map(|timeline| of_related(timeline)).collect(),
+        related: related.iter().map(|timeline| of_related(timeline, *by)).collect(),
         rollouts: timeline.rollouts.iter().map(rollout).collect(),
         vanished: timeline.vanished,
         waiting: waiting.as_ref().map(|waiting| waiting.iter().map(waits).collect()),
@@ -120,15 +146,16 @@ fn document<'a>(gathered: &'a Gathered<'_>, oldest: Revision, managed_fields: Ma
 }
 
 /// Phases in order, each with the seconds since the one before.
-fn phases(phases: &[Phase]) -> Vec<contract::Phase<'_>> {
+fn phases<'a>(phases: impl IntoIterator<Item = &'a Phase>) -> Vec<contract::Phase<'a>> {
     let mut previous = None;
-    let phases_with_times = phases.iter().map(|phase| {
+    let phases_with_times = phases.into_iter().map(|phase| {
         let since = seconds(previous, phase.dated);
         previous = phase.dated.or(previous);
         contract::Phase {
             by: phase.by.as_ref().map(ToString::to_string),
             by_from: ActorFrom::of(phase.by.as_ref()),
             detail: detail(phase.phase, &phase.detail),
+            is_placed: phase.is_placed,
             longest: phase.longest,
             phase: phase.phase.as_str(),
             revision: phase.revision.0,
@@ -145,8 +172,9 @@ fn seconds(from: Option<Dated>, to: Option<Dated>) -> Option<f64> {
     from.zip(to).map(|(from, to)| seconds_between(from, to))
 }
 
-fn of_related(timeline: &Timeline) -> contract::Related<'_> {
-    contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases: phases(&timeline.phases) }
+fn of_related<'a>(timeline: &'a Timeline, by: By<'_>) -> contract::Related<'a> {
+    let phases = phases(timeline.phases.iter().filter(|phase| takes(by, phase)));
+    contract::Related { complete: timeline.complete, object: (&timeline.subject).into(), phases }
 }
 
 fn gap(gap: &Gap) -> contract::Gap<'_> {

@@ -15,14 +15,11 @@ use super::visible::visible;
 use ketcd_history::clock::Dated;
 use ketcd_history::state::state_of;
 use ketcd_history::timeline::{Gap, Note, Phase, StepKind, Subject, Timeline};
-use ketcd_history::{Actor, ActorFrom};
+use ketcd_history::{Actor, ActorFrom, Logged};
 use ketcd_store::Revision;
 
 pub use detail::detail;
 pub use told::Told;
-
-/// Columns where the output has no width of its own.
-const WIDTH: usize = 100;
 
 /// A line of the axis.
 #[derive(Clone, Debug)]
@@ -41,6 +38,10 @@ pub struct TimelineEntry {
     pub detail: String,
     /// By whom.
     pub by: Option<Actor>,
+    /// What audit logs say of that.
+    pub logged: Option<Box<Logged>>,
+    /// Whether the revision is only about the one that etcd has.
+    pub is_placed: bool,
     /// What it is.
     pub kind: EntryKind,
     /// The object that controls it: `rs/lab/web-7d9`.
@@ -127,6 +128,8 @@ fn phase_entry(object: &str, phase: &Phase) -> TimelineEntry {
         phase: phase.phase.as_str().to_owned(),
         detail: detail(phase.phase, &phase.detail),
         by: phase.by.clone(),
+        logged: phase.logged.clone(),
+        is_placed: phase.is_placed,
         kind: if phase.longest { EntryKind::Longest } else { EntryKind::Phase },
         owner: None,
         warns: false,
@@ -144,6 +147,8 @@ fn gap_entry(object: &str, gap: &Gap) -> TimelineEntry {
         phase: "(gap)".to_owned(),
         detail: format!("versions from {from} to r{} are missing; then: {}", gap.until, gap.state),
         by: None,
+        logged: None,
+        is_placed: false,
         kind: EntryKind::Gap,
         owner: None,
         warns: false,
@@ -167,6 +172,8 @@ pub fn note_entry(note: &Note) -> TimelineEntry {
         phase: note.reason.clone(),
         detail: format!("{}{times}", note.message),
         by: Some(Actor { name: note.source.clone(), on: None, from: ActorFrom::Recorded }),
+        logged: None,
+        is_placed: false,
         kind: EntryKind::Note,
         owner: None,
         warns: note.kind == "Warning",

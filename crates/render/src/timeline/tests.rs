@@ -21,6 +21,7 @@ fn texts(before: Option<&Value>, after: &Value) -> Vec<String> {
         sources: Sources::default(),
         before: before.map_or(ObjectVersion::Absent, version),
         after: version(after),
+        may_be_creation: false,
         earlier: None,
     };
     let steps = StepDetector::default().steps(&change);

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use ketcd_cluster::related::related;
+use ketcd_history::Logged;
 use ketcd_history::timeline::{StepKind, Story, Timeline};
 use ketcd_store::Revision;
 
-use super::axis::write_axis;
+use super::axis::{Room, write_axis};
 use super::closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
 use super::coalesce::{by_write, coalesce, tidy};
 use super::{EntryKind, TimelineEntry, entries, head, name, within};
@@ -28,6 +29,8 @@ pub struct Told<'a> {
     pub after: Revision,
     /// Only within so many seconds of a time.
     pub around: Option<(Timestamp, f64)>,
+    /// Only what was done by whom this takes, by the audit logs.
+    pub by: Option<&'a dyn Fn(Option<&Logged>) -> bool>,
     /// The oldest revision that can be read.
     pub oldest: Revision,
 }
@@ -76,21 +79,26 @@ impl Told<'_> {
     pub fn write_text(&self, width: Option<usize>, out: &mut dyn Write) -> io::Result<bool> {
         let single = if let ([only], false) = (&self.subjects[..], self.many) { Some(*only) } else { None };
         let (lines, mixed) = lines(self);
-        if let Some(subject) = single {
+        let room = Room { width, whole: self.all };
+        if let (Some(subject), true) = (single, self.by.is_none() || !lines.is_empty()) {
             writeln!(out, "{}", paint(STRONG, head(subject, self.oldest)))?;
-            write_rollouts(&subject.rollouts, width, out)?;
+        }
+        if let Some(subject) = single.filter(|_| self.by.is_none()) {
+            write_rollouts(&subject.rollouts, room, out)?;
             match subject.subject.kind.as_str() {
                 "Node" => {
-                    write_cordons(&self.story.cordons(subject), out)?;
-                    write_outages(&self.story.outages(subject), width, out)?;
+                    write_cordons(&self.story.cordons(subject), room, out)?;
+                    write_outages(&self.story.outages(subject), room, out)?;
                 }
                 "Pod" => {}
-                _ => write_waiting(&self.story.waiting(subject), width, out)?,
+                _ => write_waiting(&self.story.waiting(subject), room, out)?,
             }
         }
-        write_axis(&lines, mixed, width, out)?;
-        if let Some((subject, deletion)) = single.and_then(|subject| Some((subject, self.story.deletion(subject)?))) {
-            write_deletion(&deletion, &name(&subject.subject), width, out)?;
+        write_axis(&lines, mixed, room, out)?;
+        if let Some((subject, deletion)) =
+            single.filter(|_| self.by.is_none()).and_then(|subject| Some((subject, self.story.deletion(subject)?)))
+        {
+            write_deletion(&deletion, &name(&subject.subject), room, out)?;
         }
         Ok(!lines.is_empty())
     }
@@ -98,7 +106,7 @@ impl Told<'_> {
 
 /// The lines of the axis, and whether they are of several objects.
 fn lines(told: &Told<'_>) -> (Vec<TimelineEntry>, bool) {
-    let Told { story, subjects, many, all, after, around, .. } = told;
+    let Told { story, subjects, many, all, after, around, by, .. } = told;
     let (many, all) = (*many, *all);
     let mut lines: Vec<TimelineEntry> = Vec::new();
     for subject in subjects {
@@ -120,6 +128,9 @@ fn lines(told: &Told<'_>) -> (Vec<TimelineEntry>, bool) {
     }
     lines.sort_by_key(TimelineEntry::place);
     lines.retain(|line| line.revision > *after || line.one_moment);
+    if let Some(by) = by {
+        lines.retain(|line| by(line.logged.as_deref()));
+    }
     if let Some((center, window)) = *around {
         lines = within(lines, center, window);
     }

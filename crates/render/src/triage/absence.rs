@@ -8,7 +8,7 @@ use crate::visible::visible;
 /// Returns what there is instead, and what to do next.
 pub fn absence_words(absence: &Absence) -> String {
     let text = match absence {
-        Absence::Empty => "nothing is stored there: this etcd is new, empty or not the cluster's".to_owned(),
+        Absence::Empty => "nothing is stored there: an etcd that is new or not the cluster's, or a file without an object".to_owned(),
         Absence::OtherPrefix { prefix, cluster } => {
             format!("nothing is stored below {prefix}; a cluster's keys are below {cluster}: --prefix {cluster}")
         }
@@ -19,11 +19,14 @@ pub fn absence_words(absence: &Absence) -> String {
             )
         }
         Absence::OnlyEvents { prefix } => {
-            format!("only Events are stored below {prefix}; name the etcd that holds the other objects (--etcd-servers of the API server)")
+            format!(
+                "only Events are stored below {prefix}; name the etcd that holds the other objects (--etcd-servers of the API server), or give their files, too"
+            )
         }
         Absence::OtherKinds { prefix, kinds } => {
             format!("no node, pod, workload or namespace is stored below {prefix}, only other kinds: {}", kinds.join(", "))
         }
+        Absence::Objects => "none of the objects asked for is there".to_owned(),
         Absence::Namespace(name) => format!("namespace \"{name}\" does not exist; ketcd ls namespaces lists those that do"),
     };
     visible(&text).into_owned()
@@ -32,7 +35,7 @@ pub fn absence_words(absence: &Absence) -> String {
 /// Returns the warning that comes before anything else: there was nothing to look at, or values could not be decoded; `None` if neither is the case.
 pub(super) fn said_first(page: &TriagePage<'_>) -> Option<String> {
     if let Some(absence) = &page.absence {
-        return Some(format!("nothing to look at at revision {}: {}", page.revision, absence_words(absence)));
+        return Some(format!("nothing to check at revision {}: {}", page.revision, absence_words(absence)));
     }
     let values = match page.not_decoded {
         0 => return None,

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::super::change_text::{NO_REQUEST, clock_time};
+use super::super::change_text::clock_time;
 use super::super::command_line::CommandLine;
 use super::super::duration;
+use super::super::request_text::{self, NO_REQUEST};
 use super::super::row::row;
 use super::super::style::{self, paint};
 use super::super::timeline::name;
@@ -49,7 +50,7 @@ pub(super) fn write_causes(page: &TriagePage<'_>, causes: &[Cause], indent: usiz
         let (who, by, what) = (visible(&who), visible(&by), visible(&line.what));
         let used = indent + 2 + columns(&who) + 2 + 2 + columns(&by);
         let left = page.width.unwrap_or(WIDTH).saturating_sub(used).max(LEAST_OF_CAUSE);
-        let what = if page.is_wide { what.into_owned() } else { cut(&what, left) };
+        let what = if page.is_wide || page.width.is_none() { what.into_owned() } else { cut(&what, left) };
         writeln!(out, "{:indent$}{} {who}  {what}  {}", "", paint(style::FAINT, "←"), paint(style::ACTOR, &by))?;
     }
     Ok(())
@@ -83,7 +84,10 @@ pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Re
     let others: Vec<ChangeLine> = others.filter_map(|(place, change)| line(place, change)).collect();
     if others.is_empty() && !page.windows.is_empty() {
         let of_what = if is_partial(page) { " of what could be read" } else { "" };
-        writeln!(out, "  nothing{of_what}: no workload, node, configuration, right or webhook")?;
+        match page.by {
+            Some(by) => writeln!(out, "  nothing{of_what} by {}", visible(by))?,
+            None => writeln!(out, "  nothing{of_what}: no workload, node, configuration, right or webhook")?,
+        }
     }
     if page.is_wide {
         return alike(others).iter().try_for_each(|line| write_change(page, line, out));
@@ -148,7 +152,8 @@ fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     };
     let (by, what) = (visible(by), visible(&what));
     let left = page.width.unwrap_or(WIDTH).saturating_sub(6 + columns(&time) + columns(&by)).max(LEAST);
-    writeln!(out, "  {}  {}: {}", paint(style::FAINT, &time), paint(style::ACTOR, &by), cut(&what, left))
+    let what = if page.width.is_none() { what.into_owned() } else { cut(&what, left) };
+    writeln!(out, "  {}  {}: {what}", paint(style::FAINT, &time), paint(style::ACTOR, &by))
 }
 
 fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -> io::Result<()> {
@@ -177,7 +182,7 @@ fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
     let by = match (&attributed.request, attributed.by()) {
         (Some(Authorship::Unexplained(_)), None) => NO_REQUEST.to_owned(),
         (_, None) => String::new(),
-        (_, Some(actor)) => format!("{actor}{}", if actor.from == ActorFrom::Inferred { "*" } else { "" }),
+        (_, Some(actor)) => format!("{}{}", request_text::actor(&actor), if actor.from == ActorFrom::Inferred { "*" } else { "" }),
     };
     let what = words(&intervention(attributed)?);
     Some(ChangeLine { first: place, count: 1, subjects: vec![subject], what, by })

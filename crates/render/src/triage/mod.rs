@@ -1,7 +1,8 @@
-//! `triage` as one screen: what is wrong, the weightiest first, what followed from it, who changed what before, and etcd itself.
+//! `triage` as one screen: how much is wrong and at which moment, then what, the weightiest first, what followed from it, who changed what before, and etcd itself.
 
 mod absence;
 mod changes;
+mod warnings;
 
 use std::io::{self, Write};
 
@@ -12,15 +13,15 @@ use super::status::bytes;
 use super::style::{self, paint};
 use super::value::{columns, cut};
 use super::visible::visible;
-use super::{duration, trouble};
+use super::{alike, duration, trouble};
 use ketcd_history::AttributedChange;
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::{Counts, Finding};
-use ketcd_store::Revision;
+use ketcd_store::{Revision, SourceKind};
 
 pub use absence::absence_words;
 pub use changes::words;
-pub use ketcd_cluster::triage::{Absence, Cause, StorageFacts, WriteSums, Writes};
+pub use ketcd_cluster::triage::{Absence, Cause, StorageFacts, Warning, WriteSums, Writes};
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
@@ -33,10 +34,14 @@ pub struct TriagePage<'a> {
     pub findings: &'a [Finding],
     /// The changes that explain each of them, by their places in `changes`.
     pub causes: &'a [Vec<Cause>],
+    /// Warning Events that occur often and that no finding explains, those that occur most often first.
+    pub warnings: &'a [Warning],
     /// What was looked at.
     pub counts: Counts,
     /// The moment looked at, where anything shows it.
     pub now: Option<Timestamp>,
+    /// The newest time in printed objects that do not show when they were printed: it was not before.
+    pub not_before: Option<Timestamp>,
     /// Its revision.
     pub revision: Revision,
     /// Whether that is not the newest one: commands then have `--rev`.
@@ -55,6 +60,10 @@ pub struct TriagePage<'a> {
     pub is_partial: bool,
     /// Whether only what concerns the objects asked for is shown.
     pub is_selected: bool,
+    /// How many of the objects asked for are not there.
+    pub missing: usize,
+    /// Whose changes alone are among them, where not all are.
+    pub by: Option<&'a str>,
     /// Whether all is shown, in full.
     pub is_wide: bool,
     /// Columns of the terminal.
@@ -73,9 +82,13 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         if page.absence.is_none() {
             let style = if is_partial(page) { style::PLAIN } else { style::ADDED };
             writeln!(out, "{}", paint(style, healthy(page)))?;
+            write_unknown_moment(page, out)?;
         }
-        return if page.is_wide { below(page, out) } else { Ok(()) };
+        warnings::write(page, out)?;
+        return if page.is_wide || page.by.is_some() { below(page, out) } else { Ok(()) };
     }
+    writeln!(out, "{}", paint(style::STRONG, verdict(page)))?;
+    write_unknown_moment(page, out)?;
     let shown = if page.is_wide { page.findings.len() } else { SHOWN };
     for (place, finding) in page.findings.iter().enumerate().take(shown) {
         write_finding(page, finding, causes_of(page, place), (0, None), out)?;
@@ -83,6 +96,7 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
         writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
     }
+    warnings::write(page, out)?;
     below(page, out)
 }
 
@@ -91,30 +105,62 @@ fn is_partial(page: &TriagePage<'_>) -> bool {
     page.is_partial || page.not_decoded > 0
 }
 
-/// That nothing is wrong, in one line.
-fn healthy(page: &TriagePage<'_>) -> String {
-    let Counts { nodes, pods, workloads } = page.counts;
-    let at = page.now.map_or(String::new(), |now| format!(" at {now:.0}"));
-    let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
-    // etcd says how it is now, not how it was.
-    let etcd = if page.is_past { "" } else { ", etcd itself" };
-    let nothing = if is_partial(page) { "nothing wrong was found in what could be read" } else { "nothing is wrong" };
+/// How much is wrong, at which moment, in one line.
+fn verdict(page: &TriagePage<'_>) -> String {
+    let count = if page.findings.len() == 1 { "1 trouble".to_owned() } else { format!("{} troubles", page.findings.len()) };
     let of_asked = if page.is_selected { " with what was asked for" } else { "" };
-    format!(
-        "{nothing}{of_asked}{at}, revision {}; looked at: {}, {}, {}{etcd}",
-        page.revision,
-        count(nodes, "node"),
-        count(pods, "pod"),
-        count(workloads, "workload")
-    )
+    format!("{count}{of_asked}{}", at(page))
 }
 
-/// Changes, storage, and when all of it was.
+/// That nothing is wrong, in one line.
+fn healthy(page: &TriagePage<'_>) -> String {
+    let is_log = page.storage.status.kind == SourceKind::AuditLog;
+    let nothing = match (is_partial(page), page.missing, is_log) {
+        (true, ..) => "nothing wrong was found in what could be read",
+        // An error says what is not there.
+        (_, 1.., _) => "nothing wrong was found",
+        (.., true) => "nothing wrong was found in what the audit log shows",
+        _ => "nothing is wrong",
+    };
+    let of_asked = match (page.is_selected, page.missing) {
+        (true, 1..) => " with what is there of what was asked for",
+        (true, 0) => " with what was asked for",
+        _ => "",
+    };
+    format!("{nothing}{of_asked}{}; looked at: {}", at(page), looked_at(page))
+}
+
+/// The moment, with its revision.
+fn at(page: &TriagePage<'_>) -> String {
+    let at = page.now.map_or(" at an unknown moment".to_owned(), |now| format!(" at {now:.0}"));
+    format!("{at}, revision {}", page.revision)
+}
+
+/// What was looked at.
+fn looked_at(page: &TriagePage<'_>) -> String {
+    let Counts { nodes, pods, workloads } = page.counts;
+    let count = |count: usize, one: &str| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
+    // etcd says how it is now, not how it was; printed objects and audit logs come without one.
+    let has_etcd = !page.is_past && !matches!(page.storage.status.kind, SourceKind::Objects | SourceKind::AuditLog);
+    let etcd = if has_etcd { ", etcd itself" } else { "" };
+    let (nodes, pods, workloads) = (count(nodes, "node"), count(pods, "pod"), count(workloads, "workload"));
+    format!("{nodes}, {pods}, {workloads}{etcd}")
+}
+
+/// Says of printed objects that they do not show when they were printed, and how to give that.
+fn write_unknown_moment(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if page.now.is_some() || page.storage.status.kind != SourceKind::Objects {
+        return Ok(());
+    }
+    let after = page.not_before.map_or(String::new(), |time| format!(", {time:.0} or later"));
+    let text = format!("when these objects were printed is not known{after}; --at TIME says it, then what lasts is counted");
+    writeln!(out, "{}", paint(style::WARNING, text))
+}
+
+/// Changes and storage.
 fn below(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     changes::write_others(page, out)?;
-    write_storage(page, out)?;
-    let at = page.now.map_or("at a time that nothing shows".to_owned(), |now| format!("at {now:.0}"));
-    writeln!(out, "{}", paint(style::FAINT, format!("{at}, revision {}", page.revision)))
+    write_storage(page, out)
 }
 
 /// The changes that explain a finding.
@@ -149,11 +195,12 @@ fn write_finding(
     }
     let is_full = depth == 0 || page.is_wide;
     let names = if is_full { trouble::names(finding) } else { String::new() };
-    let detail = if repeats(finding, cause) { String::new() } else { trouble::detail(&finding.trouble) };
-    for text in [names, detail].iter().filter(|text| !text.is_empty()) {
+    let detail = if repeats(finding, cause) { String::new() } else { alike::all_detail(finding) };
+    let remedy = if is_full { trouble::remedy(finding) } else { String::new() };
+    for text in [names, detail, remedy].iter().filter(|text| !text.is_empty()) {
         let text = visible(text);
         let room = width.saturating_sub(indent);
-        let text = if page.is_wide { text.into_owned() } else { cut(&text, room) };
+        let text = if page.is_wide || page.width.is_none() { text.into_owned() } else { cut(&text, room) };
         writeln!(out, "{:indent$}{text}", "")?;
     }
     changes::write_causes(page, causes, indent, out)?;
@@ -174,12 +221,16 @@ fn repeats(finding: &Finding, cause: Option<&Finding>) -> bool {
 fn says(page: &TriagePage<'_>, finding: &Finding, cause: Option<&Finding>) -> (String, String) {
     let since = trouble::since(finding, page.now);
     let since = if cause.is_some_and(|cause| cause.since() == finding.since()) { String::new() } else { since };
-    let mut more = if since.is_empty() { String::new() } else { format!(" {since}") };
+    let mut more = match since.as_str() {
+        "" => String::new(),
+        since if since.starts_with("the first") => format!(", {since}"),
+        since => format!(" {since}"),
+    };
     let is_of_nodes = finding.subjects.iter().all(|subject| subject.kind == "Node");
     if is_of_nodes && finding.pods > 0 && !finding.trouble.kind.is_of_pods() {
         more.push_str(&format!(", {} on {}", pods(finding.pods), if finding.subjects.len() == 1 { "it" } else { "them" }));
     }
-    (trouble::what(&finding.trouble), more)
+    (alike::all_what(finding), more)
 }
 
 fn pods(count: usize) -> String {
@@ -206,12 +257,14 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
         parts.push(format!("{}{quota}", bytes(status.file_bytes)));
     }
     if *kept > 1 {
-        parts.push(format!("{kept} revisions kept"));
+        let kept_by = if status.kind == SourceKind::AuditLog { "" } else { " kept" };
+        parts.push(format!("{kept} revisions{kept_by}"));
     }
     if parts.is_empty() {
         return Ok(());
     }
-    let line = format!("etcd  {}", parts.join("; "));
+    let of = if status.kind == SourceKind::AuditLog { "log" } else { "etcd" };
+    let line = format!("{of:<4}  {}", parts.join("; "));
     let command = at_moment(page, CommandLine::ketcd("usage")).to_string();
     let width = page.width.unwrap_or(WIDTH);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);

@@ -55,6 +55,25 @@ fn document(explanation: &Explanation, replay: &Replay, node: Option<&str>, sinc
     serde_json::from_slice(&out).unwrap()
 }
 
+#[tokio::test]
+async fn a_node_that_is_not_there_is_said_to_be_missing() {
+    let node = |name: &str| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop", "uid": "p"},
+        "spec": {"nodeName": "node9", "containers": []}, "status": {"phase": "Running"}});
+    let of = async |items: Value| {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        explained(&fixture::cluster_of(&list).await, "shop/p", How::default()).await.unwrap().text
+    };
+    let missing = "node9 is not among the nodes";
+    let text = of(json!([node("node1"), node("node2"), pod])).await.replace('\n', " ");
+    assert!(text.contains(missing) && !text.contains("runs there"), "{text}");
+    // Without nodes nothing is known of this one.
+    for items in [json!([pod]), json!([node("node9"), pod])] {
+        let text = of(items).await.replace('\n', " ");
+        assert!(!text.contains(missing), "{text}");
+    }
+}
+
 /// Explains a pod of a recorded cluster.
 async fn recorded(capture: &str, pod: &str) -> Explained {
     explained(&fixture::capture(capture, Options::default()).await, pod, How::default()).await.unwrap()
@@ -176,4 +195,27 @@ async fn facts_bear_the_verdicts_of_every_filter_out() {
     }
     assert!(compared > 15_000, "only {compared} verdicts were compared");
     assert!(wrong.is_empty(), "{} of {compared}\n{}", wrong.len(), wrong[..wrong.len().min(5)].join("\n"));
+}
+
+/// The headline names who decided, and whose rules were applied where these are others.
+#[tokio::test]
+async fn the_headline_names_who_decided_and_whose_rules_were_applied() {
+    let cluster = fixture::capture("k120-story", Options::default()).await;
+    for (given, wanted) in [
+        (None, "by default-scheduler 1.20; evaluated on r"),
+        (Some("1.20"), "by default-scheduler 1.20; evaluated on r"),
+        (Some("1.24"), "by default-scheduler 1.20; evaluated on r"),
+        (Some("1.99"), "by default-scheduler 1.20; evaluated on r"),
+    ] {
+        let scheduler = SchedulerOptions { version: given, ..SchedulerOptions::default() };
+        let text = explained(&cluster, "web/db-0", How { node: None, scheduler }).await.unwrap().text;
+        assert!(text.contains(wanted) && !text.contains("default-scheduler 1.99"), "{given:?}: {text}");
+        let rules = given.map(|given| given.replace("99", "37")).filter(|rules| rules != "1.20");
+        assert_eq!(rules.is_some(), text.contains(" by the rules of 1."), "{given:?}: {text}");
+        assert!(rules.is_none_or(|rules| text.contains(&format!(" by the rules of {rules}"))), "{given:?}: {text}");
+    }
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: default, uid: u}\nspec: {schedulerName: default-scheduler, containers: [{name: c}]}\n\
+        status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: no nodes available to schedule pods}]}\n";
+    let text = explained(&fixture::cluster_of(pod).await, "default/p", How::default()).await.unwrap().text;
+    assert!(text.contains("by the rules of") && !text.contains("by default-scheduler 1."), "{text}");
 }

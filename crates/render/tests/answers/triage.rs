@@ -6,6 +6,7 @@ use ketcd_cluster::{Cluster, Options, files};
 use ketcd_history::trouble::TroubleKind;
 use ketcd_render::contract::triage::Triage;
 use ketcd_render::triage::{TriagePage, page};
+use ketcd_store::SourceKind;
 use ketcd_store::load::{AuditLogs, Limits};
 use ketcd_testing::testdata;
 use ketcd_testing::written::Written;
@@ -23,8 +24,10 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
     show(&TriagePage {
         findings: &answer.findings,
         causes: &answer.causes,
+        warnings: &answer.warnings,
         counts: answer.counts,
         now: answer.now,
+        not_before: answer.not_before,
         revision: answer.revision,
         is_past: answer.is_past,
         changes: &answer.changed.changes,
@@ -34,6 +37,8 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
         not_decoded: answer.not_decoded,
         is_partial: answer.is_partial,
         is_selected: answer.is_selected,
+        missing: answer.missing.len(),
+        by: None,
         is_wide: false,
         width,
     })
@@ -120,4 +125,90 @@ async fn writes_past_the_api_server_are_findings() {
     let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
     let of_them = |finding: &&Value| finding["trouble"] == "ChangeUnexplained";
     assert_eq!(document["findings"].as_array().unwrap().iter().filter(of_them).count(), 5);
+}
+
+#[tokio::test]
+async fn the_first_line_says_how_much_is_wrong_and_when() {
+    for name in [K120, K136] {
+        let answer = triage(name).await;
+        let page = text(&answer, None);
+        let moment = format!("{:.0}, revision {}", answer.now.unwrap(), answer.revision);
+        let first = page.lines().next().unwrap();
+        assert_eq!(first, format!("{} troubles at {moment}", answer.findings.len()));
+        assert_eq!(page.matches(&moment).count(), 1, "{page}");
+    }
+}
+
+#[tokio::test]
+async fn printed_objects_have_no_moment() {
+    let claim = r#"{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop", "creationTimestamp": "2026-11-27T10:00:00Z"},
+        "spec": {"storageClassName": "local"}, "status": {"phase": "Pending"}}"#;
+    let answer = fixture::cluster_of(claim).await.triage().await.unwrap();
+    let page = text(&answer, None);
+    let mut lines = page.lines();
+    let first = lines.next().unwrap();
+    assert!(first.starts_with("1 trouble at an unknown moment, revision "), "{page}");
+    let second = lines.next().unwrap();
+    assert!(second.contains("not known, 2026-11-27T10:00:00Z or later") && second.contains("--at TIME"), "{page}");
+    assert!(lines.next().unwrap().starts_with("pvc/shop/data  no volume (class local) since 2026-11-27 10:00:00"), "{page}");
+    assert!(!page.contains(" ms"), "{page}");
+    let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+    assert_eq!((&document["time"], &document["notBefore"]), (&Value::Null, &"2026-11-27T10:00:00.000Z".into()));
+    assert_eq!(document["findings"][0]["seconds"], Value::Null);
+    // Nothing is wrong with this one, whenever it was.
+    let node = r#"{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#;
+    let page = text(&fixture::cluster_of(node).await.triage().await.unwrap(), None);
+    assert!(
+        page.starts_with("nothing is wrong at an unknown moment, ") && page.contains("--at TIME") && !page.contains("etcd itself"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn a_log_alone_holds_no_etcd() {
+    let mut answer = triage(K120).await;
+    answer.storage.status.kind = SourceKind::AuditLog;
+    let page = text(&answer, None);
+    assert!(!page.replace("ketcd", "").contains("etcd"), "{page}");
+    answer.findings.clear();
+    let page = text(&answer, None);
+    assert!(
+        page.starts_with("nothing wrong was found in what the audit log shows at ") && !page.replace("ketcd", "").contains("etcd"),
+        "{page}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_is_well_where_an_object_is_missing() {
+    let cluster = fixture::capture(K120, Options::default()).await;
+    let of = async |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        text(&cluster.triage_of(&words).await.unwrap(), None)
+    };
+    let all_missing = of(&["pod/web/nosuch"]).await;
+    assert!(all_missing.contains("none of the objects asked for is there") && !all_missing.contains("nothing is wrong"), "{all_missing}");
+    let some_missing = of(&["pod/web/nosuch", "node/node1"]).await;
+    assert!(some_missing.starts_with("nothing wrong was found with what is there of what was asked for at "), "{some_missing}");
+    assert!(of(&["node/node1"]).await.starts_with("nothing is wrong with what was asked for at "));
+}
+
+/// What JSON says of all objects of a finding is what each of them says.
+#[tokio::test]
+async fn json_says_of_objects_what_they_say() {
+    fn check(finding: &Value, folds: &mut usize) {
+        let (objects, messages) = (finding["objects"].as_array().unwrap(), finding["messages"].as_array().unwrap());
+        let count: u64 = messages.iter().map(|message| message["count"].as_u64().unwrap()).sum();
+        assert!(count as usize <= objects.len(), "{finding}");
+        let is_of_all = messages.len() == 1 && count as usize == objects.len();
+        assert_eq!(finding["message"].is_string(), is_of_all, "{finding}");
+        assert!(messages.iter().all(|message| objects.contains(&message["first"])), "{finding}");
+        *folds += usize::from(objects.len() > 1 && messages.len() > 1);
+        finding["effects"].as_array().unwrap().iter().for_each(|effect| check(effect, folds));
+    }
+    let mut folds = 0;
+    for name in ["k120-burst", "k131-burst", "k136-burst", "k137-burst", K120, K136] {
+        let document = with_page(&triage(name).await, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+        document["findings"].as_array().unwrap().iter().for_each(|finding| check(finding, &mut folds));
+    }
+    assert!(folds > 0, "no finding has several messages");
 }

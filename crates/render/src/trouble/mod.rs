@@ -1,0 +1,302 @@
+//! Troubles in words: what is wrong, with which object, and the command that shows more. `triage` and the report use the same.
+
+mod rules;
+
+use jiff::Timestamp;
+
+use super::command_line::CommandLine;
+use super::duration;
+use super::status::bytes;
+use super::timeline::name;
+use ketcd_history::timeline::Subject;
+use ketcd_history::trouble::triage::Finding;
+use ketcd_history::trouble::{Trouble, TroubleKind};
+
+/// Names of objects in one line.
+const NAMED: usize = 3;
+
+/// What is wrong, in a few words that may stand behind an object's name.
+pub fn what(trouble: &Trouble) -> String {
+    let reason = trouble.reason.as_deref();
+    let about = trouble.about.join(", ");
+    let numbers = trouble.numbers.unwrap_or_default();
+    match trouble.kind {
+        TroubleKind::EtcdAlarm => "alarm".to_owned(),
+        TroubleKind::MemberLeaderless => "without a leader: no writes".to_owned(),
+        TroubleKind::DataDiffers if !about.is_empty() => format!("the data of {about} differ at revision {}", numbers.0),
+        TroubleKind::DataDiffers => format!("data differ from the other members' at revision {}", numbers.0),
+        TroubleKind::MembersDisagree => format!("its members disagree about {about}"),
+        TroubleKind::MemberSilent => "does not answer".to_owned(),
+        TroubleKind::MemberBehind => format!("{} entries behind the leader", numbers.0),
+        TroubleKind::DatabaseNearQuota => {
+            let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
+            format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
+        }
+        TroubleKind::ChangeUnexplained => format!("changed at revision {} by no request of the audit log", numbers.0),
+        TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
+        TroubleKind::LeaseReleased => "nobody leads: its lease was released".to_owned(),
+        TroubleKind::NodeSilent => "silent".to_owned(),
+        TroubleKind::NodeNotReady | TroubleKind::NotReady => "not ready".to_owned(),
+        TroubleKind::NodePressure => about,
+        TroubleKind::CrashLooping => "CrashLoopBackOff".to_owned(),
+        TroubleKind::OutOfMemory => "killed for its memory (OOMKilled)".to_owned(),
+        TroubleKind::ImageNotPulled => reason.unwrap_or("image not pulled").to_owned(),
+        TroubleKind::ContainerNotStarted => reason.unwrap_or("container not started").to_owned(),
+        TroubleKind::Unschedulable if about.is_empty() => "unschedulable".to_owned(),
+        TroubleKind::Unschedulable => format!("unschedulable, nominated to {about}"),
+        TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited => match &trouble.about[..] {
+            [node, ..] if !node.is_empty() => format!("not bound yet, meant for {node}"),
+            _ => "not bound yet".to_owned(),
+        },
+        TroubleKind::NotScheduled => "no scheduler has looked at it".to_owned(),
+        TroubleKind::NotStarting => format!("on its node and not started{}", within(reason.unwrap_or_default())),
+        TroubleKind::Gated => format!("held back by gates{}", within(&about)),
+        TroubleKind::Terminating => "being deleted".to_owned(),
+        TroubleKind::Evicted => "evicted".to_owned(),
+        TroubleKind::PodFailed | TroubleKind::JobFailed | TroubleKind::VolumeFailed => "failed".to_owned(),
+        TroubleKind::Short => format!("{}/{} ready", numbers.0, numbers.1),
+        TroubleKind::RolloutStuck => format!("rollout without progress, {}/{} ready", numbers.0, numbers.1),
+        TroubleKind::RolloutUnfinished => match trouble.about.first().filter(|number| !number.is_empty()) {
+            Some(number) => format!("rollout {number} not finished"),
+            None => "rollout not finished".to_owned(),
+        },
+        TroubleKind::PodsRefused => format!("its pods are refused, {}/{} ready", numbers.0, numbers.1),
+        TroubleKind::ClaimPending => match trouble.about.first().filter(|class| !class.is_empty()) {
+            Some(class) => format!("no volume (class {class})"),
+            None => "no volume".to_owned(),
+        },
+        TroubleKind::ClaimLost => "its volume is lost".to_owned(),
+        TroubleKind::NamespaceStuck | TroubleKind::FinalizersStuck => "does not end".to_owned(),
+        TroubleKind::WebhookUnreachable => "nothing answers for it: what it matches is refused".to_owned(),
+        TroubleKind::WebhookIgnored => "nothing answers for it: it is passed over".to_owned(),
+        TroubleKind::ApiUnavailable => "unavailable".to_owned(),
+        TroubleKind::RequestRefused => format!("not signed: {}", reason.unwrap_or("denied")),
+        TroubleKind::RequestPending => "nobody has approved it".to_owned(),
+        TroubleKind::CertificateExpired => "its certificate has expired".to_owned(),
+        TroubleKind::QuotaExhausted => format!("used up: {about}"),
+        _ => rules::what(trouble),
+    }
+}
+
+/// Which of the two is likelier, and why: it was written past the API server, or the log is incomplete.
+pub(super) fn unexplained(why: &str) -> &'static str {
+    match why {
+        "SameBytes" => "written past the API server: the same bytes again, and an API server leaves such a write out",
+        "Misplaced" => "written past the API server: the value is of another object than the key",
+        "NoRequests" => "more likely the log is incomplete: several changes in a row have no request",
+        _ => "more likely written past the API server: the log holds the requests before and after it, and those of changes like it",
+    }
+}
+
+fn within(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+fn percent((part, whole): (i64, i64)) -> f64 {
+    100.0 * part as f64 / (whole as f64).max(1.0)
+}
+
+/// What else is known: who says what, restarts, finalizers. May be empty.
+pub fn detail(trouble: &Trouble) -> String {
+    let message = trouble.message.as_deref().unwrap_or_default().trim();
+    let reason = trouble.reason.as_deref().unwrap_or_default();
+    let about = trouble.about.join(", ");
+    match trouble.kind {
+        TroubleKind::CrashLooping | TroubleKind::OutOfMemory => {
+            let (restarts, code) = trouble.numbers.unwrap_or_default();
+            let restarts = if restarts == 1 { "1 restart".to_owned() } else { format!("{restarts} restarts") };
+            let ended = if reason.is_empty() { String::new() } else { format!(", last: {reason}, exit {code}") };
+            format!("container {about}, {restarts}{ended}")
+        }
+        TroubleKind::Unschedulable => match trouble.numbers {
+            Some((port, _)) => format!("host port {port}: {message}"),
+            None => message.to_owned(),
+        },
+        TroubleKind::Terminating | TroubleKind::FinalizersStuck if about.is_empty() => String::new(),
+        TroubleKind::Terminating | TroubleKind::FinalizersStuck => format!("held by {about}"),
+        TroubleKind::NodeNotReady | TroubleKind::NotReady | TroubleKind::JobFailed | TroubleKind::PodFailed => joined(reason, message),
+        TroubleKind::WebhookUnreachable | TroubleKind::WebhookIgnored => {
+            let service = trouble.about.get(1).map_or("", String::as_str);
+            format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
+        }
+        TroubleKind::ChangeUnexplained => unexplained(reason).to_owned(),
+        TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
+        TroubleKind::NodeSilent => noticed(trouble),
+        TroubleKind::ClaimPending => match &trouble.about[..] {
+            [_, node, provisioner] if !provisioner.is_empty() && message.is_empty() => {
+                format!("waits for {provisioner} to make it on {node}")
+            }
+            _ => message.to_owned(),
+        },
+        TroubleKind::VolumeAwaited => match &trouble.about[..] {
+            [_, provisioner] if !provisioner.is_empty() => format!("waits for {provisioner} to make its volume"),
+            _ => "waits for its volume to be made".to_owned(),
+        },
+        TroubleKind::DeviceAwaited => match &trouble.about[..] {
+            [_, claim, driver] => format!("waits for {driver} to make the devices of claim {claim} ready"),
+            _ => "waits for its devices to be made ready".to_owned(),
+        },
+        TroubleKind::RolloutUnfinished => {
+            let (updated, wanted) = trouble.numbers.unwrap_or_default();
+            let old = match trouble.about.get(1).map_or("", String::as_str) {
+                "" | "0" => String::new(),
+                "1" => ", 1 old pod is left".to_owned(),
+                count => format!(", {count} old pods are left"),
+            };
+            format!("{updated} of {wanted} pods updated{old}{}", rules::fence(trouble))
+        }
+        TroubleKind::RolloutStuck => format!("{}{}", joined(reason, message), rules::fence(trouble)),
+        TroubleKind::ApiUnavailable => joined(reason, message),
+        _ => rules::detail(trouble).unwrap_or_else(|| message.to_owned()),
+    }
+}
+
+/// What ends it, in words; empty where nothing is known.
+pub fn remedy(finding: &Finding) -> String {
+    rules::remedy(finding)
+}
+
+/// When the control plane noticed that a node is silent, and what it says.
+fn noticed(trouble: &Trouble) -> String {
+    let message = trouble.message.as_deref().unwrap_or_default().trim();
+    let Some((died, noticed)) = trouble.since.zip(trouble.counts_from).filter(|(died, noticed)| noticed > died) else {
+        return if message.is_empty() { "its lease has run out; its conditions do not say so".to_owned() } else { message.to_owned() };
+    };
+    let later = duration::length(noticed.duration_since(died).as_secs_f64().round());
+    if message.is_empty() { format!("noticed {later} later") } else { format!("noticed {later} later: {message}") }
+}
+
+fn joined(reason: &str, message: &str) -> String {
+    match (reason.is_empty(), message.is_empty()) {
+        (false, false) => format!("{reason}: {message}"),
+        _ => format!("{reason}{message}"),
+    }
+}
+
+/// Which objects a finding is about: `pod/web/crasher`, `3 pods of deploy/web/tomcat`, `412 nodes`.
+pub fn who(finding: &Finding) -> String {
+    let Some(first) = finding.subjects.first() else { return String::new() };
+    let mut like = first.clone();
+    if finding.subjects.iter().any(|other| other.namespace != first.namespace) {
+        like.namespace.clear();
+    }
+    several(finding.subjects.len(), &like, finding.owner.as_ref())
+}
+
+/// Names `count` objects like this one; if there are several, they share its namespace.
+pub fn several(count: usize, like: &Subject, owner: Option<&Subject>) -> String {
+    match owner {
+        _ if count == 1 => address(like),
+        Some(owner) => format!("{count} {} of {}", plural(&like.kind), address(owner)),
+        None if like.namespace.is_empty() => format!("{count} {}", plural(&like.kind)),
+        None => format!("{count} {} in {}", plural(&like.kind), like.namespace),
+    }
+}
+
+/// An object's address; etcd's members are named.
+fn address(subject: &Subject) -> String {
+    match subject.kind.as_str() {
+        "Etcd" => "etcd".to_owned(),
+        "Member" => format!("member {}", subject.name),
+        "Lease" => subject.name.clone(),
+        _ => name(subject),
+    }
+}
+
+/// A kind in the plural.
+pub(super) fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
+        Some(rest) => format!("{rest}ies"),
+        None if kind.ends_with('s') => format!("{kind}es"),
+        None => format!("{kind}s"),
+    }
+}
+
+/// The first names of several objects; empty where there is one.
+pub fn names(finding: &Finding) -> String {
+    let many = finding.subjects.len() > 1;
+    let shown = finding.subjects.iter().take(if many { NAMED } else { 0 });
+    let place = |subject: &Subject| {
+        let named = finding.owner.is_some() || subject.namespace.is_empty();
+        if named { subject.name.clone() } else { format!("{}/{}", subject.namespace, subject.name) }
+    };
+    let mut names = shown.map(place).collect::<Vec<_>>().join(", ");
+    if finding.subjects.len() > NAMED {
+        names.push_str(", …");
+    }
+    names
+}
+
+/// Since when, and how long that is: `since 22:17:03 (43 s)`, of a released lease `20 s ago`; empty if it is not known. The date is added if it is
+/// another day. Where several objects have it since different times, it says that it is of the first.
+pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
+    let Some(since) = finding.since() else { return String::new() };
+    if let Some(now) = now.filter(|_| finding.trouble.kind == TroubleKind::LeaseReleased) {
+        return format!("{} ago", duration::length(now.duration_since(since).as_secs_f64().max(0.0).round()));
+    }
+    let is_same_day = now.is_some_and(|now| now.strftime("%F").to_string() == since.strftime("%F").to_string());
+    let time = since.strftime(if is_same_day { "%H:%M:%S" } else { "%F %H:%M:%S" });
+    let lasted = now.map(|now| now.duration_since(since).as_secs_f64().max(0.0));
+    let lasted = lasted.map_or(String::new(), |lasted| format!(" ({})", duration::length(lasted.round())));
+    let is_of_all = finding.troubles.iter().all(|trouble| trouble.since == Some(since));
+    let of_first = if is_of_all { "" } else { "the first " };
+    format!("{of_first}since {time}{lasted}")
+}
+
+/// The command that shows more about a finding's first object; `None` if the finding is not about an object.
+pub fn command(finding: &Finding) -> Option<CommandLine> {
+    let address = name(finding.subjects.first()?);
+    let about = |command: &'static str| CommandLine::ketcd(command).word(&address);
+    Some(match finding.trouble.kind {
+        TroubleKind::EtcdAlarm
+        | TroubleKind::MemberLeaderless
+        | TroubleKind::MembersDisagree
+        | TroubleKind::MemberSilent
+        | TroubleKind::MemberBehind
+        | TroubleKind::CompactionStalled
+        | TroubleKind::CompactionAwaited => CommandLine::ketcd("status"),
+        TroubleKind::DataDiffers => {
+            CommandLine::of("etcdctl endpoint hashkv --cluster --rev").word(&finding.trouble.numbers.unwrap_or_default().0.to_string())
+        }
+        TroubleKind::DatabaseNearQuota => CommandLine::ketcd("usage"),
+        TroubleKind::OwnerElsewhere => about("tree"),
+        TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited | TroubleKind::NotScheduled => {
+            about("explain")
+        }
+        TroubleKind::NodeSilent
+        | TroubleKind::NodeNotReady
+        | TroubleKind::NodePressure
+        | TroubleKind::Short
+        | TroubleKind::RolloutStuck
+        | TroubleKind::RolloutUnfinished
+        | TroubleKind::PodsRefused
+        | TroubleKind::JobFailed
+        | TroubleKind::Terminating
+        | TroubleKind::NamespaceStuck
+        | TroubleKind::FinalizersStuck => about("timeline"),
+        TroubleKind::ComponentSilent | TroubleKind::LeaseReleased | TroubleKind::ChangeUnexplained => about("history"),
+        _ => about("describe"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_counted_in_the_plural() {
+        assert_eq!(
+            ["Pod", "Node", "APIService", "Ingress", "NetworkPolicy"].map(plural).join(" "),
+            "pods nodes apiservices ingresses networkpolicies"
+        );
+    }
+
+    #[test]
+    fn every_kind_has_words() {
+        for kind in TroubleKind::ALL {
+            let trouble = Trouble { numbers: Some((1, 2)), about: vec!["x".to_owned()], ..Trouble::new(*kind) };
+            assert!(!what(&trouble).is_empty() && what(&trouble) != kind.as_str(), "{kind}");
+        }
+    }
+}
