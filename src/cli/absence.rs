@@ -3,9 +3,10 @@
 
 use super::listing::Wanted;
 use super::output::{note, report_error};
+use super::retyped::Typed;
 use super::session::Session;
 use super::{Error, Result};
-use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
+use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts, WithoutKind};
 use ketcd_cluster::read::{Keys, Subjects};
 use ketcd_kube::Address;
 use ketcd_render::command_line::CommandLine;
@@ -78,11 +79,6 @@ impl Search {
     fn shown(&self, not_found: &NotFound, found: &Elsewhere) -> String {
         /// How many places are named.
         const NAMED: usize = 3;
-        let list = |names: Vec<String>| match &names[..] {
-            [] => String::new(),
-            [only] => only.clone(),
-            [before @ .., last] => format!("{} and {last}", before.join(", ")),
-        };
         let command = self.command(not_found, found);
         let (count, first) = (found.count(), found.first());
         let quoted = |place: &ObjectElsewhere| format!("\"{}\"", place.namespace.as_deref().unwrap_or_default());
@@ -91,12 +87,13 @@ impl Search {
                 format!("it was deleted at revision {}: {command}", revision.after())
             }
             Elsewhere::Later(_, revision) => format!("it was created at revision {revision}: {command}"),
+            Elsewhere::Swapped(place) => format!("did you mean {}? {command}", place.address()),
             Elsewhere::Namespaces(places) if count <= NAMED => {
                 let namespaces = if count == 1 { "namespace" } else { "namespaces" };
-                format!("it exists in {namespaces} {}: {command}", list(places.iter().map(quoted).collect()))
+                format!("it exists in {namespaces} {}: {command}", listed(&places.iter().map(quoted).collect::<Vec<_>>()))
             }
             Elsewhere::Namespaces(places) => {
-                let named = list(places.iter().take(NAMED).map(quoted).collect());
+                let named = listed(&places.iter().take(NAMED).map(quoted).collect::<Vec<_>>());
                 format!("it exists in {count} other namespaces, {named} among them: {command}")
             }
             Elsewhere::Kinds(_) if count == 1 => {
@@ -104,7 +101,7 @@ impl Search {
                 format!("{} \"{}\" exists{place}: {command}", first.kind, first.name)
             }
             Elsewhere::Kinds(places) => {
-                let named = list(places.iter().take(NAMED).map(ObjectElsewhere::address).collect());
+                let named = listed(&places.iter().take(NAMED).map(ObjectElsewhere::address).collect::<Vec<_>>());
                 let among = if count > NAMED { " among them" } else { "" };
                 format!("{count} objects of other kinds have that name, {named}{among}: {command}")
             }
@@ -130,7 +127,9 @@ impl Search {
                 (self.command, Some(at.to_string()))
             }
             (_, Looked::Between(first, last)) => (self.command, Some(format!("{first}..{last}"))),
-            (Elsewhere::Namespaces(_) | Elsewhere::Kinds(_) | Elsewhere::Similar(_), looked) if !not_found.is_newest => {
+            (Elsewhere::Swapped(_) | Elsewhere::Namespaces(_) | Elsewhere::Kinds(_) | Elsewhere::Similar(_), looked)
+                if !not_found.is_newest =>
+            {
                 (self.command, Some(looked.last().to_string()))
             }
             _ => (self.command, None),
@@ -147,6 +146,62 @@ impl Search {
             Some(revisions) => line.and("--rev").word(&revisions),
             None => line,
         }
+    }
+}
+
+/// What a word without a kind means, and the command line with that in its place.
+pub(super) fn meant(without: &WithoutKind) -> String {
+    /// How many objects are named.
+    const NAMED: usize = 3;
+    let WithoutKind { word, called, .. } = without;
+    let names: Vec<String> = called.places.iter().take(NAMED).map(ObjectElsewhere::address).collect();
+    let (first, typed) = (&called.places[0], Typed::now());
+    let line = meant_line(&typed, word, first).unwrap_or_else(|| CommandLine::ketcd("get").word(&first.address()));
+    let line = match called.revision {
+        Some(revision) if !typed.command().is_some_and(|command| READ_HISTORY.contains(&command)) && !typed.has("--rev") => {
+            line.and("--rev").word(&revision.to_string())
+        }
+        _ => line,
+    };
+    let more = match called.places.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = match &called.places[..] {
+        [only] if only.kind == "namespace" => "a namespace".to_owned(),
+        _ if more.is_empty() => listed(&names),
+        _ => names.join(", ") + &more,
+    };
+    match (called.is_near, called.revision) {
+        (true, _) => format!("did you mean {}? {line}", names.join(" or ")),
+        (false, None) => format!("\"{word}\" is {what}: {line}"),
+        (false, Some(revision)) => format!("\"{word}\" was {what} at revision {revision}: {line}"),
+    }
+}
+
+/// Commands that show the history of an object that is gone.
+const READ_HISTORY: [&str; 6] = ["blame", "diff", "explain", "history", "timeline", "watch"];
+
+/// The command line with an object, or `-n` and a namespace, in the place of the word.
+fn meant_line(typed: &Typed, word: &str, first: &ObjectElsewhere) -> Option<CommandLine> {
+    let (address, name) = (first.address(), first.name.as_str());
+    let (is_namespace, is_scoped) = (first.kind == "namespace", typed.has("-n") || typed.has("--namespace") || typed.has("-A"));
+    let others = match typed.command() {
+        _ if !is_namespace || is_scoped => vec![address.as_str()],
+        Some("diff" | "events" | "export" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => vec!["-n", name],
+        Some("explain") => vec!["pods", "-n", name],
+        Some("get") => vec!["all", "-n", name],
+        _ => vec![address.as_str()],
+    };
+    typed.replacing(word, &others)
+}
+
+/// `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
 
@@ -192,15 +247,68 @@ pub(super) async fn note_nothing(session: &Session, wanted: &Wanted) -> Result<(
     match (lists.is_empty(), is_namespaced) {
         (true, _) => {}
         (false, true) => {
-            let (namespace, near) = (session.namespace(), session.namespaces_like(session.namespace()).await?);
-            note(&match &near[..] {
-                [] => format!("No resources found in {namespace} namespace; -A looks in all"),
-                near => format!("No resources found in {namespace} namespace, which does not exist; did you mean {}?", near.join(" or ")),
+            let namespace = session.namespace();
+            note(&match session.missing_namespace(namespace).await? {
+                None => format!("No resources found in {namespace} namespace; -A looks in all"),
+                Some(near) => format!("No resources found in {namespace} namespace, which does not exist; {}", other_namespaces(&near)),
             });
         }
         (false, false) => note("No resources found"),
     }
     note_not_recorded(session).await
+}
+
+/// Says that nothing was found, and where it was looked for: `what` says of what there is none.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn note_nothing_of(session: &Session, keys: &Keys, what: &str) -> Result<()> {
+    let list = |address: &Address| matches!(address, Address::Objects { name: None, namespace: Some(_), .. });
+    let is_within = match &keys.addresses[..] {
+        [] => session.args.namespace.is_some(),
+        addresses => addresses.iter().any(list),
+    };
+    note_nothing_within(session, is_within && !session.args.all_namespaces, what).await
+}
+
+/// The same where only the namespace was looked in, or where all were.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn note_nothing_within(session: &Session, is_within: bool, what: &str) -> Result<()> {
+    if !is_within {
+        note(&format!("nothing found: {what}"));
+        return note_not_recorded(session).await;
+    }
+    let namespace = session.namespace();
+    let next = match session.missing_namespace(namespace).await? {
+        None => "; -A looks in all".to_owned(),
+        // What `-n` names is said to be missing where the command ends.
+        Some(_) if session.args.namespace.is_some() => String::new(),
+        Some(near) => format!("; it does not exist: {}", other_namespaces(&near)),
+    };
+    note(&format!("nothing found in namespace {namespace:?}: {what}{next}"));
+    note_not_recorded(session).await
+}
+
+/// Says on standard error that the namespace of `-n` does not exist, where nothing was found for that reason.
+///
+/// # Errors
+/// The source cannot be read.
+pub(super) async fn note_missing_namespace(session: &Session) -> Result<()> {
+    let Some(namespace) = session.args.namespace.as_deref() else { return Ok(()) };
+    if let Some(near) = session.missing_namespace(namespace).await? {
+        note(&format!("namespace \"{namespace}\" does not exist; {}", other_namespaces(&near)));
+    }
+    Ok(())
+}
+
+/// What to do about a namespace that does not exist.
+fn other_namespaces(near: &[String]) -> String {
+    match near {
+        [] => format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")),
+        near => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 /// Says what a recording was not to hold, where nothing was found in it.

@@ -14,10 +14,10 @@ type Flag = (&'static str, &'static str, ValueHint, &'static str);
 
 /// The actions' flags.
 const FLAGS: [Flag; 11] = [
-    ("drain", "NODE", ValueHint::Other, "Cordon this node and evict its pods, as kubectl drain does."),
+    ("drain", "NODE", ValueHint::Other, "Cordon this node, or several (a,b), and evict the pods, as kubectl drain does."),
     ("fail", "NODE|LABEL=VALUE", ValueHint::Other, "Let this node, or all nodes with this label, stop answering."),
-    ("cordon", "NODE", ValueHint::Other, "Cordon this node."),
-    ("uncordon", "NODE", ValueHint::Other, "Take this node's cordon off."),
+    ("cordon", "NODE", ValueHint::Other, "Cordon this node, or several (a,b)."),
+    ("uncordon", "NODE", ValueHint::Other, "Take the cordon off this node, or several (a,b)."),
     ("taint", "NODE=KEY[=VALUE]:EFFECT", ValueHint::Other, "Taint this node; NODE=KEY[:EFFECT]- takes the taint off."),
     ("label", "NODE:KEY=VALUE", ValueHint::Other, "Set this label of a node; NODE:KEY- removes it."),
     ("add", "N*NODE|FILE", ValueHint::FilePath, "Add so many nodes like this one, or the nodes of a file."),
@@ -30,9 +30,19 @@ const FLAGS: [Flag; 11] = [
 /// Those that the short help shows.
 const USUAL: [&str; 4] = ["drain", "fail", "add", "scale"];
 
+/// Questions, which are flags too.
+const QUESTIONS: [&str; 5] = ["fit", "seeds", "each", "spare", "decisions"];
+
+/// Words without dashes: `drain w03` is `--drain w03`.
+const WORDS: &str = "words";
+
 /// The actions, in the order in which they were given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ActionArgs(Vec<(&'static str, String)>);
+pub(super) struct ActionArgs {
+    actions: Vec<(&'static str, String)>,
+    /// What is wrong with the words, and what to write.
+    wrong: Option<(String, String)>,
+}
 
 impl Args for ActionArgs {
     fn augment_args(command: Command) -> Command {
@@ -40,7 +50,7 @@ impl Args for ActionArgs {
             let arg = Arg::new(name).long(name).value_name(value).value_hint(hint).help(help).action(ArgAction::Append);
             arg.help_heading("Actions").hide_short_help(!USUAL.contains(&name))
         };
-        command.args(FLAGS.map(arg))
+        command.args(FLAGS.map(arg)).arg(Arg::new(WORDS).num_args(0..).hide(true))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -56,8 +66,17 @@ impl FromArgMatches for ActionArgs {
             let indices = matches.indices_of(name).into_iter().flatten();
             found.extend(indices.zip(values).map(|(index, value)| (index, name, value.clone())));
         }
+        let indices = matches.indices_of(WORDS).into_iter().flatten();
+        let words = matches.get_many::<String>(WORDS).into_iter().flatten().map(String::as_str);
+        let wrong = match spoken(indices.zip(words)) {
+            Ok(actions) => {
+                found.extend(actions);
+                None
+            }
+            Err(wrong) => Some(wrong),
+        };
         found.sort_by_key(|(index, ..)| *index);
-        Ok(Self(found.into_iter().map(|(_, name, value)| (name, value)).collect()))
+        Ok(Self { actions: found.into_iter().map(|(_, name, value)| (name, value)).collect(), wrong })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
@@ -69,12 +88,12 @@ impl FromArgMatches for ActionArgs {
 impl ActionArgs {
     /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.actions.is_empty() && self.wrong.is_none()
     }
 
     /// The actions as they were written.
     pub(super) fn words(&self) -> Vec<String> {
-        self.0.iter().map(|(flag, value)| format!("--{flag} {value}")).collect()
+        self.actions.iter().map(|(flag, value)| format!("--{flag} {value}")).collect()
     }
 
     /// The actions.
@@ -82,7 +101,65 @@ impl ActionArgs {
     /// # Errors
     /// One is not of its form, or a file cannot be read.
     pub(super) fn read(&self) -> Result<Vec<WhatIfAction>> {
-        self.0.iter().map(|(flag, value)| action(flag, value)).collect()
+        if let Some((what, hint)) = &self.wrong {
+            return Err(Error::new(what.clone()).hint(hint.clone()));
+        }
+        let mut read = Vec::new();
+        for (flag, value) in &self.actions {
+            for value in values(flag, value)? {
+                read.push(action(flag, value)?);
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The values of a flag: nodes may be a list, and each may be written as an address.
+///
+/// # Errors
+/// A member of the list is empty.
+fn values<'v>(flag: &str, value: &'v str) -> Result<Vec<&'v str>> {
+    if !["drain", "fail", "cordon", "uncordon"].contains(&flag) {
+        return Ok(vec![value]);
+    }
+    let plain = |node: &'v str| {
+        let known = ["node/", "nodes/", "no/"].iter().find_map(|kind| node.strip_prefix(kind));
+        known.filter(|name| !name.contains('=')).unwrap_or(node)
+    };
+    let nodes: Vec<&str> = value.split(',').map(|node| plain(node.trim())).collect();
+    match nodes.iter().any(|node| node.is_empty()) {
+        true => Err(Error::new(format!("invalid --{flag} {value:?}: expected NODE or NODE,NODE"))),
+        false => Ok(nodes),
+    }
+}
+
+/// The actions that words name, each with its place: an action, then what it is done to.
+///
+/// # Errors
+/// What is wrong, and what to write.
+fn spoken<'w>(words: impl Iterator<Item = (usize, &'w str)>) -> std::result::Result<Vec<(usize, &'static str, String)>, (String, String)> {
+    let needs = |(name, value, ..): &Flag| (format!("what-if {name}: expected {value}"), format!("write --{name} {value}"));
+    let (mut found, mut action): (Vec<_>, Option<(&Flag, bool)>) = (Vec::new(), None);
+    for (index, word) in words {
+        let named = FLAGS.iter().find(|(name, ..)| *name == word);
+        match (named, &mut action) {
+            (Some(_), Some((flag, false))) => return Err(needs(flag)),
+            (Some(flag), _) => action = Some((flag, false)),
+            (None, Some((flag, has_value))) => {
+                *has_value = true;
+                found.push((index, flag.0, word.to_owned()));
+            }
+            (None, None) if QUESTIONS.contains(&word) => {
+                return Err((format!("what-if {word}: a question is a flag"), format!("write --{word}")));
+            }
+            (None, None) => {
+                return Err((format!("{word:?} is not an action of what-if"), "name an action, such as --drain NODE".to_owned()));
+            }
+        }
+    }
+    match action {
+        Some((flag, false)) => Err(needs(flag)),
+        _ => Ok(found),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct GlobalArgs {
     /// of a running API server, reached as kubectl reaches it; `kubeconfig:` takes the current context.
     #[arg(short = 'f', long = "file", value_name = "PATH", value_hint = ValueHint::AnyPath, global = true, help_heading = "Source")]
     pub files: Vec<String>,
-    /// The largest size to which a compressed file or a pipe may be unpacked in TMPDIR.
+    /// The largest size to which compressed files and pipes may be unpacked in TMPDIR, all together.
     #[arg(long, value_name = "SIZE", default_value = "16Gi", value_parser = size, global = true, help_heading = "Source")]
     pub max_unpacked_size: u64,
     /// Read a large database again, and do not cache its index.
@@ -59,6 +59,9 @@ pub(super) struct GlobalArgs {
     /// Where the history ends, of commands that have --until.
     #[arg(skip)]
     pub until: Option<Bound>,
+    /// Flags of an end of the history whose revision is marked as one of an audit log alone.
+    #[arg(skip)]
+    pub placed: Vec<(&'static str, String)>,
     /// The API server's --etcd-prefix. Default: found in the data.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,

@@ -1,6 +1,6 @@
-//! Who hears what a command has to say beside its answer.
+//! Who receives notices: a user, or nobody (shell completion).
 
-use ketcd_cluster::Notices;
+use ketcd_cluster::{Notice, Notices};
 use ketcd_render::notice;
 
 use super::output;
@@ -10,6 +10,8 @@ use super::output;
 pub(super) enum Attendance {
     /// A user, who is asked for a password, told what happens beside the answer, and shown how far it came.
     User,
+    /// A user who reads the problems of the source in the answer, on the terminal where they would be said: they are not said twice.
+    Reader,
     /// Nobody, as while a shell completes a word: nothing is asked and nothing said.
     Nobody,
 }
@@ -17,6 +19,13 @@ pub(super) enum Attendance {
 impl Attendance {
     /// Says something, if anybody listens.
     pub(super) fn note(self, line: &str) {
+        if self != Self::Nobody {
+            output::note(line);
+        }
+    }
+
+    /// Says what is wrong with the source, if the answer does not.
+    pub(super) fn note_problem(self, line: &str) {
         if self == Self::User {
             output::note(line);
         }
@@ -26,6 +35,11 @@ impl Attendance {
     pub(super) fn notices(self) -> Notices {
         match self {
             Self::User => Notices::new(|noticed| output::note(&notice::words(noticed))),
+            Self::Reader => Notices::new(|noticed| {
+                if !matches!(noticed, Notice::Damage(_)) {
+                    output::note(&notice::words(noticed));
+                }
+            }),
             Self::Nobody => Notices::default(),
         }
     }

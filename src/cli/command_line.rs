@@ -9,10 +9,8 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use super::args::{FILE_VARIABLE, GlobalArgs};
 use super::called;
 use super::commands::{Command, GROUPS};
-use super::complete;
-use super::output::note;
+use super::{complete, leads, taken};
 use ketcd_cluster::built_in;
-use ketcd_render::command_line::CommandLine;
 use ketcd_render::value::broken;
 
 /// Read Kubernetes out of etcd: objects, their history, and why each pod runs where it runs
@@ -32,71 +30,28 @@ pub fn command() -> clap::Command {
         "targets" => arg.add(complete::addresses_or_files(Cli::command)),
         _ => arg,
     };
+    let nodes = |arg: clap::Arg| match arg.get_id().as_str() {
+        "drain" | "fail" | "cordon" | "uncordon" => arg.add(complete::names(Cli::command, "nodes")),
+        _ => arg,
+    };
     Cli::command()
-        .mut_arg("namespace", |arg| arg.add(complete::namespaces(Cli::command)))
+        .mut_arg("namespace", |arg| arg.add(complete::names(Cli::command, "namespaces")))
         .mut_arg("output", |arg| arg.add(complete::formats(Cli::command)))
+        .mut_subcommand("export", |command| command.mut_arg("by", |arg| arg.hide_short_help(true)))
         .mut_subcommand("plugins", |command| command.mut_arg("name", |arg| arg.add(complete::plugins())))
+        .mut_subcommand("what-if", |command| command.mut_args(nodes))
         .mut_subcommands(|command| command.mut_args(addresses))
 }
 
 /// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
 pub(super) fn parse() -> Cli {
     let matches = with_help().try_get_matches_from(against_file(std::env::args_os()));
-    let parsed = matches.inspect(show_flags).and_then(no_file_for_an_object).and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.map_err(led).unwrap_or_else(|error| {
-        match with_flag(&error, std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok())) {
-            Some(line) => {
-                let _ = error.print();
-                note(&format!("a file is read with -f: {line}"));
-                std::process::exit(error.exit_code())
-            }
-            None => error.exit(),
-        }
-    })
-}
-
-/// What else people type for a command, with the one that answers.
-const LEADS: &[(&str, &str)] = &[
-    ("log", "`ketcd history` shows what changed, `ketcd timeline` what happened; logs are on the pod's node, not in etcd"),
-    ("why", "`ketcd explain` says why a pod runs where it runs, `ketcd triage` what is broken"),
-    ("show", "`ketcd get` and `ketcd describe` show objects"),
-    ("version", "`ketcd --version` prints the version"),
-];
-
-/// Leads from a word that is no command to the one that is meant; commands that exist only to say why they do not are never suggested.
-fn led(mut error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else { return error };
-    let lead = LEADS.iter().find(|(name, _)| *name == word).map(|(_, lead)| (*lead).to_owned());
-    let is_kind = || built_in().find_all(&word).is_ok();
-    if let Some(lead) = lead.or_else(|| is_kind().then(|| format!("list them: {}", CommandLine::ketcd("get").word(&word)))) {
-        error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![called::spelled(&lead).into_owned().into()]));
-        return error;
-    }
-    let is_shown = |name: &String| Cli::command().find_subcommand(name).is_some_and(|command| !command.is_hide_set());
-    let shown: Vec<String> = match error.remove(ContextKind::SuggestedSubcommand) {
-        Some(ContextValue::String(name)) => vec![name],
-        Some(ContextValue::Strings(names)) => names,
-        _ => Vec::new(),
-    }
-    .into_iter()
-    .filter(is_shown)
-    .collect();
-    if !shown.is_empty() {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown));
-    }
-    error
-}
-
-/// The command line with `-f` in front of a word that is out of place and names a file.
-fn with_flag(error: &clap::Error, arguments: impl Iterator<Item = String>) -> Option<CommandLine> {
-    let place = error.get(ContextKind::InvalidSubcommand).or_else(|| error.get(ContextKind::InvalidArg))?;
-    let ContextValue::String(file) = place else { return None };
-    if file.starts_with('-') || !Path::new(file).exists() {
-        return None;
-    }
-    let line = CommandLine::ketcd("-f").word(file);
-    Some(arguments.filter(|argument| argument != file).fold(line, |line, argument| line.word(&argument)))
+    let parsed = matches
+        .inspect(show_flags)
+        .and_then(|matches| taken::check(with_help(), matches))
+        .and_then(no_file_for_an_object)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| leads::refuse(error))
 }
 
 /// Refuses a file in the place of an object, where nothing says what is to be read: it would be looked for in a live etcd.
@@ -190,4 +145,81 @@ fn examples_first(command: clap::Command) -> clap::Command {
     let long_about = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     let details = long_about.split_once("\n\n").map_or(String::new(), |(_, details)| format!("\n\n{details}"));
     command.help_template(TEMPLATE).before_help(examples.clone()).before_long_help(examples + &details).long_about(about)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use taken::{NOT_TAKEN, check, takes};
+
+    /// What a flag of every command is given, where it takes a value.
+    fn value(id: &str) -> &'static str {
+        match id {
+            "max_unpacked_size" | "page_size" => "1Mi",
+            "qps" => "10",
+            "release" => "1.30",
+            "color" => "never",
+            "consistency" => "s",
+            "rev" => "5",
+            _ => "x",
+        }
+    }
+
+    /// What each command needs beside flags.
+    fn words(command: &str) -> &'static [&'static str] {
+        match command {
+            "get" | "describe" | "tree" | "watch" | "blame" | "explain" | "extract" => &["pods"],
+            "report" | "export" => &["--out", "x"],
+            "completion" => &["bash"],
+            "record" => &["x"],
+            _ => &[],
+        }
+    }
+
+    /// Goes through all pairs of a command and a flag of every command: one that is not taken is refused by name, every other one is read.
+    #[test]
+    fn every_pair_of_command_and_flag_is_taken_or_refused() {
+        let shown = command();
+        let commands: Vec<&clap::Command> = shown.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+        let flags: Vec<&clap::Arg> = shown.get_arguments().filter(|arg| arg.is_global_set()).collect();
+        assert!(commands.len() > 20 && flags.len() > 25);
+        for command in commands {
+            for flag in &flags {
+                let (id, long) = (flag.get_id().as_str(), flag.get_long().unwrap());
+                let has_value = flag.get_action().takes_values();
+                let typed = if has_value { format!("--{long}={}", value(id)) } else { format!("--{long}") };
+                let line = [&["ketcd", command.get_name()][..], words(command.get_name()), &[typed.as_str()]].concat();
+                let matches = shown.clone().try_get_matches_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+                let checked = check(shown.clone(), matches);
+                assert_eq!(checked.is_ok(), takes(command.get_name(), id), "{line:?}");
+                if let Err(error) = checked {
+                    assert!(error.to_string().contains(&format!("'--{long}'")) && error.exit_code() == 2, "{error}");
+                }
+            }
+        }
+    }
+
+    /// The table names commands and flags that there are.
+    #[test]
+    fn the_table_names_what_there_is() {
+        let shown = command();
+        for (name, groups) in NOT_TAKEN {
+            assert!(shown.find_subcommand(name).is_some(), "{name}");
+            for flag in groups.iter().flat_map(|group| group.iter()) {
+                assert!(shown.get_arguments().any(|arg| arg.is_global_set() && arg.get_id().as_str() == *flag), "{name}: {flag}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_typed_is_not_refused() {
+        let shown = command();
+        for line in [&["ketcd", "schema"][..], &["ketcd", "-f", "x", "status"], &["ketcd", "--color", "never", "completion", "bash"]] {
+            let matches = shown.clone().try_get_matches_from(line).unwrap();
+            assert!(check(shown.clone(), matches).is_ok(), "{line:?}");
+        }
+        // Before the command as behind it.
+        let matches = shown.clone().try_get_matches_from(["ketcd", "-n", "web", "encryption"]).unwrap();
+        assert!(check(shown, matches).is_err());
+    }
 }

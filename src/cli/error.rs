@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use serde_json::error::Category;
 
@@ -137,6 +138,7 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
             Some(format!("list the kinds: {}", CommandLine::ketcd("ls")))
         }
         Failure::Address(other) => Some(other.hint()),
+        Failure::WithoutKind(without) => Some(super::absence::meant(without)),
         Failure::NoKind => Some("write kind/namespace/name, or a kind".to_owned()),
         Failure::SeveralPrefixes(prefixes) => {
             let flags: Vec<String> = prefixes.iter().take(2).map(|prefix| format!("--prefix {}", quoted(prefix.as_bytes()))).collect();
@@ -146,7 +148,10 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
         Failure::Nothing(Nothing::InNamespace(_) | Nothing::InEither { .. }) => {
             Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")))
         }
-        Failure::Nothing(Nothing::Selected) => Some("-A looks in all namespaces, --rev and --at at another state".to_owned()),
+        Failure::Nothing(Nothing::Selected { in_all: false }) => {
+            Some("-A looks in all namespaces, --rev and --at at another state".to_owned())
+        }
+        Failure::Nothing(Nothing::Selected { in_all: true }) => Some("--rev and --at look at another state".to_owned()),
         Failure::Nothing(Nothing::PodsOfKind { kind, .. }) => {
             Some(format!("list them in all namespaces: {}", CommandLine::ketcd("get").word(kind).and("-A")))
         }
@@ -171,7 +176,10 @@ fn source_hint(error: &ketcd_store::Error) -> Option<String> {
         ketcd_store::Error::Between { before, after, .. } => Some(format!("ask for --rev {before} or --rev {after}")),
         ketcd_store::Error::Future { newest, .. } => Some(format!("ask for --rev {newest} or older")),
         ketcd_store::Error::OneMoment { .. } => Some("leave the revision out".to_owned()),
-        ketcd_store::Error::File { .. } => Some("check the path and that you may read it".to_owned()),
+        ketcd_store::Error::File { path, cause } => Some(match compressed(path, cause) {
+            Some(file) => format!("{file} is there: -f {}", quoted(file.as_bytes())),
+            None => "check the path and its permissions".to_owned(),
+        }),
         ketcd_store::Error::Write { cause, .. } => Some(write_hint(cause).to_owned()),
         ketcd_store::Error::Remote { hint, .. } => hint.clone(),
         ketcd_store::Error::Untrue { .. } => {
@@ -180,6 +188,17 @@ fn source_hint(error: &ketcd_store::Error) -> Option<String> {
         ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
         ketcd_store::Error::Format { .. } | ketcd_store::Error::Interrupted => None,
     }
+}
+
+/// The file that lies in the place of one that does not exist: with the ending of a compressed file, or without it.
+fn compressed(path: &str, cause: &io::Error) -> Option<String> {
+    const ENDINGS: [&str; 8] = [".zst", ".gz", ".xz", ".bz2", ".lz4", ".zip", ".tgz", ".db"];
+    if cause.kind() != io::ErrorKind::NotFound {
+        return None;
+    }
+    let with = ENDINGS.iter().map(|ending| format!("{path}{ending}"));
+    let without = ENDINGS.iter().filter_map(|ending| path.strip_suffix(ending).map(str::to_owned));
+    with.chain(without).find(|file| Path::new(file).is_file())
 }
 
 /// What to do where a file cannot be written.

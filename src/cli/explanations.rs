@@ -12,6 +12,7 @@ use ketcd_render::json::head_of_list;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
 use ketcd_store::Revision;
 
+use super::absence::note_nothing_within;
 use super::output::{Format, Output, note};
 use super::session::Session;
 use super::{Error, Outcome, Result, window};
@@ -186,7 +187,8 @@ impl<'a> Writer<'a> {
         decisions.unreadable_pods(pods).iter().for_each(|unread| note(unread));
         let found = last.len();
         if last.is_empty() {
-            note("nothing found: no such pods, and no scheduling decision about them in the readable history");
+            let what = "no such pods, and no scheduling decision about them in the readable history";
+            note_nothing_within(session, !session.args.all_namespaces, what).await?;
         }
         let (mut lines, mut documents) = (Vec::new(), Vec::new());
         for last in last.into_values() {

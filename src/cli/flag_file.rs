@@ -15,7 +15,7 @@ use super::{Error, Result};
 pub(super) fn read(flag: &str, path: &Path) -> Result<Zeroizing<String>> {
     const LARGEST: u64 = 16 << 20;
     let mut bytes = Zeroizing::new(Vec::new());
-    let named = |problem: String| Error::new(problem).hint("check the path and that you may read it");
+    let named = |problem: String| Error::new(problem).hint("check the path and its permissions");
     File::open(path)
         .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
         .map_err(|error: io::Error| named(format!("cannot read {flag} {}: {error}", path.display())))?;

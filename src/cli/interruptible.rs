@@ -14,6 +14,7 @@ use ketcd_store::{
 };
 
 use super::progress;
+use super::system::{closed, interrupts};
 
 /// Ctrl-C, seen by all who read.
 #[derive(Clone, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Interrupt(Arc<Interrupted>);
 #[derive(Default)]
 struct Interrupted {
     is_set: AtomicBool,
+    /// Whether nobody reads what is printed any more.
+    is_closed: AtomicBool,
     notify: Notify,
 }
 
@@ -29,6 +32,7 @@ impl Interrupt {
     /// Waits for Ctrl-C from now on: the first ends the reading, and what was found is shown; the next ends the process. Must be called on a
     /// tokio runtime.
     pub(super) fn listen(&self) {
+        interrupts::take_over();
         let interrupt = self.clone();
         tokio::spawn(async move {
             while tokio::signal::ctrl_c().await.is_ok() {
@@ -39,6 +43,22 @@ impl Interrupt {
                 interrupt.0.notify.notify_waiters();
             }
         });
+    }
+
+    /// Ends the reading too when the pipe is closed that standard output is, from now on. Must be called on a tokio runtime.
+    pub(super) fn end_with_pipe(&self) {
+        let interrupt = self.clone();
+        tokio::spawn(async move {
+            closed::standard_output().await;
+            interrupt.0.is_closed.store(true, Ordering::SeqCst);
+            interrupt.0.is_set.store(true, Ordering::SeqCst);
+            interrupt.0.notify.notify_waiters();
+        });
+    }
+
+    /// Whether nobody reads what is printed any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.is_closed.load(Ordering::SeqCst)
     }
 
     /// Whether it came.

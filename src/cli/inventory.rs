@@ -4,7 +4,7 @@ use std::io::Write;
 
 use futures_util::StreamExt;
 
-use super::absence::Search;
+use super::absence::{Search, note_nothing_within};
 use super::output::{Format, Output};
 use super::session::Session;
 use super::{Outcome, Result};
@@ -26,7 +26,7 @@ pub(super) async fn kinds(session: &Session, without_headings: bool, out: &mut O
     let mut lines = if without_headings { Vec::new() } else { vec![heading] };
     lines.extend(rows.iter().map(|row| vec![row.resource.clone(), row.objects.to_string(), row.bytes.to_string()]));
     if rows.is_empty() {
-        super::output::note("nothing is stored there");
+        note_nothing_within(session, session.args.namespace.is_some(), "nothing is stored").await?;
     } else {
         write_aligned(&align_numbers(lines), out)?;
     }
@@ -74,7 +74,7 @@ fn write_documents(session: &Session, rows: &[ResourceCount], out: &mut Output) 
 pub(super) async fn keys(session: &Session, addresses: &[Address], without_headings: bool, out: &mut Output) -> Result<Outcome> {
     let heading = ["KEY", "CREATED", "MODIFIED", "VERSION", "LEASE", "BYTES"].map(str::to_owned).to_vec();
     let mut lines = if without_headings { Vec::new() } else { vec![heading] };
-    let headings = lines.len();
+    let (headings, mut is_missing) = (lines.len(), false);
     for address in addresses {
         let before = lines.len();
         let (key, _) = address.key("");
@@ -90,6 +90,7 @@ pub(super) async fn keys(session: &Session, addresses: &[Address], without_headi
             }
         }
         if lines.len() == before {
+            is_missing = true;
             Search::at(session, "ls").await?.report(session, address).await?;
         }
     }
@@ -97,7 +98,7 @@ pub(super) async fn keys(session: &Session, addresses: &[Address], without_headi
     if !is_empty {
         write_aligned(&align_numbers(lines), out)?;
     }
-    Ok(outcome(is_empty))
+    Ok(outcome(is_empty || is_missing))
 }
 
 fn key_row(entry: &KeyValue) -> Vec<String> {

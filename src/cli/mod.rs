@@ -4,6 +4,7 @@ mod absence;
 mod actions;
 mod api_server;
 mod args;
+mod around;
 mod attendance;
 mod bucket;
 mod called;
@@ -24,18 +25,22 @@ mod flag_file;
 mod interruptible;
 mod inventory;
 mod kms;
+mod leads;
 mod lines;
 mod listing;
+mod live_view;
 mod members;
 mod output;
 mod overtaken;
 mod pager;
 mod panics;
+mod placed;
 mod progress;
 mod raw_values;
 mod recorder;
 mod reporting;
 mod requested;
+mod retyped;
 mod running;
 mod scheduler;
 mod screen;
@@ -45,6 +50,7 @@ mod session;
 mod states;
 mod stored_events;
 mod system;
+mod taken;
 mod telling;
 mod walked;
 mod well_known;
@@ -77,7 +83,7 @@ pub fn main() -> ExitCode {
     }
     if let Some(flag) = cli.global.flag_beside_files() {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
-        command_line::with_help().error(ErrorKind::ArgumentConflict, conflict).exit();
+        leads::refuse(command_line::with_help().error(ErrorKind::ArgumentConflict, conflict));
     }
     remember_source(cli.global.source_flags());
     match running::run(&cli.global, cli.command.as_run()) {

@@ -9,7 +9,9 @@ use terminal_size::{Height, Width, terminal_size, terminal_size_of};
 
 use super::pager::{self, Paged, Size};
 use super::screen::{Content, Screen};
+use super::system::closed;
 use super::{Error, Result, called, progress};
+use ketcd_kube::nearest;
 use ketcd_render::fit;
 use ketcd_render::program;
 use ketcd_render::visible::visible;
@@ -31,10 +33,20 @@ pub(super) struct Output {
     /// Buffered on both sides: the screen looks at much text at once, and the terminal gets much at once.
     stream: BufWriter<Screen<Paged<BufWriter<io::Stdout>>>>,
     is_terminal: bool,
+    /// Whether it is a pipe, whose reader may write to the same terminal as we do, and may go.
+    is_pipe: bool,
+    /// How many bytes were written into the pipe.
+    piped: usize,
     /// Whether anything was written.
     has_begun: bool,
+    /// Whether progress is shown no more.
+    is_alone: bool,
+    /// Whether progress stays on the screen while something is written.
+    is_beside: bool,
     width: Option<usize>,
-    /// Whether lines are broken that are wider than the terminal.
+    /// Where text is broken: at the columns that `COLUMNS` asks for, else at the terminal's.
+    edge: Option<usize>,
+    /// Whether lines are broken that are wider than that.
     folds: bool,
     /// The beginning of a line that may have to be broken.
     line: Vec<u8>,
@@ -44,6 +56,12 @@ pub(super) struct Output {
 
 /// Bytes that are gathered.
 const BUFFER: usize = 1 << 16;
+
+/// The bytes that a pipe gets at once at the beginning: `head` takes what it wants of them, and goes.
+const AT_ONCE: usize = 1 << 12;
+
+/// The bytes after which a pipe gets as much at once as a file.
+const EAGER: usize = 1 << 17;
 
 impl Output {
     /// Opens standard output.
@@ -55,14 +73,20 @@ impl Output {
             Color::Never => ColorChoice::Never,
         };
         let is_terminal = stdout.is_terminal();
-        let width = columns_asked().or_else(|| terminal(&stdout, terminal_size()).map(|size| size.columns));
+        let columns = terminal(&stdout, terminal_size()).map(|size| size.columns);
+        let edge = columns_asked().or(columns);
         let stdout = Paged::new(BufWriter::with_capacity(BUFFER, stdout));
         let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
         Self {
             stream: BufWriter::with_capacity(BUFFER, stream),
             is_terminal,
+            is_pipe: closed::is_pipe(),
+            piped: 0,
             has_begun: false,
-            width,
+            is_alone: false,
+            is_beside: false,
+            width: columns.and(edge),
+            edge,
             folds: false,
             line: Vec::new(),
             is_paged: false,
@@ -75,6 +99,18 @@ impl Output {
             self.stream.get_mut().get_mut().page(size);
             self.is_paged = true;
         }
+    }
+
+    /// Writes a part of the answer that is known already, and shows it at once; progress is shown further.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub(super) fn write_part(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        let mut written = Ok(());
+        self.is_beside = true;
+        progress::beside(|| written = write(self).and_then(|()| self.flush()));
+        self.is_beside = false;
+        written
     }
 
     /// Ends the output: what is left is written, and a pager is waited for.
@@ -95,13 +131,13 @@ impl Output {
 
     /// Breaks lines that are wider than the terminal from now on, between words: for text, not for tables as kubectl's or documents.
     pub(super) fn fold_lines(&mut self) {
-        self.folds = self.width.is_some();
+        self.folds = self.edge.is_some();
     }
 
     /// Writes the line that has come together.
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
-        match (self.width, std::str::from_utf8(&line)) {
+        match (self.edge, std::str::from_utf8(&line)) {
             (Some(width), Ok(text)) if self.folds => self.stream.write_all(folded(text, width).as_bytes()),
             _ => self.stream.write_all(&line),
         }
@@ -117,7 +153,7 @@ impl Output {
         self.is_terminal
     }
 
-    /// Columns of the lines: those that `COLUMNS` asks for, else the terminal's; `None` where lines may be of any length.
+    /// Columns of the terminal, or those that `COLUMNS` asks for there. `None` where the output is no terminal: then nothing is cut.
     pub(super) fn width(&self) -> Option<usize> {
         self.width
     }
@@ -125,14 +161,38 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_begun = true;
         // What is written may go out at any moment.
-        if !std::mem::replace(&mut self.has_begun, true) && self.is_terminal {
+        if (self.is_terminal || self.is_pipe) && !self.is_beside && !std::mem::replace(&mut self.is_alone, true) {
             progress::end();
-            if self.is_paged {
+            if self.is_terminal && self.is_paged {
                 // What comes after text is said after it.
                 pager::hold_messages();
             }
         }
+        let written = self.write_folded(bytes)?;
+        if self.is_pipe && self.piped < EAGER {
+            let before = self.piped / AT_ONCE;
+            self.piped += written;
+            if self.piped / AT_ONCE > before {
+                self.stream.flush()?;
+            }
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_terminal {
+            progress::end();
+        }
+        self.end_line()?;
+        self.stream.flush()
+    }
+}
+
+impl Output {
+    /// Writes bytes, line by line where lines are broken.
+    fn write_folded(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.folds {
             return self.stream.write(bytes);
         }
@@ -145,14 +205,6 @@ impl Write for Output {
             }
         }
         Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        if self.is_terminal {
-            progress::end();
-        }
-        self.end_line()?;
-        self.stream.flush()
     }
 }
 
@@ -234,10 +286,7 @@ impl Format {
             (name, None) if WITH_VALUE.contains(&name) => {
                 Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
             }
-            _ => Err(Error::new(format!("unknown output format {text:?}")).hint(
-                "use one of table, wide, json, yaml, kyaml, name, ndjson, raw, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, \
-                 go-template=…, go-template-file=…, custom-columns=…, custom-columns-file=…",
-            )),
+            (name, _) => Err(unknown_format(text, name, &WITH_VALUE)),
         }
     }
 
@@ -276,6 +325,22 @@ impl Format {
     }
 }
 
+/// The error of a format that does not exist, with the one that is nearest, or all of them.
+fn unknown_format(text: &str, name: &str, with_value: &[&'static str]) -> Error {
+    const ALONE: [&str; 8] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw"];
+    let wrong = Error::new(format!("unknown output format {text:?}"));
+    let lower = name.to_ascii_lowercase();
+    let near = nearest(&lower, ALONE.iter().chain(with_value).map(|known| (*known, *known)));
+    if !near.is_empty() {
+        let written = |known: &str| if with_value.contains(&known) { format!("{known}=…") } else { known.to_owned() };
+        return wrong.hint(format!("did you mean {}?", near.into_iter().map(written).collect::<Vec<_>>().join(" or ")));
+    }
+    wrong.hint(
+        "use one of table, wide, json, yaml, kyaml, name, ndjson, raw, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, \
+         go-template=…, go-template-file=…, custom-columns=…, custom-columns-file=…",
+    )
+}
+
 /// Reads the template of `-o NAME=FILE`.
 fn template_file(name: &str, path: &str) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| Error::new(format!("-o {name}={path}: {error}"));
@@ -309,6 +374,11 @@ pub(super) fn note(line: &str) {
     let width = terminal(&io::stderr(), terminal_size_of(io::stderr())).map(|size| columns_asked().unwrap_or(size.columns));
     let line = width.map_or_else(|| line.clone(), |width| folded(&line, width));
     emit(&line);
+}
+
+/// Whether both the output and messages go to a terminal.
+pub(super) fn are_on_terminal() -> bool {
+    io::stdout().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Writes a line of a message as it is; behind text that may be paged, when that has ended.

@@ -1,11 +1,12 @@
 //! How far a reading has come, on a terminal, once it lasts longer than a second: what is read, how much of it, and how long the rest will take.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ketcd_store::Revision;
+use ketcd_store::load::OpeningProgress;
 
 use ketcd_render::visible::visible;
 
@@ -16,6 +17,14 @@ const TICK: Duration = Duration::from_millis(200);
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
+/// What was read of the files that are opened.
+static OPENING: LazyLock<OpeningProgress> = LazyLock::new(OpeningProgress::counting);
+
+/// Returns what counts the bytes of the files that are opened.
+pub(super) fn opening() -> OpeningProgress {
+    OPENING.clone()
+}
+
 struct Progress {
     bar: ProgressBar,
     values: AtomicU64,
@@ -24,8 +33,8 @@ struct Progress {
     revision: AtomicI64,
     /// The walk at hand, if it is known where it ends.
     walk: Mutex<Option<Walk>>,
-    /// How many parts of a calculation are done, and how many there are; 0 before it begins.
-    parts: (AtomicUsize, AtomicUsize),
+    /// The part of a calculation at hand, once it begins: what is read is of no more interest then.
+    part: Mutex<Option<String>>,
     /// What goes on before the first value is read.
     beginning: String,
     /// Held while something is drawn, so that nothing is drawn after the end.
@@ -53,7 +62,7 @@ pub(super) fn start(beginning: String) {
         bytes: AtomicU64::new(0),
         revision: AtomicI64::new(0),
         walk: Mutex::new(None),
-        parts: (AtomicUsize::new(0), AtomicUsize::new(0)),
+        part: Mutex::new(None),
         beginning,
         is_over: Mutex::new(false),
     };
@@ -87,11 +96,10 @@ pub(super) fn walk(from: Revision, to: Revision) {
     *progress.walk.lock().unwrap_or_else(PoisonError::into_inner) = Some(Walk { from, to, begun: Instant::now() });
 }
 
-/// Shows how many parts of a calculation are done.
-pub(super) fn parts(done: usize, all: usize) {
+/// Shows which part of a calculation begins, such as `node 5 of 18`.
+pub(super) fn part(part: &str, number: usize, all: usize) {
     let Some(progress) = PROGRESS.get() else { return };
-    progress.parts.0.store(done, Ordering::Relaxed);
-    progress.parts.1.store(all, Ordering::Relaxed);
+    *progress.part.lock().unwrap_or_else(PoisonError::into_inner) = Some(format!("{part} {number} of {all}"));
 }
 
 /// Shows no more: the answer comes.
@@ -123,9 +131,12 @@ impl Progress {
     }
 
     fn message(&self) -> String {
+        if let Some(part) = &*self.part.lock().unwrap_or_else(PoisonError::into_inner) {
+            return part.clone();
+        }
         let (values, bytes) = (self.values.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
         if values == 0 {
-            return visible(&self.beginning).into_owned();
+            return format!("{}{}", visible(&self.beginning), OPENING.bytes().map_or_else(String::new, share));
         }
         let revision = Revision(self.revision.load(Ordering::Relaxed));
         let at = match *self.walk.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -133,12 +144,13 @@ impl Progress {
             Some(walk) => walk.words(revision, walk.begun.elapsed()),
             None => format!(", at revision {revision}"),
         };
-        let parts = match (self.parts.0.load(Ordering::Relaxed), self.parts.1.load(Ordering::Relaxed)) {
-            (_, 0) => String::new(),
-            (done, all) => format!(", {done} of {all} simulated"),
-        };
-        format!("{} values read, {}{at}{parts}", HumanCount(values), HumanBytes(bytes))
+        format!("{} values read, {}{at}", HumanCount(values), HumanBytes(bytes))
     }
+}
+
+/// How much of the files was read.
+fn share((done, all): (u64, u64)) -> String {
+    format!(", {} of {}, {}%", HumanBytes(done), HumanBytes(all), u128::from(done) * 100 / u128::from(all.max(1)))
 }
 
 impl Walk {
@@ -156,6 +168,30 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_played_is_shown_not_what_was_read() {
+        let progress = Progress {
+            bar: ProgressBar::hidden(),
+            values: AtomicU64::new(7_456),
+            bytes: AtomicU64::new(1 << 20),
+            revision: AtomicI64::new(0),
+            walk: Mutex::new(None),
+            part: Mutex::new(None),
+            beginning: "reading".to_owned(),
+            is_over: Mutex::new(false),
+        };
+        assert_eq!(progress.message(), "7,456 values read, 1.00 MiB");
+        *progress.part.lock().unwrap() = Some("node 5 of 18".to_owned());
+        assert_eq!(progress.message(), "node 5 of 18");
+    }
+
+    #[test]
+    fn opening_says_how_much_of_the_files_is_read() {
+        assert_eq!(share((1 << 30, 4 << 30)), ", 1.00 GiB of 4.00 GiB, 25%");
+        assert!(share((u64::MAX, u64::MAX)).ends_with(", 100%"));
+        assert_eq!(share((0, 4096)), ", 0 B of 4.00 KiB, 0%");
+    }
 
     #[test]
     fn a_walk_says_how_long_the_rest_takes() {

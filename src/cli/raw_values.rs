@@ -110,9 +110,9 @@ impl<'a> RawValues<'a> {
             out.write_all(&text)?;
         }
         if of_others > 0 {
-            let s = if of_others == 1 { " is" } else { "s are" };
+            let (s, has, its) = if of_others == 1 { ("", "has", "its") } else { ("s", "have", "their") };
             Attendance::User.note(&format!(
-                "{of_others} value{s} read as another release of Kubernetes writes them, which has all fields; --release names one"
+                "{of_others} value{s} {has} fields that the default release does not know, and {its} JSON is that of a release that has them; --release names one"
             ));
         }
         self.problems.report();
@@ -128,7 +128,7 @@ impl<'a> RawValues<'a> {
 
     fn unreadable(&self, error: &io::Error) -> Error {
         let name = self.file.unwrap_or("standard input");
-        Error::new(format!("cannot read {name}: {error}")).hint("check the path and that you may read it")
+        Error::new(format!("cannot read {name}: {error}")).hint("check the path and its permissions")
     }
 }
 

@@ -1,38 +1,61 @@
 //! The rows of a report, gathered from a cluster.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
+use ketcd_cluster::report::Reported;
+use ketcd_history::clock::Clock;
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
 use ketcd_store::Revision;
 
+use super::absence::{Missing, Search};
+use super::requested::ByArgs;
 use super::session::Session;
 use super::{Error, Result};
 
-/// Gathers the rows of what the words name, and what the reader must know of them.
+/// A report, and what belongs to it.
+pub(super) struct Gathered {
+    pub report: Report,
+    /// What the reader must know of it.
+    pub notes: Vec<String>,
+    /// Whether an object that was named is not there, which was said.
+    pub is_part_missing: bool,
+}
+
+/// Gathers the rows of what the words name.
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) async fn gather(session: &Session, words: &[String]) -> Result<(Report, Vec<String>)> {
+pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> Result<Gathered> {
     let oldest = session.source.span().await?.oldest;
     let clock = session.clock_of_writers(&[], &[], &[]).await?;
     let reported = session.report_on(words).await?;
     let mut report = Report::new(session.args.managed_fields());
+    let changed = changed_by(&reported, &clock, by, session.counted_after()).await?;
+    let counts = |change: &Change| {
+        let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
+        changed.as_ref().is_none_or(|changed| changed.contains(&change.key) || is_event())
+    };
     let alive = reported.alive().await?;
     let mut before = Before { after: session.counted_after(), held: HashMap::new() };
     let observe = |report: &mut Report, changes: Vec<Change>| {
         let mut changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
         changes.try_for_each(|change| report.observe(&change, clock.leases()))
     };
+    let mut missing = Missing::of(session, &reported.keys).await?;
     let mut changes = reported.changes();
     while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = &read {
+            missing.saw(&change.key);
+        }
         match read {
-            Read::Item(change) => observe(&mut report, before.and(change))?,
+            Read::Item(change) if counts(&change) => observe(&mut report, before.and(change))?,
+            Read::Item(_) => {}
             Read::Gap { to, .. } if to <= before.after => {}
             Read::Gap { from, to } => {
                 if let (Some(from), Some(to)) = (clock.date(from), clock.date(to)) {
@@ -46,17 +69,38 @@ pub(super) async fn gather(session: &Session, words: &[String]) -> Result<(Repor
     session.since.and_then(|since| since.time).into_iter().for_each(|since| report.begin(since));
     // What the oldest whole state does not hold was gone by then.
     report.mark_vanished(&alive, clock.date(oldest).map(|dated| dated.time));
+    // What selectors leave out is there.
+    let is_part_missing = reported.selection.is_none() && missing.report(session, &Search::up_to(session, "report").await?).await?;
     if report.is_empty() {
-        return Ok((report, Vec::new()));
+        return Ok(Gathered { report, notes: Vec::new(), is_part_missing });
     }
     let mut notes = clock.problems().to_vec();
     notes.extend(add_decisions(session, &mut report, &reported.keys).await?);
     notes.extend(report.notes());
+    notes.extend(by.whom().map(|whom| format!("only objects that {whom} changed, by the audit logs, are shown")));
     if let Some(selection) = reported.selection {
         notes.push(selection_note(&selection));
         report.count_unlisted(selection);
     }
-    Ok((report, notes))
+    Ok(Gathered { report, notes, is_part_missing })
+}
+
+/// The keys that were changed by whom `by` takes, after a revision; `None` where all count.
+async fn changed_by(reported: &Reported<'_>, clock: &Clock, by: &ByArgs, after: Revision) -> Result<Option<HashSet<Bytes>>> {
+    if by.take_all() {
+        return Ok(None);
+    }
+    let mut keys = HashSet::new();
+    let mut changes = reported.changes();
+    while let Some(read) = changes.try_next().await? {
+        if let Read::Item(change) = read
+            && change.revision > after
+            && by.take(clock.request(change.revision, change.sub_revision))
+        {
+            keys.insert(change.key);
+        }
+    }
+    Ok(Some(keys))
 }
 
 /// What was there when the changes begin that count: the last version of each object.

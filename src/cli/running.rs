@@ -1,13 +1,14 @@
-//! How a command runs: what it asks of a cluster is announced and read, its answer written, and its end told by an exit code.
+//! Runs a command: opens the cluster, asks, writes the answer, sets the exit code.
 
 use std::borrow::Cow;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use super::args::GlobalArgs;
 use super::output::{Format, Output, note, report_error};
 use super::session::Session;
+use super::system::interrupts;
 use super::window::WindowArgs;
-use super::{Error, Outcome, Result, bucket, progress};
+use super::{Error, Outcome, Result, absence, bucket, progress};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
@@ -37,8 +38,12 @@ pub(super) trait Ask {
     const PRINTS_TEXT: bool = false;
     /// Whether Ctrl-C ends it with what it found by then. Partial output of other commands would mislead, so they are aborted.
     const SHOWS_PART: bool = false;
+    /// Whether what it prints is all it does, so that it may end when nobody reads that any more.
+    const ONLY_PRINTS: bool = true;
     /// Whether all is read of one revision while a live etcd goes on.
     const FIXES_REVISION: bool = false;
+    /// Whether its answer holds the problems of the source.
+    const SHOWS_PROBLEMS: bool = false;
 
     /// Whether what it prints may go through a pager.
     fn may_be_paged(&self) -> bool {
@@ -127,9 +132,28 @@ pub(super) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outcome> {
 /// Opens the cluster that the flags name, and asks it.
 async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Result<Outcome> {
     let global = &*command.window().map_or(Cow::Borrowed(global), |window| window.of(global));
-    let reads = command.question().reads();
-    let mut session = Session::new(global, command.prints_columns(&global.format()?))?;
+    let mut session = match A::SHOWS_PROBLEMS {
+        true => Session::with_problems_in_answer(global)?,
+        false => Session::new(global, command.prints_columns(&global.format()?))?,
+    };
     session.options.selection = command.selection()?;
+    let interrupt = session.interrupt.clone();
+    if A::ONLY_PRINTS {
+        interrupt.end_with_pipe();
+    }
+    match ask_session(session, command, out).await {
+        // Whatever could not be read: nobody waits for it.
+        Err(_) if interrupt.is_closed() => {
+            progress::end();
+            Err(io::Error::from(ErrorKind::BrokenPipe).into())
+        }
+        outcome => outcome,
+    }
+}
+
+/// Asks a cluster that is open.
+async fn ask_session<A: Ask>(session: Session, command: &A, out: &mut Output) -> Result<Outcome> {
+    let reads = command.question().reads();
     let mut session = session.begun(&reads).await?;
     if A::FIXES_REVISION {
         session.fix_revision().await?;
@@ -137,8 +161,20 @@ async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Resu
     if A::SHOWS_PART {
         session.interrupt.listen();
     }
-    let outcome = session.or_grants(command.answer(&session, out).await, &reads).await;
+    let mut outcome = session.or_grants(command.answer(&session, out).await, &reads).await;
+    if matches!(outcome, Ok(Outcome::Nothing)) && !says_absence(&command.question()) {
+        outcome = absence::note_missing_namespace(&session).await.map(|()| Outcome::Nothing);
+    }
     end(&[&session], outcome, out)
+}
+
+/// Whether the answer itself says that a namespace does not exist, or ends with this outcome for another reason.
+fn says_absence(question: &Question<'_>) -> bool {
+    match question {
+        Question::Triage | Question::Differences(_) | Question::WhatIf => true,
+        Question::Objects(words) | Question::WithConfiguration(words) => !words.is_empty(),
+        _ => false,
+    }
 }
 
 /// Ends a command on `sessions`: what it showed goes out first, and where nobody takes it any more nothing is waited for.
@@ -147,6 +183,9 @@ async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Resu
 /// Those of the command, and the stream's.
 pub(super) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: &mut Output) -> Result<Outcome> {
     progress::end();
+    if sessions.iter().any(|session| session.interrupt.is_closed()) {
+        return Err(io::Error::from(ErrorKind::BrokenPipe).into());
+    }
     if sessions.iter().any(|session| session.interrupt.is_set()) {
         out.end()?;
         note("interrupted: what was found by then is shown");
@@ -192,5 +231,8 @@ pub(super) fn block_on_threads<T>(threads: usize, work: impl Future<Output = Res
         .enable_all()
         .build()
         .map_err(|error| Error::new(format!("cannot start: {error}")))?
-        .block_on(work)
+        .block_on(async {
+            interrupts::end_process();
+            work.await
+        })
 }

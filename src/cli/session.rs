@@ -16,8 +16,8 @@ use super::args::GlobalArgs;
 use super::attendance::Attendance;
 use super::encryption::{self, Encryption};
 use super::interruptible::{Interrupt, Interruptible};
-use super::output::Format;
-use super::{Error, Outcome, Result, api_server, cautions, connection, progress, system};
+use super::output::{self, Format};
+use super::{Error, Outcome, Result, api_server, cautions, connection, placed, progress, system};
 
 /// An open cluster and the flags that say how to look at it.
 pub(super) struct Session {
@@ -31,6 +31,8 @@ pub(super) struct Session {
     pub format: Format,
     /// What `--encryption-config` names, or what lies with the files.
     pub encryption: Encryption,
+    /// Whether it reads audit logs without an etcd.
+    pub is_of_logs: bool,
 }
 
 impl Deref for Session {
@@ -71,6 +73,14 @@ impl Session {
         Self::attended_by(Attendance::User, args, columns_only)
     }
 
+    /// The same for a command whose answer holds the problems of the source: where it goes to the terminal, they are said there alone.
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub(super) fn with_problems_in_answer(args: &GlobalArgs) -> Result<Self> {
+        Self::attended_by(if output::are_on_terminal() { Attendance::Reader } else { Attendance::User }, args, false)
+    }
+
     /// Says what will be read and begins to: finds the release, and the revision of the moment asked for.
     ///
     /// # Errors
@@ -91,7 +101,7 @@ impl Session {
             Some(Bound::Moment(moment)) => (At::Newest, Some(moment)),
         };
         let given = encryption::open(args.encryption_config.as_deref())?;
-        if attendance == Attendance::User {
+        if attendance != Attendance::Nobody {
             args.encryption_config.iter().for_each(|config| cautions::of_key("--encryption-config", config));
             // A live etcd may ask for a password first.
             if let ([first, more @ ..], false) = (&args.files[..], args.names_live_etcd()) {
@@ -100,7 +110,10 @@ impl Session {
             }
         }
         let Opened { source, newest_stamp, logs, said } = open_source(args, attendance)?;
-        if attendance == Attendance::User {
+        for (flag, text) in args.rev.iter().map(|text| ("--rev", text)).chain(args.placed.iter().map(|(flag, text)| (*flag, text))) {
+            placed::check(flag, text, said.is_some())?;
+        }
+        if attendance != Attendance::Nobody {
             progress::start(format!("waiting for {}", if args.api_server().is_some() { "the API server" } else { "etcd" }));
         }
         let encryption = given.unwrap_or_else(|| encryption::found(&*source, attendance));
@@ -123,14 +136,28 @@ impl Session {
             show_managed_fields: args.show_managed_fields,
             report_unknown: args.unknown,
             newest_stamp,
+            is_present: args.api_server().is_some(),
             notices: attendance.notices(),
         };
         let mut cluster = Cluster::new(Box::new(Interruptible::new(source, interrupt.clone())), options);
+        let is_of_logs = said.is_some();
         match said {
             Some(said) => cluster.set_logs_of_source(logs, said),
             None => cluster.set_audit_logs(logs),
         }
-        Ok(Self { cluster, interrupt, args: args.clone(), format, encryption })
+        Ok(Self { cluster, interrupt, args: args.clone(), format, encryption, is_of_logs })
+    }
+
+    /// Returns the moment that ages are counted to, and says how to give it where nothing shows when objects were printed.
+    ///
+    /// # Errors
+    /// As of [`Cluster::known_moment`].
+    pub(super) async fn moment_of_ages(&self) -> Result<Option<Timestamp>> {
+        let known = self.known_moment().await?;
+        if known.is_none() && self.source.is_one_moment() {
+            output::note("when these objects were printed is not known, so ages are not either; --at TIME gives the moment");
+        }
+        Ok(known)
     }
 
     /// Returns the cluster, for whoever goes on with it.
@@ -198,7 +225,7 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
     let limits = limits(args);
     let WithAuditLogs { logs, others: paths } = AuditLogs::among(&paths, &limits)?;
     let noted = |source: Box<dyn Source>| {
-        source.damage().iter().chain(source.left_out()).for_each(|problem| attendance.note(problem));
+        source.damage().iter().chain(source.left_out()).for_each(|problem| attendance.note_problem(problem));
         source
     };
     if args.names_live_etcd() {
@@ -231,7 +258,8 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
 
 /// How much a file may take.
 pub(super) fn limits(args: &GlobalArgs) -> Limits {
-    Limits { unpacked: args.max_unpacked_size, cache: if args.no_cache { None } else { cache() }, ..Limits::default() }
+    let cache = if args.no_cache { None } else { cache() };
+    Limits { unpacked: args.max_unpacked_size, cache, progress: progress::opening(), ..Limits::default() }
 }
 
 /// Where indexes of large databases are kept.
@@ -246,8 +274,9 @@ fn cache() -> Option<Cache> {
 pub(super) fn revision_asked(args: &GlobalArgs) -> Result<At> {
     match args.rev.as_deref() {
         None => Ok(At::Newest),
-        Some(text) => match text.parse() {
-            Ok(number) if number > 0 => Ok(At::Revision(Revision(number))),
+        Some(text) => match (text.parse(), placed::placed(text)) {
+            (Ok(number), _) if number > 0 => Ok(At::Revision(Revision(number))),
+            (_, Some(revision)) => Ok(At::Revision(revision)),
             _ => Err(Error::new(format!("invalid --rev {text:?}: expected a positive whole number"))),
         },
     }

@@ -9,7 +9,7 @@ use ketcd_render::command_line::CommandLine;
 
 use super::args::GlobalArgs;
 use super::session::Session;
-use super::{Error, Result};
+use super::{Error, Result, placed};
 
 /// What the words of a comparison name.
 pub(super) enum Named<'a> {
@@ -79,7 +79,11 @@ pub(super) async fn between<'a>(session: &'a Session, text: &str) -> Result<[Com
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let revision = async |text: &str| match text {
         "" => Ok(None),
-        text => Ok(Some(session.end_of(text.parse::<Bound>().map_err(|_| wrong())?).await?)),
+        text => {
+            placed::check("--rev", text, session.is_of_logs)?;
+            let bound = placed::placed(text).map(Bound::Revision).or_else(|| text.parse().ok());
+            Ok(Some(session.end_of(bound.ok_or_else(wrong)?).await?))
+        }
     };
     let (from, to): (Result<_>, Result<_>) = (revision(from).await, revision(to).await);
     Ok(ComparedState::between(session, from?, to?).await?)

@@ -7,9 +7,9 @@ use ketcd_render::change::JsonOptions;
 use ketcd_render::change_text::Options;
 use ketcd_render::changes::{ChangeForm, Changes};
 
-use super::Result;
 use super::output::{Format, Output};
 use super::session::Session;
+use super::{Error, Result};
 
 /// How changes are printed.
 #[derive(Args, Debug)]
@@ -26,12 +26,20 @@ impl TellingArgs {
     /// Begins to print changes, of `many` objects or of one; as JSON with the whole `objects` or without.
     ///
     /// # Errors
-    /// A format that changes cannot be shown in.
+    /// A format that changes cannot be shown in, or a flag that changes nothing in it.
     pub(super) fn changes(&self, session: &Session, many: bool, objects: bool, out: &Output) -> Result<Changes> {
+        if self.diff && matches!(session.format, Format::Json | Format::Ndjson) {
+            let problem = "--diff shows what changed as text, and JSON has it in any case, as `patch`";
+            return Err(Error::new(problem).hint("leave --diff out, or -o"));
+        }
         let form = match &session.format {
-            Format::Table | Format::Wide => {
-                ChangeForm::Text(Options { diff: self.diff, all_fields: self.all_fields, many, width: out.width() })
-            }
+            Format::Table | Format::Wide => ChangeForm::Text(Options {
+                diff: self.diff,
+                all_fields: self.all_fields,
+                many,
+                wide: session.format == Format::Wide,
+                width: out.width(),
+            }),
             Format::Ndjson => ChangeForm::Lines,
             Format::Json => ChangeForm::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),

@@ -24,6 +24,8 @@ pub(super) struct Shown<'a> {
     pub newest: Revision,
     pub select: &'a Selection,
     pub requested: &'a RequestedArgs,
+    /// The addresses, as they were typed.
+    pub words: &'a [String],
 }
 
 /// Writes the changes of objects, oldest first.
@@ -31,12 +33,12 @@ pub(super) struct Shown<'a> {
 /// # Errors
 /// The source's, or the stream's.
 pub(super) async fn write(session: &Session, shown: Shown<'_>, missing: &mut Missing, told: &mut Changes, out: &mut Output) -> Result<()> {
-    let Shown { keys, newest, select, requested } = shown;
+    let Shown { keys, newest, select, requested, words } = shown;
     let after = session.counted_after();
     let (mut changes, clock) = dated_changes(session, keys.clone(), newest).await?;
     clock.problems().iter().for_each(|problem| note(problem));
     let mut others = match requested.requests {
-        true => session.other_requests(&keys, &clock, |request| requested.fits(request)).await?,
+        true => session.other_requests(&keys, &clock, |request| requested.by.fits(request)).await?,
         false => VecDeque::new(),
     };
     while let Some(read) = changes.try_next().await? {
@@ -47,7 +49,7 @@ pub(super) async fn write(session: &Session, shown: Shown<'_>, missing: &mut Mis
                 missing.saw(&change.key);
                 if change.revision > after && select.takes(&change) {
                     let change = AttributedChange::new(change, &clock);
-                    if requested.take(change.request.as_ref()) {
+                    if requested.by.takes(&change) {
                         let before = change.dated.map(|dated| dated.time);
                         write_requests(session, (&mut others, before), missing, told, out).await?;
                         telling::write(session, told, &change, out).await?;
@@ -56,7 +58,11 @@ pub(super) async fn write(session: &Session, shown: Shown<'_>, missing: &mut Mis
             }
         }
     }
-    write_requests(session, (&mut others, Some(Timestamp::MAX)), missing, told, out).await
+    write_requests(session, (&mut others, Some(Timestamp::MAX)), missing, told, out).await?;
+    match requested.requests {
+        true => Ok(()),
+        false => requested.by.note_others(session, (words, &keys), &clock).await,
+    }
 }
 
 /// Writes the requests that were received before a moment.

@@ -7,6 +7,7 @@ use clap::Args;
 use super::Result as CliResult;
 use super::args::GlobalArgs;
 use super::output::Format;
+use super::placed;
 use super::session::Session;
 use ketcd_history::clock::Bound;
 use ketcd_render::contract::window::Window;
@@ -15,23 +16,35 @@ use ketcd_render::contract::window::Window;
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct WindowArgs {
     /// Show only changes after this: an age (`10m`), a time (RFC 3339 or `14:03:20`), or a revision.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = bound, help_heading = "Selection")]
-    since: Option<Bound>,
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = end, help_heading = "Selection")]
+    since: Option<End>,
     /// End with this, written as --since is; the same as --rev or --at.
     #[arg(
         long,
         value_name = "TIME",
         allow_hyphen_values = true,
-        value_parser = bound,
+        value_parser = end,
         conflicts_with_all = ["rev", "at"],
         help_heading = "Selection"
     )]
-    until: Option<Bound>,
+    until: Option<End>,
+}
+
+/// One end of the stretch.
+#[derive(Clone, Debug)]
+struct End {
+    bound: Bound,
+    /// As it was typed, where it is a revision that an audit log alone shows.
+    placed: Option<String>,
 }
 
 /// Reads one end of the stretch.
-fn bound(text: &str) -> Result<Bound, String> {
-    text.parse().map_err(|error: ketcd_history::clock::ParseBoundError| error.to_string())
+fn end(text: &str) -> Result<End, String> {
+    if let Some(revision) = placed::placed(text) {
+        return Ok(End { bound: Bound::Revision(revision), placed: Some(text.to_owned()) });
+    }
+    let bound = text.parse().map_err(|error: ketcd_history::clock::ParseBoundError| error.to_string())?;
+    Ok(End { bound, placed: None })
 }
 
 /// Returns the stretch of history that was asked for, as the head of a JSON document says it; `None` for other formats.
@@ -57,8 +70,10 @@ impl WindowArgs {
             return Cow::Borrowed(global);
         }
         let mut global = global.clone();
-        global.since = self.since;
-        global.until = self.until;
+        let ends = [("--since", &self.since), ("--until", &self.until)];
+        global.placed = ends.into_iter().filter_map(|(flag, end)| Some((flag, end.as_ref()?.placed.clone()?))).collect();
+        global.since = self.since.as_ref().map(|end| end.bound);
+        global.until = self.until.as_ref().map(|end| end.bound);
         Cow::Owned(global)
     }
 }

@@ -130,10 +130,98 @@ fn every_command_that_takes_addresses() {
 }
 
 #[test]
+fn a_namespace_and_a_name_in_the_wrong_order() {
+    let folder = cluster();
+    check(
+        folder.path(),
+        &["-f", "objects.json", "get", "pod/web-0/shop"],
+        "pod \"shop\" not found in namespace \"web-0\" at revision 9; did you mean pod/shop/web-0? ketcd -f objects.json get pod/shop/web-0",
+    );
+}
+
+/// Holds the error of a command on the recorded cluster in which no kind is named, and that what it suggests names one.
+#[track_caller]
+fn check_without_kind(arguments: &str, wanted: &str) {
+    let words: Vec<&str> = arguments.split(' ').collect();
+    let output = ketcd(Path::new("."), &[&["-f", &story()][..], &words].concat());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+    assert!(said.contains(&wanted.replace("FILE", &story())), "{arguments}: {said}");
+    let (_, command) = said.trim_end().rsplit_once("ketcd -f ").expect("a command is suggested");
+    let script = format!("exec \"$0\" -f {command}");
+    let shown = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_ketcd")]).output().unwrap();
+    assert!(!stderr(&shown).contains("error:"), "{command}: {}", stderr(&shown));
+}
+
+#[test]
+fn a_name_without_a_kind() {
+    let tomcat = "no kind is called \"tomcat\"; \"tomcat\" is deploy/web/tomcat";
+    for command in ["blame", "describe", "explain", "get", "history", "ls", "timeline", "tree", "triage", "usage", "watch"] {
+        check_without_kind(&format!("{command} tomcat -n web"), tomcat);
+        check_without_kind(
+            &format!("{command} crasher -n web").replace("explain", "history"),
+            "\"crasher\" is pod/web/crasher: ketcd -f FILE ",
+        );
+    }
+    check_without_kind("explain web/tomcat", "\"web/tomcat\" is deploy/web/tomcat");
+    check_without_kind("get crahser", "did you mean pod/web/crasher? ketcd -f FILE get pod/web/crasher");
+    check_without_kind("explain tomcat", "explain deploy/web/tomcat");
+    check_without_kind("what-if --scale tomcat=5 -n web", "what-if --scale deploy/web/tomcat=5 -n web");
+    check_without_kind("get tomcat-7f6f6db99b-jr4fc", "\"tomcat-7f6f6db99b-jr4fc\" was pod/web/tomcat-7f6f6db99b-jr4fc at revision ");
+}
+
+#[test]
+fn a_namespace_without_a_kind() {
+    for (command, meant) in [
+        ("timeline", "timeline -n web"),
+        ("triage", "triage -n web"),
+        ("history", "history -n web"),
+        ("events", "events -n web"),
+        ("usage", "usage -n web"),
+        ("extract", "extract namespace/web"),
+        ("tree", "tree namespace/web"),
+        ("explain", "explain pods -n web"),
+        ("get", "get all -n web"),
+    ] {
+        check_without_kind(&format!("{command} web"), &format!("\"web\" is a namespace: ketcd -f FILE {meant}"));
+    }
+}
+
+#[test]
+fn a_pod_is_explained_by_its_name() {
+    let explain = |words: &str| {
+        let output = ketcd(Path::new("."), &[&["-f", &story(), "explain"][..], &words.split(' ').collect::<Vec<_>>()].concat());
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
+        output.stdout
+    };
+    let whole = explain("pod/web/crasher");
+    assert_eq!(explain("crasher -n web"), whole);
+    assert_eq!(explain("web/crasher"), whole);
+    assert_eq!(explain("crasher db-0 -n web"), explain("pod/web/crasher pod/web/db-0"));
+}
+
+#[test]
+fn a_namespace_that_does_not_exist_is_said_to_be_missing() {
+    let dataset = tempfile::tempdir().unwrap();
+    for words in ["ls", "timeline", "history", "explain pods", "blame pods", "events", "usage", "get pods", "export --out DATASET"] {
+        let words = words.replace("DATASET", dataset.path().to_str().unwrap());
+        let arguments: Vec<&str> = words.split(' ').chain(["-n", "nosuch"]).collect();
+        let output = ketcd(Path::new("."), &[&["-f", &story()][..], &arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{words}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("nosuch") && said.contains("does not exist") && said.contains("ls namespaces"), "{words}: {said}");
+    }
+    // Objects alone do not show which namespaces exist.
+    let folder = cluster();
+    let output = ketcd(folder.path(), &["-f", "objects.json", "history", "-n", "nosuch"]);
+    assert!(!stderr(&output).contains("does not exist"), "{}", stderr(&output));
+}
+
+#[test]
 fn what_is_there_is_shown_all_the_same() {
     let folder = cluster();
     let output = ketcd(folder.path(), &["-f", "objects.json", "get", "pod/web-0", "pod/shop/web-0", "-o", "name"]);
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"pod/web-0\n"[..]), "{}", stderr(&output));
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b"pod/web-0\n"[..]), "{}", stderr(&output));
     assert!(stderr(&output).contains("it exists in namespace \"shop\""), "{}", stderr(&output));
     // A selector that fits nothing is no absence.
     let output = ketcd(folder.path(), &["-f", "objects.json", "history", "pod/shop/web-0", "-l", "a=b"]);

@@ -199,3 +199,219 @@ fn a_watch_that_goes_on_is_shown_as_one() {
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("mallory")).collect();
     assert!(lines.len() == 2 && lines.iter().filter(|line| line.ends_with("watch, not ended in the log")).count() == 1, "{text}");
 }
+
+/// Events that are lost end the command with 2; a log that shows no object says what it is.
+#[test]
+fn lost_events_and_logs_without_bodies_are_said() {
+    let whole = String::from_utf8(zstd::decode_all(File::open(file("full.jsonl.zst")).unwrap()).unwrap()).unwrap();
+    let lines: Vec<&str> = whole.lines().take(200).collect();
+    let log = temporary::file([&lines[..100], &[&lines[100][..lines[100].len() / 3]], &lines[101..]].concat().join("\n"));
+    let output = run(&["-f", log.path().to_str().unwrap(), "history", "--all"], Stdio::null());
+    assert!(output.status.code() == Some(2) && !output.stdout.is_empty(), "{}", said(&output));
+    assert!(said(&output).contains("line 101 is cut short; its event is lost"), "{}", said(&output));
+    let metadata = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"a","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/shop/configmaps","verb":"create","user":{"username":"carol"},"objectRef":{"resource":"configmaps","namespace":"shop","name":"a","apiVersion":"v1"},"responseStatus":{"code":201},"requestReceivedTimestamp":"2026-11-24T18:37:19.698533Z","stageTimestamp":"2026-11-24T18:37:19.703509Z"}"#;
+    let log = temporary::file(metadata);
+    let output = run(&["-f", log.path().to_str().unwrap(), "status"], Stdio::null());
+    assert!(
+        output.status.code() == Some(2) && said(&output).contains("is an audit log of 1 request from 2026-11-24T"),
+        "{}",
+        said(&output)
+    );
+    assert!(said(&output).contains("-f SNAPSHOT -f LOG"), "{}", said(&output));
+}
+
+/// The users whose changes are shown.
+fn users(lines: &str) -> std::collections::BTreeSet<String> {
+    let user = |line: &str| serde_json::from_str::<Value>(line).unwrap()["request"]["user"].as_str().map(str::to_owned);
+    lines.lines().filter_map(user).collect()
+}
+
+#[test]
+fn several_users_are_named_with_commas_or_one_by_one() {
+    let history = |flags: &[&str]| beside(&[&["history", "--all", "-o", "ndjson"], flags].concat());
+    let (listed, repeated) = (history(&["--by", "alice,oncall"]), history(&["--by", "alice", "--by", "oncall"]));
+    assert_eq!(listed, repeated);
+    assert_eq!(users(&listed).into_iter().collect::<Vec<_>>(), ["alice", "oncall"]);
+    assert_eq!(history(&["--user", "alice,oncall"]), listed);
+    let watched = beside(&["watch", "cm", "-A", "--by", "alice,oncall", "-o", "ndjson"]);
+    assert_eq!(users(&watched).into_iter().collect::<Vec<_>>(), ["alice", "oncall"]);
+    // A service account is known by its short name too, which is the one that is shown.
+    let account = history(&["--by", "sa:ci/deployer"]);
+    assert_eq!(account, history(&["--by", "system:serviceaccount:ci:deployer"]));
+    assert_eq!(users(&account).into_iter().collect::<Vec<_>>(), ["system:serviceaccount:ci:deployer"]);
+}
+
+#[test]
+fn nobody_made_what_was_written_past_the_api_server() {
+    let all = beside(&["history", "--all", "-o", "ndjson"]);
+    let unexplained: Vec<&str> = all.lines().filter(|line| line.contains("\"unexplained\":true")).collect();
+    let nobody = beside(&["history", "--all", "--by", "nobody", "-o", "ndjson"]);
+    assert_eq!(nobody.lines().collect::<Vec<_>>(), unexplained);
+    assert!(!unexplained.is_empty());
+    let with_alice = beside(&["history", "--all", "--by", "nobody,alice", "-o", "ndjson"]);
+    let alice = beside(&["history", "--all", "--by", "alice", "-o", "ndjson"]);
+    assert_eq!(with_alice.lines().count(), unexplained.len() + alice.lines().count());
+}
+
+#[test]
+fn every_command_about_changes_selects_by_user() {
+    let timeline = beside(&["timeline", "-A", "--by", "bob,oncall"]);
+    let entries: Vec<&str> = timeline.lines().filter(|line| line.contains('●')).collect();
+    assert!(entries.len() > 10 && entries.iter().all(|line| line.contains("bob") || line.contains("oncall")), "{timeline}");
+    let timelines = beside(&["timeline", "cm", "-A", "--by", "bob", "-o", "ndjson"]);
+    let phases: Vec<Value> =
+        timelines.lines().flat_map(|line| serde_json::from_str::<Value>(line).unwrap()["phases"].as_array().unwrap().clone()).collect();
+    assert!(phases.len() > 3 && phases.iter().all(|phase| phase["by"] == "bob"), "{phases:?}");
+
+    let changes = |flags: &[&str]| -> Vec<Value> {
+        let words = [&["triage", "--since", "2026-11-24T18:37:30Z", "-o", "json"], flags].concat();
+        serde_json::from_str::<Value>(&beside(&words)).unwrap()["changes"].as_array().unwrap().clone()
+    };
+    let (all, bob) = (changes(&[]), changes(&["--by", "bob"]));
+    assert_eq!(bob, all.iter().filter(|change| change["by"] == "bob").cloned().collect::<Vec<_>>());
+    assert!(!bob.is_empty() && bob.len() < all.len());
+
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    beside(&["report", "cm", "-n", "pay", "--by", "bob", "--out", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(&page).unwrap();
+    let data = page.split_once(r#"<script type="application/json" id="data">"#).unwrap().1.split_once("</script>").unwrap().0;
+    let rows = serde_json::from_str::<Value>(data).unwrap()["rows"].as_array().unwrap().len();
+    let written = beside(&["history", "cm", "-n", "pay", "--by", "bob", "-o", "ndjson"]);
+    let objects: std::collections::BTreeSet<String> =
+        written.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["key"].to_string()).collect();
+    assert_eq!(rows, objects.len());
+
+    let tables = folder.path().join("tables");
+    beside(&["export", "--out", tables.to_str().unwrap(), "--format", "ndjson", "--by", "bob"]);
+    let rows: Vec<Value> = files_below(&tables)
+        .iter()
+        .map(|table| zstd::decode_all(File::open(table).unwrap()).unwrap())
+        .flat_map(|text| String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>())
+        .collect();
+    assert!(rows.len() > 5 && rows.iter().all(|row| row["actor"] == "bob"), "{} rows", rows.len());
+}
+
+#[test]
+fn selecting_by_user_needs_a_log() {
+    let db = file("snapshot.db.zst");
+    for words in ["history --all", "timeline -A", "triage", "watch pods -A", "report --out -", "export --out /dev/null/nowhere"] {
+        let words: Vec<&str> = words.split(' ').chain(["--by", "alice"]).collect();
+        let output = run(&[&["-f", db.as_str()], &words[..]].concat(), Stdio::null());
+        assert!(output.status.code() == Some(2) && said(&output).contains("-f snapshot.db -f audit.log"), "{words:?}: {}", said(&output));
+    }
+}
+
+/// Whoever was only refused is said to have been, with the command that shows it.
+#[test]
+fn who_was_only_refused_did_not_do_nothing() {
+    let (db, log) = (file("snapshot.db.zst"), file("full.jsonl.zst"));
+    let asked = |words: &[&str]| run(&[&["-f", db.as_str(), "-f", log.as_str()], words].concat(), Stdio::null());
+    for words in
+        [&["history", "--all", "--by", "carol"][..], &["history", "-n", "pay", "--by", "alice,carol"], &["timeline", "-A", "--by", "carol"]]
+    {
+        let output = asked(words);
+        let (_, note) = said(&output)
+            .split_once("carol made none of the changes, and ")
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .unwrap_or_else(|| panic!("{words:?}: {}", said(&output)));
+        let line = note.lines().next().unwrap();
+        assert!(line.contains("of them refused: ketcd ") && line.ends_with("--by carol --requests"), "{line}");
+        let shown: Vec<&str> = line.split_once(": ketcd ").unwrap().1.split(' ').collect();
+        let shown = run(&shown, Stdio::null());
+        assert!(printed(&shown).contains("refused: 403"), "{line}: {}{}", printed(&shown), said(&shown));
+    }
+    let nobody = asked(&["history", "--all", "--by", "mallory"]);
+    assert!(nobody.status.code() == Some(1) && said(&nobody).contains("the audit log holds no request of mallory"), "{}", said(&nobody));
+}
+
+#[test]
+fn a_deletion_says_who_asked_for_it() {
+    let gone = beside(&["history", "cm", "-A", "--verb", "delete", "-o", "ndjson"]);
+    let mut seen = 0;
+    for line in gone.lines() {
+        let change: Value = serde_json::from_str(line).unwrap();
+        let request = &change["request"];
+        let Some(user) = request["user"].as_str().filter(|_| change["type"] == "DELETED") else { continue };
+        let address = format!("cm/{}/{}", change["namespace"], change["name"]).replace('"', "");
+        let until = change["revision"].to_string();
+        let told = beside(&["timeline", &address, "--until", &until]);
+        let asked = match request["impersonator"].as_str() {
+            Some(by) => format!("{user} (impersonated by {by}) asked for it"),
+            None => format!("{user} asked for it"),
+        };
+        assert!(told.contains(&asked) && !told.contains("leaves no trace"), "{told}");
+        seen += 1;
+    }
+    assert!(seen > 2, "{gone}");
+    let past = beside(&["timeline", "cm/shop/settings-31"]);
+    assert!(past.contains("no request asked for it: it was deleted past the API server") && !past.contains("leaves no trace"), "{past}");
+}
+
+#[test]
+fn a_wide_text_says_who_from_where_and_with_what() {
+    let changes = beside(&["history", "cm", "-n", "shop", "--verb", "delete", "-o", "ndjson"]);
+    let texts = [
+        beside(&["history", "cm", "-n", "shop", "--verb", "delete", "-o", "wide"]),
+        beside(&["timeline", "cm", "-n", "shop", "--verb", "delete", "-o", "wide"]),
+    ];
+    for line in changes.lines() {
+        let change: Value = serde_json::from_str(line).unwrap();
+        let request = &change["request"];
+        let (client, address) = (request["userAgent"].as_str().unwrap(), request["sourceIPs"][0].as_str().unwrap());
+        let name = change["name"].as_str().unwrap();
+        for text in &texts {
+            let is_whole = |line: &&str| line.contains(name) && line.contains(client) && line.contains(&format!("from {address}"));
+            assert!(text.lines().any(|line| is_whole(&line)), "{name} {client} {address}: {text}");
+        }
+    }
+    // The timeline names who impersonated a user, as the history does, and the tool of a deletion.
+    let told = beside(&["timeline", "cm/shop/settings-64"]);
+    assert!(told.contains("oncall (impersonated by kubernetes-admin)"), "{told}");
+    let deleted = beside(&["history", "--all", "--verb", "delete", "--by", "alice,bob"]);
+    assert!(deleted.lines().any(|line| line.contains(" (kubectl") && line.ends_with("deleted")), "{deleted}");
+}
+
+#[test]
+fn service_accounts_are_short_in_text() {
+    for words in [&["history", "-A"][..], &["timeline", "-A"], &["blame", "deploy", "-A"], &["triage", "-o", "wide"]] {
+        let text = beside(words);
+        assert!(!text.contains("system:serviceaccount:"), "{words:?}");
+    }
+    assert!(beside(&["history", "-A"]).contains("sa:kube-system/"));
+    assert!(beside(&["history", "-A", "-o", "ndjson"]).contains("\"system:serviceaccount:kube-system:"), "JSON has the whole name");
+}
+
+/// A revision that no answer names is marked, in JSON too, and is none of etcd's.
+#[test]
+fn placed_revisions_are_marked_and_refused_by_etcd() {
+    let (db, log) = (file("snapshot.db.zst"), file("eks.jsonl.zst"));
+    let alone = |words: &[&str]| run(&[&["-f", log.as_str()], words].concat(), Stdio::null());
+    let history = printed(&alone(&["history", "--all", "-o", "ndjson"]));
+    let changes: Vec<Value> = history.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let placed = |change: &&Value| change["isPlaced"] == true;
+    assert!(changes.iter().filter(placed).count() > 10 && !changes.iter().all(|change| placed(&change)));
+    assert!(changes.iter().filter(placed).all(|change| change["source"] == "derived"));
+    let text = printed(&alone(&["history", "--all"]));
+    let marked = |text: &str| text.lines().filter(|line| line.contains(" ~r")).count();
+    assert_eq!(marked(&text), changes.iter().filter(placed).count());
+    let one = changes.iter().find(|change| placed(change) && change["namespace"] != "").unwrap();
+    let name = format!("~r{}", one["revision"]);
+    let address = format!("{}/{}/{}", one["kind"], one["namespace"], one["name"]).replace('"', "").to_lowercase();
+    let told = alone(&["timeline", &address]);
+    assert!(printed(&told).contains(&name), "{name}: {}{}", printed(&told), said(&told));
+    // etcd's revision of that number is of something else.
+    for flag in ["--rev", "--since", "--until"] {
+        let refused = run(&["-f", &db, "history", "--all", flag, &name], Stdio::null());
+        assert!(
+            refused.status.code() == Some(2) && said(&refused).contains(&format!("{flag} {name} is where an audit log alone")),
+            "{}",
+            said(&refused)
+        );
+        assert_eq!(alone(&["history", "--all", flag, &name]).status.code(), Some(0), "{flag} {name}");
+    }
+    let span = format!("{name}..");
+    assert_eq!(run(&["-f", &db, "diff", "pods", "-A", "--rev", &span], Stdio::null()).status.code(), Some(2));
+    // With etcd every change has its own.
+    assert!(!beside(&["history", "--all"]).contains(" ~r") && !beside(&["history", "--all", "-o", "ndjson"]).contains("isPlaced"));
+}

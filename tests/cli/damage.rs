@@ -83,3 +83,36 @@ fn the_page_that_is_damaged_is_named_and_the_rest_shown() {
     );
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 5);
 }
+
+fn status(path: &std::path::Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = ketcd().arg("-f").arg(path).arg("status").args(arguments).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+/// `status` says what was checked, and ends with 2 where it has a problem.
+#[test]
+fn status_says_what_was_checked_and_each_problem_counts() {
+    let whole = testdata::read("captures/k120-story/snapshot.db.zst");
+    let write = |bytes: &[u8]| ketcd_testing::temporary::file(bytes);
+    let mut changed = whole.clone();
+    let length = changed.len();
+    changed[length - 1] ^= 1;
+    for (bytes, code, checked) in [
+        (&whole[..], 0, "checked       SHA-256 holds\n"),
+        (&database()[..], 0, "checked       no SHA-256 in the file"),
+        (&changed[..], 2, "checked       SHA-256 does not hold\n"),
+    ] {
+        let file = write(bytes);
+        let (found, printed) = status(file.path(), &[]);
+        assert_eq!(found, Some(code), "{printed}");
+        assert!(printed.contains(checked) && printed.contains("\nproblem") == (code == 2), "{checked}: {printed}");
+    }
+    let member = ketcd_testing::data_dir::data_dir("k120-story/member.tar.zst");
+    assert_eq!(status(member.path(), &[]).0, Some(0));
+    std::fs::remove_dir_all(member.path().join("member/wal")).unwrap();
+    let (code, printed) = status(member.path(), &[]);
+    assert!(code == Some(2) && printed.contains("problem       there is no member/wal next to the database"), "{printed}");
+    let (code, printed) = status(member.path(), &["-o", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!((code, &json["checksums"]["absent"], json["problems"].as_array().unwrap().len()), (Some(2), &1.into(), 1));
+}

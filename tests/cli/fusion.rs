@@ -70,7 +70,7 @@ fn what_no_source_has_is_reported_once_and_exit_2_where_it_was_read_past() {
     }
     let output = ketcd(&files, &["get", "nodes", "--rev", "1150"]);
     let said = format!(
-        "revision 1150 is in none of the sources: they can be read up to 1100 ({one_name}) and from 1238 on ({two_name}); ask for --rev 1100 or --rev 1238"
+        "revision 1150 is in none of the sources, which are readable up to 1100 ({one_name}) and from 1238 ({two_name}); ask for --rev 1100 or --rev 1238"
     );
     assert!(code(&output) == Some(2) && text(&output.stderr).contains(&said), "{}", text(&output.stderr));
     let output = ketcd(&files, &["status", "-o", "json"]);

@@ -20,11 +20,69 @@ fn words_that_are_no_commands_lead_to_what_is_meant() {
         ("show", "ketcd describe"),
         ("version", "ketcd --version"),
         ("histroy", "history"),
+        ("restore", "ketcd extract"),
+        ("search", "ketcd ls --all"),
+        ("grep", "ketcd ls --all"),
+        ("verify", "ketcd status"),
+        ("size", "ketcd usage"),
     ] {
         let output = ketcd().arg(word).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{word}");
         assert!(String::from_utf8_lossy(&output.stderr).contains(wanted), "{word}: {}", all(&output));
     }
+}
+
+#[test]
+fn errors_have_one_voice() {
+    let file = capture();
+    for (words, wanted) in [
+        ("pods", "list them: ketcd -f FILE get pods"),
+        ("node/node1", "show it: ketcd -f FILE get node/node1"),
+        ("serve --port 1", "--listen 127.0.0.1:PORT"),
+        ("history --limit 3", "unexpected argument '--limit' found"),
+        ("history -p", "unexpected argument '-p' found"),
+        ("diff --since", "unexpected argument '--since' found"),
+        ("history --audit x", "-f reads the audit log too"),
+        ("timeline --by x", "name the log as well: -f snapshot.db -f audit.log"),
+        ("get pods --kubeconfig x", "-f kubeconfig:"),
+        ("get pods --context x", "-f kubeconfig:CONTEXT"),
+        ("explain", "an ADDRESS is kind/namespace/name, a kind and names, or a kind: ketcd explain pod/shop/web-0"),
+        ("get -n web", "an ADDRESS is kind/namespace/name, a kind and names, or a kind: ketcd get deploy/shop/web"),
+        ("--endpoints http://127.0.0.1:1 get pods", "cannot be used with"),
+        ("plugins NodeAfinity", "did you mean NodeAffinity?"),
+        ("get pods -o jsn", "did you mean json"),
+        ("get pods -o JSON", "did you mean json"),
+        ("get pods -o tree", "use one of table, wide, json"),
+        ("schema gte", "did you mean get"),
+        ("decode", "decode reads one value from a file or from standard input, not from -f"),
+        ("get pods --at 2026-11-20", "2026-11-20 22:16"),
+        ("get pods --at yesterday", "an age such as 10m or 1d"),
+    ] {
+        let source = if words.starts_with("plugins ") || words.starts_with("schema ") { None } else { Some("-f") };
+        let output = ketcd().args(source).args(source.map(|_| &file)).args(words.split(' ')).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("error:")).collect();
+        assert!(lines.len() == 1 && lines[0].starts_with("ketcd: error: "), "{words}: {said}");
+        assert!(said.contains(&wanted.replace("FILE", file.to_str().unwrap())), "{words}: {said}");
+        assert!(!said.contains("as a value"), "{words}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_leads_to_the_one_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(capture(), folder.path().join("night.db.zst")).unwrap();
+    let run = |file: &str| ketcd().current_dir(folder.path()).args(["-f", file, "status"]).output().unwrap();
+    let missing = run("night.db");
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert_eq!(missing.status.code(), Some(2), "{said}");
+    assert!(said.ends_with("(os error 2); night.db.zst is there: -f night.db.zst\n"), "{said}");
+    for (there, asked) in [("a.db", "a.db.gz"), ("b.db.gz", "b.db"), ("c.zip", "c")] {
+        std::fs::copy(capture(), folder.path().join(there)).unwrap();
+        assert!(String::from_utf8_lossy(&run(asked).stderr).contains(&format!("{there} is there: -f {there}")), "{asked}");
+    }
+    assert!(String::from_utf8_lossy(&run("other.db").stderr).contains("check the path and its permissions"));
 }
 
 #[test]

@@ -147,7 +147,8 @@ fn created(name: &str) -> String {
 #[test]
 fn what_is_not_found_or_not_understood() {
     check_error(&["ls", "pood"], "error: no kind is called \"pood\"; did you mean pods?", 2);
-    check_error(&["ls", "pods", "-n", "nowhere"], "No resources found in nowhere namespace; -A looks in all", 1);
+    let listed = format!("list the namespaces: ketcd -f {} ls namespaces", capture("k120-story").display());
+    check_error(&["ls", "pods", "-n", "nowhere"], &format!("No resources found in nowhere namespace, which does not exist; {listed}"), 1);
     check_error(&["ls", "pods", "-o", "go-template"], "error: -o go-template needs a value; write -o go-template=…", 2);
     check_error(
         &["get", "node/a/b"],

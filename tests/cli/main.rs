@@ -29,6 +29,7 @@ mod namespace;
 mod objects;
 mod openshift;
 mod pager;
+mod pairs;
 mod pasted;
 mod report_file;
 mod shells;
@@ -39,6 +40,7 @@ mod terminal;
 mod triage;
 mod untrue_server;
 mod what_if;
+mod whole;
 mod window;
 
 use ketcd_testing::{data_dir as unpack, fake_etcd, pty};

@@ -90,7 +90,7 @@ fn a_file_cut_short_ends_with_exit_2() {
 }
 
 #[test]
-fn ages_count_from_the_newest_time_or_at() {
+fn ages_count_from_at() {
     let born = |name: &str, born: Value| {
         let mut object = config_map(name, "3");
         object["metadata"]["creationTimestamp"] = born;
@@ -103,7 +103,8 @@ fn ages_count_from_the_newest_time_or_at() {
         let ages: Vec<String> = text(&output.stdout).lines().map(|line| line.split_whitespace().last().unwrap().to_owned()).collect();
         (ages.join(" "), text(&output.stderr))
     };
-    assert_eq!(ages(&[]), ("60m 0s <unknown>".to_owned(), String::new()));
+    assert_eq!(ages(&[]).0, "<unknown> <unknown> <unknown>");
+    assert_eq!(ages(&["--at", "2026-01-01T01:00:00Z"]), ("60m 0s <unknown>".to_owned(), String::new()));
     let (shown, stderr) = ages(&["--at", "-30m"]);
     assert!(shown.starts_with("30m "), "{shown}");
     assert!(stderr.contains("--at 2026-01-01T00:30:00Z is before the newest time in the objects, 2026-01-01T01:00:00Z"), "{stderr}");
@@ -117,4 +118,25 @@ fn a_route_of_openshift_has_its_table() {
     let table = run(&[file.path()], &["get", "routes", "-n", "shop"]);
     let wanted = "NAME   HOST/PORT         PATH   SERVICES   PORT    TERMINATION   WILDCARD\nweb    web.example.com          web        <all>                 None\n";
     assert_eq!(text(&table.stdout), wanted, "{}", text(&table.stderr));
+}
+
+#[test]
+fn printed_objects_have_no_age_unless_the_moment_is_given() {
+    let mut object = config_map("a", "5");
+    object["metadata"]["creationTimestamp"] = "2026-11-24T22:40:00Z".into();
+    object["metadata"]["deletionTimestamp"] = "2026-11-24T22:50:00Z".into();
+    let objects = file(object.to_string());
+    for command in ["get cm/a -n x", "describe cm/a -n x", "tree cm/a -n x"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let unknown = run(&[objects.path()], &words);
+        let said = text(&unknown.stderr);
+        assert!(said.contains("when these objects were printed is not known") && said.contains("--at TIME"), "{command}: {said}");
+        let given = run(&[objects.path()], &[&words[..], &["--at", "2026-11-24T23:40:00Z"]].concat());
+        assert!(!text(&given.stderr).contains("not known"), "{command}");
+        let [unknown, given] = [unknown, given].map(|output| text(&output.stdout));
+        match words[0] {
+            "describe" => assert!(unknown.contains("since 2026-11-24T22:50:00Z") && given.contains("since 50m"), "{unknown}{given}"),
+            _ => assert!(unknown.contains("<unknown>") && given.contains("60m"), "{command}: {unknown}{given}"),
+        }
+    }
 }

@@ -202,3 +202,17 @@ fn a_checksum_that_does_not_hold_is_reported_by_every_command() {
         assert_eq!(stderr.matches(&wanted).count(), 1, "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_command_ends_with_its_pipe_though_etcd_keeps_silent() {
+    // It takes the connection, and answers nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let patience = ["--dial-timeout", "24h", "--command-timeout", "24h"];
+    for words in [&["get", "pods"][..], &["history", "pods", "-A"], &["triage"], &["watch", "pods"]] {
+        let mut child = ketcd(&[&["--endpoints", &endpoint], &patience[..], words].concat()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""), "{words:?}");
+    }
+}

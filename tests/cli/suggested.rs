@@ -38,7 +38,19 @@ const ASKED: &[(&str, &[&str])] = &[
             "pods --at 23:30",
         ],
     ),
-    ("history", &["pods -A", "pod/web/crahser", "pod/ubuntu", "-n wbe", "pods --since 24h"]),
+    (
+        "history",
+        &[
+            "pods -A",
+            "pod/web/crahser",
+            "pod/ubuntu",
+            "-n wbe",
+            "pods --since 24h",
+            "pods",
+            "deploy/web/tomcat",
+            "deploy/web/tomcat --diff",
+        ],
+    ),
     ("ls", &["", "pods -A", "nothing.example.com"]),
     ("plugins", &["", "NodeResourcesFit", "NodeRessourcesFit"]),
     ("record", &[]),
@@ -50,7 +62,7 @@ const ASKED: &[(&str, &[&str])] = &[
     ("tree", &["deploy -A", "deploy/tomcat", "pod/web/crahser"]),
     ("triage", &["", "-o wide", "-n web", "--rev 1000"]),
     ("usage", &[""]),
-    ("watch", &["pod/ubuntu", "pod/web/crahser"]),
+    ("watch", &["pod/ubuntu", "pod/web/crahser", "pods", "deploy/web/tomcat"]),
     ("what-if", &["", "--drain node2", "--drain node9", "--fit deploy/web/tomcat", "--delete pods", "--restart pod/web/crasher"]),
 ];
 
@@ -66,6 +78,55 @@ const CLUSTERS: &[(&str, Option<&str>)] = &[
 fn printed(text: &str) -> Vec<String> {
     let line = Regex::new(r"(?:^|: |\s{2,}|\t)(ketcd (?:-|[a-z]+(?:\s|$)).*)$").unwrap();
     text.lines().filter_map(|text| Some(line.captures(text.trim_end())?[1].to_owned())).collect()
+}
+
+/// The flags that a text says show more: `(--diff --all-fields shows them)`, `(-o wide has them)`, `-A looks in all`.
+fn flags(text: &str) -> BTreeSet<String> {
+    let hint = Regex::new(r"(?:^|[ (])((?:-o wide|-A|--[a-z-]+)(?: --[a-z-]+)*) (?:shows|show|has|have|prints|looks in|adds) ").unwrap();
+    let lines = text.lines().map(|line| format!("{line} "));
+    lines.flat_map(|line| hint.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// The words with flags that were hinted at: `-A` in the place of a namespace.
+fn with(words: &str, flags: &str) -> Vec<String> {
+    let mut words: Vec<&str> = words.split_whitespace().collect();
+    if let Some(place) = words.iter().position(|word| *word == "-n").filter(|_| flags == "-A") {
+        words.drain(place..place + 2);
+    }
+    words.into_iter().chain(flags.split_whitespace()).map(str::to_owned).collect()
+}
+
+#[test]
+fn flags_that_are_hinted_at_are_taken() {
+    let captures = testdata::path("captures");
+    let folder = tempfile::tempdir().unwrap();
+    let (mut hinted, mut failed) = (BTreeSet::new(), Vec::new());
+    for (file, keys) in CLUSTERS {
+        let run = |name: &str, words: &[String]| {
+            let mut command = ketcd();
+            command.current_dir(folder.path()).arg("-f").arg(captures.join(file)).arg(name).args(words);
+            keys.iter().for_each(|keys| {
+                command.arg("--encryption-config").arg(captures.join(keys));
+            });
+            command.output().unwrap()
+        };
+        for (name, words) in ASKED.iter().flat_map(|(name, asked)| asked.iter().map(move |words| (name, words))) {
+            let first = run(name, &with(words, ""));
+            for flags in flags(&all(&first)) {
+                let second = run(name, &with(words, &flags));
+                // What was an error before may be one still, but not for want of the flags.
+                let is_taken = matches!(second.status.code(), Some(0 | 1)) || first.status.code() == second.status.code();
+                if !is_taken || all(&second).contains("Usage: ") {
+                    failed.push(format!("{file}: {name} {words}: {flags}: {}", String::from_utf8_lossy(&second.stderr)));
+                }
+                hinted.insert(flags);
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+    for flags in ["--diff --all-fields", "--all-fields", "-o wide", "-A"] {
+        assert!(hinted.contains(flags), "{flags}: {hinted:?}");
+    }
 }
 
 #[test]

@@ -209,3 +209,41 @@ fn what_takes_long_is_said_on_a_terminal_alone() {
     let output = piped.wait_with_output().unwrap();
     assert!(output.stdout.starts_with(b"NAME") && output.stderr.is_empty(), "{output:?}");
 }
+
+/// The terminal shows the output and the messages: what `status` prints as a problem is no message too.
+#[test]
+fn a_problem_that_status_prints_is_said_once() {
+    let mut database = ketcd_testing::testdata::read("captures/k120-story/snapshot.db.zst");
+    let last = database.len() - 1;
+    database[last] ^= 1;
+    let file = ketcd_testing::temporary::file(database);
+    let (text, status) =
+        crate::pty::run(200, Command::new(env!("CARGO_BIN_EXE_ketcd")).arg("-f").arg(file.path()).args(["status", "--no-pager"]));
+    let text = anstream::adapter::strip_str(&text).to_string();
+    assert_eq!((status.code(), text.matches("the SHA-256 at its end does not hold").count()), (Some(2), 1), "{text}");
+}
+
+#[test]
+fn an_interrupted_command_leaves_no_line_of_progress() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", silent.local_addr().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let line = format!(
+        "echo $$ > {}; exec {} --endpoints {endpoint} --dial-timeout 24h --command-timeout 24h get pods",
+        pid.display(),
+        env!("CARGO_BIN_EXE_ketcd")
+    );
+    let mut is_interrupted = false;
+    let (text, status) = crate::pty::watched(100, Command::new("sh").args(["-c", &line]).stdin(Stdio::null()), |shown| {
+        if !is_interrupted && shown.contains("waiting for etcd") {
+            is_interrupted = true;
+            let pid = std::fs::read_to_string(&pid).unwrap();
+            assert!(Command::new("sh").args(["-c", &format!("kill -INT {pid}")]).status().unwrap().success());
+        }
+    });
+    assert!(is_interrupted, "{text}");
+    assert_eq!(status.code(), Some(130), "{text}");
+    let left = anstream::adapter::strip_str(text.rsplit("\u{1b}[2K").next().unwrap()).to_string();
+    assert_eq!(left.trim(), "ketcd: interrupted: what was found by then is shown", "{text:?}");
+}

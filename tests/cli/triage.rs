@@ -88,7 +88,7 @@ fn where_there_is_nothing_to_look_at_the_exit_code_is_1() {
     let file = temporary::file(Written::of(&[("\u{1b}[31m/a", "x")]).finish());
     let output = run(file.path(), &["triage"]);
     let page = all(&output);
-    assert!(page.starts_with("nothing to look at at revision ") && page.lines().next().unwrap().contains("keys begin with "), "{page}");
+    assert!(page.starts_with("nothing to check at revision ") && page.lines().next().unwrap().contains("keys begin with "), "{page}");
     assert!(!page.contains("nothing is wrong") && !page.contains('\u{1b}'), "{page}");
     let document = run(file.path(), &["triage", "-o", "json"]);
     assert_eq!((output.status.code(), document.status.code()), (Some(1), Some(1)), "{page}");

@@ -1,16 +1,19 @@
 //! `--since` and `--until`: the same words mean the same stretch of history to every command, and what a word of time was resolved to is said.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::{Value, json};
 
 use crate::ketcd::{all, ketcd};
 
+fn capture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k120-story/snapshot.db.zst")
+}
+
 fn run(words: &str) -> Output {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/captures/k120-story/snapshot.db.zst");
-    ketcd().arg("-f").arg(file).args(words.split_whitespace()).output().unwrap()
+    ketcd().arg("-f").arg(capture()).args(words.split_whitespace()).output().unwrap()
 }
 
 fn text(words: &str) -> String {
@@ -45,6 +48,20 @@ fn history_shows_what_came_after_the_beginning_up_to_the_end() {
     let changes: Vec<&str> = part.lines().filter(|line| line.contains(" pod/")).collect();
     assert_eq!(changes.len(), wanted.len());
     assert!(changes.iter().all(|line| whole.lines().any(|other| other == *line)), "{part}");
+}
+
+#[test]
+fn a_moment_is_written_as_people_write_it() {
+    let at = |moment: &str| ketcd().arg("-f").arg(capture()).args(["get", "pods", "-A", "--at", moment]).output().unwrap();
+    let wanted = at("2026-11-20T22:20:00Z").stdout;
+    assert!(!wanted.is_empty());
+    for moment in ["2026-11-20 22:20", "2026-11-20T22:20:00", "22:20"] {
+        assert_eq!(at(moment).stdout, wanted, "{moment}");
+    }
+    assert_eq!(at("5 minutes ago").stdout, at("5m").stdout);
+    // The date counts: it is long before the history.
+    let before = at("2020-01-01 22:20");
+    assert!(before.status.code() == Some(2) && before.stdout.is_empty(), "{}", all(&before));
 }
 
 #[test]
@@ -204,4 +221,30 @@ fn a_beginning_that_cannot_be_is_refused() {
         output.status.success()
             && String::from_utf8_lossy(&output.stderr).contains("is before the readable history: beginning with revision 1")
     );
+}
+
+/// What is after the end is refused, as --at is: a time of day that is a little behind it would else be that of the day before.
+#[test]
+fn a_beginning_after_the_end_is_refused() {
+    for command in ["history pods -A", "triage", "timeline -n web", "usage", "events -A", "watch pods -A", "explain --all"] {
+        for (since, wanted) in [
+            ("22:30", "is in no part of the readable history"),
+            ("22:24:50", "is in no part of the readable history"),
+            ("2026-11-20T22:30:00Z", "after 2026-11-20T22:24:3"),
+            ("2027-01-01T00:00:00Z", "the end of the readable history"),
+        ] {
+            let output = run(&format!("{command} --since {since}"));
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code() == Some(2) && said.contains(wanted) && output.stdout.is_empty(), "{command} {since}: {said}");
+        }
+    }
+    // What is a little before the beginning means all.
+    let before = run("history pods -A --since 22:10");
+    assert!(
+        before.status.success() && all(&before).contains("is before the readable history: beginning with revision 1"),
+        "{}",
+        all(&before)
+    );
+    // The end that is asked for is the end, however quiet the time before it was.
+    assert_eq!(run("history node/node1 --since 22:19:59 --until 22:20").status.code(), Some(1));
 }

@@ -10,9 +10,9 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::help::folder;
 use super::pages::{hold, with_examples};
 use super::root;
+use ketcd_testing::playground;
 
 /// How a line of a guide may begin: with ketcd, or with what makes a file for it.
 const PROGRAMS: [&str; 3] = ["ketcd ", "head -c ", "tar -x"];
@@ -37,42 +37,25 @@ fn guides() -> Vec<PathBuf> {
     guides
 }
 
-/// A scheduler's configuration that fills nodes.
-const PACKING: &str = "\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- pluginConfig:
-  - name: NodeResourcesFit
-    args:
-      scoringStrategy:
-        type: MostAllocated
-";
-
-/// A folder as a guide finds it: the files of the recorded cluster, plain ones, a snapshot that somebody changed, and a day with its audit log.
+/// A folder as a guide finds it: that of `tools/playground`.
 fn files() -> TempDir {
-    let folder = folder();
-    // It would be read with a data dir that lies in the same folder.
-    fs::remove_file(folder.path().join("encryption-config.yaml")).unwrap();
-    let capture = root().join("testdata/captures/k120-story");
-    for name in ["snapshot.db.zst", "compacted.db.zst", "story.log"] {
-        fs::copy(capture.join(name), folder.path().join(name)).unwrap();
-    }
-    let (audit, audited) = (root().join("testdata/audit"), folder.path().join("audited"));
-    fs::create_dir(&audited).unwrap();
-    fs::copy(audit.join("snapshot.db.zst"), audited.join("snapshot.db.zst")).unwrap();
-    fs::copy(audit.join("full.jsonl.zst"), audited.join("audit.log.zst")).unwrap();
-    let member = zstd::decode_all(fs::File::open(capture.join("member.tar.zst")).unwrap()).unwrap();
-    fs::write(folder.path().join("member.tar"), member).unwrap();
-    let shop = zstd::decode_all(fs::File::open(root().join("testdata/captures/k137-whatif/snapshot.db.zst")).unwrap()).unwrap();
-    fs::write(folder.path().join("shop.db"), shop).unwrap();
-    fs::write(folder.path().join("packing.yaml"), PACKING).unwrap();
-    let mut changed = fs::read(folder.path().join("snapshot.db")).unwrap();
-    let image = b"tomcat:10";
-    let at = changed.windows(image.len()).position(|window| window == image).unwrap();
-    changed[at + image.len() - 1] = b'1';
-    fs::write(folder.path().join("changed.db"), changed).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    playground::lay_out(folder.path()).unwrap();
     folder
+}
+
+#[test]
+fn the_guides_say_where_their_files_come_from() {
+    let overview = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    assert!(overview.contains("tools/playground"), "docs/README.md does not say how to get the files");
+    for path in pages_in("how-to") {
+        let page = fs::read_to_string(&path).unwrap();
+        assert!(page.contains("`tools/playground`"), "{} does not say where its files come from", path.display());
+    }
+    let page = fs::read_to_string(root().join("docs/how-to/change-the-scheduler.md")).unwrap();
+    assert!(page.contains(&format!("```yaml\n{}```", playground::PACKING)), "the page does not show packing.yaml as it is");
+    let script = fs::read_to_string(root().join("tools/playground")).unwrap();
+    assert!(script.contains("--example playground"), "{script}");
 }
 
 /// Runs a line in a folder; both streams are one.

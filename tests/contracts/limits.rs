@@ -41,7 +41,22 @@ fn table() -> String {
             ),
         ),
         ("input of an unknown format", format!("refused after its first {}", size(RECOGNISED_WITHIN as u64))),
-        ("a compressed file or a pipe", format!("unpacked to at most {} (`--max-unpacked-size`)", size(Limits::default().unpacked))),
+        (
+            "compressed files and pipes, archives in one another among them",
+            format!(
+                "unpacked to at most {} at once, all of one command together (`--max-unpacked-size`)",
+                size(Limits::default().unpacked)
+            ),
+        ),
+        (
+            "what is unpacked only to see what lies in files",
+            format!("{}, and more where the files are large", size(Limits::default().bounds.looks)),
+        ),
+        ("memory for the indexes of files", format!("{}, and more where the files are large", size(Limits::default().bounds.index))),
+        (
+            "objects worked out of an audit log, without etcd",
+            format!("at most {} (`--max-unpacked-size`)", size(Limits::default().unpacked)),
+        ),
         ("one record of an audit log", format!("{}; longer ones are named and left out", size(ketcd_audit::LONGEST_RECORD as u64))),
     ];
     rows.iter().fold("| limit | value |\n|---|---|\n".to_owned(), |mut text, (limit, value)| {

@@ -17,6 +17,7 @@ mod mutants;
 mod names;
 mod offline;
 mod pages;
+mod pictures;
 mod prose;
 mod rights;
 mod schema;

@@ -142,7 +142,7 @@ fn help(command: &CommandLine) -> String {
     let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
     writeln!(text, "{}\n\n## Synopsis\n\n```text\n{}\n```", sentences(&about), usage(command)).unwrap();
     let own = |arg: &&Arg| !arg.is_global_set() && !["help", "version"].contains(&arg.get_id().as_str());
-    section(&mut text, "Arguments", command.get_positionals());
+    section(&mut text, "Arguments", command.get_positionals().filter(|arg| !arg.is_hide_set()));
     section(&mut text, "Flags", command.get_opts_and_flags(own));
     text.push_str("\nFlags of every command, such as `-f`, `-n`, `-o` and `--rev`: [Commands](README.md).\n\n## JSON\n\n");
     match contract::find(command.get_name()) {

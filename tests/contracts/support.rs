@@ -161,7 +161,7 @@ fn clients_are_those_that_are_tried() {
 
 #[test]
 fn the_oldest_rust_is_that_of_the_manifest() {
-    let wanted = format!("works from source, with Rust {} or newer", env!("CARGO_PKG_RUST_VERSION"));
+    let wanted = format!("from source, with Rust {} or newer", env!("CARGO_PKG_RUST_VERSION"));
     assert!(page().contains(&wanted), "the page does not say: {wanted}");
 }
 
@@ -205,7 +205,7 @@ fn refused(folder: &Path) -> Vec<(&'static str, std::path::PathBuf)> {
     ]
 }
 
-/// If one of these can be read by now, the row moves to the table of what works, and its file out of here.
+/// If one of these can be read by now, the row moves to the tables of what is read, and its file out of here.
 #[test]
 fn what_is_said_to_be_refused_is_refused_with_that_message() {
     let folder = tempfile::tempdir().unwrap();

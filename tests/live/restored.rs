@@ -89,7 +89,7 @@ async fn a_running_recorder_notices_that_etcd_was_restored(release: EtcdRelease)
     etcd.stop();
     etcd.resume().await;
     let said = following.says("was restored from a backup");
-    assert!(said.contains("what it wrote at revision 31"), "{said}");
+    assert!(said.contains("revision 31 (/registry/configmaps/lab/first-4) is gone"), "{said}");
     let said = following.end();
     assert!(!said.contains("nothing missed"), "{said}");
     reaches(directory.path(), Revision(31)).await;

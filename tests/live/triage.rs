@@ -19,6 +19,11 @@ fn page(mut command: Command, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What follows the first line, which says how much is wrong.
+fn troubles(page: &str) -> &str {
+    page.split_once('\n').map_or("", |(_, troubles)| troubles)
+}
+
 fn json(command: Command, arguments: &[&str]) -> Value {
     serde_json::from_str(&page(command, &[arguments, &["-o", "json"]].concat())).unwrap()
 }
@@ -41,7 +46,9 @@ async fn says_what_the_file_says(capture: &str, day: &str, moments: &[&str]) {
         let at = &format!("{day}{time}Z");
         let (live, file_page) = (page(on(&etcd), &["--at", at]), page(file(), &["--at", at]));
         // The command at its end names the source.
-        let first = |page: &str| page.lines().next().map(|line| line.split("  ketcd -").next().unwrap_or_default().trim_end().to_owned());
+        let first = |page: &str| -> Vec<String> {
+            page.lines().take(2).map(|line| line.split("  ketcd -").next().unwrap_or_default().trim_end().to_owned()).collect()
+        };
         assert_eq!(first(&live), first(&file_page), "{capture} {at}: {live}\n{file_page}");
         // The history is short enough to be read whole: who wrote most is the same too.
         let (live, file) = (json(on(&etcd), &["--at", at]), json(file(), &["--at", at]));
@@ -72,7 +79,7 @@ async fn where_nothing_of_kubernetes_is_nothing_is_well() {
     let check = |flags: &[&str], words: &str, reason: &str| {
         let output = run(on(&etcd).arg("triage").args(flags));
         let page = String::from_utf8(output.stdout).unwrap();
-        assert!(page.starts_with("nothing to look at at revision ") && page.contains(words), "{flags:?}: {page}");
+        assert!(page.starts_with("nothing to check at revision ") && page.contains(words), "{flags:?}: {page}");
         assert_eq!(output.status.code(), Some(1), "{page}");
         let output = run(on(&etcd).args(["triage", "-o", "json"]).args(flags));
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -109,7 +116,7 @@ async fn a_full_database_comes_first_on_3_7() {
             near = Some(page(on(&etcd), &[])).filter(|page| page.contains("of its quota")).unwrap_or_default();
         }
     }
-    let first = near.lines().next().unwrap();
+    let first = troubles(&near).lines().next().unwrap();
     assert!(
         first.starts_with(&format!("member {}", etcd.endpoint()))
             && first.contains("database at ")
@@ -117,7 +124,7 @@ async fn a_full_database_comes_first_on_3_7() {
         "{near}"
     );
     let full = page(on(&etcd), &[]);
-    let mut lines = full.lines();
+    let mut lines = troubles(&full).lines();
     assert!(lines.next().unwrap().starts_with("etcd  alarm") && lines.next().unwrap().contains("NOSPACE"), "{full}");
     assert!(full.contains("of the quota"), "{full}");
     let found = json(on(&etcd), &[]);
@@ -163,7 +170,7 @@ async fn members_that_disagree() {
         command
     };
     let found = page(both(), &[]);
-    assert!(found.starts_with("etcd  its members disagree about the "), "{found}");
+    assert!(troubles(&found).starts_with("etcd  its members disagree about the "), "{found}");
     // They are told in the order of what they say; a page has no room for the second.
     assert!(endpoints.iter().any(|endpoint| found.contains(&format!("according to {endpoint}"))), "{found}");
     let told = json(both(), &[])["findings"][0].to_string();
@@ -199,12 +206,12 @@ async fn data_that_differ_between_members(release: EtcdRelease) {
     members[2].resume().await;
     let found = page(on(&endpoints), &[]);
     let revision = json(on(&endpoints), &[])["storage"]["hashes"]["revision"].as_i64().unwrap();
-    let first = found.lines().next().unwrap();
+    let first = troubles(&found).lines().next().unwrap();
     assert!(first.starts_with(&format!("member {}  data differ from the other members' at revision {revision}", endpoints[2])), "{found}");
     assert!(found.contains(&format!("etcdctl endpoint hashkv --cluster --rev {revision}")), "{found}");
     // With two, nothing shows which is right.
     let two = page(on(&endpoints[1..]), &[]);
-    assert!(two.starts_with("etcd  the data of its members differ at revision ") && two.contains(&endpoints[1]), "{two}");
+    assert!(troubles(&two).starts_with("etcd  the data of its members differ at revision ") && two.contains(&endpoints[1]), "{two}");
     assert!(!differs(&json(on(&endpoints[2..]), &[])));
 }
 
@@ -255,7 +262,7 @@ async fn few_rights_show_little_and_say_so() {
     let output = run(command().arg("triage"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let (found, notes) = (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output));
-    assert!(found.starts_with("pod/web/crasher  CrashLoopBackOff"), "{found}\n{notes}");
+    assert!(troubles(&found).starts_with("pod/web/crasher  CrashLoopBackOff"), "{found}\n{notes}");
     assert!(notes.contains("not shown, no permission to read: ") && notes.contains("deployments"), "{notes}");
     // Where all is well as far as that shows, no more is said.
     let quiet = page(command(), &["--rev", "448"]);

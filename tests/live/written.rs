@@ -42,11 +42,21 @@ async fn write(mut client: Client, compacts_to: Arc<AtomicI64>) {
     }
 }
 
-/// The write that a value is of, if it is the value of one.
-fn write_of(kv: &KeyValue) -> usize {
-    let write = std::str::from_utf8(&kv.value[..8]).unwrap().parse().unwrap();
-    assert_eq!((&kv.key[..], &kv.value[..]), (format!("/written/{}", write % KEYS).as_bytes(), &value(write)[..]), "{}", kv.mod_revision);
-    write
+/// The write that a value is of, if it is the value of one; `from` says where it was read.
+fn write_of(kv: &KeyValue, from: &str) -> usize {
+    let number = kv.value.get(..8).and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
+    let written = number.map(|write: usize| (format!("/written/{}", write % KEYS).into_bytes(), value(write)));
+    let is_it = written.as_ref().is_some_and(|(key, value)| kv.key == key[..] && kv.value == value[..]);
+    assert!(is_it, "{} of revision {} in {from} is of no write: {}", kv.key.escape_ascii(), kv.mod_revision, difference(kv, written));
+    number.unwrap_or_default()
+}
+
+/// Where a value differs from the one that was written.
+fn difference(kv: &KeyValue, written: Option<(Vec<u8>, Vec<u8>)>) -> String {
+    let Some((key, value)) = written else { return format!("it begins with {}", kv.value[..kv.value.len().min(40)].escape_ascii()) };
+    let at = value.iter().zip(&kv.value).position(|(one, other)| one != other).unwrap_or(value.len().min(kv.value.len()));
+    let shown = kv.value[at..kv.value.len().min(at + 40)].escape_ascii();
+    format!("{} has {} bytes, this one has {} and goes on at byte {at} with {shown}", key.escape_ascii(), value.len(), kv.value.len())
 }
 
 /// Holds what a source shows against what was written, and returns its newest revision.
@@ -58,7 +68,7 @@ async fn check(source: &dyn Source) -> i64 {
         items.into_iter().filter_map(|item| if let WatchItem::Event(event) = item { Some(event) } else { None }).collect();
     let mut writes: BTreeMap<i64, usize> = BTreeMap::new();
     for event in events.iter().filter(|event| event.kind == EventKind::Put) {
-        writes.insert(event.revision.0, write_of(&event.key_value));
+        writes.insert(event.revision.0, write_of(&event.key_value, &format!("{:?}", event.origin)));
     }
     // One write after the other: each revision is of one write.
     let first = writes.iter().next().map(|(revision, write)| revision - *write as i64);
@@ -67,7 +77,7 @@ async fn check(source: &dyn Source) -> i64 {
     while let Some(entry) = listing.next().await {
         // A compaction since then may have taken it away, which is said.
         match entry {
-            Ok(kv) => drop(write_of(&kv)),
+            Ok(kv) => drop(write_of(&kv, "a listing")),
             Err(error) => assert!(error.to_string().contains("away since it was opened"), "{error}"),
         }
     }

@@ -9,10 +9,13 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
-use object_store::{ObjectStore, ObjectStoreExt, PutPayload, WriteMultipart};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutPayload, WriteMultipart};
 use reqwest::Url;
+use tokio::time::timeout;
 
+use super::bounded::Bounded;
 use super::exclusion::Tags;
+use super::limits::Limits;
 use crate::cli::{Error, Result};
 
 /// Bytes of one part of an upload; smaller files are put at once.
@@ -27,6 +30,7 @@ pub(in crate::cli) struct Bucket {
     pub(super) below: Key,
     /// The tags of its objects, in S3 and Azure.
     pub(super) tags: Option<Tags>,
+    pub(super) limits: Limits,
 }
 
 impl Bucket {
@@ -47,16 +51,20 @@ impl Bucket {
         let mut tags = None;
         let store: object_store::Result<Box<dyn ObjectStore>> = match scheme {
             "s3" => {
-                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_http_connector(Bounded);
                 let region = builder.get_config_value(&AmazonS3ConfigKey::Region);
                 builder.build().map(|store| {
                     tags = Some(Tags::of_s3(store.clone(), region));
                     Box::new(store) as _
                 })
             }
-            "gs" => GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).build().map(|store| Box::new(store) as _),
+            "gs" => GoogleCloudStorageBuilder::from_env()
+                .with_bucket_name(bucket)
+                .with_http_connector(Bounded)
+                .build()
+                .map(|store| Box::new(store) as _),
             _ => {
-                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket).with_http_connector(Bounded);
                 let place = azure_container(&builder, bucket);
                 builder.build().map(|store| {
                     tags = place.map(|(account, container)| Tags::of_azure(store.clone(), account, container));
@@ -65,7 +73,8 @@ impl Bucket {
             }
         };
         let below = Key::parse(path.trim_end_matches('/')).map_err(|error| failed(url, &error.into()))?;
-        Ok(Self { url: url.to_owned(), store: store.map_err(|error| failed(url, &error))?, below, tags })
+        let store = store.map_err(|error| failed(url, &error))?;
+        Ok(Self { url: url.to_owned(), store, below, tags, limits: Limits::default() })
     }
 
     /// The file names of all objects below a folder.
@@ -73,9 +82,39 @@ impl Bucket {
     /// # Errors
     /// The bucket cannot be listed.
     pub(in crate::cli) async fn names_below(&self, folder: &str) -> Result<Vec<String>> {
-        let objects = self.store.list(Some(&self.key(folder)));
-        let names = objects.map_ok(|object| object.location.filename().unwrap_or_default().to_owned());
-        names.try_collect().await.map_err(|error| failed(&self.url, &error))
+        let objects = self.list(&self.key(folder)).await?;
+        Ok(objects.into_iter().map(|object| object.location.filename().unwrap_or_default().to_owned()).collect())
+    }
+
+    /// All objects below a key.
+    ///
+    /// # Errors
+    /// They cannot be listed, or are too many.
+    pub(super) async fn list(&self, below: &Key) -> Result<Vec<ObjectMeta>> {
+        let Limits { objects: most, .. } = self.limits;
+        let (mut listed, mut found) = (self.store.list(Some(below)), Vec::new());
+        while let Some(object) = self.in_time(listed.try_next()).await? {
+            if found.len() >= most {
+                return Err(
+                    Error::new(format!("{}: more than {most} objects lie below it", self.url)).hint("name the prefix of the backups")
+                );
+            }
+            found.push(object);
+        }
+        Ok(found)
+    }
+
+    /// What the server answers, if it does so in time.
+    ///
+    /// # Errors
+    /// It does not, or what it answers is an error.
+    pub(super) async fn in_time<T>(&self, answer: impl Future<Output = object_store::Result<T>>) -> Result<T> {
+        let patience = self.limits.patience;
+        let answer = timeout(patience, answer).await.map_err(|_| {
+            let silent = format!("{}: the server sent nothing for {} s", self.url, patience.as_secs());
+            Error::new(silent).hint("check the endpoint and what stands between it and ketcd")
+        })?;
+        answer.map_err(|error| failed(&self.url, &error))
     }
 
     /// Puts a file at a path, where a reader sees it whole or not at all. Must be called on a tokio runtime of several threads.

@@ -11,9 +11,14 @@ use object_store::signer::Signer;
 use object_store::{Attribute, Attributes};
 use reqwest::Url;
 
+use super::limits::LONGEST_TAGS;
+
 /// What excludes a snapshot, with this value.
 const KEY: &str = "x-etcd-snapshot-exclude";
 const VALUE: &str = "true";
+
+/// How long the answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether an object's own metadata excludes it.
 pub(super) fn is_in_metadata(attributes: &Attributes) -> bool {
@@ -56,11 +61,19 @@ impl Tags {
             Server::Azure { store, account, container } => azure_request(store, account, container.clone(), key).await,
         }?;
         let (url, headers) = (request.uri().to_string(), request.headers().clone());
-        let answer = self.client.get(url).headers(headers).send().await.map_err(|error| error.without_url().to_string())?;
+        let asked = self.client.get(url).headers(headers).timeout(PATIENCE).send().await;
+        let mut answer = asked.map_err(|error| error.without_url().to_string())?;
         if !answer.status().is_success() {
             return Err(format!("the server answers {}", answer.status()));
         }
-        Ok(has_tag(&answer.text().await.map_err(|error| error.without_url().to_string())?))
+        let mut text = Vec::new();
+        while let Some(bytes) = answer.chunk().await.map_err(|error| error.without_url().to_string())? {
+            if text.len() + bytes.len() > LONGEST_TAGS {
+                return Err(format!("the server sends more than the {LONGEST_TAGS} bytes that tags may have"));
+            }
+            text.extend_from_slice(&bytes);
+        }
+        Ok(has_tag(&String::from_utf8_lossy(&text)))
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::future::ready;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path as Key;
 use object_store::{GetResult, ObjectMeta, ObjectStoreExt};
 
-use ketcd_store::load::{self, Limits};
+use ketcd_store::load;
 
 use super::WITHIN;
 use super::client::{Bucket, failed};
@@ -21,8 +20,6 @@ use crate::cli::{Error, Result};
 
 /// How many objects are copied at once.
 const COPIES_AT_ONCE: usize = 8;
-/// More objects are not copied: a prefix that has as many is not one of backups.
-const MOST: usize = 200_000;
 /// How Gardener's sidecar calls the parts of an upload that was broken off.
 const CHUNK: &str = "Chunk-";
 /// Larger objects are recognised by so many bytes first.
@@ -32,7 +29,7 @@ const BEGINNING: u64 = 256 << 10;
 pub(in crate::cli) struct Wanted<'w> {
     /// What lies below the URL; all where it is empty.
     pub within: &'w str,
-    /// The most bytes that are copied.
+    /// The most bytes that are copied; when it is, what is left of them.
     pub most: u64,
 }
 
@@ -62,17 +59,22 @@ impl Bucket {
     ///
     /// # Errors
     /// It is not there, is larger than what is wanted, or the file cannot be written.
-    pub(in crate::cli) async fn fetch(&self, to: &Path, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+    pub(in crate::cli) async fn fetch(&self, to: &Path, wanted: &mut Wanted<'_>) -> Result<Vec<String>> {
         let is_folder = self.url.ends_with('/') || self.below.as_ref().is_empty();
-        let found = if is_folder { None } else { Some(self.store.get(&self.below).await) };
-        let missing = match found {
+        let is_missing = |error: object_store::Error| match error {
+            object_store::Error::NotFound { .. } => Ok(Err(failed(&self.url, &error))),
+            error => Err(error),
+        };
+        let asked = async { self.store.get(&self.below).await.map(Ok).or_else(is_missing) };
+        let missing = match if is_folder { None } else { Some(self.in_time(asked).await?) } {
             None => None,
             Some(Ok(found)) => {
-                self.refuse_more_than(wanted.most, "has", found.meta.size)?;
-                return self.write(found, to).await.map(|()| Vec::new());
+                let size = found.meta.size;
+                self.refuse_more_than(wanted.most, "has", size)?;
+                wanted.most -= size;
+                return self.write(found, size, to).await.map(|()| Vec::new());
             }
-            Some(Err(error @ object_store::Error::NotFound { .. })) => Some(failed(&self.url, &error)),
-            Some(Err(error)) => return Err(failed(&self.url, &error)),
+            Some(Err(missing)) => Some(missing),
         };
         let objects = self.objects().await;
         match (objects, missing) {
@@ -91,16 +93,12 @@ impl Bucket {
     async fn objects(&self) -> Result<Vec<ObjectMeta>> {
         let is_chunk = |object: &ObjectMeta| object.location.filename().is_some_and(|name| name.starts_with(CHUNK));
         // A name that ends with a slash stands for a folder, where a console made one.
-        let objects = self.store.list(Some(&self.below)).try_filter(|object| ready(!is_chunk(object) && object.location != self.below));
-        let objects: Vec<ObjectMeta> = objects.take(MOST + 1).try_collect().await.map_err(|error| failed(&self.url, &error))?;
-        if objects.len() > MOST {
-            return Err(Error::new(format!("{}: more than {MOST} objects lie below it", self.url)).hint("name the prefix of the backups"));
-        }
-        Ok(objects)
+        let objects = self.list(&self.below).await?;
+        Ok(objects.into_iter().filter(|object| !is_chunk(object) && object.location != self.below).collect())
     }
 
     /// Copies what is wanted of objects into a folder, each with its name below the URL.
-    async fn fetch_all(&self, objects: Vec<ObjectMeta>, to: &Path, wanted: &Wanted<'_>) -> Result<Vec<String>> {
+    async fn fetch_all(&self, objects: Vec<ObjectMeta>, to: &Path, wanted: &mut Wanted<'_>) -> Result<Vec<String>> {
         let count = objects.len();
         let objects = objects.into_iter().filter_map(|meta| {
             let parts: Vec<String> = meta.location.prefix_match(&self.below)?.map(|part| part.as_ref().to_owned()).collect();
@@ -124,12 +122,13 @@ impl Bucket {
             }
             self.copy(round.iter().map(|&place| &objects[place]), to, wanted.most, &mut bytes, &mut said).await?;
             if !left_out.is_empty() {
-                let limits = Limits { unpacked: wanted.most, ..Limits::default() };
+                let limits = load::Limits { unpacked: wanted.most, ..load::Limits::default() };
                 let is_damaged = |object: &Listed| object.is_gardeners() && !load::is_whole_snapshot(&object.path(to), &limits);
                 damaged.extend(round.iter().filter(|&&place| is_damaged(&objects[place])));
             }
             copied.extend(round);
         };
+        wanted.most = wanted.most.saturating_sub(bytes);
         let sentence = match left_out.difference(&copied).count() {
             0 => return Ok(said),
             1 => "1 full snapshot was not loaded: the deltas before it have every change".to_owned(),
@@ -150,7 +149,9 @@ impl Bucket {
     ) -> Result<()> {
         let looked_at = objects.map(|object| async move { Ok::<_, Error>((object, self.is_wanted_whole(object).await?)) });
         let objects: Vec<(&Listed, bool)> = stream::iter(looked_at).buffered(COPIES_AT_ONCE).try_collect().await?;
-        *bytes += objects.iter().map(|(object, is_whole)| if *is_whole { object.meta.size } else { BEGINNING }).sum::<u64>();
+        let sizes = objects.iter().map(|(object, is_whole)| if *is_whole { object.meta.size } else { BEGINNING });
+        // A server may say any number.
+        *bytes = sizes.fold(*bytes, u64::saturating_add);
         let what = format!("holds {} objects, which together have", objects.len());
         self.refuse_more_than(most, &what, *bytes)?;
         let cut = objects.iter().filter(|(_, is_whole)| !is_whole).map(|(object, _)| object.name.as_str()).collect::<Vec<_>>();
@@ -162,8 +163,8 @@ impl Bucket {
             if !is_whole {
                 return write_all(&object.path(to), &self.beginning(&object.meta.location).await?);
             }
-            let found = self.store.get(&object.meta.location).await.map_err(|error| failed(&self.url, &error))?;
-            self.write(found, &object.path(to)).await
+            let found = self.in_time(self.store.get(&object.meta.location)).await?;
+            self.write(found, object.meta.size, &object.path(to)).await
         });
         stream::iter(copies).buffer_unordered(COPIES_AT_ONCE).try_collect::<()>().await
     }
@@ -202,7 +203,7 @@ impl Bucket {
             return tags.exclude(key).await;
         }
         let head = object_store::GetOptions { head: true, ..Default::default() };
-        let found = self.store.get_opts(key, head).await.map_err(|error| error.to_string())?;
+        let found = self.in_time(self.store.get_opts(key, head)).await.map_err(|error| error.to_string())?;
         Ok(exclusion::is_in_metadata(&found.attributes))
     }
 
@@ -215,7 +216,7 @@ impl Bucket {
     }
 
     async fn beginning(&self, key: &Key) -> Result<bytes::Bytes> {
-        self.store.get_range(key, 0..BEGINNING).await.map_err(|error| failed(&self.url, &error))
+        self.in_time(self.store.get_range(key, 0..BEGINNING)).await
     }
 
     fn refuse_more_than(&self, most: u64, what: &str, bytes: u64) -> Result<()> {
@@ -226,12 +227,15 @@ impl Bucket {
             .hint("allow more with --max-unpacked-size"))
     }
 
-    /// Writes an object to a file, as it comes.
-    async fn write(&self, found: GetResult, to: &Path) -> Result<()> {
+    /// Writes an object of a size to a file, as it comes, and no more than that: as much was counted.
+    async fn write(&self, found: GetResult, size: u64, to: &Path) -> Result<()> {
         to.parent().map_or(Ok(()), fs::create_dir_all)?;
         let mut file = File::create_new(to)?;
-        let mut chunks = found.into_stream();
-        while let Some(chunk) = chunks.try_next().await.map_err(|error| failed(&self.url, &error))? {
+        let (name, mut chunks, mut left) = (found.meta.location.clone(), found.into_stream(), size);
+        while let Some(chunk) = self.in_time(chunks.try_next()).await? {
+            left = left.checked_sub(chunk.len() as u64).ok_or_else(|| {
+                Error::new(format!("{}: the server sends more of {name} than the {size} bytes that it said", self.url)).hint("list it anew")
+            })?;
             file.write_all(&chunk).map_err(|error| unwritten(to, &error))?;
         }
         Ok(())
@@ -258,8 +262,12 @@ fn is_within(name: &str, within: &str) -> bool {
 mod tests {
     use object_store::memory::InMemory;
 
-    use object_store::PutPayload;
+    use std::time::Duration;
 
+    use object_store::PutPayload;
+    use object_store::throttle::{ThrottleConfig, ThrottledStore};
+
+    use super::super::limits::Limits;
     use super::*;
 
     /// A bucket of these objects, opened by a URL; and what was copied out of it, by its path in the copy.
@@ -270,10 +278,10 @@ mod tests {
         }
         let (path, within) = path.split_once(WITHIN).unwrap_or((path, ""));
         let below = Key::parse(path.trim_end_matches('/')).unwrap();
-        let bucket = Bucket { url: format!("s3://b/{path}"), store: Box::new(store), below, tags: None };
+        let bucket = Bucket { url: format!("s3://b/{path}"), store: Box::new(store), below, tags: None, limits: Limits::default() };
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join("copy");
-        bucket.fetch(&copy, &Wanted { within, most }).await.map_err(|error| error.to_string())?;
+        bucket.fetch(&copy, &mut Wanted { within, most }).await.map_err(|error| error.to_string())?;
         if copy.is_file() {
             return Ok(vec![(String::new(), fs::read(&copy).unwrap())]);
         }
@@ -357,5 +365,60 @@ mod tests {
             objects[damaged].1[middle] ^= 0xff;
             assert_eq!(names(&objects).await.len(), 8, "{}", objects[damaged].0);
         }
+    }
+
+    fn bucket_of(store: Box<dyn object_store::ObjectStore>, limits: Limits) -> Bucket {
+        Bucket { url: "s3://b/p/".to_owned(), store, below: Key::from("p"), tags: None, limits }
+    }
+
+    /// Names without end count, whatever they are, and a server that says nothing is given up when its time is over.
+    #[tokio::test]
+    async fn a_bucket_without_an_end_is_given_up() {
+        let store = InMemory::new();
+        for number in 0..30 {
+            store.put(&Key::from(format!("p/Chunk-{number}")), PutPayload::from("x")).await.unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let few = Limits { objects: 20, ..Limits::default() };
+        let fetch = async |bucket: Bucket| {
+            let error = bucket.fetch(&folder.path().join("copy"), &mut Wanted { within: "", most: 1000 }).await.unwrap_err();
+            error.to_string()
+        };
+        let error = fetch(bucket_of(Box::new(store.fork()), few)).await;
+        assert!(error.contains("more than 20 objects lie below it"), "{error}");
+        store.put(&Key::from("p/a.db"), PutPayload::from("x")).await.unwrap();
+        let (hour, impatient) = (Duration::from_secs(3600), Limits { patience: Duration::ZERO, ..Limits::default() });
+        let slow = [
+            ThrottleConfig { wait_list_per_entry: hour, ..ThrottleConfig::default() },
+            ThrottleConfig { wait_get_per_call: hour, ..ThrottleConfig::default() },
+        ];
+        for config in slow {
+            let error = fetch(bucket_of(Box::new(ThrottledStore::new(store.fork(), config)), impatient)).await;
+            assert!(error.contains("s3://b/p/: the server sent nothing for 0 s"), "{error}");
+        }
+    }
+
+    /// Sizes are what a server says: they do not wrap around, and no more is written than was said.
+    #[tokio::test]
+    async fn sizes_that_are_not_true_are_refused() {
+        let store = InMemory::new();
+        let key = Key::from("p/a.db");
+        store.put(&key, PutPayload::from("twenty bytes of text")).await.unwrap();
+        let bucket = bucket_of(Box::new(store), Limits::default());
+        let object = |size: u64| {
+            let meta = ObjectMeta { location: key.clone(), last_modified: Default::default(), size, e_tag: None, version: None };
+            Listed { meta, name: "a.db".to_owned() }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let copy = async |objects: &[Listed]| {
+            let (mut bytes, mut said) = (0, Vec::new());
+            bucket.copy(objects.iter(), folder.path(), 1000, &mut bytes, &mut said).await.unwrap_err().to_string()
+        };
+        // The larger one would be looked at in its beginning only, and counted whole.
+        let db = Listed { name: "snap/db".to_owned(), ..object(u64::MAX) };
+        let error = copy(&[db, object(20)]).await;
+        assert!(error.contains("which together have 18446744073709551615 bytes, more than the 1000"), "{error}");
+        let error = copy(&[object(10)]).await;
+        assert!(error.contains("the server sends more of p/a.db than the 10 bytes that it said"), "{error}");
     }
 }

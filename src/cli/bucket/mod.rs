@@ -1,11 +1,15 @@
 //! Buckets of S3, GCS and Azure: files that `-f` names there, and the place that `export` writes to.
 
 #[cfg(feature = "object-store")]
+mod bounded;
+#[cfg(feature = "object-store")]
 mod client;
 #[cfg(feature = "object-store")]
 mod exclusion;
 #[cfg(feature = "object-store")]
 mod fetch;
+#[cfg(feature = "object-store")]
+mod limits;
 #[cfg(not(feature = "object-store"))]
 mod without;
 
@@ -43,11 +47,13 @@ pub(super) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>, Option<
     }
     let folder = tempfile::Builder::new().prefix("ketcd-").tempdir()?;
     let mut args = args.clone();
+    let mut left = args.max_unpacked_size;
     for name in args.files.iter_mut().filter(|name| is_url(name)) {
         let (url, within) = name.split_once(WITHIN).unwrap_or((name, ""));
         let copy = folder.path().join(url.replacen("://", "/", 1));
-        let wanted = Wanted { within, most: args.max_unpacked_size };
-        let said = super::running::block_on(async { Bucket::open(url)?.fetch(&copy, &wanted).await })?;
+        let mut wanted = Wanted { within, most: left };
+        let said = super::running::block_on(async { Bucket::open(url)?.fetch(&copy, &mut wanted).await })?;
+        left = wanted.most;
         said.iter().for_each(|sentence| output::note(sentence));
         *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{WITHIN}{within}", copy.display()) };
     }

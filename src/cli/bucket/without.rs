@@ -26,7 +26,7 @@ impl Bucket {
     }
 
     /// Nothing: there is no bucket.
-    pub(in crate::cli) async fn fetch(&self, _: &Path, _: &Wanted<'_>) -> Result<Vec<String>> {
+    pub(in crate::cli) async fn fetch(&self, _: &Path, _: &mut Wanted<'_>) -> Result<Vec<String>> {
         match self.0 {}
     }
 

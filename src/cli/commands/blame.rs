@@ -6,8 +6,8 @@ use ketcd_history::blame::Blamed;
 use ketcd_kube::Object;
 use ketcd_render::blame as render;
 
-use crate::cli::absence::{Missing, Search};
-use crate::cli::output::{Format, Output, note};
+use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -68,9 +68,9 @@ impl Ask for BlameArgs {
             render::write_end(written == 0, out)?;
         }
         if written == 0 && !is_told {
-            note("nothing found: it has no readable version");
+            note_nothing_of(session, &asked, "no readable version").await?;
         }
-        Ok(if written == 0 { Outcome::Nothing } else { Outcome::Found })
+        Ok(if written == 0 || is_told { Outcome::Nothing } else { Outcome::Found })
     }
 }
 
@@ -79,7 +79,7 @@ fn write(session: &Session, (object, lines): &(Object, Blamed), out: &mut Output
     let managed_fields = session.args.managed_fields();
     match session.format {
         Format::Json | Format::Ndjson => render::write_json(object, lines, managed_fields, out)?,
-        _ => render::write_text(object, lines, managed_fields, out.width(), out)?,
+        _ => render::write_text(object, lines, managed_fields, out.width().filter(|_| session.format != Format::Wide), out)?,
     }
     Ok(())
 }

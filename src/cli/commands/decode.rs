@@ -7,7 +7,8 @@ use crate::cli::output::Output;
 use crate::cli::raw_values::RawValues;
 use crate::cli::running::Run;
 use crate::cli::screen::Content;
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
+use ketcd_render::command_line::CommandLine;
 
 /// Print the JSON of a raw value from etcd
 ///
@@ -32,6 +33,10 @@ pub(crate) struct DecodeArgs {
 
 impl Run for DecodeArgs {
     fn run(&self, global: &GlobalArgs, out: &mut Output) -> Result<Outcome> {
+        if let Some(file) = global.files.first().filter(|_| !global.files_of_environment) {
+            let wrong = Error::new("decode reads one value from a file or from standard input, not from -f");
+            return Err(wrong.hint(format!("name a file that holds the value: {}", CommandLine::of("ketcd decode").word(file))));
+        }
         // A pipe gets the bytes as they are.
         out.set_content(if out.is_terminal() { Content::Json } else { Content::Raw });
         let values = RawValues::new(global, self.file.as_deref());

@@ -61,7 +61,7 @@ impl Ask for DescribeArgs {
             Format::Json => PageForm::Document,
             _ if outcome == Outcome::Nothing => return Ok(outcome),
             _ => PageForm::Text(Look {
-                now: session.moment().await?,
+                now: session.moment_of_ages().await?,
                 release: session.release(),
                 width: out.width(),
                 is_one_moment: session.source.is_one_moment(),
@@ -77,6 +77,6 @@ impl Ask for DescribeArgs {
             session.note_missed().await?;
         }
         pages.finish(out)?;
-        Ok(outcome)
+        Ok(if asked.absent.is_empty() { outcome } else { Outcome::Nothing })
     }
 }

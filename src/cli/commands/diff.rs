@@ -92,7 +92,7 @@ async fn compare(
     match &session.format {
         Format::Table | Format::Wide if differences.is_empty() && !is_same => {}
         Format::Table | Format::Wide => {
-            let showing = Showing { all_fields: args.all_fields, width: out.width() };
+            let showing = Showing { all_fields: args.all_fields, width: out.width().filter(|_| session.format != Format::Wide) };
             comparison::write_text(&comparison::head(&states), differences, showing, out)?;
         }
         Format::Ndjson => comparison::write_lines(differences, managed_fields, out)?,

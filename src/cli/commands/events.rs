@@ -90,7 +90,7 @@ impl Ask for EventsArgs {
             return listing::print_all(session, events.into_iter().map(|held| held.entry), &list, out).await;
         }
         let mut table = EventTable::new(EventView {
-            now: session.moment().await?,
+            now: session.moment_of_ages().await?,
             with_namespace: session.args.all_namespaces,
             with_object: true,
             with_source: session.format == Format::Wide,

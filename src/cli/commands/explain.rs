@@ -84,12 +84,13 @@ impl Ask for ExplainArgs {
             writer.write_all(&mut decisions, &pods).await?;
             return writer.finish(decisions.unreadable());
         }
-        let mut unreadable = 0;
+        let (mut unreadable, mut is_missing) = (0, false);
         for (namespace, name) in pods.named() {
             let mut explained = match explainer.pod(namespace, name).await {
                 // The others are explained all the same.
                 Err(error) if error.is_nothing() && pods.are_many() => {
                     report_error(&failed(error));
+                    is_missing = true;
                     continue;
                 }
                 explained => explained.map_err(failed)?,
@@ -101,7 +102,8 @@ impl Ask for ExplainArgs {
             // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
             std::thread::spawn(|| drop(explained));
         }
-        writer.finish(unreadable)
+        let outcome = writer.finish(unreadable)?;
+        Ok(if is_missing && outcome == Outcome::Found { Outcome::Nothing } else { outcome })
     }
 }
 

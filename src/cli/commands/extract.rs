@@ -111,6 +111,8 @@ impl ExtractArgs {
 }
 
 impl Ask for ExtractArgs {
+    const ONLY_PRINTS: bool = false;
+
     fn question(&self) -> Question<'_> {
         Question::Extract(&self.addresses)
     }
@@ -144,6 +146,7 @@ impl Ask for ExtractArgs {
             error => error.into(),
         })?;
         Search::report_all("extract", &gathered.absent);
+        let is_missing = !gathered.absent.is_empty();
         if let Some(addresses) = gathered.nothing_of.take() {
             note_nothing(session, &Wanted::Addresses(addresses)).await?;
         }
@@ -159,6 +162,6 @@ impl Ask for ExtractArgs {
         }
         out.flush()?;
         render::notes(&extraction.summary).iter().for_each(|line| note(line));
-        Ok(if extraction.manifests.is_empty() { Outcome::Nothing } else { Outcome::Found })
+        Ok(if extraction.manifests.is_empty() || is_missing { Outcome::Nothing } else { Outcome::Found })
     }
 }

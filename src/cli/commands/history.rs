@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::cli::absence::{Missing, Search};
+use crate::cli::absence::{Missing, Search, note_nothing_of};
 use crate::cli::lines;
-use crate::cli::output::{Output, note};
+use crate::cli::output::{Format, Output};
 use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
@@ -12,14 +12,15 @@ use crate::cli::session::Session;
 use crate::cli::telling::TellingArgs;
 use crate::cli::walked::{self, Shown};
 use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
 
 /// Show every readable revision of objects, oldest first
 ///
 /// One line per change: when, which revision, what happened, and who did it. Compacted revisions are shown if the source still holds them;
-/// the others are a gap. Shows the changes after --since, up to --until. With audit logs, --requests shows who was refused, and who read.
+/// the others are a gap. Shows the changes after --since, up to --until. With audit logs, --requests shows who was refused, and who read, and
+/// -o wide from where and with which client. Nothing is cut with -o wide, nor where the output is not a terminal.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What changed in a Deployment, field by field\n\
@@ -31,7 +32,7 @@ pub(crate) struct HistoryArgs {
     /// but leases and Events.
     #[arg(value_name = "ADDRESS")]
     addresses: Vec<String>,
-    /// Show every object of every kind.
+    /// Show every object of every kind, with -n those of the namespace.
     #[arg(long, conflicts_with = "addresses")]
     all: bool,
     /// With -o json and -o ndjson, print the whole object after each change.
@@ -67,25 +68,35 @@ impl Ask for HistoryArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let keys = if self.all { Keys::all() } else { session.asked(&self.addresses, session.args.all_namespaces).await? };
+        let keys = match (self.all, &session.args.namespace) {
+            (true, Some(namespace)) => session.keys_of_namespace(namespace, session.at).await?,
+            (true, None) => Keys::all(),
+            (false, _) => session.asked(&self.addresses, session.args.all_namespaces).await?,
+        };
         let (after, newest) = (session.counted_after(), session.revision().await?);
         let select = self.select.read()?;
         self.requested.check(session)?;
+        if self.objects && matches!(session.format, Format::Table | Format::Wide) {
+            return Err(Error::new("--objects prints whole objects as JSON").hint("add -o json or -o ndjson"));
+        }
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
-        if !told.are_text() && select.takes_all() && self.requested.take_all() && !self.requested.requests {
-            lines::write(session, keys, newest, &mut missing, &mut told, out).await?;
+        if !told.are_text() && select.takes_all() && self.requested.by.take_all() && !self.requested.requests {
+            lines::write(session, keys.clone(), newest, &mut missing, &mut told, out).await?;
         } else {
-            let shown = Shown { keys, newest, select: &select, requested: &self.requested };
+            let keys = keys.clone();
+            let shown = Shown { keys, newest, select: &select, requested: &self.requested, words: &self.addresses };
             walked::write(session, shown, &mut missing, &mut told, out).await?;
         }
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         if !is_told && !is_missing {
             let oldest = session.source.span().await?.oldest.max(after.after());
-            note(&format!("nothing found: it has no readable change between revisions {oldest} and {newest}"));
+            let by = self.requested.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
+            let what = format!("no readable change{by} between revisions {oldest} and {newest}");
+            note_nothing_of(session, &keys, &what).await?;
         }
-        Ok(if is_told { Outcome::Found } else { Outcome::Nothing })
+        Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
     }
 }

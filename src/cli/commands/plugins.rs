@@ -8,6 +8,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Run;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_kube::nearest;
 use ketcd_render::contract::plugins::{Plugin, PluginList};
 use ketcd_render::{json, plugins as page};
 use ketcd_scheduler::{registry, scheduler_release};
@@ -66,8 +67,11 @@ impl Run for PluginsArgs {
 /// The error about a name that no rule has, with those that look like it.
 fn unknown(name: &str) -> Error {
     let wanted = name.to_ascii_lowercase();
-    let near: Vec<&str> =
-        registry::all().map(|plugin| plugin.name()).filter(|known| known.to_ascii_lowercase().contains(&wanted)).collect();
+    let known: Vec<(&str, String)> = registry::all().map(|plugin| (plugin.name(), plugin.name().to_ascii_lowercase())).collect();
+    let mut near: Vec<&str> = known.iter().filter(|(_, lower)| lower.contains(&wanted)).map(|(name, _)| *name).collect();
+    if near.is_empty() {
+        near = nearest(&wanted, known.iter().map(|(name, lower)| (lower.as_str(), *name)));
+    }
     let hint = if near.is_empty() { "ketcd plugins lists them all".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
     Error::new(format!("no plugin, predicate or priority is called {name:?}")).hint(hint)
 }

@@ -4,13 +4,16 @@ use clap::Args;
 
 use ketcd_render::report::{Heading, is_page, reach_words, window_words};
 
+use crate::cli::absence::note_nothing_within;
 use crate::cli::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
+use crate::cli::reporting::{self, Gathered};
+use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result, reporting};
+use crate::cli::{Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::triage::absence_words;
@@ -22,7 +25,7 @@ use ketcd_render::triage::absence_words;
 ///
 /// With more than 5,000 objects, a row is shown only for those that were broken, held up, changed or deleted, or that have a Warning, and
 /// for their owners. The others are counted by kind, namespace and state. -n NAMESPACE or an address selects fewer objects, and shows all
-/// of them.
+/// of them. With audit logs, --by shows the objects that a user changed, with all that happened to them.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # The history of a cluster as one page\n\
@@ -37,6 +40,8 @@ pub(crate) struct ReportArgs {
     window: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
+    #[command(flatten)]
+    by: ByArgs,
     /// The page to write; `-` is standard output. An earlier report is replaced.
     #[arg(long, value_name = "FILE.html", value_hint = clap::ValueHint::FilePath)]
     out: String,
@@ -49,6 +54,8 @@ pub(crate) struct ReportArgs {
 }
 
 impl Ask for ReportArgs {
+    const ONLY_PRINTS: bool = false;
+
     fn question(&self) -> Question<'_> {
         Question::Report(&self.addresses)
     }
@@ -62,11 +69,17 @@ impl Ask for ReportArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
+        self.by.check(session)?;
         let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(self.force) };
         let destination = Destination::open(&self.out, &session.args, session.args.show_secrets, &replacing)?;
-        let (report, notes) = reporting::gather(session, &self.addresses).await?;
+        let Gathered { report, notes, is_part_missing } = reporting::gather(session, &self.addresses, &self.by).await?;
         if report.is_empty() {
-            note("nothing found: no object to report on");
+            let by = self.by.whom().map(|whom| format!(" that {whom} changed")).unwrap_or_default();
+            let is_within = session.args.namespace.is_some() || !self.addresses.is_empty();
+            if is_part_missing {
+                return Ok(Outcome::Nothing);
+            }
+            note_nothing_within(session, is_within && !session.args.all_namespaces, &format!("no object{by} to report on")).await?;
             session.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
             return Ok(Outcome::Nothing);
         }
@@ -81,6 +94,6 @@ impl Ask for ReportArgs {
         destination.write(out, |out| report.write(&heading, &still, out))?;
         let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
         note(&format!("{objects} written to {}", destination.name()));
-        Ok(Outcome::Found)
+        Ok(if is_part_missing { Outcome::Nothing } else { Outcome::Found })
     }
 }

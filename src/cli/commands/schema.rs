@@ -9,6 +9,7 @@ use crate::cli::output::Output;
 use crate::cli::running::Run;
 use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_kube::nearest;
 use ketcd_render::contract::{self, CONTRACTS, Contract};
 
 /// Print the JSON Schema of a command's JSON output, or list the commands that have one
@@ -47,5 +48,7 @@ impl Run for SchemaArgs {
 /// The error about a command without a schema.
 fn unknown(name: &str) -> Error {
     let commands: Vec<&str> = CONTRACTS.iter().map(|Contract { command, .. }| *command).collect();
-    Error::new(format!("no command {name:?} prints JSON")).hint(format!("use one of {}", commands.join(", ")))
+    let near = nearest(name, commands.iter().map(|command| (*command, *command)));
+    let hint = if near.is_empty() { format!("use one of {}", commands.join(", ")) } else { format!("did you mean {}?", near.join(" or ")) };
+    Error::new(format!("no command {name:?} prints JSON")).hint(hint)
 }

@@ -17,7 +17,8 @@ use ketcd_store::etcd::grant_command;
 /// Show what a source holds
 ///
 /// Shows the source itself, the readable revisions and their time span, the sizes of the database, the versions of Kubernetes found in the
-/// data, encryption at rest, and problems found while reading. On a large live etcd only some values are read, unless --full is given.
+/// data, encryption at rest, what the checksum of a file says, and problems found while reading, with which the exit code is 2. On a large
+/// live etcd only some values are read, unless --full is given.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What a snapshot holds, and how far back it goes\n\
@@ -32,6 +33,7 @@ pub(crate) struct StatusArgs {
 
 impl Ask for StatusArgs {
     const PRINTS_TEXT: bool = true;
+    const SHOWS_PROBLEMS: bool = true;
 
     fn question(&self) -> Question<'_> {
         Question::Status
@@ -41,7 +43,7 @@ impl Ask for StatusArgs {
         let all = grant_command(&KeyRange::all());
         let is_text = matches!(session.format, Format::Table | Format::Wide);
         let source = session.source.status().await?;
-        let outcome = if source.alarms.is_empty() { Outcome::Found } else { Outcome::Damaged };
+        let outcome = if source.alarms.is_empty() && source.problems.is_empty() { Outcome::Found } else { Outcome::Damaged };
         let span = match session.readable_span().await {
             Err(error) => {
                 // What members tell is known.
@@ -53,10 +55,11 @@ impl Ask for StatusArgs {
         };
         let counted = |problem: &str| format!("{problem}: only keys of kinds this user may read are counted; to count all: {all}");
         let contents = session.contents(&source, span, self.full).await?;
-        let Contents { one_moment, dated, census, is_sampled, mut problems, refusal } = contents;
-        problems.extend(refusal.map(|refusal| counted(&refusal.problem)));
+        let Contents { one_moment, dated, census, is_sampled, problems, refusal } = contents;
+        let notes = problems.into_iter().chain(refusal.map(|refusal| counted(&refusal.problem))).collect();
         let (release, release_bounds) = (session.release_evidence.release(), session.release_evidence.bounds());
-        let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, problems };
+        let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, notes };
+        let outcome = if page.has_problems() { Outcome::Damaged } else { outcome };
         match &session.format {
             Format::Table | Format::Wide => status::page(&page, out)?,
             Format::Json => json::write_document(&Status::from(&page), out)?,

@@ -1,14 +1,15 @@
 //! `ketcd timeline`: the story of objects, with who did what and how long each step took.
 
 use clap::Args;
-use jiff::Timestamp;
 
-use ketcd_history::clock::{Moment, duration};
+use ketcd_history::Logged;
 use ketcd_history::timeline::Timeline;
 use ketcd_render::timeline::{Told, json};
 
-use crate::cli::absence::{Missing, Search};
-use crate::cli::output::{Format, Output, note};
+use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::around::{Around, AroundArgs};
+use crate::cli::output::{Format, Output};
+use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -21,7 +22,7 @@ use ketcd_cluster::rights::Question;
 ///
 /// Turns changes and Events into phases: a pod is created, scheduled, initialized, ready, deleted; a Deployment rolls out; a node loses its
 /// heartbeat. Includes the objects that belong to those named. Shows what happened after --since, up to --until. -o wide shows every phase and
-/// every Event.
+/// every Event and, with audit logs, from where and with which client each change was made.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What happened to a pod, and how long each step took\n\
@@ -36,25 +37,17 @@ pub(crate) struct TimelineArgs {
     span: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
-    /// Show only what happened around this time: RFC 3339, `14:03:20`, or an age such as `10m`.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
-    around: Option<String>,
-    /// How long before and after --around: `30s`, `5m`.
-    #[arg(long, value_name = "DURATION", default_value = "5m", requires = "around")]
-    window: String,
+    #[command(flatten)]
+    by: ByArgs,
+    #[command(flatten)]
+    around: AroundArgs,
 }
 
 impl TimelineArgs {
-    /// `--around` and `--window` as a time and seconds.
-    async fn around(&self, session: &Session) -> Result<Option<(Timestamp, f64)>> {
-        let Some(text) = &self.around else { return Ok(None) };
-        let moment: Moment = text.parse().map_err(|error| Error::new(format!("--around: {error}")))?;
-        let window = duration(&self.window)
-            .ok_or_else(|| Error::new(format!("invalid --window {:?}: expected a duration such as 30s, 5m or 1h", self.window)))?;
-        let reference = session.reference_time().await?;
-        let reference = reference.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
-        let center = moment.resolve(reference).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
-        Ok(Some((center, window.as_secs_f64())))
+    /// What there is none of.
+    fn nothing(&self, around: Option<Around>) -> String {
+        let by = self.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
+        format!("no readable change{by}{}", around.map(Around::words).unwrap_or_default())
     }
 }
 
@@ -74,9 +67,10 @@ impl Ask for TimelineArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let around = self.around(session).await?;
+        self.by.check(session)?;
+        let around = self.around.read(session).await?;
         session.note_reach().await?;
-        let everything = self.around.is_some() || session.args.all_namespaces;
+        let everything = self.around.is_given() || session.args.all_namespaces;
         if self.addresses.is_empty() && session.args.namespace.is_none() && !everything {
             let wrong = Error::new("timeline needs to know what to show");
             return Err(wrong.hint("name objects, a namespace with -n, everything with -A, or a time with --around"));
@@ -90,12 +84,15 @@ impl Ask for TimelineArgs {
         let is_missing = missing.report(session, &Search::up_to(session, "timeline").await?).await?;
         if subjects.is_empty() {
             if !is_missing {
-                note("nothing found: it has no readable change");
+                note_nothing_of(session, &asked, &self.nothing(around)).await?;
             }
             return Ok(Outcome::Nothing);
         }
         let (oldest, all) = (session.source.span().await?.oldest, session.format == Format::Wide);
-        let told = Told { story: &story, subjects, many: asked.many, all, after: session.counted_after(), around, oldest };
+        let seconds = around.map(|around| (around.center, around.window.as_secs_f64()));
+        let takes = |logged: Option<&Logged>| self.by.take(logged.map(|logged| &logged.request));
+        let by = (!self.by.take_all()).then_some(&takes as &dyn Fn(Option<&Logged>) -> bool);
+        let told = Told { story: &story, subjects, many: asked.many, all, after: session.counted_after(), around: seconds, by, oldest };
         let managed_fields = session.args.managed_fields();
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,
@@ -103,6 +100,13 @@ impl Ask for TimelineArgs {
             Format::Json => json::write_document(&told, window::in_head(session).await?, managed_fields, out)?,
             other => return Err(other.unsupported("timeline", "table, json, ndjson")),
         };
-        Ok(if is_told { Outcome::Found } else { Outcome::Nothing })
+        if !is_told {
+            note_nothing_of(session, &asked, &self.nothing(around)).await?;
+        }
+        if !self.by.take_all() {
+            let clock = session.clock_of_writers(&[], &[], &[]).await?;
+            self.by.note_others(session, (&self.addresses, &asked), &clock).await?;
+        }
+        Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
     }
 }

@@ -52,7 +52,8 @@ impl Ask for TreeArgs {
         if asked.objects.is_empty() {
             return Ok(Outcome::Nothing);
         }
-        let now = session.moment().await?;
+        let is_missing = !asked.absent.is_empty();
+        let now = session.moment_of_ages().await?;
         let family = session.tree(asked.objects, asked.at).await?;
         session.note_missed().await?;
         let trees = render::trees(&family, View { now, is_wide: false, release: session.release() });
@@ -61,6 +62,6 @@ impl Ask for TreeArgs {
             Format::Json => render::write_document(trees, asked.many, out)?,
             _ => render::write_text(&trees, now, out)?,
         }
-        Ok(Outcome::Found)
+        Ok(if is_missing { Outcome::Nothing } else { Outcome::Found })
     }
 }

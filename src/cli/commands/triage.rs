@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::cli::absence::Search;
 use crate::cli::output::{Format, Output};
+use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
@@ -18,11 +19,11 @@ use ketcd_render::triage::{self as render, TriagePage};
 /// Show what is broken, since when, why, and who changed what before
 ///
 /// Checks nodes, pods, workloads, jobs, volumes, namespaces, webhooks, aggregated APIs, quotas, certificates, the control plane's leases,
-/// and etcd itself, now or at --until, --at or --rev. What affects the most pods comes first, with who changed what before that explains
-/// it; effects stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author:
+/// and etcd itself, now or at --until, --at or --rev. The first line says how much is wrong and when. What affects the most pods comes
+/// first, with who changed what before that can have caused it; effects stand below their cause as far as the data shows it. Other changes of the 15 minutes before come last, folded by author:
 /// deployments, scale, taints, cordons, configuration, permissions, webhooks, definitions. Shows the state at --until, and the changes
 /// after --since. With addresses or selectors, shows what such an object has, controls or brought about. With -n, namespaced objects are
-/// limited to that namespace. -o wide shows everything in full.
+/// limited to that namespace. With audit logs, --by limits the changes to those of some users. -o wide shows everything in full.
 #[derive(Args, Debug)]
 #[command(before_help = "\
 # What is broken in a live cluster, read from its etcd\n\
@@ -40,6 +41,8 @@ pub(crate) struct TriageArgs {
     window: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
+    #[command(flatten)]
+    by: ByArgs,
 }
 
 impl Ask for TriageArgs {
@@ -61,14 +64,21 @@ impl Ask for TriageArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("triage", "table, wide, json"));
         }
-        let answer = session.triage_of(&self.addresses).await?;
+        self.by.check(session)?;
+        let mut answer = session.triage_of(&self.addresses).await?;
+        if !self.by.take_all() {
+            answer.keep_changes(|change| self.by.takes(change));
+        }
+        let by = self.by.whom();
         let windows: Vec<_> = answer.changed.windows.iter().map(|window| (window.from, window.to, window.is_cut)).collect();
         Search::report_all("triage", &answer.missing);
         let page = TriagePage {
             findings: &answer.findings,
             causes: &answer.causes,
+            warnings: &answer.warnings,
             counts: answer.counts,
             now: answer.now,
+            not_before: answer.not_before,
             revision: answer.revision,
             is_past: answer.is_past,
             changes: &answer.changed.changes,
@@ -78,6 +88,8 @@ impl Ask for TriageArgs {
             not_decoded: answer.not_decoded,
             is_partial: answer.is_partial,
             is_selected: answer.is_selected,
+            missing: answer.missing.len(),
+            by: by.as_deref(),
             is_wide: session.format == Format::Wide,
             width: out.width(),
         };
@@ -87,7 +99,7 @@ impl Ask for TriageArgs {
             render::page(&page, out)?;
         }
         let is_broken = self.exit_code && !answer.findings.is_empty();
-        let is_missing = answer.findings.is_empty() && !answer.missing.is_empty();
+        let is_missing = !answer.missing.is_empty();
         Ok(match (answer.not_decoded, page.absence) {
             (1.., _) => Outcome::Damaged,
             (0, Some(_)) => Outcome::Nothing,

@@ -67,13 +67,14 @@ impl Ask for UsageArgs {
             return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
         }
         let gathered = session.usage_of(&self.addresses, self.full).await?;
-        Search::report_all("usage", &gathered.absent(session).await?);
+        let absent = gathered.absent(session).await?;
+        Search::report_all("usage", &absent);
         let page = UsagePage::new(gathered, self.quota, session.format == Format::Wide);
         match &session.format {
             Format::Json => json::write_document(&Usage { window: window::in_head(session).await?, ..Usage::from(&page) }, out)?,
             Format::Ndjson => all_rows(&page).iter().try_for_each(|row| json::write_line(row, out))?,
             _ => render::page(&page, out)?,
         }
-        Ok(if page.total.keys + page.total.changes() == 0 { Outcome::Nothing } else { Outcome::Found })
+        Ok(if page.total.keys + page.total.changes() == 0 || !absent.is_empty() { Outcome::Nothing } else { Outcome::Found })
     }
 }

@@ -7,14 +7,15 @@ use futures_util::TryStreamExt;
 
 use ketcd_store::Revision;
 
-use crate::cli::absence::{Missing, Search};
+use crate::cli::absence::{Missing, Search, note_nothing_of};
 use crate::cli::output::{Output, note};
+use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
 use crate::cli::telling::{self, TellingArgs};
 use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result};
+use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::rights::Question;
 use ketcd_render::watch::{Beginning, gap_words};
@@ -36,12 +37,14 @@ pub(crate) struct WatchArgs {
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<String>,
     /// Begin with this revision instead of the next change.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..), conflicts_with = "since")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..), conflicts_with_all = ["since", "rev", "at"])]
     from_rev: Option<i64>,
     #[command(flatten)]
     window: WindowArgs,
     #[command(flatten)]
     select: SelectArgs,
+    #[command(flatten)]
+    by: ByArgs,
     #[command(flatten)]
     telling: TellingArgs,
 }
@@ -75,8 +78,13 @@ impl Ask for WatchArgs {
         let keys = Keys::of(session, &self.addresses).await?;
         let mut missing = Missing::of(session, &keys).await?;
         let select = self.select.read()?;
+        self.by.check(session)?;
+        if !self.by.take_all() && session.source.is_shared() && !self.window.has_end() {
+            let problem = "--by, --verb and --user-agent select by the requests of audit logs, which do not hold those that come";
+            return Err(Error::new(problem).hint("end it with --until, or ask for the history: ketcd history"));
+        }
         let mut told = self.telling.changes(session, keys.many, true, out)?;
-        let mut watching = session.watching(keys, self.first(session)).await?;
+        let mut watching = session.watching(keys.clone(), self.first(session)).await?;
         if self.window.has_end() {
             watching = watching.until(session.revision().await?);
         }
@@ -90,10 +98,11 @@ impl Ask for WatchArgs {
             match read {
                 Read::Item(change) => {
                     missing.saw(&change.key);
-                    if !select.takes(&change) {
+                    let change = watching.attributed(change);
+                    if !select.takes(&change.change) || !self.by.takes(&change) {
                         continue;
                     }
-                    telling::write(session, &mut told, &watching.attributed(change), out).await?;
+                    telling::write(session, &mut told, &change, out).await?;
                 }
                 Read::Gap { from, to } => {
                     if !told.gap(from, to, out)? || !out.is_terminal() {
@@ -105,9 +114,15 @@ impl Ask for WatchArgs {
         }
         let is_told = told.finish(out)?;
         // The changes end where the source does: one that grows is followed until it is broken off.
+        let mut is_missing = false;
         if watching.from() <= Revision(1) {
-            missing.report(session, &Search::up_to(session, "watch").await?).await?;
+            is_missing = missing.report(session, &Search::up_to(session, "watch").await?).await?;
         }
-        Ok(if is_told { Outcome::Found } else { Outcome::Nothing })
+        if !is_told && !is_missing && !session.interrupt.is_set() {
+            let by = self.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
+            note_nothing_of(session, &keys, &format!("no readable change{by} from revision {} on", watching.from().max(Revision(1))))
+                .await?;
+        }
+        Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
     }
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use crate::cli::actions::{ActionArgs, fit_of};
+use crate::cli::live_view::LiveView;
 use crate::cli::output::{Format, Output};
-use crate::cli::progress;
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
@@ -52,6 +52,11 @@ impl Ask for WhatIfArgs {
     const PRINTS_TEXT: bool = true;
     const FIXES_REVISION: bool = true;
 
+    fn may_be_paged(&self) -> bool {
+        // Each node is shown as it is decided.
+        !self.spare
+    }
+
     fn question(&self) -> Question<'_> {
         Question::WhatIf
     }
@@ -74,6 +79,8 @@ impl Ask for WhatIfArgs {
         if self.actions.is_empty() && self.fit.is_none() && self.each.is_none() && !self.spare {
             return Err(Error::new("nothing to do was named").hint("name an action, such as --drain NODE, or ask with --fit ADDRESS"));
         }
+        let shows_nodes = self.spare && matches!(session.format, Format::Table | Format::Wide);
+        let view = LiveView::new(if shows_nodes { Some(&mut *out) } else { None });
         let question = WhatIfQuestion {
             actions: self.actions.read()?,
             words: self.actions.words(),
@@ -81,15 +88,23 @@ impl Ask for WhatIfArgs {
             seeds: self.seeds.unwrap_or(0),
             each: self.each.clone(),
             spare: self.spare,
-            threads: 0,
-            progress: Some(progress::parts),
+            follow: Some(&view),
             scheduler: self.scheduler.options(configuration.as_ref()),
+            ..WhatIfQuestion::default()
         };
         let answer = session.what_if(&question).await?;
+        view.end()?;
         match &session.format {
             Format::Json => json::write_document(&WhatIf::from(&answer), out)?,
             Format::Ndjson => json::write_line(&WhatIf::from(&answer), out)?,
-            format => what_if::write_text(&answer, *format == Format::Wide, out)?,
+            format => {
+                let write = match answer.spare.as_ref().map(|spare| spare.is_first_order) {
+                    None => what_if::write_text,
+                    Some(true) => what_if::write_after_nodes,
+                    Some(false) => what_if::write_other_order,
+                };
+                write(&answer, *format == Format::Wide, out)?;
+            }
         }
         Ok(if answer.finds_places() { Outcome::Found } else { Outcome::Nothing })
     }

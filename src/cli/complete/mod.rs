@@ -39,11 +39,11 @@ pub(super) fn addresses_or_files(command: fn() -> Command) -> ArgValueCompleter 
     })
 }
 
-/// Completes the namespaces of the cluster. `command` parses the command line.
-pub(super) fn namespaces(command: fn() -> Command) -> ArgValueCompleter {
+/// Completes the names of the cluster's objects of a kind, such as `namespaces`. `command` parses the command line.
+pub(super) fn names(command: fn() -> Command, kind: &'static str) -> ArgValueCompleter {
     let deadline = Deadline::new();
     ArgValueCompleter::new(move |current: &OsStr| {
-        let found = ask(Words::typed(command).flags(), deadline, async |session, found| found.names(session, "namespaces", "").await);
+        let found = ask(Words::typed(command).flags(), deadline, async move |session, found| found.names(session, kind, "").await);
         candidates(found, current.to_str().unwrap_or_default())
     })
 }

@@ -149,7 +149,7 @@ pub(super) fn config(args: &ConnectionArgs, attendance: Attendance) -> Result<Et
     if let Some(note) = note {
         attendance.note(&note);
     }
-    if attendance == Attendance::User {
+    if attendance != Attendance::Nobody {
         cautions::of_connection(&config);
     }
     Ok(config)

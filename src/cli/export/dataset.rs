@@ -14,6 +14,7 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::bucket::{self, Bucket};
 use crate::cli::system::files;
 use crate::cli::{Error, Result, destination};
+use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 use ketcd_store::KeyRange;
 
@@ -23,7 +24,7 @@ pub(super) struct Dataset {
     place: Place,
     format: FileFormat,
     cluster: String,
-    /// The mark of the objects whose rows are written, where they are not those of all.
+    /// The mark of the rows that are written, where they are not all.
     part: Option<String>,
     /// The mode of new files; readable by their owner only if they hold secrets.
     mode: u32,
@@ -49,15 +50,17 @@ impl Dataset {
         Ok(Self { name: name.to_owned(), place, format, cluster, part: None, mode })
     }
 
-    /// Writes rows of some objects alone. Their files are marked by a digest of what was asked for.
+    /// Writes rows of some objects, or by some users, alone. Their files are marked by a digest of what was asked for.
     pub(super) fn of_part(self, rows: &Rows<'_>) -> Self {
-        let part = rows.of.as_ref().map(|of| {
+        let by = rows.by.words();
+        let part = (rows.of.is_some() || by.is_some()).then(|| {
             let mut digest = Sha256::new();
             for text in rows.selectors {
                 digest.update(text.unwrap_or_default());
                 digest.update([0]);
             }
-            for KeyRange { start, end } in of.named() {
+            by.iter().for_each(|by| digest.update(by));
+            for KeyRange { start, end } in rows.of.iter().flat_map(AskedKeys::named) {
                 digest.update(start);
                 digest.update([u8::from(end.is_some())]);
                 digest.update(end.as_deref().unwrap_or_default());

@@ -41,7 +41,7 @@ pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_
         };
         let (revision, dated) = (change.change.revision.0, change.dated);
         let time = dated.map(|dated| dated.time);
-        let is_asked = rows.of.as_ref().is_none_or(|of| of.contains(&change.change.key));
+        let is_asked = rows.of.as_ref().is_none_or(|of| of.contains(&change.change.key)) && rows.by.takes(&change);
         if let Some(history) = history.as_mut().filter(|_| is_asked) {
             let path = RegistryKey::parse(prefix, &change.change.key, kinds).object();
             history.push(&history_row(&change, path.as_ref(), stored, session.args.managed_fields()), revision, time)?;

@@ -1,5 +1,6 @@
 //! Which rows are exported.
 
+use crate::cli::requested::ByArgs;
 use crate::cli::scheduler::SchedulerArgs;
 use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
@@ -12,6 +13,8 @@ pub(in crate::cli) struct Rows<'a> {
     pub of: Option<AskedKeys>,
     /// What else says which they are, as it was written: the namespace, the selectors.
     pub selectors: [Option<&'a str>; 3],
+    /// Whose changes.
+    pub by: &'a ByArgs,
     /// How decisions are evaluated.
     pub scheduler: &'a SchedulerArgs,
 }

@@ -6,8 +6,8 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use super::tables::Tables;
-use super::{Item, ListArgs, ReadBody, Sink, documents, is_single, names, templates};
-use crate::cli::absence::{Missing, Search};
+use super::{Item, ListArgs, ReadBody, Sink, Wanted, documents, is_single, names, templates};
+use crate::cli::absence::{Missing, Search, note_nothing, note_nothing_of};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
@@ -49,6 +49,7 @@ pub(in crate::cli) async fn follow(
     };
     out.set_content(session.format.content());
     let mut printer = Printer::new(session, args, &keys, out).await?;
+    let mut is_missing = false;
     if watched == Watched::ObjectsAndChanges {
         let mut missing = Missing::of(session, &keys).await?;
         for range in &keys.ranges {
@@ -63,7 +64,10 @@ pub(in crate::cli) async fn follow(
             }
         }
         printer.end_first(out)?;
-        missing.report(session, &Search::at(session, "get").await?).await?;
+        is_missing = missing.report(session, &Search::at(session, "get").await?).await?;
+        if printer.printed == 0 {
+            note_nothing(session, &Wanted::Addresses(keys.addresses.clone())).await?;
+        }
     }
     out.flush()?;
     let past = if at < newest { Some(session.clock().await?) } else { None };
@@ -82,7 +86,10 @@ pub(in crate::cli) async fn follow(
             Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
         }
     }
-    Ok(if printer.printed == 0 { Outcome::Nothing } else { Outcome::Found })
+    if printer.printed == 0 && watched == Watched::Changes && !session.interrupt.is_set() {
+        note_nothing_of(session, &keys, &format!("no change after revision {at}")).await?;
+    }
+    Ok(if printer.printed == 0 || is_missing { Outcome::Nothing } else { Outcome::Found })
 }
 
 /// Prints objects one by one in the format asked for.
@@ -98,7 +105,7 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     async fn new(session: &'a Session, args: &'a ListArgs, keys: &Keys, out: &Output) -> Result<Self> {
-        let now = session.moment().await?;
+        let now = session.moment_of_ages().await?;
         let is_wide = session.format == Format::Wide;
         let tables = matches!(session.format, Format::Table | Format::Wide).then(|| {
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };

@@ -96,6 +96,7 @@ async fn once(
         Err(error) if error.is_compacted() && fetch.found() > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
         read => read.map(|()| false)?,
     };
+    let is_missing = !absent.is_empty();
     for address in absent {
         Search::at(session, command).await?.report(session, address).await?;
     }
@@ -108,7 +109,7 @@ async fn once(
         absence::note_nothing(session, wanted).await?;
         return Ok(Outcome::Nothing);
     }
-    Ok(Outcome::Found)
+    Ok(if is_missing { Outcome::Nothing } else { Outcome::Found })
 }
 
 /// Hands what is wanted to the sink; single objects that are not there are `absent`.
@@ -171,7 +172,7 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
         Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.args.show_secrets, is_written: false }),
         Format::Raw => return Err(raw::several()),
         Format::Table | Format::Wide => {
-            let now = session.moment().await?;
+            let now = session.moment_of_ages().await?;
             let view = View { now, is_wide: *format == Format::Wide, release: session.release() };
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, Wanted::Everything);

@@ -1,4 +1,31 @@
-//! Who ends a command that runs until it is stopped.
+//! Who ends a command, and who listens for Ctrl-C.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cli::progress;
+
+/// Whether another part of the command answers Ctrl-C.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Ctrl-C where nothing else answers it.
+pub(in crate::cli) mod interrupts {
+    use super::{IS_TAKEN, Ordering, progress};
+
+    /// Ends the process at Ctrl-C, without a line of progress left behind, until another part takes over. Must be called on a tokio runtime.
+    pub(in crate::cli) fn end_process() {
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() && !IS_TAKEN.load(Ordering::SeqCst) {
+                progress::end();
+                std::process::exit(130);
+            }
+        });
+    }
+
+    /// Leaves Ctrl-C to the caller from now on.
+    pub(in crate::cli) fn take_over() {
+        IS_TAKEN.store(true, Ordering::SeqCst);
+    }
+}
 
 /// Who asked for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod interruption;
 mod unix;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{cut_short, files, password, process, sockets, termination};
-pub(super) use interruption::Interrupted;
+pub(super) use elsewhere::{closed, cut_short, files, password, process, sockets, termination};
+pub(super) use interruption::{Interrupted, interrupts};
 #[cfg(unix)]
-pub(super) use unix::{cut_short, files, password, process, sockets, termination};
+pub(super) use unix::{closed, cut_short, files, password, process, sockets, termination};

@@ -55,7 +55,7 @@ fn described(name: &str, kind: ColumnType) -> String {
 fn duckdb_reads_the_rows_that_lines_of_json_have() {
     let (parquet, ndjson) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let file = "k120-story/snapshot.db.zst";
-    export(file, parquet.path(), "");
+    export(file, parquet.path(), "--format parquet");
     export(file, ndjson.path(), "--format ndjson");
     for table in Table::ALL {
         let columns = columns(table);
@@ -85,11 +85,11 @@ fn duckdb_reads_the_rows_that_lines_of_json_have() {
 fn parquet_files_are_the_same_each_time() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for folder in [&one, &other] {
-        export("k136-story/snapshot.db.zst", folder.path(), "--cluster c");
+        export("k136-story/snapshot.db.zst", folder.path(), "--format parquet --cluster c");
     }
     assert!(files(one.path()) == files(other.path()), "two runs wrote different files");
     let before = files(one.path());
-    export("k136-story/snapshot.db.zst", one.path(), "--cluster c");
+    export("k136-story/snapshot.db.zst", one.path(), "--format parquet --cluster c");
     assert!(before == files(one.path()), "the second run changed the dataset");
 }
 
@@ -126,7 +126,7 @@ fn answered(page: &str, folder: &Path) -> String {
 fn the_questions_of_the_fleet_have_the_answers_that_its_page_shows() {
     let folder = tempfile::tempdir().unwrap();
     for (cluster, file) in [("story-1.20", "k120-story"), ("story-1.36", "k136-story"), ("random-1.36", "k136-random")] {
-        export(&format!("{file}/snapshot.db.zst"), folder.path(), &format!("--cluster {cluster}"));
+        export(&format!("{file}/snapshot.db.zst"), folder.path(), &format!("--format parquet --cluster {cluster}"));
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/fleet/README.md");
     let page = std::fs::read_to_string(&path).unwrap();

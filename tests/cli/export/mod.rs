@@ -178,6 +178,14 @@ fn a_later_snapshot_adds_what_is_new() {
 }
 
 #[test]
+fn the_usual_format_is_one_that_every_build_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    export("k120-story/snapshot.db.zst", folder.path(), "--tables objects --cluster c");
+    let written: Vec<String> = files(folder.path()).into_keys().collect();
+    assert_eq!(written, ["table=objects/cluster=c/day=2026-11-20/r1787-r1787.ndjson.zst"]);
+}
+
+#[test]
 fn what_is_not_a_dataset_is_refused() {
     let snapshot = capture("k120-story/snapshot.db.zst");
     let refused = |file: &Path, out: &Path, flags: &str, why: &str| {
@@ -197,7 +205,7 @@ fn what_is_not_a_dataset_is_refused() {
     assert!(!inside.exists());
     // What is not built in says how to get it.
     if cfg!(not(feature = "parquet")) {
-        refused(&snapshot, folder.path(), "", "built without Parquet; use --format ndjson");
+        refused(&snapshot, folder.path(), "--format parquet", "built without Parquet; use --format ndjson");
     }
     if cfg!(not(feature = "object-store")) {
         refused(&snapshot, Path::new("s3://bucket/fleet"), "--format ndjson", "built without object stores");

@@ -109,7 +109,7 @@ fn get_watch_says_what_is_not_there_and_goes_on() {
     let created = lines_of(&["history", "pod/lab/urgent", "-o", "ndjson"])[0]["revision"].as_i64().unwrap();
     let output = run(&["get", "pod/lab/urgent", "-w", "--no-headers", "--rev", &(created - 1).to_string()]);
     assert!(stderr(&output).contains("pod \"urgent\" not found in namespace \"lab\" at revision"), "{}", stderr(&output));
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stdout).unwrap().starts_with("urgent"));
 }
 

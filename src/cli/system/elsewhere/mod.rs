@@ -1,5 +1,6 @@
 //! Windows, where files have no modes, processes no signals, and KMS plugins no sockets.
 
+pub(in crate::cli) mod closed;
 pub(in crate::cli) mod cut_short;
 pub(in crate::cli) mod files;
 pub(in crate::cli) mod password;

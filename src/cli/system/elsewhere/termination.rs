@@ -1,7 +1,7 @@
 //! What ends a command that goes on until it is told to stop.
 
 use crate::cli::Result;
-use crate::cli::system::Interrupted;
+use crate::cli::system::{Interrupted, interrupts};
 
 /// Ctrl-C, from when it was made on.
 pub(in crate::cli) struct Interruptions;
@@ -13,6 +13,7 @@ impl Interruptions {
     /// There is none.
     #[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
     pub(in crate::cli) fn begin() -> Result<Self> {
+        interrupts::take_over();
         Ok(Self)
     }
 

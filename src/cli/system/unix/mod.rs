@@ -1,5 +1,6 @@
 //! Linux, macOS and the like.
 
+pub(in crate::cli) mod closed;
 pub(in crate::cli) mod cut_short;
 pub(in crate::cli) mod files;
 pub(in crate::cli) mod password;

@@ -5,6 +5,8 @@ use std::process::{Command, ExitStatus};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::cli::system::interrupts;
+
 /// Lets the process open as many files as it may, each connection being one, and returns how many those are.
 pub(in crate::cli) fn open_many() -> usize {
     let mut limit = getrlimit(Resource::Nofile);
@@ -39,5 +41,6 @@ pub(in crate::cli) fn ignore_interrupts() {
     if tokio::runtime::Handle::try_current().is_ok() {
         // Once somebody has listened, the signal ends the process no more.
         let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+        interrupts::take_over();
     }
 }

@@ -1,7 +1,7 @@
 //! What ends a command that goes on until it is told to stop.
 
 use crate::cli::Result;
-use crate::cli::system::Interrupted;
+use crate::cli::system::{Interrupted, interrupts};
 
 /// The requests to end, from when it was made on: none is missed, and none ends the process by itself.
 pub(in crate::cli) struct Interruptions {
@@ -16,6 +16,7 @@ impl Interruptions {
     /// # Errors
     /// The system's.
     pub(in crate::cli) fn begin() -> Result<Self> {
+        interrupts::take_over();
         use tokio::signal::unix::{SignalKind, signal};
         let hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
         let keyboard = (signal(SignalKind::interrupt())?, Interrupted::Keyboard);
