@@ -37,7 +37,7 @@ def export(cluster, paths, dataset, given):
     """Exports one cluster's snapshots in their order. Returns a row for each table and snapshot."""
     rows = []
     for path in paths:
-        command = [binary(given), "-f", path, "export", "--out", dataset, "--cluster", cluster, "-o", "json"]
+        command = [binary(given), "-f", path, "export", "--format", "parquet", "--out", dataset, "--cluster", cluster, "-o", "json"]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if not ended.stdout:
             raise RuntimeError(f"{cluster}: {path}: {ended.stderr.strip()}")

@@ -53,7 +53,7 @@ def main(arguments):
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="ketcd-bench.", dir=args.directory) as work:
         dataset = f"{work}/fleet"
-        exported = Ketcd(args.ketcd, f"{work}/cache").run(["-f", args.snapshot, "export", "--out", dataset, "--cluster", "c0"])
+        exported = Ketcd(args.ketcd, f"{work}/cache").run(["-f", args.snapshot, "export", "--format", "parquet", "--out", dataset, "--cluster", "c0"])
         print(f"export of one cluster, {size(dataset) / 1e6:.0f} MB: {exported.cell()}", flush=True)
         for table in os.listdir(dataset):
             for number in range(1, args.clusters):

@@ -91,39 +91,39 @@ class Checks:
         self.check("a snapshot that its tag excludes from restores is left out and named", newest == 494 and f"excluded from restores: etcd-main/v2/{name}" in problem, problem)
 
     def uploads_refused(self):
-        code, _, problem = self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/fleet")
+        code, _, problem = self.run("-f", self.snapshot, "export", "--format", "parquet", "--out", f"{self.lake}/fleet")
         self.check("an upload that the server refuses is an error that says why", code == 2 and f"{self.lake}/fleet" in problem and "invalid uploadType" in problem, problem)
 
     def writing(self):
-        self.run("-f", CAPTURE, "export", "--out", f"{self.scratch}/fleet", "--cluster", "story")
+        self.run("-f", CAPTURE, "export", "--format", "parquet", "--out", f"{self.scratch}/fleet", "--cluster", "story")
         local = files(f"{self.scratch}/fleet")
-        code, _, problem = self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/fleet", "--cluster", "story")
+        code, _, problem = self.run("-f", self.snapshot, "export", "--format", "parquet", "--out", f"{self.lake}/fleet", "--cluster", "story")
         remote = self.server.objects("fleet")
         self.check(f"the dataset in the bucket has the files of one in a directory ({len(local)}), byte by byte", code == 0 and local and remote == local, problem)
-        code, again, problem = self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/fleet", "--cluster", "story", "-o", "json")
+        code, again, problem = self.run("-f", self.snapshot, "export", "--format", "parquet", "--out", f"{self.lake}/fleet", "--cluster", "story", "-o", "json")
         self.check("a second run writes nothing", code == 0 and '"files": []' in again and '"path"' not in again and self.server.objects("fleet") == remote, problem)
         for revision in ("900", "1500"):
-            self.run("-f", self.snapshot, "--rev", revision, "export", "--out", f"{self.lake}/grown", "--cluster", "story", "--tables", "history")
-        self.run("-f", self.snapshot, "export", "--out", f"{self.lake}/grown", "--cluster", "story", "--tables", "history")
+            self.run("-f", self.snapshot, "--rev", revision, "export", "--format", "parquet", "--out", f"{self.lake}/grown", "--cluster", "story", "--tables", "history")
+        self.run("-f", self.snapshot, "export", "--format", "parquet", "--out", f"{self.lake}/grown", "--cluster", "story", "--tables", "history")
         spans = sorted(name.rsplit("/", 1)[1] for name in self.server.objects("grown"))
         self.check("runs that go on write the rest alone", spans == ["r1501-r1787.parquet", "r2-r900.parquet", "r901-r1500.parquet"], spans)
         url = f"{self.server.scheme}://nowhere/fleet"
-        code, _, problem = self.run("-f", CAPTURE, "export", "--out", url)
+        code, _, problem = self.run("-f", CAPTURE, "export", "--format", "parquet", "--out", url)
         self.check("a bucket that is not there is an error that names it", code == 2 and url in problem and "check the bucket and the path" in problem, problem)
 
     def in_parts(self):
         listing = f"{self.scratch}/large.json"
         with open(listing, "w") as file:
             json.dump(large_objects(), file)
-        self.run("-f", listing, "export", "--out", f"{self.scratch}/large", "--cluster", "large")
+        self.run("-f", listing, "export", "--format", "parquet", "--out", f"{self.scratch}/large", "--cluster", "large")
         [(name, content)] = files(f"{self.scratch}/large").items()
         if isinstance(self.server, Moto):
             self.server.fails = "2"
-            code, _, problem = self.run("-f", listing, "export", "--out", f"{self.lake}/large", "--cluster", "large")
+            code, _, problem = self.run("-f", listing, "export", "--format", "parquet", "--out", f"{self.lake}/large", "--cluster", "large")
             left = [*self.server.objects("large"), *self.server.unfinished()]
             self.check("an upload whose second part is refused is an error, and nothing is left of it", code == 2 and "credentials" in problem and not left, (problem, left))
             self.server.fails, self.server.parts = None, 0
-        code, _, problem = self.run("-f", listing, "export", "--out", f"{self.lake}/large", "--cluster", "large")
+        code, _, problem = self.run("-f", listing, "export", "--format", "parquet", "--out", f"{self.lake}/large", "--cluster", "large")
         parts = self.server.parts if isinstance(self.server, Moto) else self.server.blocks(f"large/{name}")
         is_right = code == 0 and self.server.objects("large") == {name: content} and parts == -(-len(content) // (8 << 20))
         self.check(f"a file of {len(content) >> 20} MiB is uploaded in {parts} parts and is that of a directory, byte by byte", is_right and parts > 1, problem)

@@ -1,4 +1,4 @@
-"""README's "Install" as a newcomer would follow it, in a clean Debian, and what is there afterwards."""
+"""CONTRIBUTING's "Packages" as a newcomer would follow it, in a clean Debian, and what is there afterwards."""
 
 import json
 import os
@@ -15,12 +15,12 @@ from files import Failure, read
 
 KREW = "v0.5.0"
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
-# The clean system, and what the commands of the README work with.
+# The clean system, and what the commands of the section work with.
 SYSTEM = "bash-completion,ca-certificates,containerd,fish,git,man-db,zsh"
 
 
 def clean_system(checks):
-    """Makes a Debian with nothing but the shells and managers that the README names."""
+    """Makes a Debian with nothing but the shells and managers that the section names."""
     root = f"{checks.folder}/debian"
     # Without /usr/share/man the manuals could not be read.
     checks.run("mmdebstrap", "--quiet", "--variant=minbase", f"--include={SYSTEM}", "bookworm", root)
@@ -45,17 +45,17 @@ def inside(checks, root, line):
     return checks.run("chroot", root, "bash", "-c", f"cd /root/ketcd && {line}", env=env)
 
 
-def commands_of_readme(checks):
-    """The commands of README's section "Install", each as it stands there, without its comment."""
-    text = read(f"{checks.build.root}/README.md").decode()
-    section = re.search(r"^## Install\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
+def commands_of_page(checks):
+    """The commands of the section "Packages" in CONTRIBUTING.md, each as it stands there, without its comment."""
+    text = read(f"{checks.build.root}/CONTRIBUTING.md").decode()
+    section = re.search(r"^## Packages\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
     blocks = re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     return [re.sub(r"\s+# .*", "", line) for block in blocks for line in block.splitlines()]
 
 
 def readme(checks):
     """Runs every command of the section in the clean system, then looks at what each was for."""
-    first, *commands = commands_of_readme(checks)
+    first, *commands = commands_of_page(checks)
     checks.wants(first == "tools/release", f"the section does not begin with tools/release, which this is: {first}")
     root = checks.root = clean_system(checks)
     daemon = subprocess.Popen(["chroot", root, "containerd"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -163,7 +163,7 @@ def wait_for(condition, problem):
 
 
 CHECKS = [
-    ("README's \"Install\", word for word, in a clean Debian 12", readme),
+    ("CONTRIBUTING's \"Packages\", word for word, in a clean Debian 12", readme),
     ("the Debian package, there", package),
     ("the image", image),
     ("krew manifest, Homebrew formula, SHA256SUMS, GitHub's workflows", manifests),
