@@ -302,7 +302,7 @@ fn selecting_by_user_needs_a_log() {
     }
 }
 
-/// Whoever was only refused is said to have been, with the command that shows it.
+/// If all requests of a person were refused, that is said, with the command that shows them.
 #[test]
 fn who_was_only_refused_did_not_do_nothing() {
     let (db, log) = (file("snapshot.db.zst"), file("full.jsonl.zst"));
