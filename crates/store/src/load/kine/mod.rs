@@ -131,6 +131,7 @@ fn index(
     let images = Images { file: image(file)?, log: image(log)?, arena: image(&arena)? };
     let layer = builder.layer(Layer::default()).ok_or("too many files at once")?;
     rows.iter().filter(|row| row.role != Role::Change).for_each(|row| builder.skip(row.columns.id, row.columns.id));
+    facts.gap_rows = Some((rows.iter().filter(|row| row.role == Role::Gap).count(), rows.len()));
     builder.set_span(layer, history.span(rows.last().map_or(0, |row| row.columns.id)));
     if table::compacted(rows).is_none() {
         facts.damage.push("kine's record of its last compaction (compact_rev_key) is missing".to_owned());
