@@ -76,7 +76,7 @@ const COMPRESSIONS: [Compression; 7] = [
                 && bytes.get(3).is_some_and(|size| matches!(size, b'1'..=b'9'))
                 && BZIP2_BLOCKS.iter().any(|&begins| block == Some(begins))
         },
-        decoder: |bytes| Ok(Box::new(bzip2::read::MultiBzDecoder::new(bytes.reader()))),
+        decoder: |bytes| Ok(Box::new(Bzip2Streams::new(bytes))),
     },
     Compression {
         name: "zlib",
@@ -152,6 +152,51 @@ impl Read for GzipMembers {
     }
 }
 
+/// How many small streams a bzip2 file may have, and one more for so many of its bytes. Each has 14 bytes at least, and takes the memory of its blocks and
+/// some time even where nothing comes out of it. Those that `pbzip2` writes are not small, however little they are packed to.
+const SMALL_STREAMS: usize = 200;
+const BYTES_A_SMALL_STREAM: usize = 1 << 10;
+/// What comes out of a stream that is not small: half of the smallest block.
+const SMALL: usize = 50_000;
+
+/// The streams of a bzip2 file, one after another.
+struct Bzip2Streams {
+    decoder: bzip2::bufread::BzDecoder<bytes::buf::Reader<Bytes>>,
+    /// How much came out of the one that is read.
+    length: usize,
+    /// How many more small ones there may be.
+    left: usize,
+}
+
+impl Bzip2Streams {
+    fn new(bytes: Bytes) -> Self {
+        let left = SMALL_STREAMS + bytes.len() / BYTES_A_SMALL_STREAM;
+        Self { decoder: bzip2::bufread::BzDecoder::new(bytes.reader()), length: 0, left }
+    }
+}
+
+impl Read for Bzip2Streams {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.decoder.read(into)?;
+            if length > 0 || into.is_empty() {
+                self.length = self.length.saturating_add(length);
+                return Ok(length);
+            }
+            let rest = self.decoder.get_ref().get_ref();
+            if rest.is_empty() {
+                return Ok(0);
+            }
+            if self.length < SMALL {
+                let left = self.left.checked_sub(1);
+                self.left = left.ok_or_else(|| io::Error::other("it has too many small streams of bzip2; unpack it with bzip2"))?;
+            }
+            self.length = 0;
+            self.decoder = bzip2::bufread::BzDecoder::new(rest.clone().reader());
+        }
+    }
+}
+
 /// Whether bytes are a stream of zlib: two of them say so (RFC 1950), which text may have too, so its beginning must not be text and must decompress.
 fn is_zlib(bytes: &[u8]) -> bool {
     /// As many are enough for a block's tables.
@@ -198,6 +243,17 @@ mod tests {
         for packed in [&one[..], XZ] {
             assert!(undone(packed[..packed.len() - 5].to_vec()).1.is_err());
         }
+    }
+
+    #[test]
+    fn bzip2_has_only_so_many_small_streams() {
+        let (empty, large) = (bzip2(b""), bzip2(&vec![0; SMALL]));
+        let many = |stream: &[u8], count: usize| [stream.repeat(count), bzip2(b"end")].concat();
+        assert_eq!(undone(many(&empty, SMALL_STREAMS)).1.unwrap(), b"end");
+        assert_eq!(undone(many(&large, 2 * SMALL_STREAMS)).1.unwrap().len(), 2 * SMALL_STREAMS * SMALL + 3);
+        let error = undone(many(&empty, 2 * SMALL_STREAMS)).1.unwrap_err();
+        assert!(error.to_string().contains("too many small streams"), "{error}");
+        assert!(undone([&many(&empty, 1)[..], b"rubbish"].concat()).1.is_err());
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(super) struct DatabaseFacts {
     pub left_out: Vec<String>,
     /// What else is to be known, one message per item: content that is not etcd data, which of several files are read.
     pub notes: Vec<String>,
+    /// How many rows of a kine database stand for revisions that no transaction took, and how many rows it has.
+    pub gap_rows: Option<(usize, usize)>,
     /// Whether it is a database without a SHA-256 at its end.
     pub lacks_checksum: bool,
     /// Revisions that none of its files has.

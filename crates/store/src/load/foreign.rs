@@ -11,7 +11,8 @@ const OPENSSL: &str = "is encrypted with `openssl enc`; decrypt it first with th
 const LFS: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
 const HTML: &str =
     "is a page of HTML, not a backup: most likely the error or login page of the server it was downloaded from; download it again";
-const XML: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
+const XML: &str = "is XML, which is no backup and not read; name the backup itself";
+const BUCKET: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
 const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
 const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
 
@@ -29,7 +30,7 @@ const BEGINNINGS: [(&[u8], &str); 12] = [
     (b"<html", HTML),
     (b"<head>", HTML),
     (b"<?xml", XML),
-    (b"<Error>", XML),
+    (b"<Error>", BUCKET),
     (b"7z\xbc\xaf\x27\x1c", SEVEN),
     (b"Rar!\x1a\x07", RAR),
 ];
@@ -63,7 +64,7 @@ pub(super) fn of_folder<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Opt
 /// Whether a file is a page, and called so: nobody meant it to be read.
 pub(super) fn is_called_so(name: &str, bytes: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
-    PAGES.iter().any(|suffix| name.ends_with(suffix)) && matches!(recognised(bytes), Some(HTML | XML))
+    PAGES.iter().any(|suffix| name.ends_with(suffix)) && matches!(recognised(bytes), Some(HTML | XML | BUCKET))
 }
 
 /// Says that a file is none that can be opened; `None` where nothing shows that.
@@ -75,7 +76,10 @@ pub(super) fn recognised(bytes: &[u8]) -> Option<&'static str> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let text = head.trim_ascii_start();
     let begins = |(start, _): &&(&[u8], &str)| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    BEGINNINGS.iter().find(begins).map(|(_, said)| *said).or_else(|| is_openpgp(head).then_some(PGP))
+    let said = BEGINNINGS.iter().find(begins).map(|(_, said)| *said);
+    // What buckets answer with has this element (Amazon S3, Error Responses; Azure and Google answer alike).
+    let is_of_bucket = said == Some(XML) && memchr::memmem::find(text, b"<Error>").is_some();
+    said.map(|said| if is_of_bucket { BUCKET } else { said }).or_else(|| is_openpgp(head).then_some(PGP))
 }
 
 /// Whether bytes begin with a session key encrypted to somebody, or to a password, as messages do (RFC 9580, 5.1 and 5.3).
@@ -131,7 +135,8 @@ mod tests {
             (b"\x8c\x0d\x04\x09\x03\x02\x11\x22\x33\x44\x55\x66\x77\x88\xff", "gpg -d"),
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "git lfs pull"),
             (b"\n<!doctype HTML><html>", "HTML"),
-            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "XML"),
+            (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "error of the bucket"),
+            (b"<?xml version=\"1.0\"?>\n<busconfig/>", "is XML, which is no backup and not read"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7z x"),
         ] {
             let said = recognised(bytes).unwrap_or_default();

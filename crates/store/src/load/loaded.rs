@@ -85,6 +85,14 @@ impl Loaded {
         self.checksum_problem().into_iter().chain(written)
     }
 
+    /// How many rows of a kine database are gaps. Only `status` says so: they damage nothing, and compaction removes them (kine v0.17.5,
+    /// `pkg/logstructured/sqllog/sql.go`, `poll`, writes them for revisions that no transaction took).
+    fn gap_rows(&self) -> Option<String> {
+        let (gaps, all) = self.facts.gap_rows.filter(|(gaps, _)| *gaps > 0)?;
+        let are = if gaps == 1 { "is a gap row" } else { "are gap rows" };
+        Some(format!("{gaps} of the {all} rows in its table {are}, with which kine fills revisions that no transaction took"))
+    }
+
     /// Waits until the checksum is known; what is wrong if it does not hold.
     fn checksum_problem(&self) -> Option<&'static str> {
         (self.checksum() == Some(Checksum::Fails)).then_some(
@@ -129,7 +137,7 @@ fn join(name: &str, loaded: &[Loaded]) -> SourceStatus {
         problems.extend(file.late_problems().map(str::to_owned));
         let named = |problem| if loaded.len() > 1 { format!("{}: {problem}", file.path) } else { problem };
         status.problems.extend(problems.into_iter().map(named));
-        status.notes.extend(file.facts.notes.iter().cloned().map(named));
+        status.notes.extend(file.facts.notes.iter().cloned().chain(file.gap_rows()).map(named));
         status.checksums.extend(file.checksum());
     }
     status

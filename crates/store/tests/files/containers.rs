@@ -160,7 +160,7 @@ fn what_cannot_be_opened_is_named_with_what_to_do() {
         (Zipped { flags: 1, ..Zipped::new("night.db", b"secret") }, "is encrypted; unpack the archive with its password"),
         (Zipped { method: 9, ..Zipped::new("night.db", b"x") }, "Deflate64"),
         (Zipped::new("night.db", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
-        (Zipped::new("night.db", b"<?xml version=\"1.0\"?><Error/>"), "download it again"),
+        (Zipped::new("night.db", b"<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"), "download it again"),
     ] {
         let error = refused(&zip(&[entry]));
         assert!(error.contains(wanted), "{wanted}: {error}");

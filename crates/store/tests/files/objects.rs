@@ -120,7 +120,7 @@ fn the_path_names_the_kind_of_objects_without_one() {
         in_folder(&[("a.json", &json!({"apiVersion": "v1", "kind": "List", "items": [config_map("a", "1"), nameless(None, "x")]}))])
             .unwrap();
     assert!(
-        said.iter().any(|said| said.contains("objects without kind and apiVersion are left out: nothing says what they are")),
+        said.iter().any(|said| said.contains("one object without kind and apiVersion is left out: nothing says what it is")),
         "{said:?}"
     );
 }
@@ -354,6 +354,13 @@ fn odd_shapes_are_read() {
         let error = open(nothing).err().unwrap().to_string();
         assert!(error.contains("is neither an etcd database nor API objects"), "{nothing}: {error}");
     }
+    for (printed, said) in [
+        ("NAME    READY   STATUS\nweb-0   1/1     Running\n", "is a table that kubectl prints"),
+        ("$ kubectl describe pod web-0\nName:       web-0\nNamespace:  shop\nIPs:        <none>\n", "is what `kubectl describe` prints"),
+    ] {
+        let error = open(printed).err().unwrap().to_string();
+        assert!(error.contains(said), "{printed}: {error}");
+    }
 }
 
 /// `kubectl cluster-info dump > FILE` writes the logs of containers between its lists.
@@ -370,6 +377,29 @@ fn logs_between_lists_are_passed_over() {
     let broken = format!("{}\n{log}{{\"kind\": }}\n", list(&[config_map("a", "1")]));
     let line = 1 + broken.lines().position(|line| line.starts_with("{\"kind\": }")).unwrap();
     assert!(objects(&broken).3.iter().any(|problem| problem.contains(&format!("line {line}, "))), "{broken}");
+}
+
+#[test]
+fn what_is_pasted_around_objects_is_passed_over() {
+    let [one, two] = [config_map("a", "1"), config_map("b", "2")];
+    let yaml = |object: &Value| as_yaml(std::slice::from_ref(object));
+    for text in [
+        format!("```json\n{one}\n```\n```json\n{two}\n```\n"),
+        format!("$ kubectl get cm a -o json\n{one}\n$ kubectl get cm b -o json\n{two}\n$"),
+        format!("$ kubectl get cm a -o yaml\n{}$ kubectl get cm b -o yaml\n{}$\n", yaml(&one), yaml(&two)),
+        format!("Warning: v1 ComponentStatus is deprecated in v1.19+\n{one}\n{two}\n"),
+        format!("Warning: v1 ComponentStatus is deprecated in v1.19+\n{}---\n{}", yaml(&one), yaml(&two)),
+        format!("```yaml\n{}---\n{}```\n", yaml(&one), yaml(&two)).lines().map(|line| format!("> {line}\n")).collect(),
+        format!("What we have:\n\n```\nroot@n1:~# kubectl get cm a -o yaml\n{}---\n{}```\n", yaml(&one), yaml(&two)),
+    ] {
+        let (keys, ..) = objects(&text);
+        assert_eq!(names(&keys), ["a", "b"], "{text}");
+    }
+    // What objects hold is theirs.
+    let page =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: x}\ndata:\n  page: |\n    ```\n    $ kubectl get pods\n    ```\n";
+    let (_, values, ..) = objects(format!("```\n{page}```\n"));
+    assert_eq!(values[0]["data"]["page"], "```\n$ kubectl get pods\n```\n");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Documents with `kind` and `apiVersion` that no API server stores: the configuration of a program. Where a file holds nothing else, it is refused with
-//! what it is and where it goes.
+//! Documents with `kind` and `apiVersion` that no API server stores: the configuration of a program, or what an API server answers. Where a file holds
+//! nothing else, it is refused with what it is and where it goes.
 
 use serde_json::Value;
 
@@ -10,6 +10,8 @@ const SCHEDULER: &str =
 const ENCRYPTION: &str = "is an encryption configuration, not data of a cluster; give it next to the data: --encryption-config FILE";
 const PROGRAM: &str = "is the configuration of a program (kubelet, kube-proxy, kubeadm, kustomize or kind), not data of a cluster";
 const POLICY: &str = "is an audit policy, not an audit log or data of a cluster";
+const STATUS: &str = "is an API server's answer to a request that failed, not an object; its message says why";
+const TABLE: &str = "is a table as an API server makes it for kubectl, not the objects; print them with -o yaml or -o json";
 
 /// What a document is, if it is known and no object: a fragment.
 pub(super) fn said(document: &Value) -> Option<&'static str> {
@@ -21,6 +23,8 @@ pub(super) fn said(document: &Value) -> Option<&'static str> {
         ("kubescheduler.config.k8s.io" | "componentconfig", "KubeSchedulerConfiguration") => Some(SCHEDULER),
         ("apiserver.config.k8s.io", "EncryptionConfiguration") | ("", "EncryptionConfig") => Some(ENCRYPTION),
         ("audit.k8s.io", "Policy") => Some(POLICY),
+        ("", "Status") if text("apiVersion") == "v1" => Some(STATUS),
+        ("meta.k8s.io", "Table") => Some(TABLE),
         ("kubelet.config.k8s.io" | "kubeproxy.config.k8s.io" | "kubeadm.k8s.io" | "kustomize.config.k8s.io" | "kind.x-k8s.io", _) => {
             Some(PROGRAM)
         }
@@ -41,6 +45,8 @@ mod tests {
         assert_eq!(of("kubescheduler.config.k8s.io/v1beta3", "KubeSchedulerConfiguration"), Some(SCHEDULER));
         assert_eq!(of("apiserver.config.k8s.io/v1", "EncryptionConfiguration"), Some(ENCRYPTION));
         assert_eq!(of("audit.k8s.io/v1", "Policy"), Some(POLICY));
+        assert_eq!((of("v1", "Status"), of("example.com/v1", "Status")), (Some(STATUS), None));
+        assert_eq!(of("meta.k8s.io/v1", "Table"), Some(TABLE));
         assert_eq!(of("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"), Some(PROGRAM));
         assert_eq!(of("kubeadm.k8s.io/v1beta3", "ClusterConfiguration"), Some(PROGRAM));
         assert_eq!(of("kustomize.config.k8s.io/v1beta1", "Kustomization"), Some(PROGRAM));

@@ -159,6 +159,9 @@ impl Objects<'_> {
                 return (file, sentence);
             }
             let sentence = match count {
+                1 if kind == NAMELESS => "one object without kind and apiVersion is left out: nothing says what it is, as the path of a file such \
+                                          as pods.json or pods/NAMESPACE.json would"
+                    .to_owned(),
                 _ if kind == NAMELESS => format!(
                     "{count} objects without kind and apiVersion are left out: nothing says what they are, as the path of a file such as pods.json or \
                      pods/NAMESPACE.json would"

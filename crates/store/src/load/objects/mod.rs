@@ -15,7 +15,11 @@ mod finish;
 mod guess;
 #[cfg(feature = "objects")]
 mod json;
+#[cfg(feature = "objects")]
+mod pasted;
 mod path_kind;
+#[cfg(feature = "objects")]
+mod printed;
 #[cfg(feature = "objects")]
 mod reading;
 #[cfg(feature = "objects")]

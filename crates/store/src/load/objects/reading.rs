@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use super::collected::Objects;
-use super::{PathKind, json, yaml};
+use super::pasted::without_surroundings;
+use super::{PathKind, json, printed, yaml};
 
 /// Problems of one file that are reported one by one.
 const TOLD: usize = 10;
@@ -23,6 +24,7 @@ impl Objects<'_> {
         if bytes[..bytes.len().min(HEAD)].contains(&0) {
             return Err(NEITHER.to_owned());
         }
+        let bytes = &without_surroundings(bytes);
         self.files.push(path.to_owned());
         self.file_image = Some(self.images.len());
         self.images.push(bytes.clone());
@@ -41,7 +43,7 @@ impl Objects<'_> {
     ///
     /// As of [`Self::read`].
     pub(in crate::load) fn read_entry(&mut self, name: &str, bytes: &Bytes) -> Result<Vec<String>, String> {
-        let bytes = &of_utf16(bytes);
+        let bytes = &without_surroundings(&of_utf16(bytes));
         self.path_kind = PathKind::of(name);
         self.file_image = None;
         self.text = bytes.clone();
@@ -78,6 +80,9 @@ impl Objects<'_> {
         }
         if self.recognised {
             return Ok(damage);
+        }
+        if let Some(said) = printed::said(bytes) {
+            return Err(said.to_owned());
         }
         let why = damage.into_iter().next().unwrap_or_else(|| "nothing in it has apiVersion and kind".to_owned());
         Err(format!("{NEITHER}: {why}"))

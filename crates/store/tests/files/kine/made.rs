@@ -135,6 +135,9 @@ fn gap_rows_are_no_changes_and_lost_ones_are_missed() {
     (0..5).for_each(|_| kine.change(random, 100));
     let source = open(&path).unwrap();
     assert_eq!((source.damage(), events(&*source).len()), (&[][..], 10));
+    let notes = wait(source.status()).unwrap().notes;
+    assert_eq!(notes, ["1 of the 12 rows in its table is a gap row, with which kine fills revisions that no transaction took"]);
+    assert_eq!(source.left_out(), &[] as &[String], "only status says so");
     // A row that no compaction took is named, though its index entry went with it.
     kine.connection.execute("DELETE FROM kine WHERE id = 6", []).unwrap();
     let source = open(&path).unwrap();

@@ -364,7 +364,7 @@ fn words(problem: &str) -> &'static str {
         ("unexpected end of stream", "a text in quotes does not end"),
         ("unexpected document indicator", "a text in quotes does not end"),
         ("escape", "a backslash in quotes is followed by what it cannot escape"),
-        ("control characters", "a control character stands in it"),
+        ("control characters", "a control character stands in it, as the colours of a terminal do"),
         ("tag", "a tag is not valid"),
         ("directive", "a line that begins with % is not valid"),
     ];
