@@ -12,13 +12,13 @@ use serde::de::IgnoredAny;
 use crate::splitter::{LONGEST_RECORD, Piece, Splitter, is_of_event};
 
 /// The streams of a container. Lines without a stream are of the last.
-const STREAMS: [&str; 2] = ["stdout", "stderr"];
+pub(crate) const STREAMS: [&str; 2] = ["stdout", "stderr"];
 
 /// What a runtime wrote of a line of the program, all or a part of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LinePart<'l> {
     /// The place of its stream among [`STREAMS`].
-    stream: usize,
+    pub(crate) stream: usize,
     /// Whether more of the line follows.
     pub(crate) goes_on: bool,
     /// What the program wrote, without a line end.

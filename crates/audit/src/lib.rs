@@ -13,6 +13,7 @@ mod patch;
 mod placing;
 mod reader;
 mod request;
+mod rotated;
 mod rows;
 mod splitter;
 
@@ -26,4 +27,5 @@ pub use patch::patched;
 pub use placing::{Placed, Unplaced, Written, place};
 pub use reader::{Damage, FileReport, LogSpan, Reader};
 pub use request::{Bodies, Level, Request, RequestTarget, Verb};
+pub use rotated::UnfinishedLines;
 pub use splitter::LONGEST_RECORD;

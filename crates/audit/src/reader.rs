@@ -60,6 +60,8 @@ pub struct FileReport {
     pub writes: u64,
     /// How many of these are logged with the body of the request.
     pub with_bodies: u64,
+    /// How many of the requests that asked for a change were refused.
+    pub refused: u64,
     /// The first of them.
     pub damages: Vec<Damage>,
     /// The times of the requests around damaged lines: what is lost was answered within them.
@@ -80,6 +82,7 @@ impl FileReport {
                 }
                 self.requests += 1;
                 self.writes += u64::from(request.verb.writes());
+                self.refused += u64::from(request.verb.writes() && request.code >= 400);
                 self.with_bodies += u64::from(request.verb.writes() && request.level > Level::Metadata);
                 let span = LogSpan { from: request.received, to: request.completed };
                 self.span = Some(self.span.map_or(span, |known| known.and(span)));
@@ -88,6 +91,7 @@ impl FileReport {
             }
             Record::Other | Record::Line => self.others += 1,
             Record::Unknown(problem) => self.damage(line, problem, is_of_event),
+            Record::LeftOut(problem) => self.damage(line, problem, true),
         }
     }
 
@@ -431,6 +435,15 @@ mod tests {
         assert_eq!(holes, [(answered, true)]);
         let times = report.span.unwrap();
         assert_eq!(times.to.to_string(), "2026-11-24T18:37:19.703509Z");
+    }
+
+    /// As `journalctl -o json` prints a long line without `--all`.
+    #[test]
+    fn what_the_journal_leaves_out_is_lost() {
+        let line = |message: serde_json::Value| json!({"_SYSTEMD_UNIT": "kube-apiserver.service", "MESSAGE": message}).to_string();
+        let (report, requests) = read(&format!("{}\n{}\n", line(json!(EVENT)), line(serde_json::Value::Null)));
+        assert_eq!((requests.len(), report.damaged, report.lost), (1, 1, 1));
+        assert!(report.damages[0].problem.contains("--all"), "{report:?}");
     }
 
     #[test]

@@ -52,6 +52,12 @@ fn is_rest_of_event(bytes: &[u8]) -> bool {
     NAMES.iter().any(|name| memmem::find(bytes, name).is_some())
 }
 
+/// Whether what looks like an object is the labels of a stream, which `logcli` writes before each line: `{job="audit"}`.
+fn is_labels(record: &[u8]) -> bool {
+    let is_name = record.get(1).is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_');
+    is_name && memmem::find(record, b"=\"").is_some() && !is_of_event(record)
+}
+
 /// What surrounds the records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
@@ -178,6 +184,10 @@ impl Splitter {
                     (self.is_rest, self.began) = (true, self.line);
                     self.open.push(true);
                     self.buffer.clear();
+                }
+                // `[pod/kube-apiserver-cp1/kube-apiserver] {…}`, as `kubectl logs --prefix` writes it: no list, but a name before a document.
+                if self.text == Text::After && self.around.is_empty() && self.open.is_empty() && !self.has_document {
+                    self.text = Text::Before;
                 }
             }
             _ if self.text != Text::None && !byte.is_ascii_whitespace() => self.keep_outside(byte),
@@ -349,7 +359,9 @@ impl Splitter {
     }
 
     fn finish(&mut self, take: &mut dyn FnMut(Piece<'_>)) {
-        if !self.is_rest {
+        if !self.is_rest && is_labels(&self.buffer) {
+            self.has_document = false;
+        } else if !self.is_rest {
             take(Piece::Record(self.began, &self.buffer));
         }
         self.is_rest = false;
@@ -422,6 +434,8 @@ mod tests {
             ("{\"data\":{\"a\":[1]},\"hits\":[1]}", &["1:{\"data\":{\"a\":[1]},\"hits\":[1]}"]),
             ("2026-11-24T18:36:56.000Z {\"a\":1}\n", &["1:{\"a\":1}"]),
             ("Nov 24 host api[1]: {\"a\":1}\nnode-1.x {\"b\":1}\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
+            ("2026-11-24T18:36:56Z {job=\"audit\", x=\"}\"} {\"a\":1}\n", &["1:{\"a\":1}"]),
+            ("[pod/api-1/api] {\"a\":1}\n[pod/api-1/api] {\"b\":[1]}\n", &["1:{\"a\":1}", "2:{\"b\":[1]}"]),
             ("EVENTS\t7\tx\t{\"a\":1}\t9\nEVENTS\t8\tx\t{\"b\":1}\t9\n", &["1:{\"a\":1}", "2:{\"b\":1}"]),
             ("{\n \"a\": [\n  {\n  }\n ]\n}\n", &["1:{\n \"a\": [\n  {\n  }\n ]\n}"]),
         ] {
@@ -441,6 +455,7 @@ mod tests {
             ("{\"a\":[1}\n{\"b\":1}\n{\"c", &["1!is not JSON", "2:{\"b\":1}", "3!is cut short"]),
             ("I0101 started\n{\"b\":1}\n", &["1!has text that is not JSON", "1!", "2:{\"b\":1}"][..1]),
             ("{\"auditID\":\"cut\n{\"b\":1}\n", &["1!is cut short, lost", "2:{\"b\":1}"]),
+            ("[x] I0101 started\n{\"b\":1}\n", &["1!has text that is not JSON", "2:{\"b\":1}"]),
             ("x\",\"stageTimestamp\":\"y\"}\n{\"b\":1}\n", &["1!has text that is not JSON, lost", "2:{\"b\":1}"]),
             ("on\",\"data\":{\"v\":1},\"stageTimestamp\":\"y\"}\n", &["1:{\"v\":1}", "1!has text that is not JSON, lost"]),
         ] {

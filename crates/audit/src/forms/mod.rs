@@ -28,7 +28,12 @@ pub(crate) enum Record {
     Line,
     /// Nothing of an audit log; a fragment says why.
     Unknown(String),
+    /// Something that whoever printed the log left out; a fragment says why.
+    LeftOut(String),
 }
+
+/// journalctl(1): in JSON fields of more than 4096 bytes are null without `--all`, and so are most events with bodies.
+const NULL_MESSAGE: &str = "has null for its MESSAGE, as journalctl prints what is longer than 4096 bytes unless it is told --all";
 
 /// Texts wrapped in texts deeper than this are not opened.
 const DEEPEST: usize = 3;
@@ -61,6 +66,9 @@ fn read_at(record: &[u8], names: &mut Names, depth: usize) -> Record {
     };
     if members.contains_key("protoPayload") {
         return gke::read(record, names);
+    }
+    if members.get("MESSAGE").is_some_and(|message| message.get() == "null") {
+        return Record::LeftOut(NULL_MESSAGE.to_owned());
     }
     let read = |record: &[u8], names: &mut Names| read_at(record, names, depth + 1);
     wrapped::of_members(&members, names, read)
