@@ -153,6 +153,10 @@ pub(super) fn version_of(file: &File, release: Release, gates: &Gates) -> Result
 /// A value's `kind` and `apiVersion`; both must be strings.
 pub(super) fn type_meta(value: &SourceValue) -> Result<(String, String), String> {
     let broken = |fault: String| format!("couldn't get version/kind; json parse error: json: cannot unmarshal {fault}");
+    // Go decodes null into a struct without an error, and leaves the struct as it is (encoding/json, `Unmarshal`).
+    if value.is_null() {
+        return Ok((String::new(), String::new()));
+    }
     let SourceValue::Fields(fields) = value else {
         let fields = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
         return Err(broken(format!("{} into Go value of type {fields}", shape(value))));

@@ -209,6 +209,33 @@ fn a_volume_for_a_claim() {
     check(pod, &objects, &[("n1", &[Fix::ProvideVolume(request(Some("local")))])]);
 }
 
+/// A volume that was released is there already, with its data; one of another class, or out of the node's reach, is of no use.
+#[test]
+fn a_released_volume_is_made_available_before_another_is_provided() {
+    let mut pod = asks("1");
+    pod["volumes"] = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]);
+    let claim = json!({"metadata": {}, "spec": {"storageClassName": "local", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}});
+    let class = json!({"metadata": {}, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"});
+    let with = |phase: &str, class_name: &str, host: &str| {
+        let terms = json!([{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}]);
+        let volume = json!({"metadata": {}, "spec": {"storageClassName": class_name, "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "5Gi"},
+            "claimRef": {"namespace": "default", "name": "gone", "uid": "1"}, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}},
+            "status": {"phase": phase}});
+        [
+            (WatchedKind::Node, "n1", node(json!({}), json!({"kubernetes.io/hostname": "n1"}))),
+            (WatchedKind::PersistentVolumeClaim, "data", claim.clone()),
+            (WatchedKind::StorageClass, "local", class.clone()),
+            (WatchedKind::PersistentVolume, "pv-1", volume),
+        ]
+    };
+    let provide = || Fix::ProvideVolume(request(Some("local")));
+    let free = Fix::FreeVolume { volume: "pv-1".into() };
+    check(pod.clone(), &with("Released", "local", "n1"), &[("n1", &[free]), ("n1", &[provide()])]);
+    for (phase, class_name, host) in [("Bound", "local", "n1"), ("Released", "other", "n1"), ("Released", "local", "n2")] {
+        check(pod.clone(), &with(phase, class_name, host), &[("n1", &[provide()])]);
+    }
+}
+
 /// The made-up clusters of `testdata/releases`.
 const MADE_UP: [&str; 17] = [
     "1.21",

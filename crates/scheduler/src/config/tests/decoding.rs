@@ -110,6 +110,9 @@ fn of_several_documents_the_first_is_read() {
     assert_eq!(named(&format!("# a comment\n--- # the first\n{first}\n...\n---\n{second}")), ("first".to_owned(), true));
     assert_eq!(named(&format!("%YAML 1.1\n---\n{first}\n---\n: : not YAML [\n")), ("first".to_owned(), true));
     assert_eq!(named(&format!("---\n{first}\n---\n# nothing\n")), ("first".to_owned(), false));
+    // One that holds nothing is null, and null has no kind.
+    let empty = read(&format!("---\n---\n{first}"), 31).map(|_| ()).unwrap_err().remove(0);
+    assert!(empty.starts_with("Object 'Kind' is missing"), "{empty}");
 }
 
 #[test]
