@@ -23,11 +23,14 @@ static LOOKED_AT: LazyLock<FieldSet> = LazyLock::new(|| {
         "metadata.managedFields.time",
         "metadata.annotations",
         "spec.nodeName",
+        "spec.taints.key",
+        "spec.taints.timeAdded",
         "spec.renewTime",
         "spec.holderIdentity",
         "spec.leaseDurationSeconds",
         "status.startTime",
         "status.conditions.type",
+        "status.conditions.reason",
         "status.conditions.lastTransitionTime",
         "status.conditions.lastHeartbeatTime",
         "status.containerStatuses.state",
@@ -50,8 +53,14 @@ const CLIENT_LAG: Micros = SECOND * 3 / 10;
 struct Seen {
     server: Micros,
     client: Micros,
+    /// The node lifecycle controller's, and how many times of a node are that one.
+    controller: (Micros, usize),
     deleting: bool,
     bound: bool,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { server: Micros::MIN, client: Micros::MIN, controller: (Micros::MIN, 0), deleting: false, bound: false };
 }
 
 /// Collects stamps from changes, in order of revisions.
@@ -60,6 +69,8 @@ pub struct StampCollector {
     pub(super) stamps: Vec<Stamp>,
     names: Vec<String>,
     writers: HashMap<String, WriterId>,
+    /// Who renewed the lock of kube-controller-manager last.
+    controllers: Option<WriterId>,
     seen: HashMap<Box<[u8]>, Seen>,
     /// The newest time of the API server so far.
     newest: Micros,
@@ -70,7 +81,15 @@ pub struct StampCollector {
 impl Default for StampCollector {
     fn default() -> Self {
         let names = vec!["API server".to_owned()];
-        Self { stamps: Vec::new(), names, writers: HashMap::new(), seen: HashMap::new(), newest: Micros::MIN, arrivals: Vec::new() }
+        Self {
+            stamps: Vec::new(),
+            names,
+            writers: HashMap::new(),
+            controllers: None,
+            seen: HashMap::new(),
+            newest: Micros::MIN,
+            arrivals: Vec::new(),
+        }
     }
 }
 
@@ -88,11 +107,14 @@ impl StampCollector {
             return;
         };
         let known = if created { None } else { self.seen.get(key).copied() };
-        let mut seen = known.unwrap_or(Seen { server: Micros::MIN, client: Micros::MIN, deleting: false, bound: false });
+        let mut seen = known.unwrap_or(Seen::NOTHING);
         // The first version seen of an older object holds old stamps: they bound from below only, and whose they are does not matter.
         let fresh = created || known.is_some();
         self.server_stamps(revision.0, object, created, fresh, &mut seen);
         self.client_stamps(revision.0, object, created, fresh, &mut seen);
+        if object["kind"] == "Node" {
+            self.controller_stamp(revision.0, object, known.is_some(), &mut seen);
+        }
         self.seen.insert(key.into(), seen);
     }
 
@@ -157,8 +179,22 @@ impl StampCollector {
         }
         seen.client = found.at;
         let kind = if fresh { found.kind } else { StampKind::Past };
+        let is_of_controllers = found.writer.starts_with("kube-controller-manager on ");
         let writer = self.writer(found.writer);
+        if is_of_controllers {
+            self.controllers = Some(writer);
+        }
         self.stamps.push(Stamp { revision, at: found.at, unit: found.unit, writer, kind });
+    }
+
+    /// The node lifecycle controller stamps a node by the clock of kube-controller-manager, right before it writes. `has_before` says that the version
+    /// before is known; what a node was created with may be of long before.
+    fn controller_stamp(&mut self, revision: i64, node: &Value, has_before: bool, seen: &mut Seen) {
+        let Some(found) = controller_time(node).filter(|found| *found > seen.controller) else { return };
+        seen.controller = found;
+        let kind = if has_before { StampKind::Begun { lag: CLIENT_LAG } } else { StampKind::Past };
+        let writer = self.controllers.unwrap_or_else(|| self.writer("kube-controller-manager".to_owned()));
+        self.stamps.push(Stamp { revision, at: found.0, unit: SECOND, writer, kind });
     }
 
     fn writer(&mut self, name: String) -> WriterId {
@@ -206,6 +242,41 @@ fn client_stamp(object: &Value, created: bool) -> Option<ClientStamp> {
         "Endpoints" | "ConfigMap" => leader_annotation(object),
         _ => None,
     }
+}
+
+/// The taints that the node lifecycle controller sets (k8s.io/api core/v1/well_known_taints.go); others have a time only if who set them gave one.
+const CONTROLLER_TAINTS: [&str; 7] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/network-unavailable",
+];
+/// Why it sets a node's conditions to `Unknown`.
+const SILENT: [&str; 2] = ["NodeStatusUnknown", "NodeStatusNeverUpdated"];
+
+/// The newest time that the node lifecycle controller set in a node, and how many say it: a further one in the same second is a further write.
+///
+/// Kubernetes 1.36, pkg/controller/util/node/controller_utils.go, `SwapNodeControllerTaint`: `timeAdded` is its own time before the patch, which is tried
+/// up to five times, 100 to 200 ms apart (`UpdateTaintBackoff`). The conditions of a silent node get the time at which it updates them
+/// (pkg/controller/nodelifecycle/node_lifecycle_controller.go, `tryUpdateNodeHealth`). Both are stored as whole seconds.
+fn controller_time(node: &Value) -> Option<(Micros, usize)> {
+    let taints = list(&node["spec"]["taints"]).filter(|taint| is_among(&taint["key"], &CONTROLLER_TAINTS));
+    let conditions = list(&node["status"]["conditions"]).filter(|condition| is_among(&condition["reason"], &SILENT));
+    let set = taints.map(|taint| &taint["timeAdded"]).chain(conditions.map(|condition| &condition["lastTransitionTime"]));
+    let times: Vec<Micros> = set.filter_map(micros).collect();
+    let newest = times.iter().copied().max()?;
+    Some((newest, times.iter().filter(|time| **time == newest).count()))
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn is_among(value: &Value, names: &[&str]) -> bool {
+    value.as_str().is_some_and(|value| names.contains(&value))
 }
 
 /// The recorder names an Event after the object and its clock's nanoseconds, hexadecimal; a repeat moves `lastTimestamp`.

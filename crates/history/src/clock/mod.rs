@@ -1,8 +1,8 @@
 //! The clock: dates revisions, which carry no time, from the timestamps that lie in the data.
 //!
 //! Every timestamp that a writer puts down is a lower bound for the revision that brings it: the write came after it. Where the writer
-//! stamps the very moment of its write (the API server's creationTimestamp and managedFields times, a renewed lease), it is an upper
-//! bound too, a small lag later. So is the time at which a recorder that followed etcd received a revision: it was committed before, and not longer
+//! stamps the very moment of its write (the API server's creationTimestamp and managedFields times, a renewed lease, the taint of a silent node), it is
+//! an upper bound too, a small lag later. So is the time at which a recorder that followed etcd received a revision: it was committed before, and not longer
 //! before than a round trip. As time never runs backwards along revisions, each revision lies between the highest lower bound up to
 //! it and the lowest upper bound from it on. Its time is the middle of that interval, its error half the width.
 //!
@@ -158,11 +158,11 @@ fn build(stamps: &[Stamp], names: &[String]) -> Clock {
 
 /// The highest lower bounds going forward and the lowest upper bounds going backward. An upper bound below what is already certain is
 /// a late write, not an early one: it is left out, so the two never cross.
-fn envelope<'a>(stamps: impl Iterator<Item = &'a Stamp>) -> (Steps, Steps) {
+fn envelope<'a>(stamps: impl Iterator<Item = &'a Stamp> + Clone) -> (Steps, Steps) {
     let mut earliest = Steps::default();
+    stamps.clone().for_each(|stamp| earliest.raise(stamp.revision, stamp.at));
     let mut upper = Vec::new();
     for stamp in stamps {
-        earliest.raise(stamp.revision, stamp.at);
         let certain = earliest.at_or_before(stamp.revision).unwrap_or(Micros::MIN);
         if let Some(latest) = stamp.latest().filter(|&latest| latest >= certain) {
             upper.push((stamp.revision, latest));

@@ -17,6 +17,9 @@ pub(super) const SERVER: WriterId = WriterId(0);
 pub(super) enum StampKind {
     /// The writer stamped the moment of its write: it is committed at most `lag` later.
     Now { lag: Micros },
+    /// The writer stamped the moment before its first attempt to write: it is committed at most `lag` later, or again so much after each further attempt.
+    /// So it bounds a write from above where nothing shows that it came later, and being late says nothing of the writer's clock.
+    Begun { lag: Micros },
     /// Some moment before the write.
     Past,
 }
@@ -36,7 +39,7 @@ impl Stamp {
     /// When the write was committed at the latest, if the stamp shows that.
     pub(super) fn latest(&self) -> Option<Micros> {
         match self.kind {
-            StampKind::Now { lag } => Some(self.at + self.unit + lag),
+            StampKind::Now { lag } | StampKind::Begun { lag } => Some(self.at + self.unit + lag),
             StampKind::Past => None,
         }
     }

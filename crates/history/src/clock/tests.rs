@@ -171,3 +171,104 @@ fn a_recorder_whose_clock_is_wrong_dates_nothing_and_is_reported() {
     assert!(clock.date(Revision(5)).unwrap().time < "2026-01-01T00:00:20Z".parse().unwrap());
     assert!(clock.arrived(Revision(5)).is_some());
 }
+
+/// A node: its last heartbeat, since when its conditions are `Unknown`, and when it was tainted, in seconds after the start.
+fn node(beat: i64, silent: Option<i64>, tainted: Option<i64>) -> Value {
+    let at = |second: i64| time(START + second * SECOND, false);
+    let (status, reason) = if silent.is_some() { ("Unknown", "NodeStatusUnknown") } else { ("True", "KubeletReady") };
+    let condition = json!({"type": "Ready", "status": status, "reason": reason, "lastHeartbeatTime": at(beat), "lastTransitionTime": at(silent.unwrap_or(0))});
+    let taint = |second: i64| json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": at(second)});
+    let taints: Vec<Value> = tainted.map(taint).into_iter().collect();
+    json!({"kind": "Node", "metadata": {"name": "n1"}, "spec": {"taints": taints}, "status": {"conditions": [condition]}})
+}
+
+/// Something that the API server created so many seconds after the start.
+fn made(second: i64) -> Value {
+    json!({"kind": "Secret", "metadata": {"name": second.to_string(), "creationTimestamp": time(START + second * SECOND, false)}})
+}
+
+/// The clock of versions, each the next one of its key, or (`true`) its first.
+fn clock_of(versions: &[(&str, bool, Value)]) -> Clock {
+    let mut evidence = StampCollector::default();
+    for (place, (key, created, object)) in versions.iter().enumerate() {
+        evidence.observe(Revision(place as i64 + 2), key.as_bytes(), *created, Some(object));
+    }
+    evidence.finish()
+}
+
+/// When a revision was written at the earliest and at the latest, in seconds after the start.
+fn bounds(clock: &Clock, revision: i64) -> (f64, f64) {
+    let dated = clock.date(Revision(revision)).unwrap();
+    let middle = (dated.time.as_microsecond() - START) as f64 / SECOND as f64;
+    (middle - dated.error, middle + dated.error)
+}
+
+fn is_near((from, to): (f64, f64), (earliest, latest): (f64, f64)) -> bool {
+    (from - earliest).abs() < 0.002 && (to - latest).abs() < 0.002
+}
+
+/// Nothing else dates the changes between the last heartbeat and the eviction.
+#[test]
+fn a_taint_is_dated_by_the_time_that_it_was_added() {
+    // The conditions and the taint are written in the same second.
+    let silent = [
+        ("a", true, made(0)),
+        ("n1", true, node(0, None, None)),
+        ("n1", false, node(0, Some(40), None)),
+        ("n1", false, node(0, Some(40), Some(40))),
+        ("b", true, made(70)),
+    ];
+    let clock = clock_of(&silent);
+    assert!(is_near(bounds(&clock, 4), (40.0, 41.3)) && is_near(bounds(&clock, 5), (40.0, 41.3)), "{:?}", bounds(&clock, 5));
+    // A taint that others set says nothing.
+    let mut by_others = node(0, None, Some(40));
+    by_others["spec"]["taints"][0]["key"] = json!("example.com/maintenance");
+    let clock = clock_of(&[("a", true, made(0)), ("n1", true, node(0, None, None)), ("n1", false, by_others), ("b", true, made(70))]);
+    assert!(is_near(bounds(&clock, 4), (0.0, 71.05)), "{:?}", bounds(&clock, 4));
+}
+
+#[test]
+fn a_taint_that_was_written_late_accuses_nobody() {
+    let late = [
+        ("a", true, made(0)),
+        ("n1", true, node(0, None, None)),
+        ("b", true, made(43)),
+        ("n1", false, node(0, Some(40), None)),
+        ("n1", false, node(0, Some(40), Some(41))),
+        ("c", true, made(50)),
+    ];
+    let clock = clock_of(&late);
+    assert!(is_near(bounds(&clock, 5), (43.0, 51.05)) && is_near(bounds(&clock, 6), (43.0, 51.05)), "{:?}", bounds(&clock, 6));
+    assert!(clock.problems().is_empty(), "{:?}", clock.problems());
+}
+
+/// A node that is made with a taint, as out of a backup, or whose first known version has one, may have been written at any time after it.
+#[test]
+fn a_taint_whose_change_is_not_known_bounds_from_below_alone() {
+    for created in [true, false] {
+        let clock = clock_of(&[("a", true, made(10)), ("n1", created, node(30, Some(40), Some(40))), ("b", true, made(60))]);
+        assert!(is_near(bounds(&clock, 3), (40.0, 61.05)), "{created}: {:?}", bounds(&clock, 3));
+    }
+}
+
+/// Their lease shows it, though nothing else contradicts the taint.
+#[test]
+fn taints_of_controllers_whose_clock_is_wrong_date_nothing() {
+    for offset in [-20, 20] {
+        let mut versions = vec![("n1".to_owned(), true, node(0, None, None))];
+        for second in 0..12 {
+            let renewed = time(START + (second + offset) * SECOND, true);
+            let metadata = json!({"name": "kube-controller-manager", "namespace": "kube-system"});
+            let lease = json!({"kind": "Lease", "metadata": metadata, "spec": {"holderIdentity": "m1_x", "renewTime": renewed}});
+            versions.extend([(second.to_string(), true, made(second)), ("lease".to_owned(), second == 0, lease)]);
+        }
+        versions.push(("n1".to_owned(), false, node(0, None, Some(40 + offset))));
+        versions.push(("last".to_owned(), true, made(70)));
+        let versions: Vec<(&str, bool, Value)> =
+            versions.iter().map(|(key, created, object)| (key.as_str(), *created, object.clone())).collect();
+        let clock = clock_of(&versions);
+        assert!(is_near(bounds(&clock, versions.len() as i64), (11.0, 71.05)), "{offset}: {:?}", bounds(&clock, versions.len() as i64));
+        let [skew] = clock.skews() else { panic!("{offset}: {:?}", clock.skews()) };
+        assert_eq!(skew.writer, "kube-controller-manager on m1");
+    }
+}

@@ -78,6 +78,7 @@ pub(super) fn evaluate(stamps: &[Stamp], names: &[String], earliest: &Steps, lat
         if let Some(latest) = latest.at_or_after(stamp.revision) {
             writer.low.push(stamp.at - latest);
         }
+        // Who may have tried several times is late without a wrong clock.
         if let (StampKind::Now { .. }, Some(upper), Some(earliest)) = (stamp.kind, stamp.latest(), earliest.at_or_before(stamp.revision)) {
             writer.high.push(upper - earliest);
         }

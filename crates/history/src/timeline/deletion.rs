@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Phase, StepDetail, StepKind, Story, Timeline, condition, why};
+use super::{Phase, StepDetail, StepKind, Story, Subject, Timeline, condition, why};
 use crate::clock::Dated;
 use ketcd_audit::{Authorship, Request};
 use ketcd_store::Revision;
@@ -116,6 +116,11 @@ fn chain(story: &Story, of: &Timeline, last: &Value, asked: Revision) -> (&'stat
     }
     if let Some(namespace) = story.find("Namespace", "", &of.subject.namespace).and_then(|namespace| deleting(namespace, asked)) {
         return ("namespace", format!("its namespace is being deleted since r{}", namespace.revision));
+    }
+    if let Some(Subject { kind, namespace, name, .. }) = story.owner_elsewhere(&of.subject) {
+        let own = &of.subject.namespace;
+        let rule = format!("the garbage collector looks for it in {own}, and deletes what has no owner there");
+        return ("garbage collection", format!("its owner {kind} {name} is in namespace {namespace}: {rule}"));
     }
     if let Some(owner) = story.by_uid(&of.owner).filter(|_| !of.owner.is_empty()) {
         if let Some(phase) = deleting(owner, asked) {

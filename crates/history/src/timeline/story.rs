@@ -25,6 +25,8 @@ pub struct Story {
     by_name: HashMap<(String, String, String), Bytes>,
     /// The Events with which controllers say that they deleted a pod.
     deletions: Vec<Note>,
+    /// The owners in other namespaces of objects that have none in their own, by kind, namespace and name.
+    elsewhere: HashMap<(String, String, String), Subject>,
 }
 
 impl Story {
@@ -235,6 +237,19 @@ impl Story {
             TROUBLE.contains(&last.phase).then_some((timeline, last))
         };
         self.controlled(of).into_iter().filter(alive).filter_map(trouble).collect()
+    }
+
+    /// Adds that the owner of a deleted object was in another namespace, and none in its own. To be called after [`Story::finish`].
+    pub fn add_owner_elsewhere(&mut self, key: &Bytes, owner: Subject) {
+        let Some(timeline) = self.timelines.get(key) else { return };
+        let Subject { kind, namespace, name, .. } = timeline.subject.clone();
+        self.elsewhere.insert((kind, namespace, name), owner);
+        self.name_deleters();
+    }
+
+    /// The owner of an object that was in another namespace, where that was found out.
+    pub(super) fn owner_elsewhere(&self, of: &Subject) -> Option<&Subject> {
+        self.elsewhere.get(&(of.kind.clone(), of.namespace.clone(), of.name.clone()))
     }
 
     /// How an object came to be deleted, where it was.

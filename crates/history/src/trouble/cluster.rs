@@ -22,9 +22,11 @@ pub(super) fn volume(object: &Value) -> Option<Trouble> {
     // The annotation of before there was a member counts first (k8s.io/component-helpers storage/volume/helpers.go, `GetPersistentVolumeClaimClass`).
     let annotated = text(&object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"]);
     let class = annotated.or_else(|| text(&object["spec"]["storageClassName"]));
-    let about = match selected(object).filter(|_| kind == TroubleKind::ClaimPending) {
-        Some([node, provisioner]) => vec![class.unwrap_or_default(), node, provisioner],
-        None => class.into_iter().collect(),
+    let is_pending = kind == TroubleKind::ClaimPending;
+    let about = match (selected(object).filter(|_| is_pending), named(object).filter(|_| is_pending)) {
+        (Some([node, provisioner]), _) => vec![class.unwrap_or_default(), node, provisioner],
+        (None, Some(volume)) => vec![class.unwrap_or_default(), volume],
+        (None, None) => class.into_iter().collect(),
     };
     Some(Trouble::new(kind).said_by(status).since(since).about(about))
 }
@@ -37,7 +39,14 @@ fn selected(claim: &Value) -> Option<[String; 2]> {
     Some([text(&annotations["volume.kubernetes.io/selected-node"])?, provisioner])
 }
 
-/// Whether a claim only waits for a pod: its class makes no volume before, and none has been given a node. That is nobody's trouble.
+/// The volume that somebody named in a claim (k8s.io/component-helpers storage/volume/pv_helpers.go, `AnnBindCompleted`: a controller that names it says so).
+fn named(claim: &Value) -> Option<String> {
+    let is_bound = !claim["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"].is_null();
+    text(&claim["spec"]["volumeName"]).filter(|_| !is_bound)
+}
+
+/// Whether a claim only waits for a pod: its class makes no volume before, it names none, and none of its pods has been given a node. That is nobody's
+/// trouble. One that names a volume waits for no pod (kubernetes 1.36, pkg/controller/volume/persistentvolume/pv_controller.go, `syncUnboundClaim`).
 pub fn waits_for_pod(trouble: &Trouble, patient_classes: &BTreeSet<String>) -> bool {
     trouble.kind == TroubleKind::ClaimPending && matches!(&trouble.about[..], [class] if patient_classes.contains(class))
 }
@@ -54,7 +63,10 @@ pub(super) fn namespace(namespace: &Value) -> Option<Trouble> {
         "NamespaceContentRemaining",
     ];
     let says = ways.iter().find_map(|way| holds(namespace, way, "True"));
-    let trouble = Trouble::new(TroubleKind::NamespaceStuck).said_by(says.unwrap_or(&Value::Null));
+    // `kubernetes` goes when nothing is left in it (FinalizerKubernetes there); another one is taken off by what put it on.
+    let finalizers = [&metadata["finalizers"], &namespace["spec"]["finalizers"]].into_iter().filter_map(Value::as_array).flatten();
+    let held_by: Vec<String> = finalizers.filter_map(text).filter(|name| name != "kubernetes").collect();
+    let trouble = Trouble::new(TroubleKind::NamespaceStuck).said_by(says.unwrap_or(&Value::Null)).about(held_by);
     Some(Trouble { counts_from: Some(end), ..trouble.since(asked_to_end(metadata)) })
 }
 

@@ -99,6 +99,10 @@ fn quotas_claims_namespaces_apis_and_requests() {
     check(&claim, &[(TroubleKind::ClaimPending, "2026-11-20T22:00:00Z")]);
     let namespace = json!({"kind": "Namespace", "metadata": {"name": "n", "deletionTimestamp": "2026-11-20T22:00:00Z"}});
     check(&namespace, &[(TroubleKind::NamespaceStuck, "2026-11-20T22:00:00Z")]);
+    let mut held = namespace;
+    held["metadata"]["finalizers"] = json!(["controller.cattle.io/namespace-auth"]);
+    held["spec"]["finalizers"] = json!(["kubernetes", "example.com/hold"]);
+    assert_eq!(troubles_of(&held)[0].about, ["controller.cattle.io/namespace-auth", "example.com/hold"]);
     let service = json!({"kind": "Service", "metadata": {"name": "s", "deletionTimestamp": "2026-11-20T22:00:00Z", "finalizers": ["lb"]}});
     check(&service, &[(TroubleKind::FinalizersStuck, "2026-11-20T22:00:00Z")]);
     let request = |condition: &str| {
@@ -188,12 +192,56 @@ fn pods_wait_for_claims_and_for_the_scheduler() {
     // A claim that waits for its pod holds nothing up, unless the pod was given a node.
     let patient = json!({"kind": "StorageClass", "metadata": {"name": "slow"}, "volumeBindingMode": "WaitForFirstConsumer"});
     assert_eq!(text(&triaged(&[patient.clone(), claim(json!({})), user.clone()])), "Unschedulable db-0");
+    // One that names a volume waits for that, not for a pod; as soon as it is bound its status follows.
+    let mut named = claim(json!({}));
+    named["spec"]["volumeName"] = json!("pv-1");
+    named["metadata"]["creationTimestamp"] = json!("2026-11-20T22:00:00Z");
+    assert_eq!(text(&triaged(&[patient.clone(), named.clone()])), "ClaimPending data");
+    named["metadata"]["annotations"] = json!({"pv.kubernetes.io/bind-completed": "yes"});
+    assert_eq!(text(&triaged(&[patient.clone(), named])), "");
     let selected = json!({"volume.kubernetes.io/selected-node": "n1"});
     assert_eq!(text(&triaged(&[patient, claim(selected), user])), "ClaimPending data(VolumeAwaited db-0)");
     let lease = json!({"kind": "Lease", "metadata": {"name": "kube-scheduler", "namespace": "kube-system"},
         "spec": {"renewTime": "2026-11-20T22:20:00Z", "leaseDurationSeconds": 15, "holderIdentity": "one"}});
     let unseen = pod("a", json!({}), json!({"phase": "Pending"}));
     assert_eq!(text(&triaged(&[lease, unseen])), "ComponentSilent kube-scheduler(NotScheduled a)");
+}
+
+#[test]
+fn a_replica_set_without_an_owner_is_a_workload() {
+    let set = json!({"kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "shop"}, "spec": {"replicas": 1}, "status": {"readyReplicas": 1}});
+    let mut triage = Triage::new(now());
+    triage.observe(&owned(set.clone(), "Deployment", "web"));
+    assert_eq!(triage.counts().workloads, 0, "its Deployment is");
+    triage.observe(&set);
+    assert_eq!(triage.counts().workloads, 1);
+}
+
+#[test]
+fn pods_that_wait_for_a_lost_claim_stand_below_it() {
+    let claim = json!({"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop"},
+        "spec": {"storageClassName": "slow", "volumeName": "pv-1"}, "status": {"phase": "Lost"}});
+    let using = |name: &str, claim: &str, node: Option<&str>, status: Value| {
+        let volumes = json!([{"persistentVolumeClaim": {"claimName": claim}}]);
+        let spec = node.map_or_else(|| json!({"volumes": volumes}), |node| json!({"nodeName": node, "volumes": volumes}));
+        let mut pod = pod(name, spec, status);
+        pod["metadata"]["creationTimestamp"] = json!("2026-11-20T22:00:00Z");
+        pod
+    };
+    let bound = json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-20T22:01:00Z"}]});
+    let lost = "0/3 nodes are available: persistentvolumeclaim \"data\" bound to non-existent persistentvolume \"pv-1\".";
+    let all = [
+        claim,
+        using("a", "data", None, refused(lost)),
+        using("b", "data", Some("n1"), bound.clone()),
+        using("c", "other", Some("n1"), bound),
+        using("d", "data", None, refused("0/3 nodes are available: 3 Insufficient cpu.")),
+    ];
+    let found = triaged(&all);
+    let of_claim = found.iter().find(|finding| finding.trouble.kind == TroubleKind::ClaimLost).unwrap();
+    let mut below: Vec<&str> = of_claim.effects.iter().flat_map(|effect| &effect.subjects).map(|subject| subject.name.as_str()).collect();
+    below.sort_unstable();
+    assert_eq!((of_claim.pods, below), (2, vec!["a", "b"]), "{}", text(&found));
 }
 
 #[test]

@@ -136,7 +136,8 @@ impl Chains {
         }
     }
 
-    /// Claims without a volume, and the pods that wait for them.
+    /// Claims without a volume, or that lost it, and the pods that wait for them. The scheduler has words of its own for a lost one (kubernetes 1.36,
+    /// pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, `podHasPVCs`).
     fn claims(&mut self) {
         let mut by_class: BTreeMap<(String, Likeness), Vec<Finding>> = BTreeMap::new();
         for (claim, trouble) in std::mem::take(&mut self.triage.claims) {
@@ -144,7 +145,9 @@ impl Chains {
                 continue;
             }
             let uses = |pod: &PodCase| pod.subject.namespace == claim.namespace && pod.claims.contains(&claim.name);
-            let is_of_volumes = |message: &String| message.contains("PersistentVolumeClaim") || message.contains("VolumeBinding");
+            let is_of_volumes = |message: &String| {
+                message.contains("PersistentVolumeClaim") || message.contains("VolumeBinding") || message.contains("persistentvolumeclaim")
+            };
             let says_so = |pod: &PodCase| pod.trouble.message.as_ref().is_none_or(is_of_volumes);
             let mut waiting = self.take(|pod| pod.is_due && pod.waits() && uses(pod) && says_so(pod));
             if let [_, node, provisioner] = &trouble.about[..] {

@@ -104,7 +104,7 @@ impl Triage {
             "PersistentVolumeClaim" => {
                 if let Some(trouble) = troubles_of(object).into_iter().next() {
                     match trouble.kind {
-                        TroubleKind::ClaimPending => self.claims.push((subject, trouble)),
+                        TroubleKind::ClaimPending | TroubleKind::ClaimLost => self.claims.push((subject, trouble)),
                         _ => self.others.push((subject, trouble)),
                     }
                 }
@@ -179,9 +179,8 @@ impl Triage {
             if is_owned {
                 return;
             }
-        } else {
-            self.counts.workloads += 1;
         }
+        self.counts.workloads += 1;
         let troubles = troubles_of(object);
         if !troubles.is_empty() {
             self.workloads.insert(key, WorkloadCase { subject, troubles, is_used: false });
