@@ -203,6 +203,15 @@ pub enum Notice {
         /// The oldest revision that can be read.
         oldest: Revision,
     },
+    /// The history begins within the minute that was asked for.
+    BeginsWithinMinute {
+        /// What was asked for.
+        moment: Moment,
+        /// The oldest revision that can be read.
+        oldest: Revision,
+        /// When the first dated one was written.
+        time: Timestamp,
+    },
     /// The moment that an age or a time of day was resolved to.
     Resolved {
         /// What was asked for.

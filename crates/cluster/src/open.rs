@@ -1,9 +1,11 @@
 //! Opening a cluster: its release, and the revision of the moment asked for.
 
+use ketcd_history::clock::Moment;
 use ketcd_store::{At, Source};
 
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::since::WindowEnd;
 
@@ -36,13 +38,29 @@ impl Cluster {
         if self.source.is_one_moment() {
             self.check_one_moment(self.options.moment).await?;
         } else if let Some(moment) = self.options.moment {
-            let revision = self.revision_at(moment).await?;
-            self.until = Some(WindowEnd { revision, time: self.note_resolved(moment, revision).await? });
-            self.at = At::Revision(revision);
+            let until = match self.revision_at(moment).await {
+                Ok(revision) => WindowEnd { revision, time: self.note_resolved(moment, revision).await? },
+                Err(error) => self.first_of_minute(moment, error).await?,
+            };
+            self.at = At::Revision(until.revision);
+            self.until = Some(until);
         }
         if let Some(since) = self.options.since {
             self.since = Some(self.begins(since).await?);
         }
         Ok(())
+    }
+
+    /// Returns the oldest revision, where the moment names a whole minute and the history begins within it; else the error.
+    async fn first_of_minute(&self, moment: Moment, error: Error) -> Result<WindowEnd> {
+        const SECONDS: i64 = 60;
+        let Error::BeforeHistory { asked, from: Some(from), .. } = error else { return Err(error) };
+        let is_minute = asked.as_second() % SECONDS == 0 && !matches!(moment, Moment::Ago(_));
+        if !is_minute || from.as_second() - asked.as_second() >= SECONDS {
+            return Err(error);
+        }
+        let oldest = self.source.span().await?.oldest;
+        self.note(Notice::BeginsWithinMinute { moment, oldest, time: from });
+        Ok(WindowEnd { revision: oldest, time: Some(from) })
     }
 }

@@ -5,6 +5,7 @@ mod facts;
 mod hidden;
 pub(crate) mod logs;
 mod reading;
+pub(crate) mod rotated;
 pub(crate) mod targets;
 
 use std::sync::Arc;

@@ -1,13 +1,15 @@
 //! The clock of a history that is short enough to be read whole.
 
+use std::collections::HashMap;
 use std::pin::pin;
 
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 
 use super::leases;
 use ketcd_history::Leases;
 use ketcd_history::clock::{Clock, StampCollector};
-use ketcd_store::{EventKind, Revision, Until};
+use ketcd_store::{EventKind, KeyValue, Revision, Until};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
@@ -19,6 +21,7 @@ use crate::read::{Keys, Read, events};
 /// The source cannot be read.
 pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> {
     let (mut evidence, mut alive) = (StampCollector::default(), Leases::default());
+    let mut nodes: HashMap<Bytes, KeyValue> = HashMap::new();
     let mut events = pin!(events(cluster, Keys::all(), Until::Revision(newest)));
     while let Some(read) = events.try_next().await? {
         let event = match read {
@@ -33,6 +36,11 @@ pub(super) async fn clock(cluster: &Cluster, newest: Revision) -> Result<Clock> 
         let decode = || cluster.decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, StampCollector::looked_at());
         let decoded = (event.kind == EventKind::Put).then(decode);
         let object = decoded.as_ref().and_then(|decoded| decoded.object());
+        // Several write a node, each its own times: where changes are missing, the next version holds what these set.
+        let is_node = object.is_some_and(|object| object["kind"] == "Node");
+        if is_node && nodes.insert(entry.key.clone(), entry.clone()).is_some_and(|before| !entry.follows(&before)) {
+            evidence.forget(&entry.key);
+        }
         evidence.observe(event.revision, &entry.key, entry.version == 1, object);
         alive.observe(entry, object);
     }

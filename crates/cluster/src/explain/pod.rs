@@ -1,5 +1,8 @@
 //! One pod explained: the attempt that decided, and the state that it saw.
 
+use std::sync::Arc;
+
+use ketcd_history::trouble::triage::Finding;
 use ketcd_kube::{Address, Scope};
 use ketcd_scheduler::cluster::{ObjectKey, WatchedKind};
 use ketcd_scheduler::{Attempt, AttemptOutcome, Explanation, FilterMode, LOOK_AHEAD, Replay};
@@ -12,6 +15,7 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::{Looked, NotFound};
 use crate::simulate::remedies;
+use crate::triage::volumes_held;
 
 /// Revisions beyond which a history is not walked as a whole for one answer.
 const LONG: i64 = 100_000;
@@ -24,6 +28,8 @@ pub struct Explained {
     pub refusals: Vec<Attempt>,
     /// What was written after the last refusal.
     pub since: Option<SinceRefusal>,
+    /// What holds a volume on another node than the pod's, at the revision looked at; none where its containers were started.
+    pub held: Vec<Finding>,
     /// The replay, at the state that was evaluated or a later one.
     pub replay: Replay,
     /// Whether the replay has come to the revision looked at.
@@ -56,6 +62,8 @@ impl Explainer<'_> {
         if *is_at_end && waits && !explanation.help.remedies.is_empty() {
             remedies::play(self.cluster, (replay.state(), self.until), &self.scheduler, explanation).await?;
         }
+        let uid = Arc::clone(&explained.explanation.attempt.pod.uid);
+        explained.held = volumes_held(self.cluster, At::Revision(self.until), (namespace, name, &*uid)).await?;
         Ok(explained)
     }
 
@@ -122,10 +130,10 @@ impl Explainer<'_> {
             .await?;
             if let Some(explanation) = fits_now(&mut replay, namespace, name, *until) {
                 let since = SinceRefusal { refused_revision: revision, written_revision: revision, ..SinceRefusal::default() };
-                return Ok(Explained { explanation, refusals, since: Some(since), replay, is_at_end: true });
+                return Ok(Explained { explanation, refusals, since: Some(since), held: Vec::new(), replay, is_at_end: true });
             }
         }
-        Ok(Explained { explanation, refusals, since: None, replay, is_at_end: is_walked || known == *until })
+        Ok(Explained { explanation, refusals, since: None, held: Vec::new(), replay, is_at_end: is_walked || known == *until })
     }
 
     /// Explains a pod without an attempt that can be read, or about which something was written since: on the state as it is.
@@ -145,7 +153,7 @@ impl Explainer<'_> {
             return Err(no_pod(cluster, namespace, name).await?);
         };
         let explanation = if pod.node_name.is_some() { replay.explain_bound(&pod, until.0) } else { replay.explain_waiting(&pod, until.0) };
-        Ok(Explained { explanation, refusals: Vec::new(), since, replay, is_at_end: true })
+        Ok(Explained { explanation, refusals: Vec::new(), since, held: Vec::new(), replay, is_at_end: true })
     }
 }
 

@@ -87,6 +87,10 @@ impl Pods {
             }
             found.chosen.extend(owned);
         }
+        // Every decision, of the namespace that is named.
+        if words.is_empty() && !is_selected && !cluster.options.all_namespaces {
+            found.listed.extend(cluster.options.namespace.clone().map(Some));
+        }
         if is_selected && !found.are_listed() {
             return Err(Error::Nothing(Nothing::Selected { in_all: cluster.options.all_namespaces }));
         }

@@ -90,6 +90,18 @@ pub async fn changes_from<'a>(
     from: Revision,
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
+    changes_from_where(cluster, keys, from, until, |_| true).await
+}
+
+/// [`changes_from`], of those events alone that `is_wanted`; the others are not decoded. It must want all events of a source that cannot read the version
+/// before another one.
+pub(crate) async fn changes_from_where<'a>(
+    cluster: &'a Cluster,
+    keys: Keys,
+    from: Revision,
+    until: Until,
+    mut is_wanted: impl FnMut(&Event) -> bool + Send + 'a,
+) -> Result<BoxStream<'a, Result<Read<Change>>>> {
     let source = cluster.source.as_ref();
     let mut follower = follower(cluster);
     let span = source.span().await?;
@@ -98,7 +110,7 @@ pub async fn changes_from<'a>(
         let mut items = source.watch_ranges(keys.apart(), from, until);
         while let Some(item) = items.try_next().await? {
             match item {
-                WatchItem::Event(event) if keys.contains(&event.key_value.key) => {
+                WatchItem::Event(event) if keys.contains(&event.key_value.key) && is_wanted(&event) => {
                     // Keys may be many: only of those that change the version before is read.
                     if is_readable && !source.reads_before() && event.key_value.version != 1 && !follower.knows(&event.key_value.key) {
                         let replaced = version_replaced(source, &event.key_value).await?;

@@ -3,9 +3,11 @@
 mod called;
 mod elsewhere;
 mod family;
+mod owner_elsewhere;
 pub mod owners;
 mod story;
 mod story_keys;
 
 pub use family::Family;
+pub use owner_elsewhere::OwnerElsewhere;
 pub use story::related;

@@ -87,12 +87,18 @@ fn reference(object: &Value) -> Option<Value> {
     references.iter().find(|reference| reference["controller"] == true).or_else(|| references.first()).cloned()
 }
 
-fn text<'a>(reference: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(reference: &'a Value, field: &str) -> &'a str {
     reference[field].as_str().unwrap_or_default()
 }
 
 /// Reads an owner of this kind.
-async fn owner(cluster: &Cluster, kind: &Arc<Kind>, reference: &Value, namespace: Option<&str>, at: At) -> Result<Option<StoredObject>> {
+pub(super) async fn owner(
+    cluster: &Cluster,
+    kind: &Arc<Kind>,
+    reference: &Value,
+    namespace: Option<&str>,
+    at: At,
+) -> Result<Option<StoredObject>> {
     let key = kind.key(cluster.prefix().await?, namespace, text(reference, "name"));
     let Some(mut listing) = cluster.range_or_miss(KeyRange::key(key), at, Want::Values).await? else { return Ok(None) };
     let found = listing.entries.try_next().await?.and_then(|entry| decoded(cluster, Some(kind), entry));

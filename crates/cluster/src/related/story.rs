@@ -11,6 +11,7 @@ use ketcd_history::timeline::{Story, Timeline};
 use ketcd_kube::Address;
 use ketcd_store::{At, Event, KeyRange, Until};
 
+use super::owner_elsewhere;
 use super::story_keys::{beside, needed};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -84,6 +85,7 @@ impl Cluster {
         }
         story.finish(self.moment().await?);
         story.mark_vanished(&alive);
+        owner_elsewhere::add(self, asked, &mut story).await?;
         self.note_missed().await?;
         Ok(story)
     }

@@ -129,9 +129,9 @@ impl WhatIfAction {
         Ok(Self::Label { node: node.to_owned(), key: key.to_owned(), value })
     }
 
-    /// Reads `N*NODE`; `None` where the text is something else, so that it names a file.
+    /// Reads `N*NODE`, or `NODE=N`, which no shell takes for a pattern; `None` where the text is something else, so that it names a file.
     pub fn add_like(text: &str) -> Option<Self> {
-        let (count, node) = text.split_once('*')?;
+        let (count, node) = text.split_once('*').or_else(|| text.split_once('=').map(|(node, count)| (count, node)))?;
         Some(Self::AddLike { count: count.parse().ok().filter(|count| *count > 0)?, node: node.to_owned() })
     }
 
@@ -173,7 +173,8 @@ mod tests {
         assert_eq!(WhatIfAction::label("n:a/zone=b").ok(), Some(zone));
         assert!(WhatIfAction::label("n:disk").is_err() && WhatIfAction::label("disk=b").is_err());
         assert_eq!(WhatIfAction::add_like("3*n1"), Some(WhatIfAction::AddLike { count: 3, node: "n1".into() }));
-        assert_eq!(WhatIfAction::add_like("node.yaml"), None);
+        assert_eq!(WhatIfAction::add_like("n1=3"), WhatIfAction::add_like("3*n1"));
+        assert!(["node.yaml", "n1=", "n1=x", "n1=0", "3xn1"].iter().all(|text| WhatIfAction::add_like(text).is_none()));
         assert_eq!(WhatIfAction::scale("deploy/a/b=3").ok(), Some(WhatIfAction::Scale { address: "deploy/a/b".into(), replicas: 3 }));
         assert!(WhatIfAction::scale("deploy/a/b").is_err() && WhatIfAction::scale("deploy/a/b=-1").is_err());
         assert_eq!(NodeChoice::parse("zone=a"), NodeChoice::Labelled("zone".into(), "a".into()));

@@ -8,6 +8,7 @@ use ketcd_scheduler::{Cycle, Judgement, PreemptionCandidate, candidates};
 
 use super::answer::Unmodelled;
 use super::choice::Choices;
+use super::controllers::disruption;
 use super::equals::best;
 use super::gangs;
 use super::model::Id;
@@ -22,6 +23,10 @@ pub(super) fn attempt(world: &mut World<'_>, key: &PodKey, choices: &mut Choices
         world.queue.remove(key);
         return;
     };
+    // What budgets allow is read where room is made, at the cost of pods of lower priority.
+    if pod.gang().is_some() || pod.spec.priority > world.lowest_priority {
+        disruption::count(world);
+    }
     if gangs::attempt(world, &pod, choices) {
         return;
     }

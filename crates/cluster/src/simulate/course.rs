@@ -49,8 +49,12 @@ pub(super) struct Course {
     dues: u64,
     /// Controllers that have to look at their objects again.
     pub dirty: BTreeSet<Id>,
-    /// Namespaces whose disruption budgets have to be counted again.
+    /// Namespaces in which the disruption controller has something to do since it looked last.
     pub budgets: BTreeSet<String>,
+    /// Namespaces whose disruption budgets have to be counted again before somebody reads what they allow.
+    pub uncounted: BTreeSet<String>,
+    /// No pod had a lower priority so far. The lowest there is, where pods have the priority of their group.
+    pub lowest_priority: i32,
     /// Deployments that were changed: their rollout goes on until it is done.
     pub changed: BTreeSet<Id>,
     /// Those of them that have a new template.

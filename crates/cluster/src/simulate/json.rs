@@ -7,9 +7,17 @@ pub(super) fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The whole number at a pointer.
+/// The largest number, on either side of zero, that is taken as it is written. API servers refuse larger ones in fields of 32 bits, and as seconds it is
+/// some ten thousand years; objects that no API server wrote may have any. Sums and thousandfolds of such numbers are numbers still.
+const LARGEST: i64 = 1 << 40;
+
+fn bounded(number: i64) -> i64 {
+    number.clamp(-LARGEST, LARGEST)
+}
+
+/// The whole number at a pointer; one beyond the largest counts as the largest.
 pub(super) fn number(object: &Value, pointer: &str) -> Option<i64> {
-    object.pointer(pointer).and_then(Value::as_i64)
+    object.pointer(pointer).and_then(Value::as_i64).map(bounded)
 }
 
 /// The members of the list at a pointer.
@@ -71,11 +79,12 @@ pub(super) fn is_terminating(pod: &Value) -> bool {
 /// A number of things, or a share of a whole in per cent (`intstr.GetScaledValueFromIntOrPercent`).
 pub(super) fn scaled(value: &Value, whole: i64, rounds_up: bool) -> Option<i64> {
     match value {
-        Value::Number(number) => number.as_i64(),
+        Value::Number(number) => number.as_i64().map(bounded),
         Value::String(text) => {
             let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
             let product = percent.checked_mul(whole)?;
-            Some(if rounds_up { product.div_euclid(100) + i64::from(product.rem_euclid(100) > 0) } else { product / 100 })
+            let share = if rounds_up { product.div_euclid(100) + i64::from(product.rem_euclid(100) > 0) } else { product / 100 };
+            Some(bounded(share))
         }
         _ => None,
     }
@@ -92,6 +101,15 @@ mod tests {
         let of = |value: Value, up: bool| scaled(&value, 5, up);
         assert_eq!((of(json!("50%"), true), of(json!("50%"), false)), (Some(3), Some(2)));
         assert_eq!((of(json!(2), true), of(json!("x"), true), of(json!("100%"), true)), (Some(2), None, Some(5)));
+    }
+
+    #[test]
+    fn numbers_beyond_the_largest_count_as_it() {
+        let object = json!({"low": i64::MIN, "high": i64::MAX, "beyond": u64::MAX, "usual": 2_147_483_647});
+        let of = |pointer: &str| number(&object, pointer);
+        assert_eq!((of("/low"), of("/high"), of("/beyond"), of("/usual")), (Some(-LARGEST), Some(LARGEST), None, Some(2_147_483_647)));
+        assert_eq!((scaled(&json!(i64::MAX), 5, true), scaled(&json!("9223372036854775807%"), 1, true)), (Some(LARGEST), Some(LARGEST)));
+        assert_eq!(scaled(&json!("9223372036854775807%"), 5, true), None);
     }
 
     #[test]

@@ -75,7 +75,8 @@ fn loss(world: &mut World<'_>, name: String, nodes: Vec<String>, choices: &mut C
     let first = world.events.len();
     node_lifecycle::fail(world, &nodes);
     let namespaces = std::mem::take(&mut world.budgets);
-    namespaces.iter().for_each(|namespace| disruption::sync(world, namespace));
+    world.uncounted.extend(namespaces);
+    disruption::count(world);
     let mut budgets = broken(world);
     budgets.retain(|budget| !broken_before.contains(budget));
     settle_for_long(world, choices);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use ketcd_kube::{Body, Decoder};
+use ketcd_kube::{Body, Decoder, LabelSelector};
 use ketcd_scheduler::cluster::{ClusterState, ObjectChange, ObjectKey, PodInfo};
 use ketcd_store::KeyValue;
 use serde_json::Value;
@@ -103,6 +103,8 @@ pub(super) struct Model<'c> {
     /// Pods are many, and no controller asks who set their fields.
     pod_decoder: Decoder,
     shapes: QuotaShapes,
+    /// The selectors of the disruption budgets that were looked at.
+    selectors: BTreeMap<Id, Option<Arc<LabelSelector>>>,
     /// A number for each change, as revisions are.
     revision: i64,
     /// The changes since [`Model::remember`], which can be undone.
@@ -116,16 +118,16 @@ impl<'c> Model<'c> {
     /// The objects of a state at a revision; those that the scheduler does not look at are added later.
     pub(super) fn new(state: ClusterState, decoder: &'c Decoder, revision: i64) -> Self {
         let (objects, owned, pod_decoder) = (BTreeMap::new(), BTreeMap::new(), decoder.clone().without_managed_fields());
-        let (shapes, changes, unreadable) = (QuotaShapes::default(), Vec::new(), BTreeSet::new());
-        Self { state, objects, owned, decoder, pod_decoder, shapes, revision, changes, is_remembering: false, unreadable }
+        let (shapes, selectors, changes, unreadable) = (QuotaShapes::default(), BTreeMap::new(), Vec::new(), BTreeSet::new());
+        Self { state, objects, owned, decoder, pod_decoder, shapes, selectors, revision, changes, is_remembering: false, unreadable }
     }
 
     /// The same objects for another thread; nothing is remembered of changes made before.
     pub(super) fn for_a_thread(&self) -> Self {
         let (objects, owned, unreadable) = (self.objects.clone(), self.owned.clone(), self.unreadable.clone());
         let (state, decoder, pod_decoder) = (self.state.on_one_core(), self.decoder, self.pod_decoder.clone());
-        let (shapes, revision, changes) = (self.shapes.clone(), self.revision, Vec::new());
-        Self { state, objects, owned, decoder, pod_decoder, shapes, revision, changes, is_remembering: false, unreadable }
+        let (shapes, selectors, revision, changes) = (self.shapes.clone(), self.selectors.clone(), self.revision, Vec::new());
+        Self { state, objects, owned, decoder, pod_decoder, shapes, selectors, revision, changes, is_remembering: false, unreadable }
     }
 
     /// Adds an object as it is stored; it is read when it is needed. Pods are in the state already.
@@ -164,6 +166,18 @@ impl<'c> Model<'c> {
             Entry::Stored(_, Some(known)) => Some(Arc::clone(&known.shape)),
             Entry::Stored(_, None) => self.look_at(id).map(|known| known.shape),
         }
+    }
+
+    /// What a disruption budget selects; `None` where it selects nothing, as it has no selector or one that cannot be read.
+    pub(super) fn selector(&mut self, budget: &Id) -> Option<Arc<LabelSelector>> {
+        if let Some(known) = self.selectors.get(budget) {
+            return known.clone();
+        }
+        let object = self.get(budget)?;
+        let selector = object["spec"].get("selector").filter(|selector| selector.is_object());
+        let selector = selector.and_then(LabelSelector::from_object).map(Arc::new);
+        self.selectors.insert(budget.clone(), selector.clone());
+        selector
     }
 
     /// Reads a stored pod, and keeps of it what is asked for again.
@@ -296,8 +310,9 @@ impl<'c> Model<'c> {
         self.owned.entry(uid).or_default().insert(id.clone(), state);
     }
 
-    /// Takes a pod off the list of its controller.
+    /// Takes a pod off the list of its controller, and forgets what a budget selects: it may be another object from here on.
     fn disown(&mut self, id: &Id) {
+        self.selectors.remove(id);
         let uid = self.controller_of(id);
         if let Some(pods) = uid.and_then(|uid| self.owned.get_mut(&uid)) {
             pods.remove(id);

@@ -3,7 +3,7 @@
 use super::answer::Unmodelled;
 use super::attempt::attempt;
 use super::choice::Choices;
-use super::controllers::{self, node_lifecycle};
+use super::controllers::{self, disruption, node_lifecycle};
 use super::course::Due;
 use super::gangs;
 use super::json::text;
@@ -19,9 +19,10 @@ const MOST_ROUNDS: usize = 100;
 pub(super) fn settle(world: &mut World<'_>, choices: &mut Choices) {
     for _ in 0..MOST_STEPS {
         if !step(world, choices) {
-            return;
+            return disruption::count(world);
         }
     }
+    disruption::count(world);
     world.caveats.insert(Unmodelled::Endless { steps: MOST_STEPS });
 }
 

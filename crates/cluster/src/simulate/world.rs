@@ -49,6 +49,11 @@ fn is_counted(pod: &Value) -> i64 {
     i64::from(controller(pod).is_none_or(|owner| owner["kind"] != "DaemonSet"))
 }
 
+/// The priority that a pod may count with where room is made: a group's may be any.
+fn lowest_priority(pod: &PodInfo) -> i32 {
+    if pod.gang().is_some() { i32::MIN } else { pod.spec.priority }
+}
+
 /// The cluster.
 pub(super) struct World<'c> {
     pub model: Model<'c>,
@@ -118,7 +123,8 @@ impl<'c> World<'c> {
 
     /// A cluster at a moment, in milliseconds since 1970, when nothing has happened yet.
     pub(super) fn new(model: Model<'c>, scheduler: Scheduler, now: i64) -> Self {
-        let course = Course::of(&scheduler, now);
+        let mut course = Course::of(&scheduler, now);
+        course.lowest_priority = model.state.pods().map(|pod| lowest_priority(pod)).min().unwrap_or(i32::MAX);
         Self { model, scheduler, course }
     }
 
@@ -238,6 +244,7 @@ impl<'c> World<'c> {
     /// Puts a pod that waits for this scheduler into the queue.
     fn enqueue(&mut self, id: &Id) {
         let Some(info) = self.model.pod(id).cloned() else { return };
+        self.lowest_priority = self.lowest_priority.min(lowest_priority(&info));
         if info.node_name.is_some() || info.finished {
             return;
         }

@@ -46,10 +46,16 @@ pub struct Cause {
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn causes(cluster: &Cluster, findings: &[Finding], changes: &[AttributedChange]) -> Result<Vec<Vec<Cause>>> {
+    let changed: Vec<Option<Named>> =
+        changes.iter().map(|change| change.change.object().map(|object| named(&Subject::of(object)))).collect();
     let mut causes = Vec::new();
     for (place, finding) in findings.iter().enumerate() {
         let is_explained = place < FINDINGS && !changes.is_empty();
-        causes.push(if is_explained { Dependencies::of(cluster, finding).await?.causes(finding.since(), changes) } else { Vec::new() });
+        causes.push(if is_explained {
+            Dependencies::of(cluster, finding).await?.causes(finding.since(), changes, &changed)
+        } else {
+            Vec::new()
+        });
     }
     Ok(causes)
 }
@@ -145,24 +151,24 @@ impl<'f> Dependencies<'f> {
     }
 
     /// The nearest change before `since` of each object that can be why, oldest first.
-    fn causes(&self, since: Option<Timestamp>, changes: &[AttributedChange]) -> Vec<Cause> {
+    fn causes(&self, since: Option<Timestamp>, changes: &[AttributedChange], changed: &[Option<Named>]) -> Vec<Cause> {
         let mut found = Vec::new();
         let mut settled: Vec<Settled> = self.homeless.iter().map(|_| Settled::default()).collect();
-        let mut known: BTreeSet<Named> = BTreeSet::new();
-        for (place, change) in changes.iter().enumerate().rev() {
+        let mut known: BTreeSet<&Named> = BTreeSet::new();
+        for (place, (change, object)) in changes.iter().zip(changed).enumerate().rev() {
             let Some(before) = before(since, change) else { continue };
-            let Some(subject) = change.change.object().map(Subject::of) else { continue };
-            let object = named(&subject);
-            if subject.kind == "Node" {
+            let Some(object) = object else { continue };
+            let (kind, _, name) = object;
+            if kind == "Node" {
                 let is_harm =
                     self.homeless.iter().zip(&mut settled).fold(false, |harms, (spec, settled)| settled.is_harm(change, spec) || harms);
-                if is_harm || self.drives_out(change, &subject.name) && known.insert(object) {
+                if is_harm || self.drives_out(change, name) && known.insert(object) {
                     found.push(Cause { change: place, relation: Relation::Node, before });
                 }
                 continue;
             }
-            let Some(relation) = self.named.get(&object).copied() else { continue };
-            if self.effect.may_come_of(change, relation, (subject.kind.as_str(), subject.name.as_str())) && known.insert(object) {
+            let Some(relation) = self.named.get(object).copied() else { continue };
+            if self.effect.may_come_of(change, relation, (kind, name)) && known.insert(object) {
                 found.push(Cause { change: place, relation, before });
             }
         }

@@ -11,10 +11,11 @@ use ketcd_kube::FieldSet;
 use ketcd_store::{At, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
 use super::kinds;
+use super::status_writes::StatusWrites;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::read::{Keys, Read, changes_from, walk_back};
+use crate::read::{Keys, Read, changes_from_where, walk_back};
 
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
@@ -138,7 +139,9 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange
 /// The changes between two revisions, both included.
 async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
     let ranges = ranges(cluster).await?.into_iter().map(|(_, range)| range).collect();
-    let mut read = changes_from(cluster, Keys::many(ranges), from, Until::Revision(to)).await?;
+    let mut status = StatusWrites::of(cluster).await?;
+    let is_wanted = move |event: &Event| !status.has(cluster, event);
+    let mut read = changes_from_where(cluster, Keys::many(ranges), from, Until::Revision(to), is_wanted).await?;
     let mut found = Vec::new();
     while let Some(read) = read.try_next().await? {
         if let Read::Item(change) = read {

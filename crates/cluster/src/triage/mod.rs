@@ -13,6 +13,7 @@ mod reads;
 mod rules;
 mod since;
 mod state;
+mod status_writes;
 mod storage;
 mod unexplained;
 
@@ -37,6 +38,7 @@ pub use causes::Cause;
 use causes::causes;
 pub use changes::{ChangeWindow, Changed, changed};
 pub use rules::Warning;
+pub(crate) use rules::volumes_held;
 use since::{date_loops, date_rollouts};
 use state::state;
 pub use storage::{StorageFacts, WriteSums, Writes, resource, storage};

@@ -3,7 +3,7 @@
 use ketcd_cluster::simulate::{Happening, NodeChoice, Unmodelled, WhatIf, WhatIfAction, WhatIfQuestion};
 use serde_json::{Value, json};
 
-use super::controllers::{cluster, deployment, namespace, node, story, workload};
+use super::controllers::{cluster, deployment, namespace, node, running, story, workload};
 
 async fn answer(objects: &[Value], action: WhatIfAction, most_more_pods: usize) -> WhatIf {
     let question = WhatIfQuestion { actions: vec![action], most_more_pods, ..WhatIfQuestion::default() };
@@ -46,5 +46,24 @@ async fn no_more_nodes_are_added_than_a_run_carries() {
         let answer = answer(&[node("n1", "a", "4"), namespace()], action, 0).await;
         assert_eq!(answer.after.len(), 1_001);
         assert!(answer.caveats.contains(&Unmodelled::NodesBounded { wanted: 2_147_483_647, added: 1_000 }), "{:?}", answer.caveats);
+    }
+}
+
+#[tokio::test]
+async fn numbers_that_no_api_server_accepts_are_counted_with() {
+    for number in [i64::MIN, i64::MAX] {
+        let opposite = !number;
+        let mut objects = deployment("web", 2, "n1", &json!({}));
+        objects[2..].iter_mut().for_each(|pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(number));
+        let spec = json!({"parallelism": 1, "completions": number, "backoffLimit": number, "completionMode": "Indexed"});
+        let mut job = workload("batch/v1", "Job", "work", &spec);
+        job["status"] = json!({"succeeded": opposite, "completedIndexes": "0-18446744073709551615"});
+        let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guard", "namespace": "default"},
+            "spec": {"minAvailable": number, "selector": {"matchLabels": {"app": "guarded"}}}});
+        objects.extend([running("work-0", "n1", "1", Some(&job)), running("guarded", "n2", "1", None), job, budget]);
+        objects.extend([node("n1", "a", "8"), node("n2", "b", "8"), namespace()]);
+        let answer = answer(&objects, WhatIfAction::Drain("n1".to_owned()), 30).await;
+        let counts = [Happening::Evicted, Happening::Created, Happening::Scheduled].map(|what| answer.count(what));
+        assert_eq!(counts, [3, 2, 2], "{number}: {:?}", story(&answer));
     }
 }

@@ -11,9 +11,10 @@ use ketcd_history::config::ConfigKind;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
 use ketcd_testing::testdata;
+use ketcd_testing::written::Written;
 use serde_json::Value;
 
-use crate::fixture::{capture, noting};
+use crate::fixture::{capture, database, noting};
 
 /// Every change of these keys, oldest first.
 async fn history(cluster: &Cluster, keys: Keys) -> Vec<AttributedChange> {
@@ -126,4 +127,39 @@ async fn the_number_of_a_compaction_is_no_damage() {
     let is_damaged = cluster.finish();
     let notices = notices.lock().unwrap();
     assert!(!is_damaged && notices.iter().all(|notice| !matches!(notice, Notice::NotDecoded { .. })), "{notices:?}");
+}
+
+/// For the garbage collector an owner is in the object's namespace or nowhere, so it deletes such objects.
+#[tokio::test]
+async fn an_object_with_its_owner_in_another_namespace_was_collected() {
+    let owner = r#"{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "parent", "namespace": "infra", "uid": "1"}}"#;
+    let child = |kind: &str, namespace: &str, uid: &str| {
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "{kind}", "metadata": {{"name": "kid", "namespace": "{namespace}", "uid": "{kind}-{namespace}",
+            "ownerReferences": [{{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "parent", "uid": "{uid}"}}]}}}}"#
+        )
+    };
+    let (shop, pod, of_others) = ("/registry/configmaps/shop/kid", "/registry/pods/infra/kid", "/registry/configmaps/lab/kid");
+    let mut written = Written::of(&[
+        ("/registry/replicasets/infra/parent", owner),
+        (shop, &child("ConfigMap", "shop", "1")),
+        (pod, &child("Pod", "infra", "1")),
+        (of_others, &child("ConfigMap", "lab", "2")),
+    ]);
+    [shop, pod, of_others].iter().for_each(|key| written.delete(key));
+    let cluster = database(written.finish(), Options::default()).await;
+    let found = cluster.owner_elsewhere(shop.as_bytes()).await.unwrap().unwrap();
+    assert_eq!((&*found.object.kind, &*found.owner.namespace, &*found.owner.name, found.deleted.0), ("ConfigMap", "infra", "parent", 6));
+    for key in [pod, of_others, "/registry/replicasets/infra/parent"] {
+        assert_eq!(cluster.owner_elsewhere(key.as_bytes()).await.unwrap(), None, "{key}");
+    }
+    let deletion = async |address: &str, kind: &str, namespace: &str| {
+        let asked = cluster.asked(&[address.to_owned()], false).await.unwrap();
+        let story = cluster.timeline(&asked).await.unwrap();
+        story.deletion(story.find(kind, namespace, "kid").unwrap()).unwrap()
+    };
+    let collected = deletion("cm/shop/kid", "ConfigMap", "shop").await;
+    assert_eq!(collected.chain, "garbage collection");
+    assert!(collected.evidence.starts_with("its owner ReplicaSet parent is in namespace infra: "), "{}", collected.evidence);
+    assert_eq!(deletion("pod/infra/kid", "Pod", "infra").await.chain, "direct");
 }

@@ -266,6 +266,38 @@ async fn a_log_that_a_runtime_split_is_the_log() {
     assert!(!split.finish());
 }
 
+/// The log is rotated between two pieces of a line; the older file comes later by its name.
+#[tokio::test]
+async fn a_line_that_is_split_over_two_files_is_one() {
+    let long = "x".repeat(9_000);
+    let events: Vec<String> = ["create", "update", "update"]
+        .iter()
+        .zip(0..)
+        .map(|(verb, second)| event("a", verb, second, Some(10 + second), &config_map("a", &format!("{second}{long}"))).to_string())
+        // As an API server begins an event.
+        .map(|event| event.replacen("\"kind\":\"Event\",", "", 1).replacen('{', "{\"kind\":\"Event\",", 1))
+        .collect();
+    let split = |event: &String| -> Vec<String> {
+        let pieces: Vec<&str> = event.as_bytes().chunks(4_000).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+        let tag = |place: usize| if place + 1 < pieces.len() { "P" } else { "F" };
+        pieces.iter().enumerate().map(|(place, piece)| format!("2026-11-24T18:37:19.698533123Z stdout {} {piece}\n", tag(place))).collect()
+    };
+    let pieces: Vec<String> = events.iter().flat_map(split).collect();
+    assert!(pieces.len() > 9, "{}", pieces.len());
+    let whole = temporary::file(lines(&events.iter().map(|event| serde_json::from_str(event).unwrap()).collect::<Vec<Value>>()));
+    let wanted = versions(&alone(whole.path().to_str().unwrap(), &[], Options::default()).await).await;
+    // Each file holds an event that is whole, and so is recognised.
+    for cut in pieces.len() / 3 + 1..2 * pieces.len() / 3 {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("0.log.20261124-183719"), pieces[..cut].concat()).unwrap();
+        std::fs::write(folder.path().join("0.log"), pieces[cut..].concat()).unwrap();
+        let (options, notices) = noting(Options::default());
+        let cluster = alone(folder.path().to_str().unwrap(), &[], options).await;
+        assert!(versions(&cluster).await == wanted, "cut before piece {cut}");
+        assert!(!cluster.finish() && notices.lock().unwrap().iter().all(|notice| !matches!(notice, Notice::AuditLines { .. })), "{cut}");
+    }
+}
+
 fn file_of_day() -> String {
     file("full.jsonl.zst")
 }
@@ -305,6 +337,21 @@ fn a_log_without_bodies_says_what_it_holds_and_what_to_give_with_it() {
     assert!(problem.contains("is an audit log of 5 requests from 2026-"), "{problem}");
     assert!(problem.contains("3 of them ask for changes, and the policy logs these without bodies (level Metadata)"), "{problem}");
     assert!(hint.unwrap().contains("-f SNAPSHOT -f LOG"));
+    let refused: Vec<Value> = events
+        .iter()
+        .cloned()
+        .map(|mut event| {
+            event["responseStatus"] = json!({"metadata": {}, "status": "Failure", "reason": "Forbidden", "code": 403});
+            event
+        })
+        .collect();
+    let Err(Error::Invalid { problem, .. }) = opened(lines(&refused), &Limits::default()).map(drop) else { panic!("it has a history") };
+    assert!(problem.contains("3 of them ask for changes, and all of these were refused"), "{problem}");
+    let both = [&events[..3], &events[3..]].map(|events| temporary::file(lines(events)));
+    let paths = both.each_ref().map(|file| file.path().to_str().unwrap().to_owned());
+    let logs = AuditLogs::among(&paths, &Limits::default()).unwrap().logs;
+    let Err(Error::Invalid { problem, .. }) = open_logs(&logs, None).map(drop) else { panic!("they have a history") };
+    assert!(problem.contains(" are audit logs of 5 requests from 2026-"), "{problem}");
     let Err(Error::Invalid { problem, .. }) = opened(lines(&events[3..]), &Limits::default()).map(drop) else { panic!("it has a history") };
     assert!(problem.contains("of 2 requests") && problem.contains("none of them asks for a change"), "{problem}");
     let Err(Error::Invalid { problem, .. }) =

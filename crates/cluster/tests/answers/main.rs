@@ -39,7 +39,7 @@ use ketcd_cluster::{Error, Notice, Options};
 use ketcd_history::ChangeKind;
 use ketcd_store::{At, Revision};
 
-use fixture::{capture, noting, open, path};
+use fixture::{at, capture, noting, open, path};
 
 #[tokio::test]
 async fn a_history_begins_with_the_creation() {
@@ -73,6 +73,14 @@ async fn what_is_not_there_is_found_where_it_is() {
 async fn errors_keep_what_they_are_of() {
     let before = Options { moment: Some("1999-01-01T00:00:00Z".parse().unwrap()), ..Options::default() };
     assert!(matches!(open(&[path("k120-story")], before).await.map(drop), Err(Error::BeforeHistory { from: Some(_), .. })));
+    // Its history begins at 22:15:55: a time without seconds means the minute.
+    let (options, notices) = noting(at("22:15"));
+    let cluster = open(&[path("k120-story")], options).await.unwrap();
+    assert_eq!(cluster.at, At::Revision(Revision(1)));
+    assert!(notices.lock().unwrap().iter().any(|notice| matches!(notice, Notice::BeginsWithinMinute { .. })));
+    for earlier in ["22:14", "22:15:10"] {
+        assert!(matches!(open(&[path("k120-story")], at(earlier)).await.map(drop), Err(Error::BeforeHistory { .. })), "{earlier}");
+    }
     let cluster = capture("k120-story", Options::default()).await;
     let unknown = Keys::of(&cluster, &["widgetz/a".to_owned()]).await;
     assert!(matches!(unknown, Err(Error::Address(_))), "{unknown:?}");

@@ -188,6 +188,45 @@ async fn definitions_of_another_file_make_kinds_known() {
     assert!(alone.source.left_out().iter().any(|said| said.contains(wanted)), "{:?}", alone.source.left_out());
 }
 
+/// As `kubectl apply` does it where nobody names a namespace; what has no namespace stays without one.
+#[tokio::test]
+async fn objects_that_name_no_namespace_are_of_the_default_one() {
+    let config_map = |metadata: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "Thing", "plural": "things", "singular": "thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true}]}});
+    let objects = [
+        config_map(json!({"name": "bare"})),
+        config_map(json!({"name": "empty", "namespace": ""})),
+        config_map(json!({"name": "named", "namespace": "shop"})),
+        json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "own"}}),
+        definition,
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}),
+    ];
+    let yaml: String = objects.iter().map(|object| format!("---\n{object}\n")).collect();
+    for text in [list(&objects).to_string(), yaml] {
+        let cluster = cluster_of(&text, Options { all_namespaces: true, ..Options::default() }).await;
+        let entries: Vec<_> = cluster.range(KeyRange::all(), Want::Values).await.unwrap().entries.try_collect().await.unwrap();
+        let namespace = |value: &[u8]| serde_json::from_slice::<Value>(value).unwrap()["metadata"]["namespace"].clone();
+        let found: Vec<_> =
+            entries.iter().map(|entry| (String::from_utf8_lossy(&entry.key).into_owned(), namespace(&entry.value))).collect();
+        let wanted = [
+            ("/registry/apiextensions.k8s.io/customresourcedefinitions/things.example.com", Value::Null),
+            ("/registry/configmaps/default/bare", json!("default")),
+            ("/registry/configmaps/default/empty", json!("default")),
+            ("/registry/configmaps/shop/named", json!("shop")),
+            ("/registry/example.com/things/default/own", json!("default")),
+            ("/registry/namespaces/shop", Value::Null),
+        ];
+        assert_eq!(found, wanted.map(|(key, namespace)| (key.to_owned(), namespace)), "{text}");
+        let told = "3 objects name no namespace: shown in default, where kubectl apply puts it unless told otherwise";
+        assert!(cluster.source.left_out().iter().any(|said| said.contains(told)), "{:?}", cluster.source.left_out());
+        assert_eq!(cluster.subjects(&["cm".to_owned()]).await.unwrap().objects.len(), 3, "{text}");
+    }
+    let named = cluster_of(objects[2].to_string(), Options::default()).await;
+    assert_eq!(named.source.left_out(), &[] as &[String]);
+}
+
 /// What the API server lets pass must not stop the reading.
 #[tokio::test]
 async fn null_times_and_lists_are_no_obstacle() {

@@ -1,5 +1,6 @@
 //! What `triage`'s rules find in made-up clusters: each on the case it is for, on a healthy variant, and where the data lacks a kind that it needs.
 
+use jiff::{SignedDuration, Timestamp};
 use ketcd_cluster::Options;
 use ketcd_cluster::triage::Answer;
 use ketcd_history::timeline::Subject;
@@ -132,6 +133,16 @@ async fn an_attachment_that_holds_a_volume_stands_above_the_pod_that_waits() {
         &["pv-1", "node1", "used", "shop/pg-old", "shop/pg-0", "disk.csi"],
     );
     assert_eq!(all(&triage(&held("node9", &[])).await)[0].2[2], "missing");
+    // Somebody has deleted it already.
+    let mut ending = held("node1", &[]);
+    merge(&mut ending[5], &json!({"metadata": {"deletionTimestamp": "2026-11-28T09:40:00Z"}}));
+    let found = all(&triage(&ending).await);
+    check(
+        &found[0],
+        TroubleKind::VolumeHeld,
+        "volumeattachment/csi-1",
+        &["pv-1", "node1", "unused", "", "shop/pg-0", "disk.csi", "deleting"],
+    );
     // Attached where it should be, and where many nodes may have it.
     assert!(!kinds(&held("node2", &[])).await.contains(&TroubleKind::VolumeHeld));
     let mut shared = held("node1", &[]);
@@ -139,6 +150,34 @@ async fn an_attachment_that_holds_a_volume_stands_above_the_pod_that_waits() {
     assert!(!kinds(&shared).await.contains(&TroubleKind::VolumeHeld));
     let without: Vec<Value> = held("node1", &[]).into_iter().filter(|object| object["kind"] != "PersistentVolume").collect();
     assert!(!kinds(&without).await.contains(&TroubleKind::VolumeHeld));
+}
+
+/// The attacher writes why into the VolumeAttachment, and there need not be an Event.
+#[tokio::test]
+async fn what_an_attacher_says_of_a_volume_is_quoted() {
+    let bound = claim("data", &json!({"spec": {"volumeName": "pv-1"}, "status": {"phase": "Bound"}}));
+    let of = |on: &str, status: Value, event: Option<Value>| {
+        let mut attachment = attachment(on);
+        merge(&mut attachment["status"], &status);
+        let pv = volume("pv-1", "Bound", &of_claim("data", "shop-data"));
+        let mut objects = vec![node("node1"), node("node2"), bound.clone(), pv, starting("pg-0", "node2", "data"), attachment];
+        objects.extend(event);
+        objects
+    };
+    let failed = json!({"attached": false, "attachError": {"message": "rpc error: code = Internal desc = no such disk"}});
+    let sum = event("Pod", "pg-0", "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[data]", 9);
+    let said = async |objects: Vec<Value>| triage(&objects).await.findings[0].trouble.message.clone();
+    let quoted = Some("rpc error: code = Internal desc = no such disk".to_owned());
+    assert_eq!(said(of("node2", failed.clone(), None)).await, quoted);
+    assert_eq!(said(of("node2", failed.clone(), Some(sum))).await, quoted);
+    assert_eq!(said(of("node1", failed, None)).await, None, "of another node");
+    let old = json!({"attached": true, "attachError": {"message": "x"}});
+    assert_eq!(said(of("node2", old, None)).await, None, "it is attached by now");
+    let held = triage(&of("node1", json!({"detachError": {"message": "disk is busy"}}), None)).await;
+    assert_eq!(
+        (held.findings[0].trouble.kind, held.findings[0].trouble.message.as_deref()),
+        (TroubleKind::VolumeHeld, Some("disk is busy"))
+    );
 }
 
 #[tokio::test]
@@ -159,6 +198,37 @@ async fn a_claim_whose_volume_is_another_ones_says_so_instead_of_having_none() {
         assert_eq!(kinds(&with(&holder)).await, [TroubleKind::ClaimPending], "{holder}");
     }
     assert_eq!(kinds(&[class("smb.csi", "Immediate"), named]).await, [TroubleKind::ClaimPending]);
+}
+
+/// Whatever the class: a claim that names a volume waits for no pod.
+#[tokio::test]
+async fn a_claim_whose_volume_does_not_suit_it_says_what_of_it() {
+    let named = claim("media", &json!({"spec": {"volumeName": "pv-1"}}));
+    let with = |mode: &str, of_volume: &Value| {
+        let mut free = volume("pv-1", "Available", &Value::Null);
+        merge(&mut free, of_volume);
+        [class("disk.csi", mode), named.clone(), free]
+    };
+    for (of_volume, wanted) in [
+        (json!({"spec": {"capacity": {"storage": "1Gi"}}}), ["storage", "10Gi", "1Gi"]),
+        (json!({"spec": {"storageClassName": "fast"}}), ["storageClassName", "disk", "fast"]),
+        (json!({"spec": {"volumeMode": "Block"}}), ["volumeMode", "Filesystem", "Block"]),
+        (
+            json!({"spec": {"accessModes": ["ReadOnlyMany", "ReadWriteMany"]}}),
+            ["accessModes", "ReadWriteOnce", "ReadOnlyMany,ReadWriteMany"],
+        ),
+    ] {
+        for mode in ["Immediate", "WaitForFirstConsumer"] {
+            let found = all(&triage(&with(mode, &of_volume)).await);
+            let about = [&["pv-1", "unsuited"][..], &wanted].concat();
+            check(&found[0], TroubleKind::VolumeTaken, "persistentvolumeclaim/shop/media", &about);
+            assert_eq!(found.len(), 1, "{found:?}");
+        }
+    }
+    // More than is asked for suits, and so does what is larger.
+    let more =
+        json!({"spec": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"], "capacity": {"storage": "20Gi"}, "volumeMode": "Filesystem"}});
+    assert!(!kinds(&with("Immediate", &more)).await.contains(&TroubleKind::VolumeTaken));
 }
 
 #[tokio::test]
@@ -323,6 +393,14 @@ async fn a_cron_job_that_is_overdue_is_told_with_its_event() {
     let mut old = late.clone();
     old["apiVersion"] = json!("batch/v1beta1");
     assert_eq!(kinds(&[old]).await, [TroubleKind::CronJobNotStarted]);
+    // Nothing is due by a schedule that nobody can read; one that was corrected since is read.
+    let unparseable = event("CronJob", "poll", "UnparseableSchedule", "end of range (61) above maximum (59): 61", 300);
+    let invalid = cron(&json!({"spec": {"schedule": "61 * * * *"}}));
+    let found = all(&triage(&[invalid.clone(), unparseable.clone()]).await);
+    check(&found[0], TroubleKind::CronJobNotStarted, "cronjob/shop/poll", &["61 * * * *", "", "", "unreadable"]);
+    assert_eq!(kinds(&[invalid]).await, []);
+    let corrected = cron(&json!({"status": {"lastScheduleTime": "2026-11-28T09:55:00Z"}}));
+    assert_eq!(kinds(&[corrected, unparseable]).await, []);
     let healthy = [
         json!({"status": {"lastScheduleTime": "2026-11-28T09:55:00Z"}}),
         json!({"spec": {"suspend": true}, "status": {"lastScheduleTime": "2026-11-21T11:20:00Z"}}),
@@ -426,6 +504,10 @@ async fn a_service_that_selects_no_pod_names_the_label_that_is_near() {
     };
     let far = all(&triage(&[service(&json!({"app": "billing"})), front("a"), of_front(&json!([]))]).await);
     check(&far[0], TroubleKind::ServiceSelectsNothing, "service/shop/front", &["app=billing", ""]);
+    let both = service(&json!({"app": "front", "tier": "web"}));
+    let lacking = all(&triage(&[both.clone(), front("a"), front("b"), of_front(&json!([]))]).await);
+    let about = ["app=front,tier=web", "", "tier=web", "2"];
+    check(&lacking[0], TroubleKind::ServiceSelectsNothing, "service/shop/front", &about);
     let controller = json!([{"apiVersion": "example.com/v1", "kind": "Cluster", "name": "front", "uid": "9", "controller": true}]);
     let mut controlled = service(&json!({"app": "frnt"}));
     merge(&mut controlled, &json!({"metadata": {"ownerReferences": controller}}));
@@ -441,6 +523,7 @@ async fn a_service_that_selects_no_pod_names_the_label_that_is_near() {
     // Somebody may have printed one pod of several.
     let healthy = [
         vec![service(&json!({"app": "billing"})), front("a")],
+        vec![both, front("a")],
         vec![controlled, front("a"), of_front(&json!([]))],
         vec![service(&json!({"app": "front"})), front("a")],
         vec![service(&json!({"app": "later"})), front("a"), template],
@@ -555,6 +638,22 @@ async fn a_quota_whose_counter_is_wrong_says_so() {
     let of = |secrets: &[Value]| [std::slice::from_ref(&of_secrets), secrets].concat();
     check(&all(&triage(&of(&[secret("a")])).await)[0], TroubleKind::QuotaMiscounted, "resourcequota/shop/quota", &["secrets", "2", "1"]);
     assert_eq!(counted(of(&[secret("a"), secret("b")])).await, [TroubleKind::QuotaExhausted]);
+    // The ConfigMap that each namespace has was left out, and so may others have been.
+    let maps = json!({"status": {"hard": {"count/configmaps": "3"}, "used": {"count/configmaps": "3"}}});
+    let map = |name: &str| object("v1", "ConfigMap", "shop", name, &json!({"data": {}}));
+    let of_maps = object("v1", "ResourceQuota", "shop", "quota", &maps);
+    assert_eq!(counted(vec![of_maps.clone(), map("a")]).await, [TroubleKind::QuotaExhausted]);
+    assert_eq!(counted(vec![of_maps, map("a"), map("kube-root-ca.crt")]).await, [TroubleKind::QuotaMiscounted]);
+    // One that is really used up does not hide the other.
+    let rest = json!({"status": {"hard": {"pods": "3", "secrets": "2", "requests.cpu": "4"},
+        "used": {"pods": "3", "secrets": "2", "requests.cpu": "4"}}});
+    let both = [object("v1", "ResourceQuota", "shop", "quota", &rest), pods[0].clone(), secret("a"), secret("b")];
+    check(
+        &all(&triage(&both).await)[0],
+        TroubleKind::QuotaMiscounted,
+        "resourcequota/shop/quota",
+        &["pods", "3", "1", "requests.cpu", "4", "", "secrets", "2", ""],
+    );
 }
 
 #[tokio::test]
@@ -576,6 +675,24 @@ async fn an_owner_in_another_namespace_is_told_of_a_database() {
     check(&elsewhere[place], TroubleKind::OwnerElsewhere, "configmap/shop/kid", &["deployment/parent", "infra"]);
     let beside = found("infra", &child.replace("shop", "infra")).await;
     assert!(beside.iter().all(|(kind, ..)| *kind != TroubleKind::OwnerElsewhere), "{beside:?}");
+}
+
+/// An owner that is not there may have been left out.
+#[tokio::test]
+async fn an_owner_in_another_namespace_is_told_of_printed_objects_where_it_is_among_them() {
+    let owner = |namespace: &str| {
+        let status = json!({"replicas": 0, "observedGeneration": 1});
+        object("apps/v1", "Deployment", namespace, "parent", &json!({"spec": {"replicas": 0}, "status": status}))
+    };
+    let of = |name: &str, namespace: &str| json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": format!("{namespace}-{name}")});
+    let kid = |owners: &Value| object("v1", "ConfigMap", "shop", "kid", &json!({"metadata": {"ownerReferences": owners}}));
+    let found = all(&triage(&[owner("infra"), kid(&json!([of("parent", "infra")]))]).await);
+    let place = found.iter().position(|(kind, ..)| *kind == TroubleKind::OwnerElsewhere).unwrap();
+    check(&found[place], TroubleKind::OwnerElsewhere, "configmap/shop/kid", &["deployment/parent", "infra"]);
+    for owners in [json!([of("parent", "infra"), of("other", "shop")]), json!([of("parent", "shop")]), json!([of("gone", "infra")])] {
+        let found = kinds(&[owner("infra"), owner("shop"), kid(&owners)]).await;
+        assert!(!found.contains(&TroubleKind::OwnerElsewhere), "{owners}");
+    }
 }
 
 #[tokio::test]
@@ -633,6 +750,65 @@ async fn an_api_server_that_is_gone_is_told() {
     assert_eq!(found((0, 10), &["10.0.0.2"]).await, ["10.0.0.1 lease"]);
     assert_eq!(found((4, 50), &["10.0.0.1", "10.0.0.2"]).await, Vec::<String>::new());
     assert_eq!(found((4, 50), &["10.0.0.1", "10.0.0.2", "10.0.0.3"]).await, ["10.0.0.3 unleased"]);
+}
+
+/// kine's table as text, after a compaction or before the first one: one lease, which is renewed with each row up to the newest, so many seconds after
+/// the one before. kine's own row is the first and holds no time.
+fn kine(compacted: i64, newest: i64, step: i64) -> String {
+    let value = |id: i64| {
+        let spec = json!({"holderIdentity": "node1", "leaseDurationSeconds": 40, "renewTime": format!("{:.6}", renewed(id, step))});
+        let metadata = json!({"name": "node1", "namespace": "kube-node-lease"});
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}).to_string();
+        lease.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let row = |id: i64| {
+        let (made, create_revision, prev_revision, old) = match id {
+            2 => (1, 0, 0, Value::Null),
+            _ => (0, 2, id - 1, json!(value(id - 1))),
+        };
+        json!({"id": id, "name": "/registry/leases/kube-node-lease/node1", "created": made, "deleted": 0, "create_revision": create_revision,
+            "prev_revision": prev_revision, "lease": 0, "value": value(id), "old_value": old})
+    };
+    let first = json!({"id": 1, "name": "compact_rev_key", "created": 1, "deleted": 0, "create_revision": 0, "prev_revision": compacted,
+        "lease": 0, "value": "", "old_value": null});
+    std::iter::once(first).chain((compacted.max(2)..=newest).map(row)).map(|row| format!("{row}\n")).collect()
+}
+
+/// When the lease was renewed with a row.
+fn renewed(id: i64, step: i64) -> Timestamp {
+    "2026-11-28T00:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_secs(id * step)
+}
+
+#[tokio::test]
+async fn a_kine_that_nobody_compacts_is_told() {
+    let found = async |compacted: i64, newest: i64, step: i64| {
+        let answer = cluster_of(kine(compacted, newest, step), Options::default()).await.triage().await.unwrap();
+        let is_of_compaction = |kind| matches!(kind, TroubleKind::CompactionStalled | TroubleKind::CompactionAwaited);
+        let finding = answer.findings.into_iter().find(|finding| is_of_compaction(finding.trouble.kind))?;
+        let far = finding.since().unwrap().duration_since(renewed((compacted + 1).max(2), step)).abs();
+        assert!(far <= SignedDuration::from_secs(step), "{:?}", finding.trouble);
+        Some((finding.subjects[0].kind.clone(), finding.trouble.kind, finding.trouble.numbers))
+    };
+    let told = |kind, numbers| Some(("Etcd".to_owned(), kind, Some(numbers)));
+    // A revision a minute: the first could be compacted 100 minutes ago. One in ten seconds: 17 minutes ago.
+    assert_eq!(found(20, 1_121, 60).await, told(TroubleKind::CompactionStalled, (20, 1_101)));
+    assert_eq!(found(20, 1_121, 10).await, None);
+    // Fewer than are kept anyway, the first of them 100 or 17 minutes ago.
+    assert_eq!(found(20, 120, 60).await, told(TroubleKind::CompactionAwaited, (20, 100)));
+    assert_eq!(found(20, 120, 10).await, None);
+    // Never compacted: 120 minutes ago the first could be; 20 minutes ago; few for 118 minutes; few and young.
+    assert_eq!(found(0, 1_121, 60).await, told(TroubleKind::CompactionStalled, (0, 1_121)));
+    assert_eq!(found(1, 1_121, 60).await, told(TroubleKind::CompactionStalled, (1, 1_120)));
+    assert_eq!(found(0, 1_121, 10).await, None);
+    assert_eq!(found(0, 120, 60).await, told(TroubleKind::CompactionAwaited, (0, 120)));
+    assert_eq!(found(0, 120, 10).await, None);
+    // Without kine's record of it nobody knows what was compacted.
+    let unrecorded: String = kine(0, 1_121, 60).lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let unknown = cluster_of(unrecorded, Options::default()).await.triage().await.unwrap();
+    assert!(!all(&unknown).iter().any(|(kind, ..)| *kind == TroubleKind::CompactionStalled));
+    // Nobody compacts an etcd so.
+    let recorded = capture("k136-story", Options::default()).await.triage().await.unwrap();
+    assert!(!all(&recorded).iter().any(|(kind, ..)| matches!(kind, TroubleKind::CompactionStalled | TroubleKind::CompactionAwaited)));
 }
 
 /// The rollout that is stuck on a host port (story.log): 25% of 2 replicas.

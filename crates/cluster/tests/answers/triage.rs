@@ -2,12 +2,15 @@
 
 use std::slice;
 
-use ketcd_cluster::triage::{Absence, Answer, Cause};
+use futures_util::TryStreamExt;
+use ketcd_cluster::read::{self, Keys, Read};
+use ketcd_cluster::triage::{Absence, Answer, Cause, changed};
 use ketcd_cluster::{Options, ReleaseChoice};
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{TroubleKind, troubles_of};
-use ketcd_history::{ChangeKind, Intervention, intervention};
+use ketcd_history::{AttributedChange, ChangeKind, Intervention, intervention};
+use ketcd_store::Until;
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
@@ -168,6 +171,38 @@ async fn claims_and_the_pods_that_wait_for_them_are_one() {
     assert_eq!((pods.trouble.about.first().map(|node| &**node), &pods.trouble.message), (Some("node1"), &None));
     assert_eq!(find(&pods.effects, TroubleKind::Short).trouble.numbers, Some((0, 2)));
     assert!(found.iter().all(|finding| finding.subjects[0].namespace != "lab"));
+}
+
+/// What somebody changed is read without decoding writes of status; it is what decoding all of them gives.
+#[tokio::test]
+async fn writes_of_status_are_passed_over_and_nothing_else_is() {
+    const OFTEN: [&str; 8] =
+        ["minions", "namespaces", "persistentvolumeclaims", "resourcequotas", "deployments", "statefulsets", "daemonsets", "jobs"];
+    let is_of_these = |key: &[u8]| OFTEN.iter().any(|path| key.starts_with(format!("/registry/{path}/").as_bytes()));
+    let (mut changed_fields, mut all, mut made) = (0, 0, 0);
+    for name in [K120, "k136-cbor"] {
+        let cluster = capture(name, Options::default()).await;
+        let (newest, now) = (cluster.revision().await.unwrap(), cluster.known_moment().await.unwrap());
+        let found = changed(&cluster, newest, now, &[]).await.unwrap();
+        let clock = cluster.clock().await.unwrap();
+        let mut wanted = Vec::new();
+        let mut read = read::changes(&cluster, Keys::all(), Until::Revision(newest));
+        while let Some(item) = read.try_next().await.unwrap() {
+            let Read::Item(change) = item else { continue };
+            let key = change.key.clone();
+            let change = AttributedChange::new(change, clock);
+            if is_of_these(&key) && clock.date(change.change.revision).is_some_and(|dated| dated.time > found.windows[0].from) {
+                all += 1;
+                changed_fields += usize::from(matches!(intervention(&change), Some(Intervention::Changed(_))));
+                wanted.extend(intervention(&change).is_some().then_some(change.change.revision));
+            }
+        }
+        let found: Vec<_> = found.changes.iter().map(|change| &change.change).collect();
+        let found: Vec<_> = found.into_iter().filter(|change| is_of_these(&change.key)).map(|change| change.revision).collect();
+        assert_eq!(found, wanted, "{name}");
+        made += wanted.len();
+    }
+    assert!(all > 2 * made && changed_fields > 10, "{made} of {all}, {changed_fields} of them changed");
 }
 
 #[tokio::test]

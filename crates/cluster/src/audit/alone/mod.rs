@@ -15,6 +15,7 @@ use ketcd_store::load::{AuditLogs, Rebuilt, open_rebuilt};
 use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Want};
 
 use super::reading::notes_of;
+use super::rotated;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
 use collected::Collected;
@@ -39,7 +40,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     let name = logs.names().collect::<Vec<_>>().join(", ");
     let (mut collected, mut reader, mut notes) = (Collected::new(&name)?, Reader::with_bodies(), Vec::new());
     let (mut bytes, mut failed, mut seen) = (0, None, SeenRequests::default());
-    logs.read(&mut |log, from| {
+    rotated::read(logs, &mut |log, from| {
         let mut counted = Counted { from, length: 0 };
         let (report, ended) = reader.read(&mut counted, &mut |mut request| {
             let effects = effects(&request);
@@ -68,7 +69,7 @@ pub fn open_logs(logs: &AuditLogs, base: Option<&dyn Source>) -> Result<Option<L
     let oldest = collected.oldest();
     let (keys, values, changes) = replayed::changes(collected, &name, logs.most_unpacked())?;
     if changes.is_empty() {
-        return Err(seen.without_objects(&name));
+        return Err(seen.without_objects(&name, logs.names().count()));
     }
     let source = open_rebuilt(Rebuilt { name, oldest, newest, bytes, keys, values, changes })?;
     Ok(Some(LogHistory { source, said: LogNotes(notes) }))
@@ -89,6 +90,7 @@ struct SeenRequests {
     requests: u64,
     writes: u64,
     with_bodies: u64,
+    refused: u64,
     others: u64,
     damaged: u64,
     first_damage: Option<Damage>,
@@ -100,6 +102,7 @@ impl SeenRequests {
         self.requests += report.requests;
         self.writes += report.writes;
         self.with_bodies += report.with_bodies;
+        self.refused += report.refused;
         self.others += report.others;
         self.damaged += report.damaged;
         self.first_damage = self.first_damage.take().or_else(|| report.damages.first().cloned());
@@ -110,24 +113,26 @@ impl SeenRequests {
     }
 
     /// The error of logs that show no object.
-    fn without_objects(self, name: &str) -> Error {
+    fn without_objects(self, name: &str, logs: usize) -> Error {
+        let is = if logs == 1 { "is an audit log" } else { "are audit logs" };
         let damage = self.first_damage.map_or_else(String::new, |first| {
             format!("; {} of its lines cannot be read: the first is line {}, which {}", self.damaged, first.line, first.problem)
         });
         let Some(LogSpan { from, to }) = self.span else {
-            let problem =
-                format!("{name} looks like an audit log and holds no finished request: {} other lines or events{damage}", self.others);
+            let looks = if logs == 1 { "looks like an audit log and holds" } else { "look like audit logs and hold" };
+            let problem = format!("{name} {looks} no finished request: {} other lines or events{damage}", self.others);
             return Error::invalid(problem)
                 .hint("give the log as the API server writes it: one event of audit.k8s.io as JSON in each line");
         };
         let plural = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
         let why = match (self.writes, self.with_bodies) {
             (0, _) => "none of them asks for a change".to_owned(),
+            (writes, _) if writes == self.refused => format!("{writes} of them ask for changes, and all of these were refused"),
             (_, 0) => format!("{} of them ask for changes, and the policy logs these without bodies (level Metadata)", self.writes),
             (..) => format!("{} of them ask for changes, and no body of these holds an object or is of one that is known", self.writes),
         };
         Error::invalid(format!(
-            "{name} is an audit log of {} from {from} to {to}: {why}, so it shows no object{damage}",
+            "{name} {is} of {} from {from} to {to}: {why}, so it shows no object{damage}",
             plural(self.requests, "request")
         ))
         .hint("give it with what it is the log of, and changes get their users: -f SNAPSHOT -f LOG; history --requests then lists the requests that changed nothing, too")

@@ -2,7 +2,6 @@
 //! Source: `plugin/pkg/admission/resourcequota/controller.go`, `pkg/quota/v1/evaluator/core/pods.go` (1.37).
 
 use std::collections::HashMap;
-use std::iter::repeat_n;
 use std::sync::Arc;
 
 use ketcd_kube::{Format, Quantity};
@@ -22,7 +21,7 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
     if quotas.is_empty() {
         return Ok(());
     }
-    let pods = counted(world, namespace);
+    let mut taken = Taken::of(counted(world, namespace));
     for quota in quotas.iter().filter(|quota| is_in_scope(quota, pod)) {
         let name = text(quota, "/metadata/name");
         let (mut requested, mut used, mut limited) = (Vec::new(), Vec::new(), Vec::new());
@@ -31,9 +30,7 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
             if own.is_zero() && must_be_named(pod, resource) {
                 return Err(format!("failed quota: {name}: must specify {resource}"));
             }
-            let in_scope = pods.iter().filter(|(pod, _)| is_in_scope(quota, pod));
-            let used_by = in_scope.filter_map(|(pod, pods)| Some(repeat_n(usage(pod, resource)?, *pods)));
-            let taken = used_by.flatten().fold(Quantity::ZERO, sum);
+            let taken = taken.of_quota(quota, resource);
             if !own.is_zero() && sum(taken, own) > amount(hard) {
                 requested.push(format!("{resource}={own}"));
                 used.push(format!("{resource}={taken}"));
@@ -46,6 +43,45 @@ pub(super) fn admit(world: &mut World<'_>, pod: &Value, namespace: &str) -> Resu
         }
     }
     Ok(())
+}
+
+/// What the pods of a namespace take. A namespace may have thousands of quotas: those of one scope ask for the same sums.
+struct Taken {
+    /// What quotas read of the pods, each with how many pods have the same.
+    pods: Vec<(QuotaShape, usize)>,
+    /// The sums, by scope and resource.
+    sums: HashMap<(String, String), Quantity>,
+}
+
+impl Taken {
+    fn of(pods: Vec<(QuotaShape, usize)>) -> Self {
+        Self { pods, sums: HashMap::new() }
+    }
+
+    /// What the pods in the scope of a quota take of a resource.
+    fn of_quota(&mut self, quota: &Value, resource: &str) -> Quantity {
+        let scope = format!("{} {}", quota["spec"]["scopes"], quota["spec"]["scopeSelector"]);
+        let pods = &self.pods;
+        *self.sums.entry((scope, resource.to_owned())).or_insert_with(|| {
+            let in_scope = pods.iter().filter(|(pod, _)| is_in_scope(quota, pod));
+            in_scope.filter_map(|(pod, pods)| times(usage(pod, resource)?, *pods)).fold(Quantity::ZERO, sum)
+        })
+    }
+}
+
+/// The sum of so many equal amounts, in as many steps as the number has binary digits; `None` of none.
+fn times(amount: Quantity, mut count: usize) -> Option<Quantity> {
+    let (mut total, mut doubled) = (None, amount);
+    while count > 0 {
+        if count % 2 == 1 {
+            total = Some(total.map_or(doubled, |total| sum(total, doubled)));
+        }
+        count /= 2;
+        if count > 0 {
+            doubled = sum(doubled, doubled);
+        }
+    }
+    total
 }
 
 /// What quotas read of the pods of a namespace that have not ended, in order, each with how many pods have the same.
@@ -115,4 +151,43 @@ fn is_in_scope(quota: &Value, pod: &Value) -> bool {
     };
     list(quota, "/spec/scopes").iter().filter_map(Value::as_str).all(scope)
         && list(quota, "/spec/scopeSelector/matchExpressions").iter().all(selected)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shape(class: &str, cpu: &str) -> QuotaShape {
+        let containers = json!([{"resources": {"requests": {"cpu": cpu}}}]);
+        Arc::new(json!({"spec": {"priorityClassName": class, "containers": containers}}))
+    }
+
+    fn quota(number: usize, scope: &Value) -> Value {
+        json!({"metadata": {"name": format!("q{number}")}, "spec": {"hard": {"cpu": "1k"}, "scopeSelector": scope}})
+    }
+
+    #[test]
+    fn as_many_equal_amounts_are_what_their_sum_is() {
+        let amount: Quantity = "1500m".parse().unwrap();
+        for count in [1, 2, 3, 7, 100] {
+            let one_by_one = (0..count).fold(Quantity::ZERO, |total, _| sum(total, amount));
+            assert_eq!(times(amount, count).unwrap().to_string(), one_by_one.to_string(), "{count}");
+        }
+        assert!(times(amount, 0).is_none());
+    }
+
+    #[test]
+    fn quotas_of_one_scope_are_summed_up_once() {
+        let pods: Vec<(QuotaShape, usize)> = (0..300).map(|number| (shape(&format!("class{number}"), "100m"), 2)).collect();
+        let mut taken = Taken::of(pods);
+        let of_class = |class: &str| json!({"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": [class]}]});
+        for number in 0..2_000 {
+            assert_eq!(taken.of_quota(&quota(number, &Value::Null), "cpu").to_string(), "60");
+            assert_eq!(taken.of_quota(&quota(number, &of_class("class7")), "cpu").to_string(), "200m");
+        }
+        assert_eq!(taken.of_quota(&quota(0, &Value::Null), "pods").to_string(), "600");
+        assert_eq!(taken.sums.len(), 3, "one sum for each scope and resource");
+    }
 }

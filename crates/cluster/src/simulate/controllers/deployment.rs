@@ -44,7 +44,7 @@ pub(in crate::simulate) fn replica_sets(world: &mut World<'_>, deployment: &Valu
 /// Makes the ReplicaSet of a new template.
 fn begin(world: &mut World<'_>, deployment: &Value, last: Option<&Arc<Value>>) {
     let hash = world.generated();
-    let revision = last.map_or(0, |set| text(set, REVISION).parse::<i64>().unwrap_or(0)) + 1;
+    let revision = last.map_or(0, |set| text(set, REVISION).parse::<i64>().unwrap_or(0)).saturating_add(1);
     let (mut template, mut selector) = (deployment["spec"]["template"].clone(), deployment["spec"]["selector"].clone());
     member(&mut template, "metadata");
     member(&mut template["metadata"], "labels").insert("pod-template-hash".to_owned(), json!(hash));

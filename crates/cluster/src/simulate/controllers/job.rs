@@ -1,8 +1,6 @@
 //! Jobs: as many pods at once as `parallelism` says, until `completions` have succeeded.
 //! Source: `pkg/controller/job/job_controller.go` manageJob, `indexed_job_utils.go` (1.37).
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -50,9 +48,12 @@ pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
 /// Makes the pods that are missing: `there` are there of those that are wanted.
 fn make(world: &mut World<'_>, (id, job): (&Id, &Value), group: Option<&Value>, (there, wanted): (usize, usize), choices: &mut Choices) {
     let pods = active(world, job);
-    let mut used: BTreeSet<u64> = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str()?.parse().ok()).collect();
-    used.extend(completed(text(job, "/status/completedIndexes")));
+    let indexes = pods.iter().filter_map(|(_, pod)| pod["metadata"]["annotations"][INDEX].as_str()?.parse::<u64>().ok());
+    let mut taken = completed(text(job, "/status/completedIndexes"));
+    taken.extend(indexes.map(|index| (index, index)));
+    taken.sort_unstable();
     let most = number(job, "/spec/completions").and_then(|completions| u64::try_from(completions).ok()).unwrap_or(0);
+    let mut free = free(most, &taken);
     for made in there + 1..=wanted {
         if !world.grant_pod(id) {
             return;
@@ -63,10 +64,9 @@ fn make(world: &mut World<'_>, (id, job): (&Id, &Value), group: Option<&Value>, 
             join(&mut pod, group);
         }
         if text(job, "/spec/completionMode") == "Indexed" {
-            let Some(index) = (0..most).find(|index| !used.contains(index)) else { return };
+            let Some(index) = free.next() else { return };
             member(&mut pod["metadata"], "annotations").insert(INDEX.to_owned(), json!(index.to_string()));
             member(&mut pod["metadata"], "labels").insert(INDEX.to_owned(), json!(index.to_string()));
-            used.insert(index);
         }
         if !template::create(world, job, pod) {
             return;
@@ -96,7 +96,7 @@ pub(super) fn note_failure(world: &mut World<'_>, pod: &Value) {
     }
     let (failures, _) = failures(world, &id, &job);
     let now = world.now;
-    world.failures.insert(id, (failures + 1, now));
+    world.failures.insert(id, (failures.saturating_add(1), now));
 }
 
 /// Whether a pod is replaced once it has ended, not when it is deleted (`onlyReplaceFailedPods`).
@@ -111,7 +111,7 @@ fn failures(world: &World<'_>, id: &Id, job: &Value) -> (u32, i64) {
         let failed = number(job, "/status/failed").filter(|_| number(job, "/status/succeeded").unwrap_or(0) == 0)?;
         let written = list(job, "/metadata/managedFields").iter().filter(|entry| entry["subresource"] == "status");
         let time = written.filter_map(|entry| text(entry, "/time").parse::<Timestamp>().ok()).max()?;
-        Some((u32::try_from(failed).unwrap_or(u32::MAX), time.as_millisecond()))
+        Some((u32::try_from(failed.max(0)).unwrap_or(u32::MAX), time.as_millisecond()))
     };
     world.failures.get(id).copied().or_else(recorded).unwrap_or_default()
 }
@@ -149,13 +149,25 @@ fn wanted(job: &Value, there: usize) -> usize {
     usize::try_from(wanted).unwrap_or(0)
 }
 
-/// The numbers that have succeeded, written as `0-2,5` (`parseIndexesFromString`).
-fn completed(text: &str) -> Vec<u64> {
-    let range = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.parse::<u64>().ok()?..=to.parse::<u64>().ok()?)
+/// The numbers that have succeeded, written as `0-2,5` (`parseIndexesFromString`): the first and the last of each run.
+fn completed(text: &str) -> Vec<(u64, u64)> {
+    let run = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
     };
-    text.split(',').filter_map(range).flatten().take(100_000).collect()
+    text.split(',').filter_map(run).filter(|(first, last)| first <= last).collect()
+}
+
+/// The numbers below `most` that are in none of the runs, which are in order. A Job may have as many numbers as there are: no number is looked at twice.
+fn free(most: u64, taken: &[(u64, u64)]) -> impl Iterator<Item = u64> {
+    let mut next = 0_u64;
+    let mut gaps = Vec::new();
+    for &(first, last) in taken {
+        gaps.push(next..first.min(most));
+        next = next.max(last.saturating_add(1));
+    }
+    gaps.push(next..most);
+    gaps.into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -170,11 +182,20 @@ mod tests {
         assert_eq!(wanted(&job(json!({"parallelism": 3}), 0), 1), 3);
         assert_eq!(wanted(&job(json!({"parallelism": 3}), 1), 2), 2);
         assert_eq!(wanted(&job(json!({"parallelism": 3, "suspend": true}), 0), 2), 0);
+        assert_eq!(wanted(&job(json!({"parallelism": 3, "completions": i64::MAX}), i64::MIN), 0), 3);
     }
 
     #[test]
     fn completed_numbers_are_ranges() {
-        assert_eq!(completed("0-2,5"), [0, 1, 2, 5]);
-        assert_eq!(completed(""), [0_u64; 0]);
+        assert_eq!(completed("0-2,5,x,7-,9-3"), [(0, 2), (5, 5)]);
+        assert!(completed("").is_empty());
+    }
+
+    #[test]
+    fn free_numbers_are_those_that_neither_pods_nor_completed_ones_have() {
+        let free = |most: u64, taken: &[(u64, u64)]| free(most, taken).take(3).collect::<Vec<u64>>();
+        assert_eq!(free(10, &[(0, 2), (1, 1), (4, 5), (5, 5), (8, u64::MAX)]), [3_u64, 6, 7]);
+        assert_eq!(free(1 << 40, &[(0, (1 << 40) - 2)]), [(1_u64 << 40) - 1]);
+        assert!(free(5, &[(0, 4), (9, 9)]).is_empty());
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn sync(world: &mut World<'_>, choices: &mut Choices) -> bool {
     let written = std::mem::take(&mut world.nodes_written);
     written.iter().for_each(|(before, after)| daemon_set::node_written(world, before.as_deref(), after));
     let budgets = std::mem::take(&mut world.budgets);
-    budgets.iter().for_each(|namespace| disruption::sync(world, namespace));
+    world.uncounted.extend(budgets.iter().cloned());
     let at = choices.one_of(world.dirty.len());
     let Some(id) = world.dirty.iter().nth(at).cloned() else { return !budgets.is_empty() || !gone.is_empty() };
     world.dirty.remove(&id);

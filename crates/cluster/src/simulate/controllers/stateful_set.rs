@@ -17,7 +17,7 @@ const REVISION: &str = "/metadata/labels/controller-revision-hash";
 pub(super) fn sync(world: &mut World<'_>, id: &Id, choices: &mut Choices) {
     let Some(set) = world.model.get(id).filter(|set| !is_terminating(set)) else { return };
     let wanted = number(&set, "/spec/replicas").unwrap_or(1);
-    let first = number(&set, "/spec/ordinals/start").unwrap_or(0);
+    let first = number(&set, "/spec/ordinals/start").unwrap_or(0).max(0);
     let one_by_one = text(&set, "/spec/podManagementPolicy") != "Parallel";
     let end = first.saturating_add(wanted);
     for ordinal in first..end {

@@ -26,8 +26,9 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     let status = cluster.source.status().await?;
     let is_kine = status.kind == SourceKind::Kine && status.parts.iter().all(|part| part.kind == SourceKind::Kine);
     let (span, at) = (cluster.source.span().await?, cluster.revision().await?);
-    // What was compacted by an earlier revision is no longer known.
-    if !is_kine || at != span.newest {
+    // What was compacted by an earlier revision is no longer known; nor what ever was, where kine's record of it may be what is damaged.
+    let is_unknown = span.compacted.is_none() && !cluster.source.damage().is_empty();
+    if !is_kine || is_unknown || at != span.newest {
         return Ok(Vec::new());
     }
     let compacted = span.compacted.map_or(0, |compacted| compacted.0);
@@ -36,7 +37,9 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     let oldest = span.oldest.max(Revision(compacted + 1));
     let counted_from = counted_from(compacted, since).unwrap_or(oldest);
     let clock = cluster.clock_around(&[oldest, counted_from], &[]).await?;
-    let (Some(dated), Some(from)) = (clock.date(oldest), clock.date(counted_from)) else { return Ok(Vec::new()) };
+    // The first rows of all, kine's own among them, hold no time: what lasted since is counted from the first that has one.
+    let Some((first, _)) = clock.dated_span() else { return Ok(Vec::new()) };
+    let (Some(dated), Some(from)) = (clock.date(oldest.max(first)), clock.date(counted_from.max(first))) else { return Ok(Vec::new()) };
     let Some(kind) = stalled(since, now.duration_since(from.time)) else { return Ok(Vec::new()) };
     let trouble = Trouble { since: Some(dated.time), numbers: Some((compacted, since)), ..Trouble::new(kind) };
     Ok(vec![Found::new(Subject { kind: "Etcd".to_owned(), ..Subject::default() }, trouble)])

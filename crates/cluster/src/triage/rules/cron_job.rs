@@ -3,7 +3,7 @@
 //! Kubernetes 1.36: pkg/controller/cronjob/utils.go, `mostRecentScheduleTime`: the time counts from `status.lastScheduleTime`, or from the creation; more
 //! than 100 missed times are reported as `TooManyMissedTimes`, and the job is started all the same (the controller of before 1.21 started it no more, and
 //! recorded `FailedNeedsStart`). cronjob_controllerv2.go, `syncCronJob`: with `Forbid`, a run that is still active holds up the next one;
-//! `updateCronJob`: a schedule that was changed waits for its next time.
+//! `updateCronJob`: a schedule that was changed waits for its next time. One that cannot be parsed starts nothing, and an Event says so.
 
 use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +13,7 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::cron::Schedule;
+use super::events::Warning;
 use super::facts::{Facts, Kind};
 use super::found::Found;
 use super::object::{items, text, time};
@@ -39,6 +40,8 @@ const REASONS: &[&str] = &[
     "UnknownTimeZone",
     "MissSchedule",
 ];
+/// Those of them that say that the schedule cannot be read.
+const UNREADABLE: &[&str] = &["InvalidSchedule", "UnparseableSchedule", "UnParseableCronJobSchedule"];
 /// The Event that comes with them and says only how long it lasts.
 const REMARKS: &[&str] = &["TooManyMissedTimes"];
 
@@ -51,7 +54,10 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         let active = items(job, "/status/active").next().map(|active| text(active, "/name").to_owned());
         let holds = active.filter(|_| text(job, "/spec/concurrencyPolicy") == "Forbid");
         let may_be_late = if holds.is_some() { HELD } else { LATE };
-        let Some(due) = overdue(job, now, may_be_late) else { continue };
+        let Some(due) = overdue(job, now, may_be_late) else {
+            found.extend(unreadable(facts, job).await?);
+            continue;
+        };
         let subject = Subject::of(job);
         let about = ("CronJob", subject.namespace.as_str(), subject.name.as_str());
         let warning = match facts.warning(about, REASONS).await? {
@@ -59,7 +65,8 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
             reason => reason,
         };
         let never = if time(job, "/status/lastScheduleTime").is_none() { "never" } else { "" };
-        let about = vec![text(job, "/spec/schedule").to_owned(), holds.unwrap_or_default(), never.to_owned()];
+        let mut about = vec![text(job, "/spec/schedule").to_owned(), holds.unwrap_or_default(), never.to_owned()];
+        about.extend(zone_matters(job).then(|| "latest".to_owned()));
         let trouble = Trouble {
             since: Some(due),
             reason: warning.as_ref().map(|warning| warning.reason.clone()),
@@ -72,29 +79,65 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
+/// That a schedule is one that neither the controller can read, by its Event, nor ketcd: no time is due then.
+async fn unreadable(facts: &mut Facts<'_>, job: &Value) -> Result<Option<Found>> {
+    if is_off(job) || schedule_of(job).is_some() {
+        return Ok(None);
+    }
+    let subject = Subject::of(job);
+    let warning = facts.warning(("CronJob", &subject.namespace, &subject.name), UNREADABLE).await?;
+    let is_of = |warning: &Warning| warning.subject.uid.is_empty() || subject.uid.is_empty() || warning.subject.uid == subject.uid;
+    let Some(warning) = warning.filter(is_of) else { return Ok(None) };
+    let about = [text(job, "/spec/schedule"), "", "", "unreadable"].map(str::to_owned).to_vec();
+    let (since, reason, message) = (warning.first, Some(warning.reason), Some(warning.message));
+    Ok(Some(Found::new(subject, Trouble { since, reason, message, about, ..Trouble::new(TroubleKind::CronJobNotStarted) })))
+}
+
+/// Whether nobody is to start a CronJob.
+fn is_off(job: &Value) -> bool {
+    job["spec"]["suspend"] == true || !job["metadata"]["deletionTimestamp"].is_null()
+}
+
 /// Since when a run is overdue in every zone that the schedule may be meant for; `None` where it is not.
 fn overdue(job: &Value, now: Timestamp, may_be_late: SignedDuration) -> Option<Timestamp> {
-    let is_off = job["spec"]["suspend"] == true || !job["metadata"]["deletionTimestamp"].is_null();
-    let last = time(job, "/status/lastScheduleTime").or_else(|| time(job, "/metadata/creationTimestamp")).filter(|_| !is_off)?;
+    let last = time(job, "/status/lastScheduleTime").or_else(|| time(job, "/metadata/creationTimestamp")).filter(|_| !is_off(job))?;
     // The schedule may be newer than the last run, or resumed since.
     let last = written(job).map_or(last, |written| last.max(written));
+    let (zone, schedule) = schedule_of(job)?;
+    let due = if is_utc(zone) {
+        schedule.next(last, Offset::UTC)?
+    } else {
+        let due = latest(&schedule, last)?;
+        let due = if schedule.is_nightly() { latest(&schedule, due.checked_add(SUMMER).ok()?)? } else { due };
+        if is_fixed(&schedule) { due } else { due.checked_add(SUMMER).ok()? }
+    };
+    let is_late = now.duration_since(due) > may_be_late;
+    is_late.then_some(due)
+}
+
+/// The zone that a CronJob names, empty where it names none, and its schedule.
+fn schedule_of(job: &Value) -> Option<(&str, Schedule)> {
     let text = text(job, "/spec/schedule");
     // From 1.22 until 1.29 a new schedule could name a zone itself; one that does keeps it.
     let (zone, text) = match text.split_once(' ').filter(|(zone, _)| zone.starts_with("TZ=") || zone.starts_with("CRON_TZ=")) {
         Some((zone, text)) => (zone.split_once('=').map_or("", |(_, zone)| zone), text),
         None => (self::text(job, "/spec/timeZone"), text),
     };
-    let schedule = Schedule::parse(text)?;
-    let due = if matches!(zone, "UTC" | "Etc/UTC") {
-        schedule.next(last, Offset::UTC)?
-    } else {
-        let due = latest(&schedule, last)?;
-        let due = if schedule.is_nightly() { latest(&schedule, due.checked_add(SUMMER).ok()?)? } else { due };
-        let is_fixed = schedule.is_hourly() || matches!(schedule, Schedule::Every(_));
-        if is_fixed { due } else { due.checked_add(SUMMER).ok()? }
-    };
-    let is_late = now.duration_since(due) > may_be_late;
-    is_late.then_some(due)
+    Some((zone, Schedule::parse(text)?))
+}
+
+fn is_utc(zone: &str) -> bool {
+    matches!(zone, "UTC" | "Etc/UTC")
+}
+
+/// Whether a schedule means the same times in every zone.
+fn is_fixed(schedule: &Schedule) -> bool {
+    schedule.is_hourly() || matches!(schedule, Schedule::Every(_))
+}
+
+/// Whether a run was due at the time that is said at the latest, and may have been before, as the zone's clock is not known.
+fn zone_matters(job: &Value) -> bool {
+    schedule_of(job).is_some_and(|(zone, schedule)| !is_utc(zone) && !is_fixed(&schedule))
 }
 
 /// When somebody wrote more than its status last, where the object says so; before 1.22 entries do not say that they are of the status.
@@ -140,6 +183,13 @@ mod tests {
         let nightly = json!({"schedule": "30 2 * * *"});
         check(nightly.clone(), "2026-11-22T02:30:00Z", "2026-11-23T12:00:00Z", None);
         check(nightly, "2026-11-22T02:30:00Z", "2026-11-25T12:00:00Z", Some("2026-11-24T04:30:00Z"));
+    }
+
+    #[test]
+    fn without_the_zones_clock_the_time_is_the_latest() {
+        let of = |schedule: &str, zone: &str| zone_matters(&json!({"spec": {"schedule": schedule, "timeZone": zone}}));
+        assert_eq!([of("0 8 * * *", ""), of("0 8 * * *", "Pacific/Auckland"), of("30 2 * * 1", "")], [true; 3]);
+        assert_eq!([of("0 8 * * *", "Etc/UTC"), of("TZ=UTC 0 8 * * *", ""), of("*/5 * * * *", ""), of("@every 1h", "")], [false; 4]);
     }
 
     #[test]

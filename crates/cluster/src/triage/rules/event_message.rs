@@ -9,6 +9,7 @@ use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
+use super::attach_error;
 use super::events::Warning;
 use super::facts::{Facts, Kind};
 use super::object::text;
@@ -26,14 +27,21 @@ const CLASSES: &Kind = &Kind { path: "storageclasses", namespaced: false, fields
 /// How it begins that a class is not there.
 const NO_CLASS: &str = "storageclass.storage.k8s.io ";
 
-/// Adds what Events say to the findings that nothing else explains.
+/// Adds what Events say, or a VolumeAttachment where none says more, to the findings that nothing else explains.
 pub(super) async fn add(facts: &mut Facts<'_>, findings: &mut [Finding]) -> Result<()> {
     for finding in findings.iter_mut().filter(|finding| finding.trouble.message.is_none()) {
         if !matches!(finding.trouble.kind, TroubleKind::NotStarting | TroubleKind::ClaimPending) {
             continue;
         }
         for (subject, trouble) in finding.subjects.iter().zip(finding.troubles.iter_mut()) {
-            let Some(warning) = said(facts, subject).await? else { continue };
+            let warning = said(facts, subject).await?;
+            let is_vague = warning.as_ref().is_none_or(|warning| warning.message.starts_with(SUM));
+            let attach_error = if is_vague && subject.kind == "Pod" { attach_error::of_pod(facts, subject).await? } else { None };
+            if attach_error.is_some() {
+                trouble.message = attach_error;
+                continue;
+            }
+            let Some(warning) = warning else { continue };
             if !is_over(facts, trouble, &warning).await? {
                 trouble.message = Some(warning.message);
             }
@@ -64,6 +72,7 @@ async fn is_over(facts: &mut Facts<'_>, trouble: &Trouble, warning: &Warning) ->
         return Ok(false);
     }
     let class = trouble.about.first().map(String::as_str).unwrap_or_default();
-    let is_placed = trouble.about.len() > 1;
+    // With the node and who makes the volume.
+    let is_placed = trouble.about.len() > 2;
     Ok(is_placed || facts.all(CLASSES).await?.iter().any(|other| text(other, "/metadata/name") == class))
 }

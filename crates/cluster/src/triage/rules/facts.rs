@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_kube::{Body, FieldSet};
+use ketcd_kube::{Body, FieldSet, ShownValue};
 use ketcd_store::{At, KeyRange, Want};
 
 use super::events::{self, Warning};
+use super::object::has_ended;
 use crate::cluster::Cluster;
 use crate::error::Result;
 
@@ -46,6 +47,14 @@ const POD_FIELDS: &[&str] = &[
     "status.phase",
 ];
 
+/// The pods of a namespace that have the same labels.
+#[derive(Default)]
+pub(super) struct Alike {
+    pub labels: Map<String, Value>,
+    /// How many of them have not ended.
+    pub running: i64,
+}
+
 /// The state that rules look at.
 pub(super) struct Facts<'c> {
     /// The cluster.
@@ -59,13 +68,14 @@ pub(super) struct Facts<'c> {
     /// The revision to read.
     pub at: At,
     lists: HashMap<String, Arc<Vec<Value>>>,
+    labels: HashMap<String, Arc<Vec<Alike>>>,
     nodes: Option<Arc<BTreeSet<String>>>,
     warnings: Option<Arc<Vec<Warning>>>,
 }
 
 impl<'c> Facts<'c> {
     pub(super) fn new(cluster: &'c Cluster, at: At, now: Option<Timestamp>, findings: &'c [Finding], absent_nodes: Vec<String>) -> Self {
-        Self { cluster, now, findings, absent_nodes, at, lists: HashMap::new(), nodes: None, warnings: None }
+        Self { cluster, now, findings, absent_nodes, at, lists: HashMap::new(), labels: HashMap::new(), nodes: None, warnings: None }
     }
 
     /// Returns all objects of a kind, of `-n`'s namespace where they have one; none where the user may not read them, which is noted.
@@ -88,6 +98,55 @@ impl<'c> Facts<'c> {
     /// Returns the pods of a namespace.
     pub(super) async fn pods(&mut self, namespace: &str) -> Result<Arc<Vec<Value>>> {
         self.list(format!("pods/{namespace}/"), Some(POD_FIELDS)).await
+    }
+
+    /// Returns the labels that pods of a namespace have, read where they are stored: most pods have those of many others.
+    pub(super) async fn labels(&mut self, namespace: &str) -> Result<Arc<Vec<Alike>>> {
+        if let Some(labels) = self.labels.get(namespace) {
+            return Ok(Arc::clone(labels));
+        }
+        let labels = Arc::new(self.read_labels(namespace).await?);
+        self.labels.insert(namespace.to_owned(), Arc::clone(&labels));
+        Ok(labels)
+    }
+
+    async fn read_labels(&self, namespace: &str) -> Result<Vec<Alike>> {
+        const LABELS: [&str; 1] = ["metadata.labels"];
+        let keys = KeyRange::prefix(format!("{}/pods/{namespace}/", self.cluster.prefix().await?));
+        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
+        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(LABELS), &["status.phase"]);
+        let fields = FieldSet::of(["kind", "metadata.name", "metadata.labels", "status.phase"]);
+        let (mut places, mut alike): (HashMap<Vec<u8>, usize>, Vec<Alike>) = (HashMap::new(), Vec::new());
+        let mut copied = Vec::new();
+        while let Some(entry) = listing.entries.try_next().await? {
+            let mut is_over = false;
+            copied.clear();
+            let is_read = excerpt.as_ref().is_some_and(|excerpt| {
+                excerpt.append(&entry.key, &entry.value, &mut copied, |shown| {
+                    is_over = matches!(shown.value, ShownValue::Text(phase) if has_ended(phase));
+                })
+            });
+            let pod = if is_read {
+                if let Some(place) = places.get(&copied) {
+                    alike[*place].running += i64::from(!is_over);
+                    continue;
+                }
+                serde_json::from_slice(&copied).ok()
+            } else {
+                let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+                decoded.object().inspect(|pod| is_over = pod["status"]["phase"].as_str().is_some_and(has_ended)).cloned()
+            };
+            let Some(mut pod) = pod else { continue };
+            let labels = match pod["metadata"]["labels"].take() {
+                Value::Object(labels) => labels,
+                _ => Map::new(),
+            };
+            if is_read {
+                places.insert(std::mem::take(&mut copied), alike.len());
+            }
+            alike.push(Alike { labels, running: i64::from(!is_over) });
+        }
+        Ok(alike)
     }
 
     /// Returns the pods of all namespaces, or of `-n`'s.

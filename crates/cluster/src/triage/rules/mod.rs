@@ -4,6 +4,7 @@
 //! and remedies are in `ketcd-render` (`trouble/`). Where the data lacks a kind that it needs, it finds nothing.
 
 mod api_server_gone;
+mod attach_error;
 mod autoscaler;
 mod claim_in_use;
 mod claim_unplaced;
@@ -38,6 +39,16 @@ use facts::Facts;
 use found::placed;
 
 pub use events::Warning;
+
+/// Returns the VolumeAttachments that hold a volume on another node than that of a pod, given by its namespace, name and uid: those that `triage` reports
+/// once the pod has waited long enough. None where the pod is not there, or its containers were started.
+///
+/// # Errors
+/// The source cannot be read.
+pub(crate) async fn volumes_held(cluster: &Cluster, at: At, pod: (&str, &str, &str)) -> Result<Vec<Finding>> {
+    let mut facts = Facts::new(cluster, at, None, &[], Vec::new());
+    Ok(placed(Vec::new(), volume_held::from_pod(&mut facts, pod).await?))
+}
 
 /// Returns the findings with what the rules found among them, the weightiest first, and the Warning Events that none of them explains.
 ///

@@ -39,7 +39,12 @@ pub(super) fn named(object: &Value) -> (String, String, String) {
 
 /// Whether a pod's containers have ended for good.
 pub(super) fn is_over(pod: &Value) -> bool {
-    matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
+    has_ended(text(pod, "/status/phase"))
+}
+
+/// Whether a pod of this phase has ended.
+pub(super) fn has_ended(phase: &str) -> bool {
+    matches!(phase, "Succeeded" | "Failed")
 }
 
 /// Whether a pod mounts a claim of its namespace: by name, or one that was made for it (k8s.io/component-helpers 1.36,

@@ -42,12 +42,14 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Whether a set waits for each of its pods to be ready, or replaces none, and has seen its newest template. One that is being deleted does neither.
+/// Whether a set waits for each of its pods to be ready, or replaces none, has seen its newest template, and has pods of an older one. One that is being
+/// deleted does neither.
 fn may_wait(set: &Value) -> bool {
     let strategy = text(set, "/spec/updateStrategy/type");
     let waits = strategy == "OnDelete" || text(set, "/spec/podManagementPolicy") != "Parallel";
     let has_seen = number(set, "/status/observedGeneration") >= number(set, "/metadata/generation");
-    waits && has_seen && !text(set, "/status/updateRevision").is_empty() && set["metadata"]["deletionTimestamp"].is_null()
+    let has_outdated = number(set, "/status/updatedReplicas") < set["spec"]["replicas"].as_i64().unwrap_or(1);
+    waits && has_seen && has_outdated && !text(set, "/status/updateRevision").is_empty() && set["metadata"]["deletionTimestamp"].is_null()
 }
 
 fn is_outdated(pod: &Value, newest: &str, set: &Value) -> bool {

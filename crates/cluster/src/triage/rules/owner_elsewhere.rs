@@ -4,7 +4,7 @@
 //! by name; one that is not there, or has another uid, is absent. `attemptToDeleteItem`: an object whose owners are all absent is deleted. Since 1.20
 //! graph_builder.go records `OwnerRefInvalidNamespace`; before, such an object may stay as long as its owner is known from elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -40,23 +40,26 @@ const OWNED: [&str; 16] = [
 ];
 
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
-    // Others wait for a running etcd, and printed objects may be a part.
-    if facts.cluster.source.is_shared() || facts.may_be_part() {
+    // Others wait for a running etcd.
+    if facts.cluster.source.is_shared() {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
+    let (mut found, mut homes) = (Vec::new(), Homes::new());
     for path in OWNED {
         let owned = facts.all(&Kind { path, namespaced: true, fields: Some(FIELDS) }).await?;
         for object in owned.iter().filter(|object| object["metadata"]["deletionTimestamp"].is_null()) {
-            found.extend(misplaced(facts, object).await?);
+            found.extend(misplaced(facts, &mut homes, object).await?);
         }
     }
     Ok(found)
 }
 
+/// The namespaces of objects, by the path of their kind and their uid.
+type Homes = HashMap<String, HashMap<String, String>>;
+
 /// That all owners of an object are elsewhere, one of them in another namespace.
-async fn misplaced(facts: &mut Facts<'_>, object: &Value) -> Result<Option<Found>> {
-    let kinds = facts.cluster.kinds().await?;
+async fn misplaced(facts: &mut Facts<'_>, homes: &mut Homes, object: &Value) -> Result<Option<Found>> {
+    let (kinds, may_be_part) = (facts.cluster.kinds().await?, facts.may_be_part());
     let namespace = text(object, "/metadata/namespace");
     let mut elsewhere: BTreeMap<String, String> = BTreeMap::new();
     for owner in items(object, "/metadata/ownerReferences") {
@@ -64,13 +67,16 @@ async fn misplaced(facts: &mut Facts<'_>, object: &Value) -> Result<Option<Found
         let Some(kind) = kind.filter(|kind| kind.namespaced && kind.is_stored()) else { return Ok(None) };
         let (uid, name) = (text(owner, "/uid"), text(owner, "/name"));
         let path = kind.key_prefix("", None);
-        let others = facts.everywhere(path.trim_start_matches('/'), FIELDS).await?;
-        match others.iter().find(|other| text(other, "/metadata/uid") == uid) {
-            Some(other) if text(other, "/metadata/namespace") == namespace => return Ok(None),
-            Some(other) => {
-                let owner = format!("{}/{name}", text(owner, "/kind").to_lowercase());
-                elsewhere.insert(owner, text(other, "/metadata/namespace").to_owned());
-            }
+        if !homes.contains_key(&path) {
+            let all = facts.everywhere(path.trim_start_matches('/'), FIELDS).await?;
+            let home = |object: &Value| (text(object, "/metadata/uid").to_owned(), text(object, "/metadata/namespace").to_owned());
+            homes.insert(path.clone(), all.iter().map(home).collect());
+        }
+        match homes[&path].get(uid) {
+            Some(home) if home == namespace => return Ok(None),
+            Some(home) => drop(elsewhere.insert(format!("{}/{name}", text(owner, "/kind").to_lowercase()), home.clone())),
+            // Printed objects may lack it.
+            None if may_be_part => return Ok(None),
             None => {}
         }
     }

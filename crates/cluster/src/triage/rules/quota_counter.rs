@@ -2,7 +2,8 @@
 //!
 //! Kubernetes 1.36: pkg/quota/v1/evaluator/core/pods.go, `QuotaV1Pod`: pods count that have not ended, and whose deletion is not overdue; other kinds count
 //! by objects (services.go, persistent_volume_claims.go and registry.go there; `count/…` of any kind: k8s.io/apiserver pkg/quota/v1/generic/evaluator.go).
-//! pkg/controller/resourcequota counts anew after deletions, and every five minutes (config/v1alpha1/defaults.go).
+//! pkg/controller/resourcequota counts anew after deletions, and every five minutes (config/v1alpha1/defaults.go). Each namespace has a ConfigMap
+//! `kube-root-ca.crt` (pkg/controller/certificates/rootcacertpublisher/publisher.go): printed ConfigMaps without it are some of several.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -52,23 +53,27 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// The resources that are used up by a number that is higher than what is there; `None` unless that is so of all that are.
+/// The resources that are used up, each with the number that is counted and the one that is there, those first of which more is counted; `None` where
+/// that is so of none. Of the others the last is empty: they are really used up, or what is there is not known.
 async fn miscounted(facts: &mut Facts<'_>, quota: &Value) -> Result<Option<Found>> {
     let namespace = text(quota, "/metadata/namespace");
-    let mut wrong = Vec::new();
+    let (mut wrong, mut right) = (Vec::new(), Vec::new());
     for (resource, hard) in quota["status"]["hard"].as_object().into_iter().flatten() {
-        let used = &quota["status"]["used"][resource];
-        let (Some(hard), Some(used)) = (amount(hard), amount(used)) else { continue };
+        let shown = quota["status"]["used"][resource].as_str().unwrap_or_default();
+        let (Some(hard), Some(used)) = (amount(hard), amount(&quota["status"]["used"][resource])) else { continue };
         if hard == 0 || used < hard {
             continue;
         }
-        let Some(there) = count(facts, namespace, resource).await?.filter(|there| *there < used) else { return Ok(None) };
-        wrong.push([resource.clone(), used.to_string(), there.to_string()]);
+        match count(facts, namespace, resource).await?.filter(|there| *there < used) {
+            Some(there) => wrong.push([resource.clone(), used.to_string(), there.to_string()]),
+            None => right.push([resource.clone(), shown.to_owned(), String::new()]),
+        }
     }
     if wrong.is_empty() {
         return Ok(None);
     }
-    let trouble = Trouble { about: wrong.concat(), ..Trouble::new(TroubleKind::QuotaMiscounted) };
+    let about = [wrong.concat(), right.concat()].concat();
+    let trouble = Trouble { about, ..Trouble::new(TroubleKind::QuotaMiscounted) };
     let found = Found::new(Subject::of(quota), trouble).instead_of(&[TroubleKind::QuotaExhausted]);
     Ok(Some(Found { only_replaces: true, ..found }))
 }
@@ -82,16 +87,18 @@ fn amount(value: &Value) -> Option<i64> {
 /// may not read it.
 async fn count(facts: &mut Facts<'_>, namespace: &str, resource: &str) -> Result<Option<i64>> {
     let Some((_, path)) = COUNTED.iter().find(|(names, _)| names.contains(&resource)) else { return Ok(None) };
+    let mut is_whole = true;
     let (there, count) = if *path == "pods" {
         let (pods, now) = (facts.pods(namespace).await?, facts.now);
         let counts = |pod: &&Value| resource == "count/pods" || counts(pod, now);
         (pods.len(), pods.iter().filter(counts).count())
     } else {
         let kind = Kind { path, namespaced: true, fields: Some(NAMES) };
-        let there = facts.within(&kind, namespace).await?.len();
-        (there, there)
+        let there = facts.within(&kind, namespace).await?;
+        is_whole = *path != "configmaps" || there.iter().any(|one| text(one, "/metadata/name") == "kube-root-ca.crt");
+        (there.len(), there.len())
     };
-    let is_known = there > 0 || !facts.may_be_part() && !facts.cluster.has_missed();
+    let is_known = there > 0 && (is_whole || !facts.may_be_part()) || !facts.may_be_part() && !facts.cluster.has_missed();
     Ok(i64::try_from(count).ok().filter(|_| is_known))
 }
 

@@ -16,7 +16,7 @@ use ketcd_history::trouble::{Trouble, TroubleKind};
 
 use super::facts::{Facts, Kind};
 use super::found::Found;
-use super::object::{is_over, items, place, text, time};
+use super::object::{items, place, text, time};
 use crate::error::Result;
 
 const SERVICES: &Kind = &Kind {
@@ -103,10 +103,9 @@ fn selector(service: &Value) -> Option<&Map<String, Value>> {
 
 async fn selects_nothing(facts: &mut Facts<'_>, service: &Value, selector: &Map<String, Value>) -> Result<Option<Trouble>> {
     let namespace = text(service, "/metadata/namespace");
-    let pods = facts.pods(namespace).await?;
-    let labels = |pod: &Value| pod["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+    let pods = facts.labels(namespace).await?;
     // Where there is no pod, there is nothing that may be meant.
-    if pods.is_empty() || pods.iter().any(|pod| matches(selector, &labels(pod))) {
+    if pods.is_empty() || pods.iter().any(|pods| matches(selector, &pods.labels)) {
         return Ok(None);
     }
     for (kind, pointer) in TEMPLATES {
@@ -115,17 +114,30 @@ async fn selects_nothing(facts: &mut Facts<'_>, service: &Value, selector: &Map<
             return Ok(None);
         }
     }
-    let mut near: BTreeMap<String, i64> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| !is_over(pod)) {
-        let like = nearest(selector, &labels(pod));
-        like.into_iter().for_each(|like| *near.entry(like).or_default() += 1);
+    let (mut near, mut lacking): (BTreeMap<String, i64>, BTreeMap<String, i64>) = Default::default();
+    for pods in pods.iter().filter(|pods| pods.running > 0) {
+        match nearest(selector, &pods.labels) {
+            Some(like) => *near.entry(like).or_default() += pods.running,
+            None => lacks_one(selector, &pods.labels).into_iter().for_each(|label| *lacking.entry(label).or_default() += pods.running),
+        }
     }
-    let nearest = near.into_iter().max_by_key(|(_, pods)| *pods);
     let written = selector.iter().map(|(key, value)| label(key, value)).collect::<Vec<_>>().join(",");
     let trouble = Trouble::new(TroubleKind::ServiceSelectsNothing);
     let since = time(service, "/metadata/creationTimestamp");
-    let (like, count) = nearest.unwrap_or_default();
-    Ok(Some(Trouble { since, about: vec![written, like], numbers: Some((count, 0)), ..trouble }))
+    let most = |labels: BTreeMap<String, i64>| labels.into_iter().max_by_key(|(_, pods)| *pods);
+    let (like, count) = most(near).unwrap_or_default();
+    let mut about = vec![written, like];
+    if let Some((label, pods)) = most(lacking).filter(|_| count == 0) {
+        about.extend([label, pods.to_string()]);
+    }
+    Ok(Some(Trouble { since, about, numbers: Some((count, 0)), ..trouble }))
+}
+
+/// The label of a selector that a pod lacks, where it has all others of several.
+fn lacks_one(selector: &Map<String, Value>, labels: &Map<String, Value>) -> Option<String> {
+    let mut missing = selector.iter().filter(|(key, value)| labels.get(*key) != Some(*value));
+    let (key, value) = missing.next().filter(|_| missing.next().is_none() && selector.len() > 1)?;
+    Some(label(key, value))
 }
 
 fn label(key: &str, value: &Value) -> String {
@@ -198,6 +210,15 @@ mod tests {
         check(&json!({"app": "front"}), &json!({"app": "billing"}), None);
         check(&json!({"app": "web", "tier": "front"}), &json!({"app": "db", "tier": "cache"}), None);
         check(&json!({"app": "front"}), &json!({"run": "front"}), None);
+    }
+
+    #[test]
+    fn a_pod_may_lack_one_label_of_several() {
+        let of = |selector: &Value, labels: &Value| lacks_one(selector.as_object().unwrap(), labels.as_object().unwrap());
+        let two = json!({"app": "web", "tier": "front"});
+        assert_eq!(of(&two, &json!({"app": "web", "x": "y"})).as_deref(), Some("tier=front"));
+        assert_eq!(of(&two, &json!({"x": "y"})), None);
+        assert_eq!(of(&json!({"app": "web"}), &json!({})), None);
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! access modes are known, and neither ReadWriteMany nor ReadOnlyMany, is attached to one node at a time. The Event is `FailedAttachVolume`.
 //! From a node with the taint `node.kubernetes.io/out-of-service` it is detached at once (`hasOutOfServiceTaint`; by default since 1.26).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::{Trouble, TroubleKind};
 
+use super::attach_error::detach_error;
 use super::facts::{Facts, Kind};
 use super::found::Found;
 use super::object::{is_over, items, named, place, text, time, uses_claim};
@@ -23,26 +24,59 @@ const VOLUMES: &Kind = &Kind {
     fields: Some(&["kind", "metadata.name", "spec.accessModes", "spec.claimRef", "status.phase"]),
 };
 
+const POD: &Kind = &Kind { path: "pods", namespaced: true, fields: None };
+
+/// A namespace and a name.
+type Place = (String, String);
+
+/// A VolumeAttachment that is in the way, or may be.
+struct Attachment {
+    found: Found,
+    /// Whether it keeps pods from their volume; not where only its node is gone.
+    is_held: bool,
+}
+
 pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
+    let troubled = facts.troubled(TroubleKind::NotStarting);
+    let waiting = troubled.iter().flat_map(|finding| &finding.subjects).map(|subject| (subject.namespace.clone(), subject.name.clone()));
+    let waiting: BTreeSet<Place> = waiting.collect();
+    Ok(attachments(facts, &waiting).await?.into_iter().map(|attachment| attachment.found).collect())
+}
+
+/// Finds what holds a volume of one pod whose containers have not been started, whether it has a node or not.
+pub(super) async fn from_pod(facts: &mut Facts<'_>, (namespace, name, uid): (&str, &str, &str)) -> Result<Vec<Found>> {
+    let Some(pod) = facts.object(POD, namespace, name).await? else { return Ok(Vec::new()) };
+    let is_waiting = text(&pod, "/metadata/uid") == uid && matches!(text(&pod, "/status/phase"), "" | "Pending");
+    let may_have_claims =
+        items(&pod, "/spec/volumes").any(|volume| volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object());
+    if !is_waiting || !may_have_claims {
+        return Ok(Vec::new());
+    }
+    let waiting = BTreeSet::from([(namespace.to_owned(), name.to_owned())]);
+    let held = attachments(facts, &waiting).await?.into_iter().filter(|attachment| attachment.is_held);
+    Ok(held.map(|attachment| attachment.found).collect())
+}
+
+/// The VolumeAttachments that hold a volume on another node than that of a waiting pod, or whose node is gone.
+async fn attachments(facts: &mut Facts<'_>, waiting: &BTreeSet<Place>) -> Result<Vec<Attachment>> {
     let (attachments, volumes) = (facts.all(ATTACHMENTS).await?, facts.all(VOLUMES).await?);
     if attachments.is_empty() || volumes.is_empty() {
         return Ok(Vec::new());
     }
     let nodes = facts.nodes().await?;
-    let waiting = facts.troubled(TroubleKind::NotStarting);
-    let namespaces: BTreeSet<String> =
-        waiting.iter().flat_map(|finding| &finding.subjects).map(|subject| subject.namespace.clone()).collect();
+    let by_name: HashMap<&str, &Value> = volumes.iter().map(|volume| (text(volume, "/metadata/name"), volume)).collect();
+    let namespaces: BTreeSet<&str> = waiting.iter().map(|(namespace, _)| namespace.as_str()).collect();
     let mut found = Vec::new();
     for attachment in attachments.iter() {
         let volume = text(attachment, "/spec/source/persistentVolumeName");
-        let Some(volume) = volumes.iter().find(|other| text(other, "/metadata/name") == volume) else { continue };
+        let Some(&volume) = by_name.get(volume) else { continue };
         let node = text(attachment, "/spec/nodeName");
         let claim = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
         let pods = if namespaces.contains(claim.0) { facts.pods(claim.0).await? } else { Default::default() };
         let of_claim = || pods.iter().filter(|pod| !is_over(pod) && uses_claim(pod, claim.1));
         let is_waiting = |pod: &&Value| {
-            let is_named = |subject: &Subject| subject.namespace == claim.0 && subject.name == text(pod, "/metadata/name");
-            text(pod, "/spec/nodeName") != node && waiting.iter().flat_map(|finding| &finding.subjects).any(is_named)
+            let place = (claim.0.to_owned(), text(pod, "/metadata/name").to_owned());
+            text(pod, "/spec/nodeName") != node && waiting.contains(&place)
         };
         let waits: Vec<&Value> = of_claim().filter(is_waiting).collect();
         let is_held = attachment["status"]["attached"] == true && is_for_one_node(volume) && !waits.is_empty();
@@ -60,10 +94,15 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
         };
         let waiting_one = waits.first().map(|pod| place(pod)).unwrap_or_default();
         let driver = text(attachment, "/spec/attacher");
-        let about = [text(volume, "/metadata/name"), node, state, &user, &waiting_one, driver].map(str::to_owned).to_vec();
+        let mut about = [text(volume, "/metadata/name"), node, state, &user, &waiting_one, driver].map(str::to_owned).to_vec();
+        if !attachment["metadata"]["deletionTimestamp"].is_null() {
+            about.push("deleting".to_owned());
+        }
         let since = waits.iter().filter_map(|pod| time(pod, "/metadata/creationTimestamp")).min();
-        let trouble = Trouble { since, about, ..Trouble::new(TroubleKind::VolumeHeld) };
-        found.push(Found { pods: waits.len(), ..Found::new(Subject::of(attachment), trouble).explaining(waits.into_iter().map(named)) });
+        let message = detach_error(attachment);
+        let trouble = Trouble { since, about, message, ..Trouble::new(TroubleKind::VolumeHeld) };
+        let affected = Found { pods: waits.len(), ..Found::new(Subject::of(attachment), trouble) };
+        found.push(Attachment { found: affected.explaining(waits.into_iter().map(named)), is_held });
     }
     Ok(found)
 }

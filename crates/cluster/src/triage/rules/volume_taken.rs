@@ -1,7 +1,9 @@
-//! A claim that no volume is bound to because the one that it names, or every one that would suit it, is of another claim, or is not there.
+//! A claim that no volume is bound to because the one that it names, or every one that would suit it, is of another claim, or is not there, or because the
+//! one that it names does not suit it.
 //!
 //! Kubernetes 1.36: pkg/controller/volume/persistentvolume/pv_controller.go, `syncUnboundClaim`: a claim that names a volume waits until that volume has
-//! no `claimRef` or one to this claim (`IsVolumeBoundToClaim`: namespace, name and, where it has one, uid); the Event is `FailedBinding`.
+//! no `claimRef` or one to this claim (`IsVolumeBoundToClaim`: namespace, name and, where it has one, uid); the Event is `FailedBinding`. One that nobody has
+//! is bound if it is large enough and of the claim's class, volume mode and access modes (`checkVolumeSatisfyClaim`); if not, the Event is `VolumeMismatch`.
 //! k8s.io/component-helpers 1.36, storage/volume/pv_helpers.go, `FindMatchingVolume`: which volumes suit a claim that names none. Where the class waits for a
 //! consumer (`IsDelayBindingMode`), nothing is bound before a pod needs it. A claim without a class gets the default one, or has the class "".
 
@@ -41,13 +43,13 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
             match volumes.iter().find(|volume| text(volume, "/metadata/name") == wanted) {
                 Some(volume) => taken(claim, volume),
                 None if volumes.is_empty() || may_be_part => None,
-                None => Some([wanted.to_owned(), "missing".to_owned(), String::new()]),
+                None => Some(vec![wanted.to_owned(), "missing".to_owned(), String::new()]),
             }
         };
         let Some(about) = about else { continue };
         let is_patient = wanted.is_empty() && waits_for_consumer(claim, &classes);
         let since = time(claim, "/metadata/creationTimestamp");
-        let trouble = Trouble { since, about: about.to_vec(), ..Trouble::new(TroubleKind::VolumeTaken) };
+        let trouble = Trouble { since, about, ..Trouble::new(TroubleKind::VolumeTaken) };
         if trouble.is_due(facts.now) {
             let pods = facts.pods(text(claim, "/metadata/namespace")).await?;
             let waits = |pod: &&Value| text(pod, "/status/phase") == "Pending" && uses_claim(pod, text(claim, "/metadata/name"));
@@ -62,20 +64,37 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// Why the volume that a claim names is not bound to it: its name, how it is, and the claim that has it.
-fn taken(claim: &Value, volume: &Value) -> Option<[String; 3]> {
-    let holder = volume["spec"].get("claimRef").filter(|holder| holder.is_object())?;
+/// Why the volume that a claim names is not bound to it: its name, how it is, and the claim that has it, or what of it does not suit.
+fn taken(claim: &Value, volume: &Value) -> Option<Vec<String>> {
+    let Some(holder) = volume["spec"].get("claimRef").filter(|holder| holder.is_object()) else { return unsuited(claim, volume) };
     let (namespace, name, uid) = (text(holder, "/namespace"), text(holder, "/name"), text(holder, "/uid"));
     let is_named = namespace == text(claim, "/metadata/namespace") && name == text(claim, "/metadata/name");
     if is_named && (uid.is_empty() || uid == text(claim, "/metadata/uid")) {
         return None;
     }
     let state = if is_named { "earlier" } else { "other" };
-    Some([text(volume, "/metadata/name").to_owned(), state.to_owned(), format!("{namespace}/{name}")])
+    Some(vec![text(volume, "/metadata/name").to_owned(), state.to_owned(), format!("{namespace}/{name}")])
+}
+
+/// What of a volume that nobody has does not suit the claim that names it, with what the claim has and what the volume.
+fn unsuited(claim: &Value, volume: &Value) -> Option<Vec<String>> {
+    const REQUEST: &str = "/spec/resources/requests/storage";
+    const CAPACITY: &str = "/spec/capacity/storage";
+    let modes = |of: &Value| items(of, "/spec/accessModes").filter_map(Value::as_str).collect::<Vec<_>>().join(",");
+    let class = |of: &Value| class_of(of).unwrap_or_default().to_owned();
+    let is_small = size(volume, CAPACITY).zip(size(claim, REQUEST)).is_some_and(|(has, wants)| has < wants);
+    let compared = [
+        ("storage", text(claim, REQUEST).to_owned(), text(volume, CAPACITY).to_owned(), !is_small),
+        ("storageClassName", class(claim), class(volume), class(claim) == class(volume)),
+        ("volumeMode", volume_mode(claim).to_owned(), volume_mode(volume).to_owned(), volume_mode(claim) == volume_mode(volume)),
+        ("accessModes", modes(claim), modes(volume), has_modes(claim, volume)),
+    ];
+    let (what, wants, has, _) = compared.into_iter().find(|(.., suits)| !suits)?;
+    Some([text(volume, "/metadata/name"), "unsuited", what, &wants, &has].map(str::to_owned).to_vec())
 }
 
 /// A volume that would suit a claim, of a class that makes none, if it were not released by an earlier claim; `None` where another one is free.
-fn released(claim: &Value, volumes: &[Value], classes: &[Value], knows_classes: bool) -> Option<[String; 3]> {
+fn released(claim: &Value, volumes: &[Value], classes: &[Value], knows_classes: bool) -> Option<Vec<String>> {
     let class = match class_of(claim) {
         Some(class) => class,
         None if !knows_classes || classes.iter().any(is_default) => return None,
@@ -92,7 +111,7 @@ fn released(claim: &Value, volumes: &[Value], classes: &[Value], knows_classes: 
         return None;
     }
     let holder = format!("{}/{}", text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
-    Some([text(volume, "/metadata/name").to_owned(), "released".to_owned(), holder])
+    Some(vec![text(volume, "/metadata/name").to_owned(), "released".to_owned(), holder])
 }
 
 fn waits_for_consumer(claim: &Value, classes: &[Value]) -> bool {
@@ -106,20 +125,29 @@ fn is_default(class: &Value) -> bool {
     DEFAULT.iter().any(|annotation| class["metadata"]["annotations"][*annotation] == "true")
 }
 
+fn size(of: &Value, pointer: &str) -> Option<Quantity> {
+    text(of, pointer).parse().ok()
+}
+
+fn volume_mode(of: &Value) -> &str {
+    let mode = text(of, "/spec/volumeMode");
+    if mode.is_empty() { "Filesystem" } else { mode }
+}
+
+/// Whether a volume has every access mode of a claim.
+fn has_modes(claim: &Value, volume: &Value) -> bool {
+    items(claim, "/spec/accessModes").all(|wanted| items(volume, "/spec/accessModes").any(|mode| mode == wanted))
+}
+
 fn suits(claim: &Value, volume: &Value, class: &str) -> bool {
-    let size = |of: &Value, pointer| text(of, pointer).parse::<Quantity>().ok();
-    let mode = |of: &Value| {
-        if text(of, "/spec/volumeMode").is_empty() { "Filesystem".to_owned() } else { text(of, "/spec/volumeMode").to_owned() }
-    };
     let is_large = match (size(volume, "/spec/capacity/storage"), size(claim, "/spec/resources/requests/storage")) {
         (Some(has), Some(wants)) => has >= wants,
         _ => false,
     };
-    let has_mode = |wanted: &Value| items(volume, "/spec/accessModes").any(|mode| mode == wanted);
     let selector = claim["spec"].get("selector").filter(|selector| selector.is_object()).map(LabelSelector::from_object);
     let is_selected =
         selector.is_none_or(|selector| selector.is_some_and(|selector| selector.matches(&volume["metadata"]["labels"].as_object())));
     let is_kept = volume["metadata"]["deletionTimestamp"].is_null();
     let is_of_class = class_of(volume).unwrap_or_default() == class;
-    is_of_class && is_large && is_selected && is_kept && mode(claim) == mode(volume) && items(claim, "/spec/accessModes").all(has_mode)
+    is_of_class && is_large && is_selected && is_kept && volume_mode(claim) == volume_mode(volume) && has_modes(claim, volume)
 }
