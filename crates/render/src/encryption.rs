@@ -94,3 +94,44 @@ fn verdict(row: &AuditRow) -> String {
     };
     paint(style, text).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(scheme: Scheme, values: u64, opened: u64, promise: Promise) -> AuditRow {
+        AuditRow { resource: "secrets".to_owned(), scheme, name: "new".to_owned(), key_id: None, values, opened, reason: None, promise }
+    }
+
+    /// A key that opens some values of its name and not the others has a row for each, and each value counts once.
+    #[test]
+    fn the_first_line_counts_the_values_that_are_not_as_configured() {
+        let kept = row(Scheme::AesGcm, 3, 3, Promise::Kept);
+        let rows = [kept.clone(), row(Scheme::AesGcm, 5, 0, Promise::DoesNotOpen)];
+        assert_eq!(answer(&rows), "5 of 8 values are not as the configuration writes them");
+        let mut out = Vec::new();
+        write_table(&rows, false, &mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        let shown: Vec<&str> = table.lines().filter(|line| line.starts_with("secrets")).collect();
+        let words = |line: &&str| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+        assert_eq!(shown.iter().map(words).collect::<Vec<_>>(), ["secrets aesgcm new 3 3", "secrets aesgcm new 5 0"], "{table}");
+        assert!(shown[0].contains("yes") && shown[1].contains("no: its key does not open them"), "{table}");
+        let broken = [
+            kept.clone(),
+            row(Scheme::Identity, 2, 2, Promise::PlainText),
+            row(Scheme::AesCbc, 4, 4, Promise::OtherKey),
+            row(Scheme::Secretbox, 1, 0, Promise::StillSealed),
+            row(Scheme::KmsV2, 7, 7, Promise::Unknown),
+        ];
+        assert_eq!(answer(&broken), "7 of 17 values are not as the configuration writes them");
+        assert_eq!(answer(std::slice::from_ref(&kept)), "all 3 values are as the configuration writes them");
+        assert_eq!(
+            answer(&[kept, row(Scheme::KmsV2, 7, 7, Promise::Unknown)]),
+            "of 10 values 7 may not be under the plugin's current key, the others are as the configuration writes them"
+        );
+        assert_eq!(
+            answer(&[row(Scheme::AesGcm, 3, 0, Promise::NotAsked), row(Scheme::Identity, 4, 4, Promise::NotAsked)]),
+            "3 of 7 values are sealed; --encryption-config FILE checks them against the configuration"
+        );
+    }
+}

@@ -144,6 +144,12 @@ pub fn words(notice: &Notice) -> String {
             };
             format!("{asked} is before the readable history: beginning with revision {oldest}, the oldest")
         }
+        Notice::BeginsWithinMinute { moment, oldest, time } => {
+            format!(
+                "the readable history begins within the minute of {moment}, at {}: this is revision {oldest}, the oldest",
+                time.strftime("%H:%M:%S")
+            )
+        }
         Notice::Resolved { moment, time, revision } => format!("{moment} is {}, revision {revision}", time.strftime("%Y-%m-%dT%H:%M:%SZ")),
         Notice::DoesNotChange { oldest } => format!("this source does not change: showing its history from revision {oldest}"),
         Notice::OtherPrefix { prefix, objects } => {

@@ -9,7 +9,7 @@ use ketcd_history::clock::Dated;
 use ketcd_kube::Release;
 use ketcd_kube::encryption::Scheme;
 use ketcd_scheduler::cluster::Census;
-use ketcd_store::{Checksum, Member, RevisionSpan, SourceKind, SourceStatus};
+use ketcd_store::{Checksum, Member, PartStatus, RevisionSpan, SourceKind, SourceStatus};
 
 use super::duration;
 use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
@@ -61,7 +61,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
         Some(None) => format!("one moment, revision {}; no time is in it", span.newest),
         None => format!("revisions {} to {}, {reach}", span.oldest, span.newest),
     };
-    writeln!(out, "{}  {revisions}", paint(STRONG, &source.name))?;
+    writeln!(out, "{}  {revisions}", paint(STRONG, title(source)))?;
     line(out, "source", &described(source))?;
     parts(source, out)?;
     if let Some(begins) = span.compacted.filter(|_| source.kind == SourceKind::AuditLog) {
@@ -175,11 +175,36 @@ fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The sources that are read as one history, and the gaps between them.
+/// The source's name; of several sources in one directory, which have their own lines, that directory's.
+fn title(source: &SourceStatus) -> String {
+    let directory = directory(&source.parts);
+    let all: Vec<&str> = source.parts.iter().map(|part| part.name.as_str()).collect();
+    match directory.trim_end_matches('/') {
+        "" => source.name.clone(),
+        _ if source.name != all.join(", ") => source.name.clone(),
+        directory => format!("{} sources in {directory}", all.len()),
+    }
+}
+
+/// The directory that all of several sources lie in, with the slash at its end; empty where there is none.
+fn directory(parts: &[PartStatus]) -> &str {
+    let [first, others @ ..] = parts else { return "" };
+    let above = |path: &str| path.rfind('/').map_or(0, |slash| slash + 1);
+    let mut shared = &first.name[..above(&first.name)];
+    while !others.iter().all(|part| part.name.starts_with(shared)) {
+        shared = &shared[..above(&shared[..shared.len() - 1])];
+    }
+    if others.is_empty() { "" } else { shared }
+}
+
+/// The sources that are read as one history, and the gaps between them. Paths are shown from their directory on, which the title names.
 fn parts(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
     let spans: Vec<String> = source.parts.iter().map(|part| format!("{} to {}", part.span.oldest, part.span.newest)).collect();
     let width = spans.iter().map(String::len).max().unwrap_or(0);
-    let names: Vec<_> = source.parts.iter().map(|part| visible(&part.name)).collect();
+    let directory = directory(&source.parts);
+    let is_named = directory.len() > 1 && title(source).ends_with(directory.trim_end_matches('/'));
+    let shown = |part: &PartStatus| part.name.strip_prefix(directory).filter(|_| is_named).unwrap_or(&part.name).to_owned();
+    let names: Vec<String> = source.parts.iter().map(|part| visible(&shown(part)).into_owned()).collect();
     let name_width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     for (index, ((part, span), name)) in source.parts.iter().zip(&spans).zip(&names).enumerate() {
         let unread = if part.is_read { String::new() } else { paint(FAINT, ", not read whole").to_string() };
@@ -264,10 +289,67 @@ fn time(time: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ketcd_store::Revision;
+
     use super::*;
+
+    #[test]
+    fn a_directory_of_several_sources_is_named_once() {
+        let of = |names: &[&str]| {
+            let span = RevisionSpan { oldest: Revision(1), newest: Revision(9), compacted: None };
+            let part = |name: &&str| {
+                let (name, cluster_id) = ((*name).to_owned(), None);
+                PartStatus { name, kind: SourceKind::Db, cluster_id, span, is_read: true }
+            };
+            let parts: Vec<PartStatus> = names.iter().map(part).collect();
+            SourceStatus { parts, ..SourceStatus::new(SourceKind::Db, names.join(", ")) }
+        };
+        let rows = |source: &SourceStatus| {
+            let mut out = Vec::new();
+            parts(source, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let below = of(&["/backup/night/a.db", "/backup/noon/b.db"]);
+        assert_eq!(title(&below), "2 sources in /backup");
+        assert!(rows(&below).contains("  night/a.db  an etcd") && !rows(&below).contains("/backup/"), "{}", rows(&below));
+        for apart in [&["a.db", "b.db"][..], &["/backup/a.db", "b.db"], &["/backup/a.db"]] {
+            let source = of(apart);
+            assert_eq!(title(&source), apart.join(", "));
+            assert!(apart.iter().all(|name| rows(&source).contains(name)), "{}", rows(&source));
+        }
+        // Where the directory itself is what was given, it is the title.
+        let folder = SourceStatus { name: "/backup".to_owned(), ..of(&["/backup/a.db", "/backup/b.db"]) };
+        assert_eq!(title(&folder), "/backup");
+        assert!(rows(&folder).contains("  a.db  an etcd") && !rows(&folder).contains("/backup/"), "{}", rows(&folder));
+    }
 
     #[test]
     fn sizes_read_well() {
         assert_eq!([0, 1023, 1536, 3_588_202_528].map(bytes), ["0 B", "1023 B", "1.5 KiB", "3.3 GiB"]);
+    }
+
+    #[test]
+    fn a_kine_database_says_how_far_its_compaction_is_behind() {
+        let shown = |kind: SourceKind, compacted: i64| {
+            let report = StatusPage {
+                source: SourceStatus::new(kind, "state.db".to_owned()),
+                span: RevisionSpan { oldest: Revision(compacted), newest: Revision(704), compacted: Some(Revision(compacted)) },
+                one_moment: None,
+                dated: None,
+                release: None,
+                release_bounds: None,
+                census: Census::default(),
+                is_sampled: false,
+                notes: Vec::new(),
+            };
+            let mut out = Vec::new();
+            page(&report, &mut out).unwrap();
+            let page = String::from_utf8(out).unwrap();
+            page.lines().find(|line| line.starts_with("compacted ")).unwrap().to_owned()
+        };
+        let kine = "compacted     at revision 20, 684 revisions before the newest: older states and changes are gone";
+        assert_eq!(shown(SourceKind::Kine, 20), kine);
+        // How much an etcd keeps is a setting of its API server.
+        assert_eq!(shown(SourceKind::Db, 20), "compacted     at revision 20: older states and changes are gone");
     }
 }

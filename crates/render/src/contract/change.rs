@@ -324,3 +324,46 @@ impl From<Origin> for Source {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ketcd_history::ChangeKind;
+    use ketcd_kube::Object;
+    use ketcd_store::{Revision, Sources};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A written version of which nothing shows what was there before.
+    #[test]
+    fn a_change_that_may_be_the_creation_says_so() {
+        let documents = |may_be_creation: bool| {
+            let object = Object::from(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}}));
+            let change = ketcd_history::Change {
+                revision: Revision(9),
+                sub_revision: 0,
+                kind: ChangeKind::Modified,
+                key: "/registry/configmaps/x/a".into(),
+                origin: Origin::Wal,
+                sources: Sources::default(),
+                before: ObjectVersion::Unreadable,
+                after: object.into(),
+                may_be_creation,
+                earlier: None,
+            };
+            let change = AttributedChange { change, dated: None, actor: None, arrived: None, request: None };
+            let subject = KeySubject { kind: "ConfigMap".to_owned(), namespace: "x".to_owned(), name: "a".to_owned() };
+            let of_history = serde_json::to_value(Change::new(&change, &subject, ManagedFields::Hidden)).unwrap();
+            [of_history, serde_json::to_value(ObjectChange::new(&change, ManagedFields::Hidden)).unwrap()]
+        };
+        for document in documents(true) {
+            assert_eq!(
+                (&document["type"], &document["patch"], &document["mayBeCreation"]),
+                (&json!("MODIFIED"), &Value::Null, &json!(true))
+            );
+        }
+        for document in documents(false) {
+            assert_eq!((&document["type"], document.get("mayBeCreation")), (&json!("MODIFIED"), None));
+        }
+    }
+}

@@ -114,3 +114,30 @@ fn exact(resource: &str, value: i64) -> String {
         _ => value.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cloud controller manager, not the node's health, decides how long these two stay.
+    #[test]
+    fn a_taint_says_what_it_waits_for() {
+        let taint = |key: &str| obstacle(&Obstacle::UnhealthyTaint { key: key.into(), effect: "NoSchedule".into() });
+        assert_eq!(
+            taint("node.cloudprovider.kubernetes.io/uninitialized"),
+            "its taint node.cloudprovider.kubernetes.io/uninitialized:NoSchedule stays until the cloud controller manager has initialised it"
+        );
+        assert_eq!(
+            taint("node.cloudprovider.kubernetes.io/shutdown"),
+            "its taint node.cloudprovider.kubernetes.io/shutdown:NoSchedule says that its machine is shut down"
+        );
+        assert_eq!(taint("node.kubernetes.io/not-ready"), "its taint node.kubernetes.io/not-ready:NoSchedule marks it as unhealthy");
+    }
+
+    #[test]
+    fn what_helps_a_spread_and_a_claim_is_named() {
+        let honor = Fix::HonorTaints { constraint: 0, topology_key: "kubernetes.io/hostname".into() };
+        assert_eq!(fix(&honor, "n1"), "set nodeTaintsPolicy: Honor on the spread over kubernetes.io/hostname");
+        assert_eq!(fix(&Fix::FreeVolume { volume: "pv-1".into() }, "n1"), "make the released PersistentVolume pv-1 available");
+    }
+}

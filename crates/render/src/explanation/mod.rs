@@ -8,6 +8,7 @@ mod group_caveats;
 mod help;
 pub mod json;
 mod node;
+mod pod_now;
 mod refusals;
 mod scores;
 mod since;
@@ -17,4 +18,5 @@ mod unverifiable;
 mod words;
 
 pub use caveats::version_evidence;
+pub use pod_now::PodNow;
 pub use since::{Awaited, SinceRefusal};

@@ -11,7 +11,7 @@ use ketcd_scheduler::{Agreement, Attempt, AttemptOutcome, DecidedBy, Explanation
 use ketcd_store::Revision;
 
 use super::caveats::{assumptions, caveats, version_evidence};
-use super::since::SinceRefusal;
+use super::pod_now::PodNow;
 use super::words::{count, fold, grouped, hanging};
 use super::{group, help, node, refusals, scores};
 
@@ -33,8 +33,8 @@ pub struct TextOptions<'a> {
     pub width: Option<usize>,
     /// Earlier refusals of the pod, oldest first.
     pub refusals: &'a [Attempt],
-    /// What was written about the waiting pod after its last refusal.
-    pub since: Option<&'a SinceRefusal>,
+    /// How the pod is now.
+    pub now: PodNow<'a>,
     /// One of many, whose [`Summary`] says at the end what is assumed of the scheduler.
     pub many: bool,
 }
@@ -58,8 +58,11 @@ pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOption
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide || shown.width.is_none(), width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
-    if let Some(since) = shown.since {
+    if let Some(since) = shown.now.since {
         hanging("", &since.words(), 2, width, WARNING, out)?;
+    }
+    for held in shown.now.held_words(explanation.attempt.node.is_some()) {
+        hanging("", &held, 2, width, WARNING, out)?;
     }
     if let Some(node) = shown.node.and_then(|name| explanation.judgement.nodes.iter().find(|node| *node.name == *name)) {
         node::write(explanation, node, width, out)?;
@@ -314,5 +317,25 @@ impl Summary {
             writeln!(out, "\n{}: {}", paint(STRONG, decisions), counts.join(", "))?;
         }
         list(&self.assumed, shown.prose(), out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_that_nobody_decided_about_are_not_counted() {
+        let written = |summary: &Summary| {
+            let mut out = Vec::new();
+            summary.write(TextOptions::default(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let mut summary = Summary { assumed: vec!["version 1.34".to_owned()], ..Summary::default() };
+        let without = written(&summary);
+        assert!(without.contains("version 1.34") && !without.contains("decision"), "{without:?}");
+        summary.count(Agreement::Agrees);
+        let with_one = written(&summary);
+        assert!(with_one.contains("1 decision") && with_one.contains("1 agree"), "{with_one:?}");
     }
 }

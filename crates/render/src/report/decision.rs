@@ -5,7 +5,7 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use crate::explanation;
+use crate::explanation::{self, PodNow};
 use ketcd_history::clock::Dated;
 use ketcd_scheduler::{Explanation, FilterMode};
 
@@ -18,7 +18,7 @@ const NODES: usize = 60;
 /// None in practice: it is written to memory.
 pub(super) fn document(explanation: &Explanation, mode: FilterMode, time: Option<Dated>) -> io::Result<Value> {
     let mut text = Vec::new();
-    explanation::json::write_json(explanation, mode, time, None, None, None, &mut text)?;
+    explanation::json::write_json(explanation, mode, time, None, PodNow::default(), None, &mut text)?;
     let mut document: Value = serde_json::from_slice(&text)?;
     let chosen = document["attempt"]["node"].clone();
     let mut nodes: Vec<Value> = document["nodes"].as_array_mut().map(std::mem::take).unwrap_or_default();

@@ -114,6 +114,10 @@ pub fn detail(trouble: &Trouble) -> String {
         },
         TroubleKind::Terminating | TroubleKind::FinalizersStuck if about.is_empty() => String::new(),
         TroubleKind::Terminating | TroubleKind::FinalizersStuck => format!("held by {about}"),
+        TroubleKind::NamespaceStuck if !about.is_empty() => {
+            let says = if message.is_empty() { String::new() } else { format!("{message}; ") };
+            format!("{says}held by {about}")
+        }
         TroubleKind::NodeNotReady | TroubleKind::NotReady | TroubleKind::JobFailed | TroubleKind::PodFailed => joined(reason, message),
         TroubleKind::WebhookUnreachable | TroubleKind::WebhookIgnored => {
             let service = trouble.about.get(1).map_or("", String::as_str);
@@ -145,7 +149,10 @@ pub fn detail(trouble: &Trouble) -> String {
             };
             format!("{updated} of {wanted} pods updated{old}{}", rules::fence(trouble))
         }
-        TroubleKind::RolloutStuck => format!("{}{}", joined(reason, message), rules::fence(trouble)),
+        TroubleKind::RolloutStuck => match rules::fence(trouble) {
+            fence if fence.is_empty() => joined(reason, message),
+            fence => format!("{}{fence}", joined(reason, message).trim_end_matches('.')),
+        },
         TroubleKind::ApiUnavailable => joined(reason, message),
         _ => rules::detail(trouble).unwrap_or_else(|| message.to_owned()),
     }
@@ -290,6 +297,44 @@ mod tests {
             ["Pod", "Node", "APIService", "Ingress", "NetworkPolicy"].map(plural).join(" "),
             "pods nodes apiservices ingresses networkpolicies"
         );
+    }
+
+    #[test]
+    fn a_wrong_counter_is_told_beside_what_is_really_used_up() {
+        let quota = |about: &[&str]| {
+            let about = about.iter().map(|part| (*part).to_owned()).collect();
+            what(&Trouble { about, ..Trouble::new(TroubleKind::QuotaMiscounted) })
+        };
+        assert_eq!(quota(&["pods", "3", "1"]), "used up, but its counter is wrong: pods 3 counted, 1 there");
+        assert_eq!(quota(&["pods", "3", "1", "secrets", "2", ""]), "used up: secrets 2; another counter is wrong: pods 3 counted, 1 there");
+    }
+
+    #[test]
+    fn an_attachment_says_why_it_does_not_end() {
+        let about = ["pv-1", "node1", "unused", "", "shop/pg-0", "disk.csi"].map(str::to_owned).to_vec();
+        let held = Trouble { about, message: Some("disk is busy".to_owned()), ..Trouble::new(TroubleKind::VolumeHeld) };
+        assert_eq!(detail(&held), "no pod there uses it; pod shop/pg-0 waits for it on another node; disk.csi says: disk is busy");
+    }
+
+    #[test]
+    fn a_namespace_says_which_finalizers_hold_it() {
+        let stuck = |message: Option<&str>, about: &[&str]| {
+            let about = about.iter().map(|part| (*part).to_owned()).collect();
+            detail(&Trouble { about, message: message.map(str::to_owned), ..Trouble::new(TroubleKind::NamespaceStuck) })
+        };
+        assert_eq!(stuck(None, &["example.com/hold"]), "held by example.com/hold");
+        assert_eq!(stuck(Some("Some resources are remaining"), &[]), "Some resources are remaining");
+        assert_eq!(stuck(Some("1 remaining"), &["a/b", "c/d"]), "1 remaining; held by a/b, c/d");
+    }
+
+    #[test]
+    fn a_run_was_due_at_the_latest_where_the_zone_is_not_known() {
+        let due = |about: &[&str]| {
+            let about = about.iter().map(|part| (*part).to_owned()).collect();
+            what(&Trouble { about, ..Trouble::new(TroubleKind::CronJobNotStarted) })
+        };
+        assert_eq!(due(&["0 8 * * *", "", "", "latest"]), "not started when it was due, at the latest");
+        assert_eq!(due(&["*/5 * * * *", "", "never"]), "not started when it was due");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ketcd_cluster::explain::Explained as Answer;
 use ketcd_cluster::replay::{Feed, SchedulerOptions};
 use ketcd_cluster::{Cluster, Error, Options};
 use ketcd_render::explanation::json::write_json;
-use ketcd_render::explanation::{SinceRefusal, text};
+use ketcd_render::explanation::{PodNow, SinceRefusal, text};
 use ketcd_scheduler::{Attempt, Depth, Explanation, Replay};
 use ketcd_store::Revision;
 use serde_json::{Value, json};
@@ -36,22 +36,23 @@ pub(crate) struct Explained {
 pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Result<Explained, Error> {
     let (namespace, name) = pod.split_once('/').unwrap();
     let depth = how.node.map_or(Depth::Refusals, |node| Depth::Node(node.to_owned()));
-    let Answer { explanation, refusals, since, replay, .. } =
+    let Answer { explanation, refusals, since, held, replay, .. } =
         cluster.explainer(&how.scheduler).await?.with_depth(depth).with_remedies(true).pod(namespace, name).await?;
     let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
     let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
     let clock = cluster.clock_around(&revisions, &[]).await?;
     let since = since.as_ref().map(SinceRefusal::from);
-    let shown = text::TextOptions { node: how.node, refusals: &refusals, since: since.as_ref(), ..text::TextOptions::default() };
+    let now = PodNow { since: since.as_ref(), held: &held };
+    let shown = text::TextOptions { node: how.node, refusals: &refusals, now, ..text::TextOptions::default() };
     let text = fixture::text(|out| text::write(&explanation, Some(&clock), shown, out)).replace("\n  ", " ");
-    let document = document(&explanation, &replay, how.node, since.as_ref());
+    let document = document(&explanation, &replay, how.node, now);
     Ok(Explained { text, document, refusals })
 }
 
-fn document(explanation: &Explanation, replay: &Replay, node: Option<&str>, since: Option<&SinceRefusal>) -> Value {
+fn document(explanation: &Explanation, replay: &Replay, node: Option<&str>, now: PodNow<'_>) -> Value {
     let mode = replay.scheduler().profile_for(&explanation.attempt.pod).0.filter_mode;
     let mut out = Vec::new();
-    write_json(explanation, mode, None, node, since, None, &mut out).unwrap();
+    write_json(explanation, mode, None, node, now, None, &mut out).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
 
@@ -71,6 +72,59 @@ async fn a_node_that_is_not_there_is_said_to_be_missing() {
     for items in [json!([pod]), json!([node("node9"), pod])] {
         let text = of(items).await.replace('\n', " ");
         assert!(!text.contains(missing), "{text}");
+    }
+}
+
+/// Whether the volume of a pod is attached to another node is said by the rule that `triage` has.
+#[tokio::test]
+async fn a_volume_that_another_node_holds_is_in_the_way() {
+    let node = |name: &str| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": name}});
+    let pod = |name: &str, on: Option<&str>, phase: &str| {
+        let volumes = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]);
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop", "uid": name},
+            "spec": {"nodeName": on, "containers": [], "volumes": volumes}, "status": {"phase": phase}})
+    };
+    let of = async |pods: &[Value], attached: &str, modes: Value| {
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop", "uid": "c"},
+            "spec": {"volumeName": "pv-1", "accessModes": modes}, "status": {"phase": "Bound"}});
+        let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1", "uid": "v"},
+            "spec": {"accessModes": modes, "claimRef": {"namespace": "shop", "name": "data", "uid": "c"}}, "status": {"phase": "Bound"}});
+        let spec = json!({"attacher": "disk.csi", "nodeName": attached, "source": {"persistentVolumeName": "pv-1"}});
+        let attachment = json!({"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "csi-1", "uid": "a"},
+            "spec": spec, "status": {"attached": true}});
+        let items = [&[node("node1"), node("node2"), claim, volume, attachment][..], pods].concat();
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        let Explained { text, document, .. } = explained(&fixture::cluster_of(&list).await, "shop/pg-0", How::default()).await.unwrap();
+        (words(&text), document.get("heldVolumes").cloned())
+    };
+    let once = || json!(["ReadWriteOnce"]);
+    let waiting = pod("pg-0", Some("node2"), "Pending");
+    let (page, held) = of(std::slice::from_ref(&waiting), "node1", once()).await;
+    let line = "waits: volumeattachment/csi-1 holds volume pv-1 on node1: no pod there uses it; delete the VolumeAttachment; if it does not end, \
+        disk.csi has to detach the volume";
+    assert!(page.contains(line), "{page}");
+    let volume = json!({"volume": "pv-1", "attachment": "csi-1", "node": "node1", "nodeMissing": false, "attacher": "disk.csi"});
+    assert_eq!(held, Some(json!([volume])));
+    let (page, held) = of(&[waiting.clone(), pod("pg-old", Some("node1"), "Running")], "node1", once()).await;
+    assert!(page.contains("on node1: pod shop/pg-old uses it there; end pod shop/pg-old;"), "{page}");
+    assert_eq!(held.unwrap()[0]["usedBy"], json!({"kind": "Pod", "name": "pg-old", "namespace": "shop"}));
+    let (page, held) = of(std::slice::from_ref(&waiting), "node9", once()).await;
+    assert!(page.contains("holds volume pv-1 on node9: node9 is not among the nodes; delete the VolumeAttachment;"), "{page}");
+    assert_eq!(held.unwrap()[0]["nodeMissing"], true);
+    // Without a node it may still come to the one where the volume is.
+    let (page, held) = of(&[pod("pg-0", None, "Pending")], "node1", once()).await;
+    assert!(
+        page.contains("it would wait on every node but node1: volumeattachment/csi-1 holds volume pv-1 on node1: no pod there uses it")
+    );
+    assert!(held.is_some() && !page.contains("delete the VolumeAttachment"), "{page}");
+    // Where it should be; of a volume that many nodes may have; of a pod that runs.
+    for (pod, attached, modes) in [
+        (&waiting, "node2", once()),
+        (&waiting, "node1", json!(["ReadWriteOnce", "ReadWriteMany"])),
+        (&pod("pg-0", Some("node2"), "Running"), "node1", once()),
+    ] {
+        let (page, held) = of(std::slice::from_ref(pod), attached, modes).await;
+        assert!(held.is_none() && !page.contains("volumeattachment"), "{page}");
     }
 }
 
@@ -189,7 +243,7 @@ async fn facts_bear_the_verdicts_of_every_filter_out() {
         let cluster = fixture::capture(capture, Options::default()).await;
         let each = |replay: &mut Replay, attempt| {
             let explanation = replay.explain(attempt);
-            wrong.extend(contradictions(&document(&explanation, replay, Some(node), None), &mut compared));
+            wrong.extend(contradictions(&document(&explanation, replay, Some(node), PodNow::default()), &mut compared));
         };
         walk(&cluster, Some(version), Depth::Node(node.to_owned()), each).await;
     }

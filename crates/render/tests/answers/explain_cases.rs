@@ -2,6 +2,7 @@
 
 use ketcd_cluster::Error;
 use ketcd_cluster::replay::{ConfigurationFile, SchedulerOptions};
+use serde_json::json;
 
 use crate::explain::{Explained, How, explained};
 use crate::fixture::cluster_of;
@@ -78,6 +79,26 @@ async fn a_plugin_that_is_not_known_is_named_and_the_others_run() {
     let printed = text("{containers: [{name: c, resources: {requests: {cpu: '5'}}}]}", "", how).await;
     assert!(printed.contains("The plugin Homemade is not in-tree"), "{printed}");
     assert!(printed.contains("Insufficient cpu"), "{printed}");
+}
+
+#[tokio::test]
+async fn of_a_config_map_the_configuration_in_it_is_used() {
+    let configuration = |plugin: &str| {
+        format!(
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{{plugins: {{filter: {{enabled: [{{name: {plugin}}}]}}}}}}]\n"
+        )
+    };
+    let by = async |data: serde_json::Value| {
+        let text = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scheduler"}, "data": data}).to_string();
+        let file = ConfigurationFile { name: "map.json".to_owned(), text: &text };
+        let scheduler = SchedulerOptions { configuration: Some(file), ..SchedulerOptions::default() };
+        explain("{containers: [{name: c}]}", "", How { scheduler, ..How::default() }).await.map(|explained| explained.text)
+    };
+    let printed = by(json!({"config.yaml": configuration("Homemade"), "README": "of the scheduler"})).await.unwrap();
+    assert!(printed.contains("The plugin Homemade is not in-tree"), "{printed}");
+    let error = by(json!({"a.yaml": configuration("One"), "b.yaml": configuration("Other")})).await.unwrap_err();
+    let wanted = "map.json is a ConfigMap with several configurations: a.yaml, b.yaml";
+    assert!(matches!(&error, Error::Invalid { problem, .. } if problem == wanted), "{error:?}");
 }
 
 #[tokio::test]
@@ -213,4 +234,46 @@ async fn who_bound_a_pod_is_not_printed_where_nothing_shows_it() {
                spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: c, image: i}]}\n";
     let printed = explained(&cluster_of(&[CLUSTER, pod].concat()).await, "x/q", How::default()).await.unwrap().text;
     assert!(printed.contains("x/q → n1") && !printed.contains("no scheduler decided"), "{printed}");
+}
+
+/// A pod with a label, and the nodes that these lines describe.
+async fn words_on(nodes: &[&str], spec: &str, more: &str) -> String {
+    let node = |rest: &&str| {
+        format!(
+            "---\napiVersion: v1\nkind: Node\nstatus: {{allocatable: {{cpu: '4', memory: 8Gi, pods: '10'}}, nodeInfo: {{kubeletVersion: v1.34.1}}}}\n{rest}\n"
+        )
+    };
+    let pod =
+        format!("---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: default, uid: u, labels: {{app: a}}}}\nspec: {spec}\n");
+    let objects = nodes.iter().map(node).chain([pod, more.to_owned()]).collect::<String>();
+    let text = explained(&cluster_of(&objects).await, "default/p", How::default()).await.unwrap().text;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A host that only its taint keeps empty counts in a spread; that the spread may leave it out comes before weaker spreads.
+#[tokio::test]
+async fn a_spread_that_counts_tainted_nodes_may_honor_the_taints() {
+    let nodes = [
+        "metadata: {name: n1, labels: {kubernetes.io/hostname: n1}}",
+        "metadata: {name: cp, labels: {kubernetes.io/hostname: cp}}\nspec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}",
+    ];
+    let spec = "{containers: [{name: c}], topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: a}}}]}";
+    let running = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q, namespace: default, uid: v, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c}]}\n";
+    let printed = words_on(&nodes, spec, running).await;
+    let (honor, raise) = (
+        "set nodeTaintsPolicy: Honor on the spread over kubernetes.io/hostname → n1",
+        "raise maxSkew of the spread over kubernetes.io/hostname to 2 → n1",
+    );
+    let place = |text: &str| printed.find(text).unwrap_or_else(|| panic!("no {text}: {printed}"));
+    assert!(place("what would help") < place(honor) && place(honor) < place(raise), "{printed}");
+}
+
+#[tokio::test]
+async fn a_node_that_is_not_initialised_waits_for_the_cloud_controller_manager() {
+    let key = "node.cloudprovider.kubernetes.io/uninitialized";
+    let node = format!("metadata: {{name: new}}\nspec: {{taints: [{{key: {key}, value: 'true', effect: NoSchedule}}]}}");
+    let printed = words_on(&[&node], "{containers: [{name: c}]}", "").await;
+    let wanted = format!("new: its taint {key}:NoSchedule stays until the cloud controller manager has initialised it");
+    assert!(printed.contains("no change to the pod or to a node is known to help"), "{printed}");
+    assert!(printed.contains(&wanted) && !printed.contains("unhealthy"), "{printed}");
 }

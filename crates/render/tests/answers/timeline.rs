@@ -11,7 +11,8 @@ use ketcd_render::timeline::json::write_lines;
 use ketcd_render::timeline::{Told, head};
 use ketcd_store::Revision;
 use ketcd_testing::testdata;
-use serde_json::Value;
+use ketcd_testing::written::Written;
+use serde_json::{Value, json};
 
 use crate::fixture::{self, text};
 
@@ -154,7 +155,7 @@ const NUMBERS: &[Number] = &[
     ("k120-story", "pod/lab/urgent", "Scheduled", 833, "kube-scheduler", "inferred", 2.0),
     ("k120-story", "pod/lab/spread-5", "Scheduled", 1651, "kube-scheduler", "inferred", 326.7),
     ("k120-story", "node/node2", "HeartbeatLost", 1065, "kube-controller-manager", "recorded", 42.3),
-    ("k120-story", "node/node2", "Returned", 1604, "kubelet node2", "recorded", 319.5),
+    ("k120-story", "node/node2", "Returned", 1604, "kubelet node2", "recorded", 320.3),
     ("k136-story", "pod/lab/gated", "Ungated", 962, "kubectl-client-side-apply", "inferred", 1.6),
     ("k136-story", "pod/lab/elastic", "ResizeDeferred", 1287, "kubelet node1", "recorded", 0.6),
     ("k136-story", "pod/web/logged", "Evicted", 1549, "kube-apiserver", "inferred", 36.9),
@@ -213,6 +214,54 @@ async fn refusals_and_outages_are_said() {
     assert!(waiting.contains("waits: pod/web/tomcat-") && waiting.contains("didn't have free ports"), "{waiting}");
     let outage = said(&story_of(&fixture::capture("k136-story", Options::default()).await, "node/node2").await);
     assert!(outage.contains("outage: no heartbeat since 00:16:19") && outage.contains("replaced by"), "{outage}");
+}
+
+/// Between a node's last heartbeat and the eviction of its pod only the node lifecycle controller's own times say when it acted.
+#[tokio::test]
+async fn an_eviction_counts_from_the_time_of_the_taint() {
+    const NODE: &str = "/registry/minions/node1";
+    const LEASE: &str = "/registry/leases/kube-node-lease/node1";
+    const POD: &str = "/registry/pods/shop/web";
+    let time = |second: i64| Timestamp::from_second(1_795_860_000 + second).unwrap().to_string();
+    let node = |beat: i64, silent: Option<i64>, tainted: Option<i64>| {
+        let (status, reason) = if silent.is_some() { ("Unknown", "NodeStatusUnknown") } else { ("True", "KubeletReady") };
+        let condition = json!({"type": "Ready", "status": status, "reason": reason, "lastHeartbeatTime": time(beat),
+            "lastTransitionTime": time(silent.unwrap_or(-100))});
+        let taint = |second: i64| json!({"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": time(second)});
+        let taints: Vec<Value> = tainted.map(taint).into_iter().collect();
+        let metadata = json!({"name": "node1", "uid": "n", "creationTimestamp": time(-100)});
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"taints": taints}, "status": {"conditions": [condition]}})
+    };
+    let lease = |renewed: i64| {
+        let metadata = json!({"name": "node1", "namespace": "kube-node-lease", "creationTimestamp": time(-100)});
+        let spec = json!({"holderIdentity": "node1", "leaseDurationSeconds": 40, "renewTime": time(renewed)});
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec})
+    };
+    let pod = |deleted: Option<i64>| {
+        let mut metadata = json!({"name": "web", "namespace": "shop", "uid": "w", "creationTimestamp": time(-90)});
+        if let Some(second) = deleted {
+            metadata["deletionTimestamp"] = json!(time(second + 30));
+            metadata["deletionGracePeriodSeconds"] = json!(30);
+        }
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": "node1", "containers": [{"name": "c"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    };
+    let mut written = Written::default();
+    for (key, value) in [
+        (NODE, node(-100, None, None)),
+        (LEASE, lease(-99)),
+        (POD, pod(None)),
+        (NODE, node(-5, None, None)),
+        (LEASE, lease(0)),
+        (NODE, node(-5, Some(45), None)),
+        (NODE, node(-5, Some(45), Some(45))),
+        (POD, pod(Some(75))),
+    ] {
+        written.put(key, value.to_string());
+    }
+    let outage = &timeline(&fixture::stored(written.finish()).await, "node/node1").await["outages"][0];
+    let is_about = |field: &str, seconds: f64| (outage[field].as_f64().unwrap() - seconds).abs() < 1.0;
+    assert!(is_about("lostAfterSeconds", 45.0) && is_about("evictedAfterTaintSeconds", 30.0), "{outage}");
 }
 
 #[tokio::test]

@@ -192,6 +192,22 @@ async fn nothing_is_well_where_an_object_is_missing() {
     assert!(of(&["node/node1"]).await.starts_with("nothing is wrong with what was asked for at "));
 }
 
+#[tokio::test]
+async fn what_ends_a_trouble_stands_below_it_and_in_json() {
+    let quota = r#"{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "quota", "namespace": "shop"}, "status": {"hard": {"pods": "3"}, "used": {"pods": "3"}}}"#;
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "shop", "uid": "1"}, "spec": {"nodeName": "n1", "containers": []},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}"#;
+    let objects = format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{quota}, {pod}]}}"#);
+    let answer = fixture::cluster_of(&objects).await.triage().await.unwrap();
+    let page = text(&answer, None);
+    let remedy = "kube-controller-manager counts anew every 5 minutes; if it does not, restart it";
+    let mut lines = page.lines().skip_while(|line| !line.starts_with("resourcequota/shop/quota  used up, but its counter is wrong: "));
+    assert!(lines.next().is_some_and(|line| line.contains("pods 3 counted, 1 there")), "{page}");
+    assert_eq!(lines.next(), Some(format!("  {remedy}").as_str()), "{page}");
+    let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
+    assert_eq!(document["findings"][0]["remedy"], remedy);
+}
+
 /// What JSON says of all objects of a finding is what each of them says.
 #[tokio::test]
 async fn json_says_of_objects_what_they_say() {

@@ -13,6 +13,7 @@ use crate::contract::common::Time;
 use crate::contract::window::Window;
 
 use super::caveats::{assumptions, caveats, version_evidence};
+use super::pod_now::{HeldVolume, PodNow};
 use super::since::SinceRefusal;
 
 mod devices;
@@ -72,6 +73,9 @@ pub struct Document<'a> {
     /// What was written about the pod after its last refusal: then it is evaluated as it is now; absent where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_refusal: Option<&'a SinceRefusal>,
+    /// The volumes of a pod that was not started which are attached to another node, where the pod was named; absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    held_volumes: Vec<HeldVolume<'a>>,
     /// The nodes; with `--node`, that one.
     nodes: Vec<node::Node<'a>>,
     /// The smallest changes that would make the pod fit, the best first; empty for a pod that found a node.
@@ -197,8 +201,7 @@ pub enum Verdict {
     Unverifiable,
 }
 
-/// Writes one explanation as one JSON document on one line. `only` is the node to show, or `None` for all nodes; `since` is what was written after the
-/// last refusal.
+/// Writes one explanation as one JSON document on one line. `only` is the node to show, or `None` for all nodes; `now` is how the pod is now.
 ///
 /// # Errors
 /// The stream's.
@@ -207,7 +210,7 @@ pub fn write_json(
     mode: FilterMode,
     time: Option<Dated>,
     only: Option<&str>,
-    since: Option<&SinceRefusal>,
+    now: PodNow<'_>,
     window: Option<Window>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -238,7 +241,8 @@ pub fn write_json(
             Some(WholePod::Gated { plugin, reason }) => Some(Waits { plugin, status: "UnschedulableAndUnresolvable", reason }),
             _ => waits(judgement),
         },
-        since_refusal: since,
+        since_refusal: now.since,
+        held_volumes: now.held_volumes(),
         nodes: nodes.collect(),
         remedies: help::remedies(explanation),
         beyond_help: help::hopeless(explanation),
