@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use etcd_client::Client;
 use ketcd_testing::on_each_release;
 use ketcd_testing::proxy::{Passing, Proxy};
+use ketcd_testing::snapshot::beginning;
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -16,15 +17,28 @@ use crate::ketcd::{ketcd, run, stderr};
 use crate::load::{config_map, writer};
 use crate::watcher::Watching;
 
-/// Writes `count` revisions, every 50th of which changes one ConfigMap; returns the newest.
+/// Keys and values of `count` revisions, every 50th of which changes one ConfigMap.
+fn config_maps(count: usize) -> impl Iterator<Item = (String, String)> {
+    (0..count).map(|n| {
+        let name = if n % 50 == 0 { "steady".to_owned() } else { format!("noise-{}", n % 7) };
+        (format!("/registry/configmaps/lab/{name}"), config_map(&name, n))
+    })
+}
+
+/// Writes `count` revisions; returns the newest.
 async fn fill(client: &mut Client, count: usize) -> i64 {
     let mut newest = 0;
-    for n in 0..count {
-        let name = if n % 50 == 0 { "steady".to_owned() } else { format!("noise-{}", n % 7) };
-        let answer = client.put(format!("/registry/configmaps/lab/{name}"), config_map(&name, n), None).await.unwrap();
-        newest = answer.header().unwrap().revision();
+    for (key, value) in config_maps(count) {
+        newest = client.put(key, value, None).await.unwrap().header().unwrap().revision();
     }
     newest
+}
+
+/// An etcd that begins with these keys and values, each in a revision of its own.
+async fn etcd_with(config_maps: impl Iterator<Item = (String, String)>, release: EtcdRelease) -> Etcd {
+    let config_maps: Vec<(String, String)> = config_maps.collect();
+    let revisions = config_maps.iter().map(|(key, value)| vec![(key.as_bytes(), Some(value.as_bytes()))]);
+    Etcd::start_on(&beginning(revisions), release, Transport::Plain).await
 }
 
 const COMMANDS: [&str; 10] = [
@@ -79,9 +93,8 @@ impl Compacted {
 /// Runs each command with compactions before one of its calls, for as many of these as there are `moments`, and before each fifth; before each run there is a
 /// history of `count` revisions.
 async fn commands_go_on(release: EtcdRelease, commands: &[&str], (count, kept): (usize, i64), moments: usize) {
-    let etcd = Etcd::start_with(release, Transport::Plain, &[]).await;
+    let etcd = etcd_with(config_maps(kept as usize), release).await;
     let mut client = etcd.writer().await;
-    fill(&mut client, kept as usize).await;
     let mut compacted = Compacted { client: client.clone(), etcd, kept, last: Arc::default() };
     let mut failed = Vec::new();
     for words in commands {
@@ -105,7 +118,7 @@ async fn commands_go_on(release: EtcdRelease, commands: &[&str], (count, kept): 
 
 async fn every_command_goes_on_behind_compactions(release: EtcdRelease) {
     // More than a command makes calls: what is compacted before the second one can never be read.
-    commands_go_on(release, &COMMANDS, (120, 40), 3).await;
+    commands_go_on(release, &COMMANDS, (60, 40), 3).await;
 }
 
 on_each_release!(every_command_goes_on_behind_compactions);
@@ -185,12 +198,12 @@ struct Overtaking {
 
 impl Overtaking {
     async fn start() -> Self {
-        let etcd = Etcd::start(Transport::Plain).await;
-        let mut client = etcd.writer().await;
-        for n in 0..1_000 {
+        let map = |n: usize| {
             let name = format!("map-{n:04}");
-            client.put(format!("/registry/configmaps/lab/{name}"), config_map(&name, n), None).await.unwrap();
-        }
+            (format!("/registry/configmaps/lab/{name}"), config_map(&name, n))
+        };
+        let etcd = etcd_with((0..1_000).map(map), EtcdRelease::V35).await;
+        let client = etcd.writer().await;
         Self { etcd, client, may: Arc::default() }
     }
 

@@ -11,14 +11,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use tokio::sync::Notify;
 
-use crate::etcd::{Etcd, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{ketcd, run, stderr};
-use crate::replay::{changes, write};
+use crate::replay::{changes, etcd_of};
 
 async fn filled() -> Etcd {
-    let etcd = Etcd::start(Transport::Plain).await;
-    write(&mut etcd.writer().await, &changes("k120-story").await).await;
-    etcd
+    etcd_of(&changes("k120-story").await, EtcdRelease::V35, Transport::Plain).await
 }
 
 fn interrupt(child: &Child) {

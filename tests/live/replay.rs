@@ -1,8 +1,11 @@
-//! Captures written into a real etcd, change by change, so that every revision has its own number again.
+//! Captures in a real etcd, in which every revision has its own number again: written change by change, or in the database that it begins with.
 
 use etcd_client::{Client, Txn, TxnOp};
 use futures_util::StreamExt;
-use ketcd_store::{Event, EventKind, KeyRange, Revision, Until, WatchItem, load};
+use ketcd_store::{Event, EventKind, KeyRange, KeyValue, Revision, Until, WatchItem, load};
+use ketcd_testing::snapshot::{Change, beginning};
+
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 
 /// The path of a capture's snapshot.
 pub(crate) fn snapshot(capture: &str) -> String {
@@ -44,4 +47,24 @@ pub(crate) async fn write(writer: &mut Client, changes: &[Event]) {
         let written = answer.header().unwrap().revision();
         assert_eq!(written, revision[0].revision.0, "etcd numbers a revision otherwise than the capture");
     }
+}
+
+/// An etcd that begins with these changes, for tests that ask it alone: [`write`] takes a hundred times as long, but fills the log too, which other members
+/// and readers of the data dir need. Leases are left out here too.
+pub(crate) async fn etcd_of(changes: &[Event], release: EtcdRelease, transport: Transport) -> Etcd {
+    Etcd::start_on(&beginning(revisions_of(changes)), release, transport).await
+}
+
+/// The changes of each revision; the first must be of revision 2, and none may be missing.
+pub(crate) fn revisions_of(changes: &[Event]) -> impl Iterator<Item = Vec<Change<'_>>> {
+    let revisions = changes.chunk_by(|a, b| a.revision == b.revision);
+    (2_i64..).zip(revisions).map(|(number, revision)| {
+        assert_eq!(revision[0].revision.0, number, "etcd numbers a revision otherwise than the capture");
+        revision.iter().map(change).collect::<Vec<_>>()
+    })
+}
+
+fn change(event: &Event) -> Change<'_> {
+    let KeyValue { key, value, .. } = &event.key_value;
+    (&key[..], (event.kind == EventKind::Put).then_some(&value[..]))
 }

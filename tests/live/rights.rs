@@ -9,7 +9,7 @@ use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::fusion::snapshot;
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
-use crate::replay::{changes, write};
+use crate::replay::{changes, etcd_of};
 use crate::watcher::Watching;
 
 const GRANT: &str = "etcdctl role grant-permission ROLE read ";
@@ -58,9 +58,8 @@ pub(crate) struct Guarded {
 impl Guarded {
     /// Authentication is not on yet.
     pub(crate) async fn start(release: EtcdRelease, transport: Transport) -> Self {
-        let etcd = Etcd::start_with(release, transport, &[]).await;
+        let etcd = etcd_of(&changes("k120-story").await, release, transport).await;
         let mut writer = etcd.writer().await;
-        write(&mut writer, &changes("k120-story").await).await;
         writer.user_add("root", "rootpw", None).await.unwrap();
         writer.user_grant_role("root", "root").await.unwrap();
         for user in ["guest", "client"] {

@@ -40,8 +40,9 @@ async fn ranges_are_paged_at_one_revision() {
     let mut writer = etcd.writer().await;
     let puts: Vec<TxnOp> = (0..100).map(|n| TxnOp::put(format!("/a/{n:04}"), vec![b'x'; 3000], None)).collect();
     writer.txn(Txn::new().and_then(puts)).await.unwrap();
-    for n in 100..700 {
-        writer.put(format!("/a/{n:04}"), "y", None).await.unwrap();
+    for from in (100..700).step_by(100) {
+        let puts: Vec<TxnOp> = (from..from + 100).map(|n| TxnOp::put(format!("/a/{n:04}"), "y", None)).collect();
+        writer.txn(Txn::new().and_then(puts)).await.unwrap();
     }
     writer.put("/b", "other", None).await.unwrap();
     let source = open(config(&etcd, &pki));

@@ -10,7 +10,7 @@ use crate::cluster::{cluster, leader, three};
 use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{flags, ketcd, run, stderr};
 use crate::pki::Pki;
-use crate::replay::{changes, snapshot, write};
+use crate::replay::{changes, etcd_of, snapshot, write};
 
 /// What `triage` prints.
 fn page(mut command: Command, arguments: &[&str]) -> String {
@@ -35,8 +35,7 @@ fn on(etcd: &Etcd) -> Command {
 }
 
 async fn says_what_the_file_says(capture: &str, day: &str, moments: &[&str]) {
-    let etcd = Etcd::start(Transport::Plain).await;
-    write(&mut etcd.writer().await, &changes(capture).await).await;
+    let etcd = etcd_of(&changes(capture).await, EtcdRelease::V35, Transport::Plain).await;
     let file = || {
         let mut command = ketcd();
         command.args(["-f", &snapshot(capture)]);
@@ -50,6 +49,9 @@ async fn says_what_the_file_says(capture: &str, day: &str, moments: &[&str]) {
             page.lines().take(2).map(|line| line.split("  ketcd -").next().unwrap_or_default().trim_end().to_owned()).collect()
         };
         assert_eq!(first(&live), first(&file_page), "{capture} {at}: {live}\n{file_page}");
+        if Some(time) != moments.first() && Some(time) != moments.last() {
+            continue;
+        }
         // The history is short enough to be read whole: who wrote most is the same too.
         let (live, file) = (json(on(&etcd), &["--at", at]), json(file(), &["--at", at]));
         let (live, file) = (&live["storage"]["writes"], &file["storage"]["writes"]);
@@ -242,9 +244,8 @@ async fn hashes_need_the_role_root() {
 /// A user who may read pods and nodes is told what is broken there, and what is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn few_rights_show_little_and_say_so() {
-    let etcd = Etcd::start(Transport::Plain).await;
+    let etcd = etcd_of(&changes("k120-story").await, EtcdRelease::V35, Transport::Plain).await;
     let mut root = etcd.writer().await;
-    write(&mut root, &changes("k120-story").await).await;
     for (user, role) in [("root", "root"), ("guest", "guest")] {
         root.user_add(user, "password", None).await.unwrap();
         root.role_add(role).await.ok();

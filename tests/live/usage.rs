@@ -1,35 +1,27 @@
 //! `usage` of a live etcd: with a long history keys and versions alone count the writes; what controllers and Helm leave behind.
 
+use ketcd_testing::snapshot::beginning;
 use serde_json::{Value, json};
 
-use crate::etcd::{Etcd, Transport};
+use crate::etcd::{Etcd, EtcdRelease, Transport};
 use crate::ketcd::{ketcd, run, stderr};
 use crate::load::config_map;
 
 #[tokio::test]
 async fn versions_count_the_writes() {
-    let etcd = Etcd::start(Transport::Plain).await;
-    let mut client = etcd.writer().await;
-    let mut put = async |name: &str, count: usize| {
-        for value in 0..count {
-            client.put(format!("/registry/configmaps/lab/{name}"), config_map(name, value), None).await.unwrap();
-        }
-    };
-    let mut writer = etcd.writer().await;
-    let mut renew = async |time: &str| {
-        let lease = serde_json::json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "kube-scheduler",
+    let lease = |time: &str| {
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "kube-scheduler",
             "namespace": "kube-system"}, "spec": {"holderIdentity": "one", "leaseDurationSeconds": 15, "renewTime": time}});
-        writer.put("/registry/leases/kube-system/kube-scheduler", lease.to_string(), None).await.unwrap();
+        ("/registry/leases/kube-system/kube-scheduler".to_owned(), Some(lease.to_string()))
     };
-    renew("2026-11-20T22:00:00.000000Z").await;
-    put("busy", 4_000).await;
-    put("quiet", 1).await;
-    put("gone", 3).await;
-    put("rest", 1_500).await;
-    let mut client = etcd.writer().await;
-    client.delete("/registry/configmaps/lab/gone", None).await.unwrap();
-    renew("2026-11-20T22:59:50.000000Z").await;
-    renew("2026-11-20T23:00:00.000000Z").await;
+    let mut changes = vec![lease("2026-11-20T22:00:00.000000Z")];
+    for (name, count) in [("busy", 4_000), ("quiet", 1), ("gone", 3), ("rest", 1_500)] {
+        changes.extend((0..count).map(|value| (format!("/registry/configmaps/lab/{name}"), Some(config_map(name, value)))));
+    }
+    changes.push(("/registry/configmaps/lab/gone".to_owned(), None));
+    changes.extend([lease("2026-11-20T22:59:50.000000Z"), lease("2026-11-20T23:00:00.000000Z")]);
+    let revisions = changes.iter().map(|(key, value)| vec![(key.as_bytes(), value.as_deref().map(str::as_bytes))]);
+    let etcd = Etcd::start_on(&beginning(revisions), EtcdRelease::V35, Transport::Plain).await;
     let usage = |arguments: &[&str]| -> Value {
         let mut command = ketcd();
         let output = run(command.args(["--endpoints", &etcd.endpoint(), "--insecure-transport", "usage", "-o", "json"]).args(arguments));

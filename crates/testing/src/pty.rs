@@ -18,11 +18,15 @@ pub fn run(columns: u16, command: &mut Command) -> (String, ExitStatus) {
 
 /// The same with all that it wrote.
 pub fn all_of(columns: u16, command: &mut Command) -> (String, ExitStatus) {
-    watched(columns, command.stdin(Stdio::null()), |_| ())
+    read(columns, command.stdin(Stdio::null()), |_| ())
 }
 
 /// The same with the standard input that the command has; `look` sees all that was written so far, whenever there is more.
 pub fn watched(columns: u16, command: &mut Command, mut look: impl FnMut(&str)) -> (String, ExitStatus) {
+    read(columns, command, |bytes| look(&String::from_utf8_lossy(bytes)))
+}
+
+fn read(columns: u16, command: &mut Command, mut look: impl FnMut(&[u8])) -> (String, ExitStatus) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -43,7 +47,7 @@ pub fn watched(columns: u16, command: &mut Command, mut look: impl FnMut(&str)) 
     let mut piece = [0; 1 << 16];
     while let Ok(read @ 1..) = controller.read(&mut piece) {
         bytes.extend_from_slice(&piece[..read]);
-        look(&String::from_utf8_lossy(&bytes));
+        look(&bytes);
     }
     (String::from_utf8(bytes).unwrap(), child.wait().unwrap())
 }

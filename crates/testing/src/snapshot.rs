@@ -1,4 +1,5 @@
-//! Writes databases as etcd would have them of a history: up to a revision, with what a compaction left and, in free pages, what it removed.
+//! Writes databases as etcd would have them of a history: up to a revision, with what a compaction left and, in free pages, what it removed; and such that
+//! an etcd begins with.
 
 use std::collections::HashMap;
 use std::io::{self, Cursor};
@@ -68,6 +69,47 @@ fn written(history: &[Record<'_>], newest: i64, compacted: Option<i64>, keeps_fr
         meta.push(b"finishedCompactRev", &revision(compacted, 0), &mut file)?;
         meta.push(b"scheduledCompactRev", &revision(compacted, 0), &mut file)?;
     }
+    let meta = meta.finish(&mut file)?;
+    Ok(file.finish(&[("key", keys), ("meta", meta)])?.into_inner())
+}
+
+/// A change of a key: its value, or `None` where it is deleted.
+pub type Change<'a> = (&'a [u8], Option<&'a [u8]>);
+
+/// The database that an etcd can begin with: these changes, those of one revision together, from revision 2 on, numbered as etcd numbers them. It says that
+/// no entry of a log is applied yet, so that etcd applies its own from the first on.
+pub fn beginning<'a>(revisions: impl IntoIterator<Item = Vec<Change<'a>>>) -> Vec<u8> {
+    begun(&numbered(revisions)).expect("nothing fails in memory")
+}
+
+fn numbered<'a>(revisions: impl IntoIterator<Item = Vec<Change<'a>>>) -> Vec<Record<'a>> {
+    let mut living: HashMap<&[u8], (i64, i64)> = HashMap::new();
+    let mut records = Vec::new();
+    for (mod_revision, changes) in (2..).zip(revisions) {
+        for (sub_revision, (key, value)) in (0..).zip(changes) {
+            let (create_revision, version) = if value.is_some() {
+                let (created, version) = living.entry(key).or_insert((mod_revision, 0));
+                *version += 1;
+                (*created, *version)
+            } else {
+                assert!(living.remove(key).is_some(), "revision {mod_revision} deletes what is not there");
+                (0, 0)
+            };
+            records.push(Record { key, value, create_revision, mod_revision, sub_revision, version, lease: 0 });
+        }
+    }
+    records
+}
+
+fn begun(records: &[Record<'_>]) -> io::Result<Vec<u8>> {
+    let mut file = EtcdFile::new(Cursor::new(Vec::new()))?;
+    let mut keys = Tree::new(0);
+    for record in records {
+        keys.push(&record.revision(), &record.message(), &mut file)?;
+    }
+    let keys = keys.finish(&mut file)?;
+    let mut meta = Tree::new(0);
+    meta.push(b"consistent_index", &[0; 8], &mut file)?;
     let meta = meta.finish(&mut file)?;
     Ok(file.finish(&[("key", keys), ("meta", meta)])?.into_inner())
 }

@@ -292,6 +292,22 @@ mod tests {
     }
 
     #[test]
+    fn a_kubeconfig_that_is_not_there_is_named() {
+        let load = |given: Option<&str>, variables: &[(&str, &str)]| {
+            let environment = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            Access::load(given.map(Path::new), None, &environment).err().unwrap().to_string()
+        };
+        let named = load(None, &[("KUBECONFIG", "/nowhere/one:/nowhere/two"), ("HOME", "/nowhere")]);
+        assert!(named.contains("no kubeconfig is at /nowhere/one:/nowhere/two, which KUBECONFIG names"), "{named}");
+        for variables in [&[("HOME", "/nowhere")][..], &[("HOME", "/nowhere"), ("KUBECONFIG", "")], &[]] {
+            let usual = load(None, variables);
+            assert!(usual.contains("there is no kubeconfig: ketcd looked for ~/.kube/config"), "{usual}");
+        }
+        let given = load(Some("/nowhere/given"), &[("KUBECONFIG", "/nowhere/one")]);
+        assert!(given.contains("cannot read the kubeconfig /nowhere/given: ") && !given.contains("/nowhere/one"), "{given}");
+    }
+
+    #[test]
     fn an_unsafe_way_is_cautioned_against() {
         assert!(access("server: 'https://a'", "").unwrap().cautions().is_empty());
         let insecure = access("server: 'https://a', insecure-skip-tls-verify: true", "").unwrap().cautions();
