@@ -20,7 +20,7 @@ const FLAGS: [Flag; 11] = [
     ("uncordon", "NODE", ValueHint::Other, "Take the cordon off this node, or several (a,b)."),
     ("taint", "NODE=KEY[=VALUE]:EFFECT", ValueHint::Other, "Taint this node; NODE=KEY[:EFFECT]- takes the taint off."),
     ("label", "NODE:KEY=VALUE", ValueHint::Other, "Set this label of a node; NODE:KEY- removes it."),
-    ("add", "N*NODE|FILE", ValueHint::FilePath, "Add so many nodes like this one, or the nodes of a file."),
+    ("add", "N*NODE|FILE", ValueHint::FilePath, "Add so many nodes like this one (or NODE=N), or those of a file."),
     ("delete", "ADDRESS", ValueHint::Other, "Delete this object, and what it owns."),
     ("scale", "ADDRESS=N", ValueHint::Other, "Give this workload so many replicas."),
     ("restart", "ADDRESS", ValueHint::Other, "Restart this workload, by its strategy."),

@@ -7,7 +7,7 @@ use ketcd_history::clock::Clock;
 use ketcd_render::command_line::CommandLine;
 use ketcd_render::contract::window::Window;
 use ketcd_render::explanation::table::{self, Line};
-use ketcd_render::explanation::{SinceRefusal, json, text};
+use ketcd_render::explanation::{PodNow, SinceRefusal, json, text};
 use ketcd_render::json::head_of_list;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
 use ketcd_store::Revision;
@@ -71,12 +71,12 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// The stream's; the source cannot be read; or the node is not there.
     pub(super) async fn write_one(&mut self, session: &Session, explained: &Explained) -> Result<()> {
-        let Explained { explanation, refusals, since, .. } = explained;
+        let Explained { explanation, refusals, since, held, .. } = explained;
         let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
         let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
         self.clock = session.clock_around(&revisions, &[]).await?;
         let since = since.as_ref().map(SinceRefusal::from);
-        self.write(explanation, explained.mode(), refusals, since.as_ref())
+        self.write(explanation, explained.mode(), refusals, PodNow { since: since.as_ref(), held })
     }
 
     /// Writes every decision about the pods since when decisions count, as they come.
@@ -88,7 +88,7 @@ impl<'a> Writer<'a> {
             let pod = &decision.attempt().pod;
             if decision.attempt().revision > self.after && pods.wants(&pod.namespace, &pod.name) {
                 let decided = decision.explain();
-                return self.write(&decided.explanation, decided.mode, &[], None);
+                return self.write(&decided.explanation, decided.mode, &[], PodNow::default());
             }
             decision.skip();
             Ok(())
@@ -96,7 +96,7 @@ impl<'a> Writer<'a> {
         walked.await
     }
 
-    fn write(&mut self, explanation: &Explanation, mode: FilterMode, refusals: &[Attempt], since: Option<&SinceRefusal>) -> Result<()> {
+    fn write(&mut self, explanation: &Explanation, mode: FilterMode, refusals: &[Attempt], now: PodNow<'_>) -> Result<()> {
         let wanted = self.node.filter(|_| !self.all);
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
@@ -107,14 +107,14 @@ impl<'a> Writer<'a> {
             if self.written > 0 {
                 writeln!(self.out)?;
             }
-            text::write(explanation, Some(&self.clock), text::TextOptions { refusals, since, ..self.shown() }, self.out)?;
+            text::write(explanation, Some(&self.clock), text::TextOptions { refusals, now, ..self.shown() }, self.out)?;
             self.summary.add(explanation);
             self.count(explanation);
             return Ok(());
         }
         self.separate()?;
         let mut document = Vec::new();
-        self.document(explanation, mode, since, &mut document)?;
+        self.document(explanation, mode, now, &mut document)?;
         self.out.write_all(&document)?;
         self.count(explanation);
         if self.format == Format::Ndjson {
@@ -145,9 +145,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes an explanation as JSON.
-    fn document(&self, explanation: &Explanation, mode: FilterMode, since: Option<&SinceRefusal>, out: &mut dyn Write) -> Result<()> {
+    fn document(&self, explanation: &Explanation, mode: FilterMode, now: PodNow<'_>, out: &mut dyn Write) -> Result<()> {
         let time = self.clock.date(Revision(explanation.attempt.revision));
-        Ok(json::write_json(explanation, mode, time, self.node, since, self.window.filter(|_| !self.many()), out)?)
+        Ok(json::write_json(explanation, mode, time, self.node, now, self.window.filter(|_| !self.many()), out)?)
     }
 
     fn count(&mut self, explanation: &Explanation) {
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
 
     fn shown(&self) -> text::TextOptions<'a> {
         let (wide, node, width) = (self.format == Format::Wide, self.node, self.out.width());
-        text::TextOptions { wide, node, width, refusals: &[], since: None, many: self.many() }
+        text::TextOptions { wide, node, width, refusals: &[], now: PodNow::default(), many: self.many() }
     }
 
     fn many(&self) -> bool {
@@ -224,15 +224,15 @@ impl<'a> Writer<'a> {
             return Ok(Listed::Line(Line::new(&decided.explanation)));
         }
         let mut document = Vec::new();
-        self.document(&decided.explanation, decided.mode, None, &mut document)?;
+        self.document(&decided.explanation, decided.mode, PodNow::default(), &mut document)?;
         Ok(Listed::Document(document))
     }
 
     /// Ends the output and says how the command ends, `unreadable` versions of objects being left out.
     ///
     /// # Errors
-    /// The stream's.
-    pub(super) fn finish(mut self, unreadable: usize) -> Result<Outcome> {
+    /// The stream's, or the source cannot be read.
+    pub(super) async fn finish(mut self, session: &Session, unreadable: usize) -> Result<Outcome> {
         if self.format == Format::Json && self.many() {
             self.end_list()?;
         }
@@ -241,10 +241,11 @@ impl<'a> Writer<'a> {
             self.summary.write(shown, self.out)?;
         }
         if self.written == 0 && unreadable == 0 {
-            note(&match self.after {
-                0 => "nothing found: no scheduling decision in the readable history".to_owned(),
-                after => format!("nothing found: no scheduling decision after revision {after}"),
-            });
+            let what = match self.after {
+                0 => "no scheduling decision in the readable history".to_owned(),
+                after => format!("no scheduling decision after revision {after}"),
+            };
+            note_nothing_within(session, session.args.namespace.is_some(), &what).await?;
         }
         let outcome = outcome(self.written, unreadable);
         Ok(if self.all && self.differ > 0 && outcome == Outcome::Found { Outcome::Nothing } else { outcome })

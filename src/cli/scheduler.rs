@@ -15,13 +15,13 @@ use super::{Result, flag_file};
 #[derive(Args, Debug)]
 pub(super) struct SchedulerArgs {
     /// Use the scheduler of this release, for example 1.28 or v1.20.15. Default: found in the data.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, hide_short_help = true, value_name = "VERSION")]
     scheduler_version: Option<String>,
     /// The scheduler's configuration: a KubeSchedulerConfiguration of any version, or a Policy (up to 1.22).
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, hide_short_help = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     scheduler_config: Option<PathBuf>,
     /// The feature gates the scheduler was started with: A=true,B=false.
-    #[arg(long, value_name = "GATES")]
+    #[arg(long, hide_short_help = true, value_name = "GATES")]
     feature_gates: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct SelectArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR", help_heading = "Selection")]
     pub selector: Option<String>,
     /// Only objects with these fields: `status.phase!=Running,spec.nodeName=n1`.
-    #[arg(long, value_name = "SELECTOR", help_heading = "Selection")]
+    #[arg(long, value_name = "SELECTOR", hide_short_help = true, help_heading = "Selection")]
     pub field_selector: Option<String>,
 }
 

@@ -67,20 +67,24 @@ fn of_two_configurations_that_differ_none_is_used() {
 
 #[test]
 fn decisions_are_evaluated_with_the_configuration_next_to_the_database() {
+    /// A decision that another configuration makes otherwise.
+    const POD: &str = "pod/data/api-0056";
     let (folder, config) = (capture("custom-config"), capture("custom-config/scheduler-config.yaml"));
     let flag = ["--scheduler-config", config.to_str().unwrap()];
-    let explain = ["explain", "--all", "-o", "ndjson"];
+    let explain = ["explain", POD, "-o", "ndjson"];
     let wanted = run(&folder.join("snapshot.db.zst"), &[&explain[..], &flag].concat());
     let found = run(&folder, &explain);
     assert!(!wanted.stdout.is_empty(), "{}", said(&wanted));
     assert!(wanted.stdout == found.stdout, "{}", said(&found));
+    let without = run(&folder.join("snapshot.db.zst"), &explain);
+    assert!(!without.stdout.is_empty() && without.stdout != wanted.stdout, "{}", said(&without));
     let note = "decisions are evaluated with the scheduler's configuration in";
     assert!(said(&found).contains(note) && said(&found).contains("custom-config/scheduler-config.yaml"), "{}", said(&found));
     let given = run(&folder, &[&explain[..], &flag].concat());
     assert!(!said(&given).contains(note), "{}", said(&given));
     let page = tempfile::tempdir().unwrap().path().join("report.html");
     fs::create_dir(page.parent().unwrap()).unwrap();
-    let report = run(&folder, &["report", "--out", page.to_str().unwrap()]);
+    let report = run(&folder, &["report", POD, "--out", page.to_str().unwrap()]);
     assert!(said(&report).contains(note), "{}", said(&report));
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("with the configuration that was found for it") && !page.contains("default configuration of kube-scheduler"));

@@ -53,7 +53,8 @@ fn a_command_on_damaged_data_ends_with_exit_2() {
         [&["ls", "pods", "-A"][..], &["get", "node/node1", "-o", "yaml"], &["history", "node/node1"], &["timeline", "pod/lab/urgent"]];
     let expected: Vec<_> = commands.iter().map(|arguments| run(&whole, arguments)).collect();
     let mut reported = 0;
-    for number in 0..44 {
+    // Each kind of damage under two commands; `files` of ketcd-store damages more.
+    for number in 0..2 * KINDS.len() {
         let kind = KINDS[number % KINDS.len()];
         let mut damaged = whole.clone();
         damage_database(&mut damaged, kind, &mut Random(4_000_000 + number as u64));
@@ -68,7 +69,7 @@ fn a_command_on_damaged_data_ends_with_exit_2() {
             assert_eq!(output.stdout, expected[number % commands.len()].stdout, "mutant {number} ({kind:?})");
         }
     }
-    assert!(reported > 25, "{reported}");
+    assert!(reported > 8, "{reported}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn pods_of_a_namespace_are_a_table() {
         }
     }
     assert!(rows["train-3"].2.starts_with("waits: "), "{}", rows["train-3"].2);
-    let everywhere = text(&["pods", "-A"]);
+    let everywhere = String::from_utf8(run("explain pods -A").stdout).unwrap();
     let header = everywhere.lines().next().unwrap();
     assert!(header.starts_with("NAMESPACE"), "{header}");
     assert!(
@@ -63,15 +63,20 @@ fn pods_of_a_namespace_are_a_table() {
 
 #[test]
 fn documents_of_several_pods_are_those_of_each() {
-    let list: Value = serde_json::from_str(&text(&["pods", "-n", "lab", "-o", "json"])).unwrap();
+    let text = |words: &str| {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(0), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let list: Value = serde_json::from_str(&text("explain pods -n lab -o json")).unwrap();
     let items = list["items"].as_array().unwrap();
     assert_eq!(list["kind"], "List");
     for name in ["spread-5", "ubuntu"] {
-        let one: Value = serde_json::from_str(&text(&[&format!("pod/lab/{name}"), "-o", "json"])).unwrap();
+        let one: Value = serde_json::from_str(&text(&format!("explain pod/lab/{name} -o json"))).unwrap();
         let listed = items.iter().find(|item| item["pod"]["name"] == *name).unwrap();
         assert_eq!(*listed, one, "{name}");
     }
-    let lines = text(&["pods", "-n", "lab", "-o", "ndjson"]);
+    let lines = text("explain pods -n lab -o ndjson");
     assert_eq!(lines.lines().count(), items.len());
 }
 

@@ -119,7 +119,10 @@ fn a_file_that_cannot_be_read_is_named_with_its_flag() {
         let wanted = format!("error: cannot read {flag} {}: No such file or directory (os error 2); check the path", absent.display());
         assert!(printed(&absent).contains(&wanted), "{}", printed(&absent));
         assert!(printed(folder.path()).contains("s a directory"), "{}", printed(folder.path()));
-        assert!(printed(Path::new("/dev/zero")).contains("is larger than 16 MiB"));
+        // Text is read by one function, and so is what belongs to TLS.
+        if ["--encryption-config", "--cacert"].contains(&flag) {
+            assert!(printed(Path::new("/dev/zero")).contains("is larger than 16 MiB"));
+        }
         if flag.ends_with("-config") {
             assert!(printed(&binary).contains("binary is not UTF-8 text"), "{}", printed(&binary));
         }

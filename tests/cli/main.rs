@@ -3,6 +3,8 @@
 mod absence;
 mod addresses;
 mod audit;
+#[cfg(feature = "object-store")]
+mod bucket;
 mod companions;
 mod complete;
 mod credentials;

@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn a_namespace_that_holds_nothing_is_an_error() {
-    let file = capture("k136-story/snapshot.db.zst");
+    let file = capture("k120-story/snapshot.db.zst");
     for arguments in [&["-f", &file, "diff", "-n", "nope", "--rev", "100..200"][..], &["diff", &file, &file, "-n", "nope"]] {
         let output = ketcd(arguments);
         let message = text(&output.stderr);
@@ -32,7 +32,7 @@ fn a_namespace_that_holds_nothing_is_an_error() {
 
 /// The rows of a report: namespace, kind, name, and how many changes, Events and decisions each has.
 fn rows(arguments: &[&str]) -> Vec<[String; 6]> {
-    let output = ketcd(&[&["-f", &capture("k136-story/snapshot.db.zst"), "report", "--out", "-"], arguments].concat());
+    let output = ketcd(&[&["-f", &capture("k120-story/snapshot.db.zst"), "report", "--out", "-"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let page = text(&output.stdout);
     let (_, data) = page.split_once(r#"<script type="application/json" id="data">"#).unwrap();

@@ -90,6 +90,19 @@ fn a_file_cut_short_ends_with_exit_2() {
 }
 
 #[test]
+fn manifests_without_a_namespace_are_listed_in_the_default_one() {
+    let manifest = |kind: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "conf"}}).to_string();
+    let manifests = file(format!("{}\n{}\n", manifest("ConfigMap"), manifest("Namespace")));
+    let all = run(&[manifests.path()], &["get", "cm", "-A", "--no-headers"]);
+    let shown = text(&all.stdout);
+    assert_eq!(shown.split_whitespace().take(2).collect::<Vec<_>>(), ["default", "conf"], "{shown}");
+    let said = text(&all.stderr);
+    assert!(said.contains("one object names no namespace: shown in default, where kubectl apply puts it unless told otherwise"), "{said}");
+    let default = run(&[manifests.path()], &["get", "cm", "conf", "-o", "jsonpath={.metadata.namespace}"]);
+    assert_eq!((text(&default.stdout).trim_end(), default.status.code()), ("default", Some(0)), "{}", text(&default.stderr));
+}
+
+#[test]
 fn ages_count_from_at() {
     let born = |name: &str, born: Value| {
         let mut object = config_map(name, "3");

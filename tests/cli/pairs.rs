@@ -69,6 +69,29 @@ const FLAGS: &[(&str, Option<&str>)] = &[
     ("show-secrets", None),
 ];
 
+/// The flags of a live etcd, which one function refuses beside a file: by day each is given to a few commands. All pairs with commands that read no
+/// file are held in `src/cli/command_line.rs`.
+const LIVE: &[&str] = &[
+    "cacert",
+    "cert",
+    "key",
+    "user",
+    "password",
+    "dial-timeout",
+    "command-timeout",
+    "insecure-skip-tls-verify",
+    "insecure-transport",
+    "consistency",
+    "page-size",
+    "qps",
+];
+
+/// Whether a command is given a flag by day, each by its place: every second of those that change answers.
+fn is_of_the_day(command: usize, flag: usize) -> bool {
+    let is_live = LIVE.contains(&FLAGS[flag].0);
+    (command + flag).is_multiple_of(if is_live { 6 } else { 2 })
+}
+
 /// The pairs that may be given and show the same.
 const SAME: &[(&str, &str)] = &[
     // They are of all namespaces unless one is named.
@@ -116,19 +139,14 @@ fn beside(flag: &str) -> &'static [&'static str] {
     }
 }
 
-#[test]
-fn no_flag_of_all_commands_is_taken_and_ignored() {
-    let command = ::ketcd::command();
-    let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    let asked = ASKED.iter().map(|(name, _)| *name).chain(NOT_ASKED.iter().copied());
-    assert_eq!(shown.collect::<BTreeSet<_>>(), asked.collect::<BTreeSet<_>>());
-    let shared: BTreeSet<_> = command.get_arguments().filter(|arg| arg.is_global_set()).filter_map(clap::Arg::get_long).collect();
-    assert_eq!(shared, FLAGS.iter().map(|(name, _)| *name).collect());
+/// Tries the pairs of places of commands and flags that are asked for; returns those that show the same as the command alone.
+fn ignored(is_asked: impl Fn(usize, usize) -> bool) -> Vec<(&'static str, &'static str)> {
     let mut same = Vec::new();
-    for (name, words) in ASKED {
+    for (at, (name, words)) in ASKED.iter().enumerate() {
         let mut plain = BTreeMap::new();
         let mut plainly = |words: &str| plain.entry(words.to_owned()).or_insert_with(|| run(words)).clone();
-        for (flag, typed) in FLAGS.iter().filter_map(|(flag, typed)| Some((flag, (*typed)?))) {
+        let given = FLAGS.iter().enumerate().filter(|(place, _)| is_asked(at, *place));
+        for (flag, typed) in given.filter_map(|(_, (flag, typed))| Some((flag, (*typed)?))) {
             // What a command refuses is not given beside it.
             let mut lines = beside(flag).iter().map(|more| format!("{name} {words}{more}"));
             let words = lines.find(|line| plainly(line).0.status.code() != Some(2)).unwrap_or_else(|| format!("{name} {words}"));
@@ -137,5 +155,26 @@ fn no_flag_of_all_commands_is_taken_and_ignored() {
             }
         }
     }
-    assert_eq!(same, SAME);
+    same
+}
+
+#[test]
+fn no_flag_of_all_commands_is_taken_and_ignored() {
+    let command = ::ketcd::command();
+    let shown = command.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    let asked = ASKED.iter().map(|(name, _)| *name).chain(NOT_ASKED.iter().copied());
+    assert_eq!(shown.collect::<BTreeSet<_>>(), asked.collect::<BTreeSet<_>>());
+    let shared: BTreeSet<_> = command.get_arguments().filter(|arg| arg.is_global_set()).filter_map(clap::Arg::get_long).collect();
+    assert_eq!(shared, FLAGS.iter().map(|(name, _)| *name).collect());
+    assert!(LIVE.iter().all(|live| FLAGS.iter().any(|(flag, _)| flag == live)));
+    let is_asked = |(name, flag): &(&str, &str)| {
+        let command = ASKED.iter().position(|(asked, _)| asked == name).unwrap();
+        is_of_the_day(command, FLAGS.iter().position(|(known, _)| known == flag).unwrap())
+    };
+    assert_eq!(ignored(is_of_the_day), SAME.iter().copied().filter(is_asked).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_flag_of_all_commands_is_taken_and_ignored_nightly() {
+    assert_eq!(ignored(|_, _| true), SAME);
 }

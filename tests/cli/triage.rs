@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::LazyLock;
 
 use ketcd_testing::written::Written;
 use ketcd_testing::{temporary, testdata};
@@ -21,6 +22,9 @@ fn run(file: &Path, arguments: &[&str]) -> Output {
     ketcd().arg("-f").arg(file).args(arguments).output().unwrap()
 }
 
+/// The data of the story's report.
+static OF_K136: LazyLock<Value> = LazyLock::new(|| report(K136));
+
 /// The data of a report of a capture.
 fn report(name: &str) -> Value {
     let output = run(&capture(name), &["report", "--out", "-"]);
@@ -32,8 +36,7 @@ fn report(name: &str) -> Value {
 /// One module weighs for both: what stood out of the whole time is what `triage` says of a moment in it.
 #[test]
 fn a_report_says_what_triage_says() {
-    for (name, at) in [(K120, "22:22:55"), (K136, "00:22:15")] {
-        let data = report(name);
+    for (name, at, data) in [(K120, "22:22:55", &report(K120)), (K136, "00:22:15", &*OF_K136)] {
         let standing = data["stand"].as_array().unwrap();
         let output = run(&capture(name), &["triage", "--at", at, "-o", "wide"]);
         assert_eq!(output.status.code(), Some(0), "{}", all(&output));
@@ -51,9 +54,9 @@ fn a_report_says_what_triage_says() {
     }
 }
 
-/// What stands out of a report of a capture.
-fn standing(name: &str) -> Vec<Value> {
-    report(name)["stand"].as_array().unwrap().clone()
+/// What stands out of a report.
+fn standing(report: &Value) -> &[Value] {
+    report["stand"].as_array().unwrap()
 }
 
 #[test]
@@ -63,8 +66,8 @@ fn a_report_says_still_of_what_is_and_counts_no_more() {
         standing.iter().filter(|one| one["lasts"] == true).map(words).collect()
     };
     // At its end one pod of tomcat waits, though several did.
-    let found = standing(K136);
-    assert!(still(&found).contains(&"pod/web/tomcat-647b88d788-vmnc5 unschedulable".to_owned()), "{found:?}");
+    let found = standing(&OF_K136);
+    assert!(still(found).contains(&"pod/web/tomcat-647b88d788-vmnc5 unschedulable".to_owned()), "{found:?}");
     assert!(
         found.iter().all(|one| one["lasts"] == false || !one["who"].as_str().unwrap().contains("pods of deploy/web/tomcat")),
         "{found:?}"
@@ -77,8 +80,9 @@ fn a_report_says_still_of_what_is_and_counts_no_more() {
     let clock = "k136-clock/snapshot.db.zst";
     let page = String::from_utf8(run(&capture(clock), &["triage"]).stdout).unwrap();
     assert!(page.starts_with("nothing is wrong"), "{page}");
-    let found = standing(clock);
-    assert!(still(&found).is_empty() && found.iter().all(|one| !one["what"].as_str().unwrap().contains("no volume")), "{found:?}");
+    let data = report(clock);
+    let found = standing(&data);
+    assert!(still(found).is_empty() && found.iter().all(|one| !one["what"].as_str().unwrap().contains("no volume")), "{found:?}");
 }
 
 const NAMESPACE: (&str, &str) = ("/registry/namespaces/default", r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"}}"#);

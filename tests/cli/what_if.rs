@@ -1,8 +1,11 @@
 //! `ketcd what-if`: the order of its flags, its exit codes, and what it refuses.
 
-use std::process::Output;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Output, Stdio};
 
-use ketcd_testing::testdata;
+use ketcd_testing::{temporary, testdata};
+use serde_json::json;
 
 use crate::ketcd::{all, ketcd};
 
@@ -61,4 +64,42 @@ fn what_cannot_be_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{words}: {}", all(&output));
         assert!(all(&output).contains(wanted), "{words}: {}", all(&output));
     }
+}
+
+/// A socket of messages keeps what is written at once apart from what is written later: each node is written when it is decided, and the rest at the end.
+#[test]
+fn each_node_is_written_when_it_is_decided() {
+    const END: &[u8] = b"the command has ended";
+    let node = |name: &str| {
+        let allocatable = json!({"cpu": "4", "memory": "8Gi", "pods": "10"});
+        let status = json!({"allocatable": allocatable, "nodeInfo": {"kubeletVersion": "v1.34.1"}, "conditions": [{"type": "Ready", "status": "True"}]});
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status})
+    };
+    let objects = json!({"apiVersion": "v1", "kind": "List", "items": [node("n1"), node("n2"), node("n3")]});
+    let objects = temporary::file(objects.to_string());
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    let mut command = ketcd();
+    command.arg("-f").arg(objects.path()).args(["what-if", "--spare"]);
+    command.stdin(Stdio::null()).stdout(OwnedFd::from(theirs.try_clone().unwrap())).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let ended = std::thread::spawn(move || {
+        let status = child.wait().unwrap();
+        theirs.send(END).unwrap();
+        status
+    });
+    let (mut written, mut message) = (Vec::new(), vec![0; 1 << 16]);
+    loop {
+        let length = ours.recv(&mut message).unwrap();
+        if &message[..length] == END {
+            break;
+        }
+        written.push(String::from_utf8_lossy(&message[..length]).into_owned());
+    }
+    assert!(ended.join().unwrap().code().is_some_and(|code| code < 2), "{written:?}");
+    let (nodes, rest) = written.split_at_checked(3).unwrap_or_else(|| panic!("{written:?}"));
+    let mut names: Vec<&str> = nodes.iter().map(|line| line.split("  ").next().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["n1", "n2", "n3"], "{written:?}");
+    assert!(nodes.iter().all(|node| node.ends_with('\n') && node.lines().count() == 1), "{written:?}");
+    assert!(rest.concat().contains("one after the other"), "{written:?}");
 }

@@ -164,6 +164,13 @@ fn all_keeps_to_the_namespace_that_is_named() {
     assert_eq!(web, all.iter().filter(is_own).cloned().collect::<Vec<_>>());
     assert!(web.iter().any(|change| change["kind"] == "Event"), "all kinds are there");
     assert_eq!(piped("history -n web --all").lines().filter(|line| line.contains("/lab/")).count(), 0);
+    let (all, web) = (lines("explain --all --no-remedies -o ndjson"), lines("explain -n web --all --no-remedies -o ndjson"));
+    let is_own = |decision: &&Value| decision["pod"]["namespace"] == "web";
+    assert_eq!(web, all.iter().filter(is_own).cloned().collect::<Vec<_>>());
+    assert!(!web.is_empty() && web.len() < all.len());
+    let none = run("explain -n nosuch --all");
+    let said = String::from_utf8_lossy(&none.stderr).into_owned();
+    assert!(none.status.code() == Some(1) && none.stdout.is_empty() && said.contains("nosuch"), "{said}");
 }
 
 /// A flag that would change nothing is refused by name.

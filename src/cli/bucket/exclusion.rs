@@ -115,7 +115,48 @@ fn has_tag(list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use object_store::aws::AmazonS3Builder;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    /// A server that answers one request with this body; returns its URL.
+    async fn answering(body: String) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (mut asked, mut piece) = (Vec::new(), [0; 1 << 12]);
+            while !asked.ends_with(b"\r\n\r\n") {
+                let read = stream.read(&mut piece).await.unwrap();
+                assert!(read > 0, "the request is cut short");
+                asked.extend_from_slice(&piece[..read]);
+            }
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+            // Who has enough of it goes away.
+            let _ = stream.write_all(answer.as_bytes()).await;
+        });
+        url
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_no_longer_than_tags_may_be() {
+        // Who installed one already keeps it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let excludes = async |length: usize| {
+            let tag = format!("<Tag><Key>{KEY}</Key><Value>{VALUE}</Value></Tag>");
+            let endpoint = answering(tag.clone() + &" ".repeat(length - tag.len())).await;
+            let region = "us-east-1".to_owned();
+            let store = AmazonS3Builder::new().with_bucket_name("b").with_region(&region).with_endpoint(endpoint).with_allow_http(true);
+            let store = store.with_access_key_id("id").with_secret_access_key("secret").build().unwrap();
+            let client = reqwest::Client::builder().no_proxy().build().unwrap();
+            Tags { server: Server::S3 { store, region }, client }.exclude(&Key::from("v2/Full-00000000-00000331-1.gz")).await
+        };
+        assert_eq!(excludes(LONGEST_TAGS).await, Ok(true));
+        let error = excludes(LONGEST_TAGS + 1).await.unwrap_err();
+        assert!(error.contains("the server sends more than the 65536 bytes that tags may have"), "{error}");
+    }
 
     #[test]
     fn the_tag_that_excludes_is_found_among_others() {

@@ -36,7 +36,7 @@ pub(crate) struct ExplainArgs {
     /// as deploy/shop/web, or all of a kind.
     #[arg(value_name = "ADDRESS", required_unless_present = "all")]
     addresses: Vec<String>,
-    /// Explain every decision in the readable history, not only the last one of each pod.
+    /// Explain every decision in the readable history, with -n those about pods of the namespace, not only the last one of each pod.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -82,7 +82,7 @@ impl Ask for ExplainArgs {
         if self.all {
             let mut decisions = explainer.decisions();
             writer.write_all(&mut decisions, &pods).await?;
-            return writer.finish(decisions.unreadable());
+            return writer.finish(session, decisions.unreadable()).await;
         }
         let (mut unreadable, mut is_missing) = (0, false);
         for (namespace, name) in pods.named() {
@@ -102,7 +102,7 @@ impl Ask for ExplainArgs {
             // Freeing a large cluster takes half a second, for which nothing waits: the process may end before.
             std::thread::spawn(|| drop(explained));
         }
-        let outcome = writer.finish(unreadable)?;
+        let outcome = writer.finish(session, unreadable).await?;
         Ok(if is_missing && outcome == Outcome::Found { Outcome::Nothing } else { outcome })
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_enum, hide_possible_values = true)]
     with: Vec<Added>,
     /// Turn rules off, so that what they strip or leave out is kept; --rules lists them.
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    #[arg(long, hide_short_help = true, value_name = "RULE", value_delimiter = ',')]
     keep: Vec<String>,
     /// List the rules: what each strips or leaves out, and why.
     #[arg(long, conflicts_with_all = ["addresses", "all"])]
@@ -56,7 +56,7 @@ pub(crate) struct ExtractArgs {
     /// The API versions of the manifests: `stored` or `preferred`.
     ///
     /// `stored` is as they are in etcd, `preferred` as an API server of the release (--release, or the one found in the data) prefers.
-    #[arg(long, value_name = "VERSION", value_enum, default_value = "stored", hide_possible_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "VERSION", value_enum, default_value = "stored", hide_possible_values = true)]
     api_version: ApiVersion,
     /// Write a file for each object into this new folder, with a kustomization.yaml.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "rules")]
@@ -68,7 +68,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "KUBECONFIG|SOURCE", value_hint = ValueHint::AnyPath, conflicts_with_all = ["rules", "out"])]
     against: Option<String>,
     /// With --against, show every field that changes, including bookkeeping.
-    #[arg(long, requires = "against")]
+    #[arg(long, hide_short_help = true, requires = "against")]
     all_fields: bool,
 }
 

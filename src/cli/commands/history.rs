@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::absence::{Missing, Search, note_nothing_of};
 use crate::cli::lines;
-use crate::cli::output::{Format, Output};
+use crate::cli::output::{Format, Output, note};
 use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
@@ -14,7 +14,9 @@ use crate::cli::walked::{self, Shown};
 use crate::cli::window::{self, WindowArgs};
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::read::Keys;
+use ketcd_cluster::related::OwnerElsewhere;
 use ketcd_cluster::rights::Question;
+use ketcd_store::KeyRange;
 
 /// Show every readable revision of objects, oldest first
 ///
@@ -91,6 +93,7 @@ impl Ask for HistoryArgs {
         }
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
+        note_owners_elsewhere(session, &keys).await?;
         if !is_told && !is_missing {
             let oldest = session.source.span().await?.oldest.max(after.after());
             let by = self.requested.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
@@ -99,4 +102,15 @@ impl Ask for HistoryArgs {
         }
         Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
     }
+}
+
+/// Says of each object that was deleted and whose owner is in another namespace that the garbage collector deletes such objects.
+async fn note_owners_elsewhere(session: &Session, keys: &Keys) -> Result<()> {
+    for range in keys.ranges.iter().filter(|range| **range == KeyRange::key(&range.start[..])) {
+        let Some(OwnerElsewhere { object, owner, deleted, .. }) = session.owner_elsewhere(&range.start).await? else { continue };
+        let deleted = format!("{}/{}/{} was deleted in r{deleted}", object.kind.to_lowercase(), object.namespace, object.name);
+        let rule = format!("the garbage collector looks for it in {}, and deletes what has no owner there", object.namespace);
+        note(&format!("{deleted}; its owner {} {} is in namespace {}: {rule}", owner.kind, owner.name, owner.namespace));
+    }
+    Ok(())
 }
