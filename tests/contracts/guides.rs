@@ -2,6 +2,7 @@
 //! is linked, and every link leads somewhere.
 //! `KETCD_BLESS=1 cargo test --test contracts guides` writes what ketcd prints now.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,17 @@ fn files() -> TempDir {
     folder
 }
 
+/// Another one with the same files.
+fn copied(from: &Path, names: &[&str]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in names {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(from.join(name), path).unwrap();
+    }
+    folder
+}
+
 #[test]
 fn the_guides_say_where_their_files_come_from() {
     let overview = fs::read_to_string(root().join("docs/README.md")).unwrap();
@@ -81,9 +93,9 @@ fn lines_of(page: &str, fence: &str) -> Vec<String> {
     lines
 }
 
-/// Runs the commands of a guide; returns how many there are, and how what they print differs from the page.
-fn played(path: &Path) -> (usize, Option<String>) {
-    let folder = files();
+/// Runs the commands of a guide on files that are laid out; returns how many there are, and how what they print differs from the page.
+fn played(path: &Path, from: &Path, names: &[&str]) -> (usize, Option<String>) {
+    let folder = LazyCell::new(|| copied(from, names));
     let page = fs::read_to_string(path).unwrap();
     let (printed, examples) = with_examples(&page, &|line| {
         assert!(PROGRAMS.iter().any(|program| line.starts_with(program)), "{}: {line}", path.display());
@@ -103,9 +115,10 @@ fn played(path: &Path) -> (usize, Option<String>) {
 
 #[test]
 fn commands_of_the_guides_print_what_they_show() {
-    let guides = guides();
+    let (guides, laid_out) = (guides(), tempfile::tempdir().unwrap());
+    let (from, names) = (laid_out.path(), playground::lay_out(laid_out.path()).unwrap());
     let played: Vec<_> = thread::scope(|scope| {
-        let running: Vec<_> = guides.iter().map(|path| scope.spawn(|| played(path))).collect();
+        let running: Vec<_> = guides.iter().map(|path| scope.spawn(|| played(path, from, &names))).collect();
         running.into_iter().map(|guide| guide.join().unwrap()).collect()
     });
     let total: usize = played.iter().map(|(examples, _)| examples).sum();
@@ -125,7 +138,7 @@ fn commands_of_the_guides_without_output_run() {
     let mut ran = 0;
     for path in guides() {
         let page = fs::read_to_string(&path).unwrap();
-        let folder = files();
+        let folder = LazyCell::new(files);
         for line in lines_of(&page, "sh") {
             assert!(line.starts_with("ketcd "), "{}: {line}", path.display());
             let own = line.split(" | kubectl ").next().unwrap().split(" && kubectl ").next().unwrap();
@@ -142,6 +155,44 @@ fn commands_of_the_guides_without_output_run() {
         }
     }
     assert!(ran >= 2, "only {ran} of them ran");
+}
+
+/// Nobody is sent to a download that is not there, or kept from one that is.
+#[test]
+fn pages_say_how_to_build_what_is_not_released() {
+    let read = |page: &str| fs::read_to_string(root().join(page)).unwrap();
+    let is_released = read("CHANGELOG.md").lines().any(|line| line.starts_with("## ") && !line.contains("unreleased"));
+    for page in ["README.md", "docs/sources.md"] {
+        let text = read(page);
+        assert_eq!(text.contains("There is no release to download yet"), !is_released, "{page}");
+        assert!(text.contains("`cargo install --path . --locked` builds the command"), "{page}");
+    }
+}
+
+/// A command of a page without what is quoted in it and without its comment; `None` of another line.
+fn unquoted(line: &str) -> Option<String> {
+    let quoted = regex::Regex::new(r#"'[^']*'|"[^"]*""#).unwrap();
+    let command = line.strip_prefix("$ ").unwrap_or(line).split(" # ").next().unwrap();
+    command.starts_with("ketcd ").then(|| quoted.replace_all(command, "").into_owned())
+}
+
+/// bash leaves a pattern as it is where no file matches; zsh runs no command then.
+#[test]
+fn commands_of_pages_have_no_patterns_for_a_shell() {
+    let (mut seen, mut problems) = (0, Vec::new());
+    for path in linking_pages() {
+        let page = fs::read_to_string(&path).unwrap();
+        let examples = page.lines().filter(|line| line.starts_with("$ ")).map(str::to_owned);
+        for line in examples.chain(lines_of(&page, "sh")) {
+            let Some(command) = unquoted(&line) else { continue };
+            seen += 1;
+            if command.contains(['*', '?', '[']) {
+                problems.push(format!("{}: {line}", path.display()));
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} commands were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 /// The links of a page: what stands between `](` and `)` outside of code.

@@ -145,7 +145,8 @@ fn as_a_plugin_of_kubectl_it_is_called_kubectl_forensics() {
 #[test]
 fn the_short_help_of_a_command_fits_a_screen_and_says_where_the_rest_is() {
     for command in ketcd::command().get_subcommands().filter(|command| !command.is_hide_set()) {
-        let help = ketcd(&[command.get_name(), "-h"]);
+        // On a terminal of the usual width.
+        let help = Command::new(env!("CARGO_BIN_EXE_ketcd")).args([command.get_name(), "-h"]).env("COLUMNS", "80").output().unwrap();
         let help = text(&help.stdout);
         assert!(help.ends_with("Flags of every command, such as -f, -n, --at and -o: ketcd help flags\n"), "{help}");
         assert!(help.contains("--help") && !help.contains("--insecure-transport") && !help.contains("--namespace"), "{help}");

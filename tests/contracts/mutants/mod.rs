@@ -26,13 +26,18 @@ fn seeds(target: &Target) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
+/// How many times as many mutants are asked for.
+fn times() -> u64 {
+    std::env::var("KETCD_MUTANTS").map_or(1, |times| times.parse().expect("KETCD_MUTANTS is a number"))
+}
+
 /// Runs a target's check on its seeds, and on `cases` mutants of them: always the same ones.
 fn run(name: &str, cases: usize) {
     let target = Target::named(name);
     let seeds = seeds(target);
     assert!(!seeds.is_empty(), "{name} has no seeds");
     seeds.iter().for_each(|seed| check(target, seed));
-    let times = std::env::var("KETCD_MUTANTS").map_or(1, |times| times.parse().expect("KETCD_MUTANTS is a number"));
+    let times = times();
     let mut random = Random::new(times);
     let mut corpus = seeds.clone();
     for _ in 0..cases as u64 * times {
