@@ -93,6 +93,7 @@ impl Files {
         let mut files = match File::open(path) {
             Ok(file) if is_in_use(&file) => Self::copied(path, &file, &log)?,
             _ => {
+                let image = if has_grown(path, &image) { image::open(path, reading)? } else { image };
                 // Before the log, which may still grow: the index must not be ahead of it.
                 let index = beginning(&beside(path, "-shm"), super::sqlite::INDEX_HEADER).into();
                 let has_log = fs::metadata(&log).is_ok_and(|log| log.is_file() && log.len() > 0);
@@ -125,6 +126,12 @@ impl Files {
         }
         Err(LoadProblem::Format("is written by a running k3s faster than it can be copied; read it again, or stop k3s".to_owned()))
     }
+}
+
+/// Whether a plain database is longer than when it was mapped: k3s wrote its log back meanwhile and closed it.
+fn has_grown(path: &str, image: &Image) -> bool {
+    let is_plain = || beginning(Path::new(path), super::sqlite::MAGIC.len()) == super::sqlite::MAGIC;
+    fs::metadata(path).is_ok_and(|now| now.len() > image.bytes.len() as u64) && is_plain()
 }
 
 /// What stays the same as long as the log is not begun anew: its header, and without one when the database was last written.
@@ -162,4 +169,25 @@ fn is_in_use(file: &File) -> bool {
 #[cfg(not(unix))]
 fn is_in_use(_file: &File) -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Limits;
+
+    #[test]
+    fn a_database_that_grew_and_was_closed_since_it_was_mapped_is_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.db");
+        let name = path.to_str().unwrap();
+        let pages = |count: usize| [super::super::sqlite::MAGIC, &vec![7; count * 4096 - 16][..]].concat();
+        let limits = Limits::default();
+        let reading = Reading { limits: &limits, may_be_known: |_| true };
+        fs::write(&path, pages(2)).unwrap();
+        let image = image::open(name, &reading).unwrap();
+        fs::write(&path, pages(3)).unwrap();
+        let files = Files::with_log(name, image, &reading).map_err(|_| "not read").unwrap();
+        assert_eq!(files.file, pages(3));
+    }
 }
