@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::cluster::{CachedObject, ObjectChange, PodInfo, UndoLog};
 use crate::explanation::UnseenEnd;
+use crate::framework::{Judgement, NodeJudgement};
 
 use super::Replay;
 use super::assumed::Neighbours;
@@ -45,14 +46,15 @@ impl Replay {
         for unseen in alone.chain((ends.len() > 1).then_some(&ends[..])) {
             let mut log = UndoLog::new(self);
             unseen.iter().for_each(|(.., change)| drop(log.state.set(&change.key, change.before.clone())));
-            let other = log.evaluate(sought.attempt, &sought.pod, revision, neighbours);
+            let mut other = log.evaluate(sought.attempt, &sought.pod, revision, neighbours);
             drop(log);
             if !other.follows {
                 continue;
             }
             let names: Vec<String> = unseen.iter().map(|(_, pod, _)| pod.full_name()).collect();
             let missing = format!("etcd does not say whether the scheduler knew by then that {} had ended", names.join(", "));
-            let nodes = mark(&mut evaluation.judgement, &certain, &other.judgement, &missing);
+            let refused = keep_refusals(&certain, &mut other.judgement);
+            let nodes = [refused, mark(&mut evaluation.judgement, &certain, &other.judgement, &missing)].concat();
             for (written, pod, _) in unseen.iter().filter(|_| !nodes.is_empty()) {
                 add(&mut found, UnseenEnd { pod: pod.full_name(), written: *written, nodes: nodes.clone() });
             }
@@ -62,6 +64,21 @@ impl Replay {
         }
         found
     }
+}
+
+/// Lets a filter that refuses a node in both judgements do so for the reasons of the first: almost always the end was seen, and the node is refused
+/// either way. Returns the nodes.
+fn keep_refusals(certain: &Judgement, other: &mut Judgement) -> Vec<Arc<str>> {
+    let mut kept = Vec::new();
+    for (node, others) in certain.nodes.iter().zip(&mut other.nodes).filter(|(node, others)| node.name == others.name) {
+        let filter = |node: &NodeJudgement| node.first_refusal().map(|(filter, _)| filter);
+        let is_refused = filter(node).is_some() && filter(node) == filter(others);
+        if is_refused && node.first_refusal() != others.first_refusal() {
+            others.verdicts.clone_from(&node.verdicts);
+            kept.push(node.name.clone());
+        }
+    }
+    kept
 }
 
 /// Adds an end, or the nodes that depend on one that is known.

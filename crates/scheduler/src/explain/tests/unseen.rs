@@ -1,5 +1,7 @@
 //! Ends of pods that were written just before an attempt.
 
+use serde_json::json;
+
 use crate::explanation::{Caveat, Explanation};
 
 use super::history::{History, Pod, is_marked};
@@ -29,6 +31,24 @@ fn an_end_just_before_is_marked_where_numbers_depend_on_it() {
     let explanation = history(0, "n2").explained("new");
     assert_eq!(unseen(&explanation), ["a/old"]);
     assert_eq!(["n1", "n2"].map(|node| is_marked(&explanation, node)), [true, false]);
+}
+
+#[test]
+fn a_node_that_is_refused_either_way_keeps_the_reasons_of_the_end_seen() {
+    let mut history = History::with_nodes(&["n1", "n2"]);
+    let small =
+        json!({"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "3", "memory": "6Gi", "pods": "110"}}});
+    history.put("minions/n1", small);
+    history.bind(&Pod::new("old"), "n1");
+    history.delete("pods/a/old");
+    let new = Pod::new("new");
+    history.pod(&new);
+    history.bind(&new, "n2");
+    let explanation = history.explained("new");
+    assert_eq!(unseen(&explanation), ["a/old"]);
+    let n1 = explanation.judgement.nodes.iter().find(|node| *node.name == *"n1").unwrap();
+    // With the old pod there memory is short, too.
+    assert_eq!(n1.first_refusal().unwrap().1.reasons, ["Insufficient cpu"]);
 }
 
 #[test]
