@@ -7,6 +7,7 @@ use crate::cluster::Cluster;
 use crate::error::Result;
 use crate::not_found::{Looked, NotFound};
 use crate::read::Keys;
+use crate::rights::refused::unless_denied;
 
 /// The keys that words name and selectors select.
 #[derive(Clone, Debug)]
@@ -62,6 +63,20 @@ impl AskedKeys {
     /// Returns the ranges, ascending.
     pub fn ranges(&self) -> &[KeyRange] {
         &self.ranges
+    }
+
+    /// Whether nothing that words name is there at the revision looked at. What may not be read is not missing.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(crate) async fn names_nothing(&self, cluster: &Cluster) -> Result<bool> {
+        for range in &self.named {
+            let found = unless_denied(cluster.source.first(range.clone(), cluster.at, Want::Keys, 1).await)?;
+            if found.is_none_or(|found| !found.is_empty()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns the single objects that are named and not there at the revision looked at.

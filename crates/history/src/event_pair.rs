@@ -51,6 +51,16 @@ impl EventPair {
         }
     }
 
+    /// Decodes both versions, of a creation only what shows what was made and by whom.
+    pub fn decode_with_brief_creation(
+        self,
+        decode: impl Fn(&KeyValue) -> Body,
+        decode_only: impl Fn(&KeyValue, &FieldSet) -> Body,
+    ) -> Change {
+        let is_creation = self.kind() == ChangeKind::Added;
+        self.decode(|version| if is_creation { decode_only(version, &LOOKED_AT) } else { decode(version) }.into())
+    }
+
     /// Decodes both versions, the one before first.
     pub fn decode(self, mut decode: impl FnMut(&KeyValue) -> ObjectVersion) -> Change {
         let before = match &self.prev {

@@ -1,5 +1,11 @@
 //! Changes that somebody made: not status and heartbeats, and not what the control plane does by itself.
 
+use std::sync::LazyLock;
+
+use ketcd_kube::FieldSet;
+use serde_json::Value;
+
+use super::actor::stamp;
 use super::attributed_change::AttributedChange;
 use super::change::ChangeKind;
 use super::diff::{Detail, FieldChange, object_fields};
@@ -18,6 +24,19 @@ pub enum Intervention<'a> {
     Changed(Vec<FieldChange<'a>>),
     /// It is gone.
     Deleted,
+}
+
+/// What [`is_upkeep`] looks at.
+pub static LOOKED_AT_FOR_UPKEEP: LazyLock<FieldSet> = LazyLock::new(|| {
+    let managers = ["manager", "operation", "subresource", "apiVersion", "time"].map(|field| format!("metadata.managedFields.{field}"));
+    FieldSet::of(["spec.replicas"].into_iter().chain(managers.iter().map(String::as_str)))
+});
+
+/// Whether the second of two versions says that the control plane wrote it by itself and left the replicas as they were: such a change is no
+/// [`intervention`]. Where it does not say so, the change may be none all the same.
+pub fn is_upkeep(before: &Value, after: &Value) -> bool {
+    let is_by_itself = stamp(before, after).is_some_and(|manager| BY_ITSELF.contains(&manager));
+    is_by_itself && before["spec"]["replicas"] == after["spec"]["replicas"]
 }
 
 /// Returns what somebody did by a change; `None` for writes of the control plane itself and for changes of status.
@@ -44,7 +63,7 @@ pub fn intervention(attributed: &AttributedChange) -> Option<Intervention<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::clock::Clock;
@@ -72,6 +91,16 @@ mod tests {
     fn deployment(manager: &str, time: &str, replicas: i64, ready: i64) -> Value {
         json!({"kind": "Deployment", "metadata": {"managedFields": [{"manager": manager, "operation": "Update", "time": time}]},
             "spec": {"replicas": replicas, "paused": replicas > 5}, "status": {"readyReplicas": ready}})
+    }
+
+    #[test]
+    fn upkeep_is_what_the_control_plane_stamped_without_scaling() {
+        let of = |manager: &str, time: &str, replicas| deployment(manager, time, replicas, 1);
+        let by = "kube-controller-manager";
+        assert!(is_upkeep(&of(by, "1", 2), &of(by, "2", 2)));
+        assert!(!is_upkeep(&of(by, "1", 2), &of(by, "2", 3)), "scaling counts no matter who did it");
+        assert!(!is_upkeep(&of(by, "1", 2), &of(by, "1", 2)), "no new time shows who wrote");
+        assert!(!is_upkeep(&of("kubectl", "1", 2), &of("kubectl", "2", 2)));
     }
 
     #[track_caller]

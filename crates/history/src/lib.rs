@@ -27,5 +27,5 @@ pub use attributed_change::{AttributedChange, Logged};
 pub use change::{Change, ChangeKind, ObjectVersion};
 pub use event_pair::{EventPair, PrevVersion, TextChange};
 pub use follow::{Follower, Past};
-pub use intervention::{Intervention, intervention};
+pub use intervention::{Intervention, LOOKED_AT_FOR_UPKEEP, intervention, is_upkeep};
 pub use leases::Leases;

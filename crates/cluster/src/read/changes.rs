@@ -4,7 +4,7 @@ use async_stream::try_stream;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
-use ketcd_history::{Change, Follower};
+use ketcd_history::{Change, EventPair, Follower};
 use ketcd_kube::Body;
 use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
@@ -90,20 +90,30 @@ pub async fn changes_from<'a>(
     from: Revision,
     until: Until,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
-    changes_from_where(cluster, keys, from, until, |_| true).await
+    read_from(cluster, follower(cluster), keys, (from, until), |_| true, Follower::change).await
 }
 
-/// [`changes_from`], of those events alone that `is_wanted`; the others are not decoded. It must want all events of a source that cannot read the version
-/// before another one.
-pub(crate) async fn changes_from_where<'a>(
+/// [`changes_from`], of those events alone that `is_wanted`, both versions as they are stored. It must want all events of a source that cannot read the
+/// version before another one.
+pub(crate) async fn pairs_from_where<'a>(
     cluster: &'a Cluster,
     keys: Keys,
     from: Revision,
     until: Until,
+    is_wanted: impl FnMut(&Event) -> bool + Send + 'a,
+) -> Result<BoxStream<'a, Result<Read<EventPair>>>> {
+    read_from(cluster, follower(cluster), keys, (from, until), is_wanted, Follower::pair).await
+}
+
+async fn read_from<'a, T: Send + 'a, D: Fn(&KeyValue) -> Body + Send + 'a>(
+    cluster: &'a Cluster,
+    mut follower: Follower<'a, D>,
+    keys: Keys,
+    (from, until): (Revision, Until),
     mut is_wanted: impl FnMut(&Event) -> bool + Send + 'a,
-) -> Result<BoxStream<'a, Result<Read<Change>>>> {
+    make: fn(&mut Follower<'a, D>, Event) -> T,
+) -> Result<BoxStream<'a, Result<Read<T>>>> {
     let source = cluster.source.as_ref();
-    let mut follower = follower(cluster);
     let span = source.span().await?;
     let is_readable = from > span.oldest && from <= span.newest.after();
     Ok(Box::pin(try_stream! {
@@ -116,9 +126,9 @@ pub(crate) async fn changes_from_where<'a>(
                         let replaced = version_replaced(source, &event.key_value).await?;
                         replaced.into_iter().for_each(|before| drop(follower.seed(before, Origin::Live)));
                     }
-                    yield follow(&mut follower, Read::Item(event), Follower::change);
+                    yield follow(&mut follower, Read::Item(event), make);
                 }
-                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, Follower::change),
+                WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, make),
                 WatchItem::Event(_) | WatchItem::Progress(_) => {}
             }
         }

@@ -16,7 +16,7 @@ mod walk_back;
 
 pub use alive::{alive_names, all, event_keys, looks};
 pub use body::{ReadBody, decoder, decoder_of};
-pub(crate) use changes::changes_from_where;
+pub(crate) use changes::pairs_from_where;
 pub use changes::{Read, changes, changes_from, changes_of, events, follower};
 pub use dated::{dated_changes, dated_steps};
 pub use history::History;

@@ -51,8 +51,8 @@ pub enum Absence {
     },
     /// The namespace asked for does not exist; what has no namespace was looked at.
     Namespace(String),
-    /// None of the objects asked for is there.
-    Objects,
+    /// None of the objects asked for is there, in this namespace where one was given.
+    Objects(Option<String>),
 }
 
 impl Absence {
@@ -65,7 +65,7 @@ impl Absence {
             Self::OnlyEvents { .. } => "OnlyEvents",
             Self::OtherKinds { .. } => "OtherKinds",
             Self::Namespace(_) => "Namespace",
-            Self::Objects => "Objects",
+            Self::Objects(_) => "Objects",
         }
     }
 }

@@ -11,11 +11,11 @@ use ketcd_kube::FieldSet;
 use ketcd_store::{At, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
 
 use super::kinds;
-use super::status_writes::StatusWrites;
+use super::upkeep::Upkeep;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::read::{Keys, Read, changes_from_where, walk_back};
+use crate::read::{Keys, Read, pairs_from_where, walk_back};
 
 /// How long before.
 pub(super) const BEFORE: SignedDuration = SignedDuration::from_mins(15);
@@ -139,13 +139,18 @@ async fn ranges(cluster: &Cluster) -> Result<Vec<(&'static kinds::Path, KeyRange
 /// The changes between two revisions, both included.
 async fn watched(cluster: &Cluster, from: Revision, to: Revision) -> Result<Vec<Change>> {
     let ranges = ranges(cluster).await?.into_iter().map(|(_, range)| range).collect();
-    let mut status = StatusWrites::of(cluster).await?;
-    let is_wanted = move |event: &Event| !status.has(cluster, event);
-    let mut read = changes_from_where(cluster, Keys::many(ranges), from, Until::Revision(to), is_wanted).await?;
+    let mut upkeep = Upkeep::of(cluster).await?;
+    let is_wanted = move |event: &Event| !upkeep.has(cluster, event);
+    let mut read = pairs_from_where(cluster, Keys::many(ranges), from, Until::Revision(to), is_wanted).await?;
+    let decoder = &cluster.reporting_decoder;
+    let decode = |entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body;
+    let decode_only =
+        |entry: &KeyValue, fields: &FieldSet| decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, fields).body;
     let mut found = Vec::new();
     while let Some(read) = read.try_next().await? {
-        if let Read::Item(change) = read {
-            found.push(change);
+        // Who makes many objects at once changes few of them.
+        if let Read::Item(pair) = read {
+            found.push(pair.decode_with_brief_creation(decode, decode_only));
         }
     }
     Ok(found)

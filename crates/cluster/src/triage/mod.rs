@@ -13,9 +13,9 @@ mod reads;
 mod rules;
 mod since;
 mod state;
-mod status_writes;
 mod storage;
 mod unexplained;
+mod upkeep;
 
 use std::collections::BTreeSet;
 
@@ -170,8 +170,8 @@ impl Cluster {
         let mut missing = Vec::new();
         if let Some(asked) = &asked {
             missing = asked.absent(self).await?;
-            if self.are_all_missing(words, missing.len()).await? {
-                absence = absence.or(Some(Absence::Objects));
+            if !words.is_empty() && asked.names_nothing(self).await? {
+                absence = absence.or_else(|| Some(Absence::Objects(self.options.namespace.clone())));
             }
             findings = asked::concerning(self, asked, findings).await?;
             warnings = asked::warnings_about(self, asked, warnings).await?;
@@ -209,12 +209,5 @@ impl Cluster {
             missing,
         };
         Ok(answer)
-    }
-
-    /// Whether all that words name are single objects, and so many are missing that none is left.
-    async fn are_all_missing(&self, words: &[String], missing: usize) -> Result<bool> {
-        let prefix = self.prefix().await?;
-        let named = self.addresses(words).await?;
-        Ok(missing > 0 && named.iter().all(|address| address.key(prefix).1) && missing >= named.len())
     }
 }

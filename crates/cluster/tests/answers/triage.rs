@@ -684,8 +684,13 @@ async fn that_none_of_the_objects_asked_for_is_there_is_no_health() {
         let answer = cluster.triage_of(&words).await.unwrap();
         (answer.absence, answer.missing.len(), answer.findings.len())
     };
-    assert_eq!(of(&["pod/web/nosuch"]).await, (Some(Absence::Objects), 1, 0));
-    assert_eq!(of(&["pod/web/nosuch", "node/none"]).await, (Some(Absence::Objects), 2, 0));
+    let none = Some(Absence::Objects(None));
+    assert_eq!(of(&["pod/web/nosuch"]).await, (none.clone(), 1, 0));
+    assert_eq!(of(&["pod/web/nosuch", "node/none"]).await, (none.clone(), 2, 0));
+    assert_eq!(of(&["horizontalpodautoscalers"]).await, (none, 0, 0));
     assert_eq!(of(&["pod/web/nosuch", "node/node1"]).await, (None, 1, 0));
     assert_eq!(of(&["node/node1"]).await, (None, 0, 0));
+    let elsewhere = capture(K120, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
+    let answer = elsewhere.triage_of(&["deploy".to_owned()]).await.unwrap();
+    assert_eq!(answer.absence, Some(Absence::Objects(Some("default".to_owned()))));
 }

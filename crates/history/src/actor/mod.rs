@@ -14,6 +14,7 @@ pub(super) use identity::CONTROLLERS;
 use identity::SCHEDULER;
 pub use identity::{Actor, ActorFrom};
 pub(super) use looked_at::{LOOKED_AT, LOOKED_AT_OF_DELETED, LOOKED_AT_WITH_FIELD_SETS, reads_containers, reads_field_sets};
+pub(super) use recorded::stamp;
 use recorded::{named_by_itself, recorded, vanished};
 
 /// Returns who made `change`, by what the change itself records or implies; `None` if it shows nothing.

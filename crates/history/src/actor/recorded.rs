@@ -29,6 +29,11 @@ pub(super) fn recorded(before: Option<&Value>, after: &Value) -> Option<Actor> {
     stamped(old, after).or_else(grown)?["manager"].as_str().map(Actor::recorded)
 }
 
+/// The manager whose entry is new or has a new time: it wrote `after` over `before`, whatever else shows.
+pub(crate) fn stamp<'v>(before: &Value, after: &'v Value) -> Option<&'v str> {
+    stamped(entries(before), after)?["manager"].as_str()
+}
+
 /// The entries of managedFields.
 pub(super) fn entries(object: &Value) -> &[Value] {
     object["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default()

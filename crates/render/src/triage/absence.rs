@@ -26,7 +26,8 @@ pub fn absence_words(absence: &Absence) -> String {
         Absence::OtherKinds { prefix, kinds } => {
             format!("no node, pod, workload or namespace is stored below {prefix}, only other kinds: {}", kinds.join(", "))
         }
-        Absence::Objects => "none of the objects asked for is there".to_owned(),
+        Absence::Objects(None) => "none of the objects asked for is there".to_owned(),
+        Absence::Objects(Some(name)) => format!("none of the objects asked for is there in namespace \"{name}\"; -A looks in all"),
         Absence::Namespace(name) => format!("namespace \"{name}\" does not exist; ketcd ls namespaces lists those that do"),
     };
     visible(&text).into_owned()

@@ -1,6 +1,6 @@
 //! Who changed what: below a finding the changes that explain it, and last those that explain nothing, folded by author.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use jiff::SignedDuration;
@@ -115,15 +115,17 @@ fn alike(changes: Vec<ChangeLine>) -> Vec<ChangeLine> {
 
 /// The changes of one author in one namespace, or of one kind without namespaces, as one line, in the order of their last ones.
 fn folded(changes: Vec<ChangeLine>) -> Vec<ChangeLine> {
-    let mut lines: Vec<ChangeLine> = Vec::new();
+    let mut lines: HashMap<(String, String), ChangeLine> = HashMap::new();
     for mut line in changes {
-        let known = lines.iter().position(|other| other.by == line.by && place(&other.subjects[0]) == place(&line.subjects[0]));
-        if let Some(known) = known {
-            let earlier = lines.remove(known);
-            (line.count, line.subjects) = (line.count + earlier.count, [earlier.subjects, line.subjects].concat());
+        let of = (line.by.clone(), place(&line.subjects[0]));
+        if let Some(mut earlier) = lines.remove(&of) {
+            earlier.subjects.append(&mut line.subjects);
+            (line.count, line.subjects) = (line.count + earlier.count, earlier.subjects);
         }
-        lines.push(line);
+        lines.insert(of, line);
     }
+    let mut lines: Vec<ChangeLine> = lines.into_values().collect();
+    lines.sort_by_key(|line| line.first);
     lines
 }
 

@@ -187,6 +187,9 @@ async fn nothing_is_well_where_an_object_is_missing() {
     };
     let all_missing = of(&["pod/web/nosuch"]).await;
     assert!(all_missing.contains("none of the objects asked for is there") && !all_missing.contains("nothing is wrong"), "{all_missing}");
+    let elsewhere = fixture::capture(K120, Options { namespace: Some("default".to_owned()), ..Options::default() }).await;
+    let none_there = text(&elsewhere.triage_of(&["deploy".to_owned()]).await.unwrap(), None);
+    assert!(none_there.ends_with("none of the objects asked for is there in namespace \"default\"; -A looks in all\n"), "{none_there}");
     let some_missing = of(&["pod/web/nosuch", "node/node1"]).await;
     assert!(some_missing.starts_with("nothing wrong was found with what is there of what was asked for at "), "{some_missing}");
     assert!(of(&["node/node1"]).await.starts_with("nothing is wrong with what was asked for at "));

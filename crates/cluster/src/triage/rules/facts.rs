@@ -1,6 +1,6 @@
 //! What rules ask about the state at one revision. Each kind is read once, and only when a rule needs it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::TryStreamExt;
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
-use ketcd_kube::{Body, FieldSet, ShownValue};
+use ketcd_kube::{Body, FieldSet, Shown, ShownValue};
 use ketcd_store::{At, KeyRange, Want};
 
 use super::events::{self, Warning};
-use super::object::has_ended;
+use super::object::{has_ended, items, text};
 use crate::cluster::Cluster;
 use crate::error::Result;
 
@@ -69,13 +69,15 @@ pub(super) struct Facts<'c> {
     pub at: At,
     lists: HashMap<String, Arc<Vec<Value>>>,
     labels: HashMap<String, Arc<Vec<Alike>>>,
+    owners: HashMap<String, Arc<HashSet<String>>>,
     nodes: Option<Arc<BTreeSet<String>>>,
     warnings: Option<Arc<Vec<Warning>>>,
 }
 
 impl<'c> Facts<'c> {
     pub(super) fn new(cluster: &'c Cluster, at: At, now: Option<Timestamp>, findings: &'c [Finding], absent_nodes: Vec<String>) -> Self {
-        Self { cluster, now, findings, absent_nodes, at, lists: HashMap::new(), labels: HashMap::new(), nodes: None, warnings: None }
+        let (lists, labels, owners) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { cluster, now, findings, absent_nodes, at, lists, labels, owners, nodes: None, warnings: None }
     }
 
     /// Returns all objects of a kind, of `-n`'s namespace where they have one; none where the user may not read them, which is noted.
@@ -147,6 +149,44 @@ impl<'c> Facts<'c> {
             alike.push(Alike { labels, running: i64::from(!is_over) });
         }
         Ok(alike)
+    }
+
+    /// Returns the uids of those that own pods of a namespace, read where they are stored.
+    pub(super) async fn owners_of_pods(&mut self, namespace: &str) -> Result<Arc<HashSet<String>>> {
+        if let Some(owners) = self.owners.get(namespace) {
+            return Ok(Arc::clone(owners));
+        }
+        let owners = Arc::new(self.read_owners(namespace).await?);
+        self.owners.insert(namespace.to_owned(), Arc::clone(&owners));
+        Ok(owners)
+    }
+
+    async fn read_owners(&self, namespace: &str) -> Result<HashSet<String>> {
+        let keys = KeyRange::prefix(format!("{}/pods/{namespace}/", self.cluster.prefix().await?));
+        let mut owners = HashSet::new();
+        let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(owners) };
+        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of([]), &["metadata.ownerReferences.uid"]);
+        let fields = FieldSet::of(["kind", "metadata.ownerReferences"]);
+        let mut copied = Vec::new();
+        while let Some(entry) = listing.entries.try_next().await? {
+            copied.clear();
+            let mut see = |shown: Shown<'_>| match shown.value {
+                ShownValue::Text(uid) if !owners.contains(uid) => drop(owners.insert(uid.to_owned())),
+                _ => {}
+            };
+            if excerpt.as_ref().is_some_and(|excerpt| excerpt.append(&entry.key, &entry.value, &mut copied, &mut see)) {
+                continue;
+            }
+            let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+            owners.extend(
+                decoded
+                    .object()
+                    .into_iter()
+                    .flat_map(|pod| items(pod, "/metadata/ownerReferences"))
+                    .map(|owner| text(owner, "/uid").to_owned()),
+            );
+        }
+        Ok(owners)
     }
 
     /// Returns the pods of all namespaces, or of `-n`'s.

@@ -14,7 +14,7 @@ use ketcd_kube::condition;
 
 use super::facts::{Facts, Kind};
 use super::found::Found;
-use super::object::{is_owned_by, number, text, time};
+use super::object::{number, text, time};
 use crate::error::Result;
 
 const JOBS: &Kind = &Kind { path: "jobs", namespaced: true, fields: None };
@@ -24,8 +24,7 @@ pub(super) async fn find(facts: &mut Facts<'_>) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for job in facts.all(JOBS).await?.iter().filter(|job| waits_for_pods(job)) {
         let subject = Subject::of(job);
-        let pods = facts.pods(&subject.namespace).await?;
-        if pods.iter().any(|pod| is_owned_by(pod, &subject.uid)) {
+        if facts.owners_of_pods(&subject.namespace).await?.contains(&subject.uid) {
             continue;
         }
         let numbers = Some((0, number(job, "/spec/parallelism").max(1)));
