@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
@@ -439,7 +439,7 @@ fn a_question_reads_no_file_that_it_does_not_need() {
 
 /// 8,760 files of an hour each, of which only the newest are there to be read.
 #[test]
-fn a_year_of_recordings_opens_at_once() {
+fn a_year_of_recordings_opens_without_being_read() {
     let history = history(200);
     let directory = recorded(&history);
     let mut manifest: Manifest = {
@@ -462,10 +462,8 @@ fn a_year_of_recordings_opens_at_once() {
         });
     }
     manifest.write(directory.path()).unwrap();
-    let begun = Instant::now();
     let source = source(directory.path());
-    let elapsed = begun.elapsed();
-    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+    // Each of them would be damage.
     assert_eq!(source.facts().damage, [""; 0]);
     assert_eq!(range(&source, KeyRange::all(), 150).unwrap(), alive(&history, 150));
     assert_eq!(source.late_damage(), [""; 0]);
