@@ -38,21 +38,24 @@ def selection(asked):
     return chosen + (["--features", FEATURES] if asked.package in (None, "ketcd") else [])
 
 
-def environment(measured):
+def environment(asked, measured):
     """What cargo is called with, the same for executables and examples: else it compiles all that is ours anew."""
-    return {**os.environ, **(measured.environment() if measured else {})}
+    # Clippy is a compiler that also lints: what it compiles is not compiled again.
+    lints = {"RUSTC_WORKSPACE_WRAPPER": "clippy-driver"} if asked.lint else {}
+    return {**os.environ, **lints, **(measured.environment() if measured else {})}
 
 
 def build(asked, measured):
     """Compiles; ends the run where that fails. Returns the executables."""
     words = ["cargo", "test", *selection(asked), "--no-run", "--message-format", "json"]
     begun = time.monotonic()
-    child = subprocess.Popen(words, cwd=ROOT, env=environment(measured), stdout=subprocess.PIPE, text=True)
-    binaries = []
+    child = subprocess.Popen(words, cwd=ROOT, env=environment(asked, measured), stdout=subprocess.PIPE, text=True)
+    binaries, warnings = [], 0
     for line in child.stdout:
         message = json.loads(line)
         if message["reason"] == "compiler-message":
             sys.stderr.write(message["message"]["rendered"] or "")
+            warnings += message["message"]["level"] == "warning"
         elif message["reason"] == "compiler-artifact" and message["executable"] and message["profile"]["test"]:
             binaries.append(binary(message))
     _, status, usage = os.wait4(child.pid, 0)
@@ -60,6 +63,8 @@ def build(asked, measured):
         measured.compiled(time.monotonic() - begun, usage.ru_utime + usage.ru_stime)
     if status:
         sys.exit("tools/test: the tests do not compile")
+    if asked.lint and warnings:
+        sys.exit("tools/test: the compiler and Clippy warn of what is above")
     return binaries
 
 
@@ -77,7 +82,7 @@ class DocTests:
         if not asked.only and not asked.filters:
             words = ["cargo", "test", "--doc", "--quiet", *selection(asked)]
             self.child = subprocess.Popen(
-                words, cwd=ROOT, env=environment(measured), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                words, cwd=ROOT, env=environment(asked, measured), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
 
     def end(self):
