@@ -16,6 +16,8 @@ use super::trouble::Trouble;
 
 /// How many bytes of answers etcd may send ahead: a page and some more, rather than 64 KiB at a time.
 const WINDOW: u32 = 8 << 20;
+/// The same of all answers together: what nobody reads yet, such as a new watch's backlog, leaves room for the answers to other calls.
+const CONNECTION_WINDOW: u32 = 4 * WINDOW;
 
 /// One endpoint and its connection.
 pub(super) struct EndpointConnection {
@@ -41,7 +43,7 @@ impl EndpointConnection {
             .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
             .keep_alive_timeout(KEEPALIVE_TIMEOUT)
             .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .connect_with_connector_lazy(connector.clone());
         Self { endpoint, channel, connector, leader_required: OnceCell::new(), any_state: OnceCell::new(), is_learner: OnceCell::new() }
     }
