@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::conform::{Structs, conform};
 use super::envelope::Envelope;
 use super::fault::{Fault, Result};
+use super::raw_json::{self, CanonicalText};
 use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, raw_json, served, typed, versions};
+use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, served, typed, versions};
 use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -84,13 +85,16 @@ impl Decoder {
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
     fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let mut object = parse_dynamic(value, raw_json::NumberStyle::Keep)?;
+        let (mut object, out_of_range) = parse_dynamic(value)?;
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
         match find_message(&api_version, &kind) {
             None => {
-                object = parse_dynamic(value, raw_json::NumberStyle::Go)?;
+                if let Some(at) = out_of_range {
+                    return Err(Fault::new("number out of range", at));
+                }
+                raw_json::rewrite_numbers(&mut object);
                 if let (Some(schemas), false) = (&self.schemas, self.stored) {
                     schemas.read(&mut object, self.release);
                 }
@@ -181,16 +185,17 @@ fn parse(text: &[u8]) -> Result<Value> {
     serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
 }
 
-/// The object in JSON or CBOR.
-fn parse_dynamic(value: &[u8], numbers: raw_json::NumberStyle) -> Result<Value> {
-    let mut canonical = Vec::with_capacity(value.len() + 64);
-    if value.starts_with(&cbor::MAGIC) {
-        cbor::append(value, &mut canonical)?;
+/// The object in JSON or CBOR, its numbers as they are written there, and where the first one is that no float64 holds.
+fn parse_dynamic(value: &[u8]) -> Result<(Value, Option<usize>)> {
+    let json = if value.starts_with(&cbor::MAGIC) {
+        let mut text = Vec::with_capacity(value.len() + 64);
+        cbor::append(value, &mut text)?;
+        CanonicalText { text: text.into(), out_of_range: None }
     } else {
-        raw_json::append(value, numbers, &mut canonical)?;
-    }
-    let object = parse(&canonical)?;
-    if object.is_object() { Ok(object) } else { Err(Fault::new("no object", 0)) }
+        CanonicalText::of(value)?
+    };
+    let object = parse(&json.text)?;
+    if object.is_object() { Ok((object, json.out_of_range)) } else { Err(Fault::new("no object", 0)) }
 }
 
 pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {

@@ -261,7 +261,7 @@ pub(super) fn check_raw(raw: &[u8], offset: usize) -> Result<()> {
 pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
     let result = match raw.strip_prefix(&cbor::MAGIC) {
         Some(_) => cbor::append(raw, out),
-        None => raw_json::append(raw, raw_json::NumberStyle::Keep, out),
+        None => raw_json::append(raw, out),
     };
     result.map_err(|fault| displaced(fault, offset))
 }
