@@ -357,7 +357,9 @@ mod tests {
 
     #[test]
     fn a_number_that_no_float_holds_is_found() {
-        for (text, at) in [("[1, 1e308]", None), ("[1.5, {\"a\":-1e400,\"a\":2e999}]", Some(11)), (&*format!("1{}", "0".repeat(400)), Some(0))] {
+        for (text, at) in
+            [("[1, 1e308]", None), ("[1.5, {\"a\":-1e400,\"a\":2e999}]", Some(11)), (&*format!("1{}", "0".repeat(400)), Some(0))]
+        {
             assert_eq!(CanonicalText::of(text.as_bytes()).unwrap().out_of_range, at, "{text}");
         }
     }

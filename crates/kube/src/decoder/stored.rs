@@ -57,7 +57,7 @@ impl Decoder {
 
     /// Whether the API server may change the object on its way.
     pub(super) fn changes(&self, wire: &Wire) -> bool {
-        !self.stored && served::changes(&wire.api_version, &wire.kind)
+        !self.is_for_stored && served::changes(&wire.api_version, &wire.kind)
     }
 
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
@@ -95,12 +95,12 @@ impl Decoder {
                     return Err(Fault::new("number out of range", at));
                 }
                 raw_json::rewrite_numbers(&mut object);
-                if let (Some(schemas), false) = (&self.schemas, self.stored) {
+                if let (Some(schemas), false) = (&self.schemas, self.is_for_stored) {
                     schemas.read(&mut object, self.release);
                 }
             }
             Some(mut message) => {
-                let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
+                let converted = !self.is_for_stored && self.release.in_tables() >= CRD_V1_ONLY;
                 if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
                     custom_resource_definition::to_v1(&mut object);
                     api_version = "apiextensions.k8s.io/v1".to_owned();
@@ -110,8 +110,13 @@ impl Decoder {
                 }
                 let minor = self.minor(message);
                 let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform(message, object, identity, &mut Structs { minor, lenient: self.lenient, unknown: &mut unknown });
-                if !self.stored {
+                object = conform(
+                    message,
+                    object,
+                    identity,
+                    &mut Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown },
+                );
+                if !self.is_for_stored {
                     served::serve(&mut object, &api_version, &kind, minor);
                 }
             }
@@ -126,7 +131,7 @@ impl Decoder {
 
     /// The version and message in which the server returns a kind, where they are not those stored.
     fn served_as(&self, api_version: &str, kind: &str) -> Option<(String, &'static Message)> {
-        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.stored)?;
+        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.is_for_stored)?;
         find_message(&version, kind).map(|message| (version, message))
     }
 
@@ -154,7 +159,7 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
-        let mut context = Context::new(value, decoder.minor(self.message), decoder.lenient);
+        let mut context = Context::new(value, decoder.minor(self.message), decoder.shows_newer_fields);
         context.keeps_order = decoder.keeps_order;
         context
     }

@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::check::check;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time::{self, TimeText};
+use super::typed::check;
 use super::values::{Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
@@ -125,7 +125,7 @@ fn append_identity(
         (IdentityPart::Metadata(_, true), _, "managedFields") => {
             let hidden = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
             if context.checks_hidden {
-                check(context, &hidden, row.name)?;
+                check(context, hidden, row.name)?;
             }
             return Ok(true);
         }
