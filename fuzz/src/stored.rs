@@ -41,7 +41,7 @@ pub fn stored(value: &[u8]) {
         let mut text = b"kept".to_vec();
         let written = decoder.decode_text(KEY, value, 7, &mut text);
         let decoded = decoder.decode(KEY, value, 7);
-        let _ = decoder.decode_borrowed::<PodFields>(KEY, value, 7);
+        let _ = decoder.decode_as::<PodFields>(KEY, value, 7);
         assert!(text.starts_with(b"kept"));
         assert!(text.len() <= 1000 + value.len() * MOST_PER_BYTE, "{} bytes from {}", text.len(), value.len());
         match (written, decoded.body) {

@@ -31,7 +31,7 @@ impl Cluster {
             ReleaseChoice::Any => decoder,
             ReleaseChoice::Found => {
                 self.release_evidence = self.find_release().await?;
-                decoder.with_release_found(self.release_evidence.release().unwrap_or_default())
+                decoder.with_release(self.release_evidence.release().unwrap_or_default()).showing_newer_fields()
             }
         };
         self.reporting_decoder = self.decoder.clone().with_observer(self.problems.clone());

@@ -23,6 +23,17 @@ struct Row {
     last: u32,
 }
 
+impl Row {
+    /// The row as Rust text.
+    fn text(&self) -> String {
+        let Self { json, slot, card, ty, emit, first, last } = self;
+        match (first, last) {
+            (0, 255) => format!("row(\",\\\"{json}\\\":\", {slot}, {card}, {ty}, {emit})"),
+            _ => format!("row_in(\",\\\"{json}\\\":\", {slot}, {card}, {ty}, {emit}, {first}, {last})"),
+        }
+    }
+}
+
 /// A message's field numbers and rows, those of inlined messages included.
 #[derive(Default)]
 struct Shape {
@@ -57,6 +68,32 @@ struct Facts {
     omitzero: bool,
 }
 
+/// What stands before the tables.
+const HEAD: &str = r#"//! The JSON of every message of Kubernetes and OpenShift, one a line, and the messages of their kinds, one API version a line. Generated from
+//! `proto/kubernetes` and `proto/openshift` by `tests/contracts/codegen`; do not edit.
+
+use super::table::{Card, Card::*, Emit, Emit::*, Message as M, MessageId, Numbers, Render, RootRow, Row, Type, Type::*};
+
+/// A member as every release has it.
+const fn row(key: &'static str, slot: u8, card: Card, ty: Type, emit: Emit) -> Row {
+    row_in(key, slot, card, ty, emit, 0, 255)
+}
+
+/// A member as some releases have it.
+const fn row_in(key: &'static str, slot: u8, card: Card, ty: Type, emit: Emit, first: u8, last: u8) -> Row {
+    Row { key, name: key.split_at(key.len() - 2).0.split_at(2).1, slot, card, ty, emit, first, last }
+}
+
+const fn m(id: u16) -> Type {
+    Message(MessageId(id))
+}
+
+const fn root(api_version: &'static str, kind: &'static str, id: u16) -> RootRow {
+    RootRow { api_version, kind, message: MessageId(id) }
+}
+
+"#;
+
 /// The Rust text of all tables.
 pub(crate) fn tables(pool: &DescriptorPool) -> String {
     let options = Options {
@@ -70,15 +107,8 @@ pub(crate) fn tables(pool: &DescriptorPool) -> String {
         .map(|m| (m.full_name().to_owned(), m))
         .collect();
     let ids: BTreeMap<&str, usize> = messages.keys().enumerate().map(|(id, name)| (name.as_str(), id)).collect();
-    let mut text = String::from(
-        "//! The JSON of every message of Kubernetes and OpenShift, and the messages of their kinds. Generated from `proto/kubernetes` and `proto/openshift` by \
-         `tests/contracts/codegen`; do not edit.\n\n\
-         use super::table::{Card::*, Emit::*, RootRow, MessageId, Numbers, Render, Row, Type::*};\n\n\
-         const fn row(key: &'static str, slot: u8, card: super::table::Card, ty: super::table::Type, emit: super::table::Emit, first: u8, last: u8) -> Row {\n\
-         \x20   Row { key, name: key.split_at(key.len() - 2).0.split_at(2).1, slot, card, ty, emit, first, last }\n}\n\n\
-         const fn m(id: u16) -> super::table::Type {\n    Message(MessageId(id))\n}\n\n",
-    );
-    writeln!(text, "/// Every message, sorted by name.\npub static MESSAGES: [super::table::Message; {}] = [", messages.len()).unwrap();
+    let mut text = HEAD.to_owned();
+    writeln!(text, "/// Every message, sorted by name.\npub static MESSAGES: [M; {}] = [", messages.len()).unwrap();
     for message in messages.values() {
         write_message(&mut text, &options, &ids, message);
     }
@@ -104,16 +134,14 @@ fn write_message(text: &mut String, options: &Options, ids: &BTreeMap<&str, usiz
     let render = render_name(go.as_ref());
     let last = number(&go, "last").unwrap_or(37);
     let (always, fills) = shape.masks(message.full_name());
+    let rows: Vec<String> = shape.rows.iter().map(Row::text).collect();
     writeln!(
         text,
-        "    super::table::Message {{ name: \"{}\", last: {last}, render: Render::{render}, numbers: {numbers}, fills: &{fills:?}, always: {always}, rows: &[",
+        "    M {{ name: \"{}\", last: {last}, render: Render::{render}, numbers: {numbers}, fills: &{fills:?}, always: {always}, rows: &[{}] }},",
         message.full_name(),
+        rows.join(", "),
     )
     .unwrap();
-    for Row { json, slot, card, ty, emit, first, last } in shape.rows {
-        writeln!(text, "        row(\",\\\"{json}\\\":\", {slot}, {card}, {ty}, {emit}, {first}, {last}),").unwrap();
-    }
-    text.push_str("    ] },\n");
 }
 
 /// Adds the rows of `message` to `shape` and returns its [`Numbers`] as Rust text.
@@ -240,8 +268,10 @@ fn write_roots(text: &mut String, options: &Options, ids: &BTreeMap<&str, usize>
         kinds.insert((api_version, message.name().to_owned(), ids[message.full_name()]));
     }
     text.push_str("/// Every message that is an object, sorted by API version and kind.\npub static ROOTS: &[RootRow] = &[\n");
-    for (api_version, kind, id) in kinds {
-        writeln!(text, "    RootRow {{ api_version: \"{api_version}\", kind: \"{kind}\", message: MessageId({id}) }},").unwrap();
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    for version in kinds.chunk_by(|a, b| a.0 == b.0) {
+        let roots: Vec<String> = version.iter().map(|(version, kind, id)| format!("root(\"{version}\", \"{kind}\", {id}),")).collect();
+        writeln!(text, "    {}", roots.join(" ")).unwrap();
     }
     text.push_str("];\n");
 }

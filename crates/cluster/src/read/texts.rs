@@ -22,7 +22,7 @@ pub(super) struct Text {
 impl Text {
     fn of(decoder: &Decoder, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> Self {
         let mut json = Vec::with_capacity(entry.value.len() * 2);
-        let written = decoder_of(decoder, kind).decode_text_quietly(&entry.key, &entry.value, entry.mod_revision.0, &mut json);
+        let written = decoder_of(decoder, kind).decode_text(&entry.key, &entry.value, entry.mod_revision.0, &mut json);
         Self { json, written }
     }
 
@@ -38,5 +38,6 @@ impl Text {
 
 /// Decodes values on all cores.
 pub(super) fn texts(decoder: &Decoder, picked: &[Picked<'_>]) -> Vec<Text> {
-    in_order(picked, LEAST, |(entry, key)| Text::of(decoder, kind_of(*key), entry))
+    let decoder = decoder.clone().without_observer();
+    in_order(picked, LEAST, |(entry, key)| Text::of(&decoder, kind_of(*key), entry))
 }

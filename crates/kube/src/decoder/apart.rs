@@ -44,6 +44,7 @@ impl Decoder {
     ///
     /// `None` where the bytes alone do not show it: values that are sealed, not protobuf, of different kinds, damaged or masked, that the server changes
     /// on their way, or that have unknown fields. [`Decoder::decode`] decodes those too.
+    #[doc(hidden)]
     pub fn decode_apart(
         &self,
         key: &[u8],
@@ -73,11 +74,11 @@ impl Decoder {
     /// The object in a value, where nothing but its bytes decides how it is shown.
     fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
         counted::add();
-        if value.len() > super::MAX_LENGTH || Seal::is_on(value) || self.masks(key, value) {
+        if value.len() > super::MAX_LENGTH || Seal::is_on(value) {
             return None;
         }
         match self.recognise(key, value) {
-            Ok(Stored::Protobuf(wire)) if !self.changes(&wire) => Some(wire),
+            Ok(Stored::Protobuf(wire)) if self.shows_as_stored(key, value, &wire) => Some(wire),
             _ => None,
         }
     }

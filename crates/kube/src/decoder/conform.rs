@@ -15,7 +15,7 @@ pub(super) struct Structs<'a> {
     /// The release, a minor of 1.x.
     pub minor: u8,
     /// Whether members that the release does not have are kept.
-    pub lenient: bool,
+    pub shows_newer_fields: bool,
     /// Members that the release does not have.
     pub unknown: &'a mut Vec<UnknownField>,
 }
@@ -51,7 +51,7 @@ impl Structs<'_> {
             }
         }
         for (name, value) in given {
-            if self.lenient {
+            if self.shows_newer_fields {
                 members.insert(name, value);
             } else {
                 self.unknown.push(UnknownField {

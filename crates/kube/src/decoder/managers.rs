@@ -1,70 +1,13 @@
-//! Who wrote a value last, by its managedFields, read where they are stored: nothing else of the object is decoded.
+//! Who wrote a value last, by its managedFields: nothing else of the object is decoded.
 
 use serde::Deserialize;
 
-use super::Decoder;
 use super::envelope::Envelope;
-use super::wire::{self, Reader, Span};
-
-/// Fields of `ObjectMeta` and of `ManagedFieldsEntry` (k8s.io/apimachinery pkg/apis/meta/v1 generated.proto).
-const METADATA: u32 = 1;
-const MANAGED_FIELDS: u32 = 17;
-const MANAGER: u32 = 1;
-const TIME: u32 = 4;
-
-impl Decoder {
-    /// Returns the manager whose entry in managedFields has the newest time, of several the last; `None` where there is none, where the value is CBOR, and
-    /// where it cannot be read. An entry gets a new time when its manager changes something.
-    pub fn last_manager(&self, key: &[u8], value: &[u8]) -> Option<String> {
-        let value = self.unsealed(key, value).ok()?;
-        match Envelope::of(&value).ok()? {
-            Envelope::Protobuf { object, .. } => of_protobuf(&value, object),
-            Envelope::Json => of_json(&value),
-            Envelope::Cbor | Envelope::Foreign => None,
-        }
-    }
-}
-
-/// A later one wins against an equal time: the API server sorts entries by time.
-fn newest<T: Ord>(entries: impl Iterator<Item = (T, String)>) -> Option<String> {
-    entries.max_by(|a, b| a.0.cmp(&b.0)).map(|(_, manager)| manager)
-}
-
-fn of_protobuf(bytes: &[u8], object: Span) -> Option<String> {
-    let metadata = fields(bytes, object, METADATA)?.pop()?;
-    let entries = fields(bytes, metadata, MANAGED_FIELDS)?.into_iter();
-    newest(entries.filter_map(|entry| {
-        let manager = fields(bytes, entry, MANAGER)?.pop()?;
-        let time = fields(bytes, entry, TIME)?.pop().and_then(|time| seconds(bytes, time));
-        Some((time, String::from_utf8_lossy(&bytes[manager.start..manager.end]).into_owned()))
-    }))
-}
-
-/// The payloads of a field of a message.
-fn fields(bytes: &[u8], message: Span, wanted: u32) -> Option<Vec<Span>> {
-    let mut reader = Reader::new(bytes, message);
-    let mut found = Vec::new();
-    while !reader.at_end() {
-        let (number, wire_type) = reader.tag().ok()?;
-        let payload = reader.skip(wire_type).ok()?;
-        if number == wanted && wire_type == wire::LEN {
-            found.push(payload);
-        }
-    }
-    Some(found)
-}
-
-/// The seconds of a time.
-fn seconds(bytes: &[u8], time: Span) -> Option<u64> {
-    let mut reader = Reader::new(bytes, time);
-    while !reader.at_end() {
-        match reader.tag().ok()? {
-            (1, wire::VARINT) => return reader.varint().ok(),
-            (_, wire_type) => drop(reader.skip(wire_type).ok()?),
-        }
-    }
-    None
-}
+use super::stored::find_message;
+use super::text::Identity;
+use super::typed::TypedObject;
+use super::view::Context;
+use super::{Decoder, Part};
 
 #[derive(Deserialize)]
 struct WithMetadata {
@@ -84,9 +27,26 @@ struct Entry {
     time: Option<String>,
 }
 
-fn of_json(value: &[u8]) -> Option<String> {
-    let object: WithMetadata = serde_json::from_slice(value).ok()?;
-    newest(object.metadata.managed_fields.into_iter().filter_map(|entry| Some((entry.time, entry.manager?))))
+impl Decoder {
+    /// Returns the manager whose entry in managedFields has the newest time, of several the last; `None` where there is none, where the value is CBOR, and
+    /// where it cannot be read. An entry gets a new time when its manager changes something.
+    pub fn last_manager(&self, key: &[u8], value: &[u8]) -> Option<String> {
+        let value = self.unsealed(key, value).ok()?;
+        let object: WithMetadata = match Envelope::of(&value).ok()? {
+            Envelope::Protobuf { api_version, kind, object } => {
+                let message = find_message(&api_version, &kind)?;
+                let context = &mut Context::new(&value, self.minor(message), self.shows_newer_fields);
+                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision: 0 };
+                let part = Part { lean: false, ..Part::LEAN };
+                WithMetadata::deserialize(TypedObject { context, message, span: object, identity, part }).ok()?
+            }
+            Envelope::Json => serde_json::from_slice(&value).ok()?,
+            Envelope::Cbor | Envelope::Foreign => return None,
+        };
+        // A later one wins against an equal time: the API server sorts entries by time.
+        let entries = object.metadata.managed_fields.into_iter().filter_map(|entry| Some((entry.time, entry.manager?)));
+        entries.max_by(|a, b| a.0.cmp(&b.0)).map(|(_, manager)| manager)
+    }
 }
 
 #[cfg(test)]

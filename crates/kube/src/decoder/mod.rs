@@ -1,9 +1,17 @@
 //! Decodes stored bytes to objects. Decoding never fails: what cannot be decoded is opaque, with its reason.
+//!
+//! Ways through a message:
+//!
+//! | file | makes | by |
+//! |---|---|---|
+//! | `typed` | values, types, and parts of objects | serde. Members that are not wanted are checked: by `sound`, which is one pass over their bytes, else by reading them as nothing |
+//! | `text` | JSON text, without a value in between | the message's table |
+//! | `excerpt` | bytes that tell objects of a kind apart | a plan, made once for the kind |
+//! | `apart` | the members in which two versions differ | `typed`, where the bytes differ |
 
 mod apart;
 mod canonical;
 mod cbor;
-mod check;
 mod conform;
 pub(crate) mod counted;
 mod custom_resource_definition;
@@ -31,13 +39,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use self::apart::{Apart, StoredVersion};
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
-use self::stored::Stored;
+use self::stored::{Stored, Wire};
 use super::custom_schemas::CustomSchemas;
 use super::encryption::{KeyRing, Seal};
 use super::field_set::FieldSet;
@@ -46,13 +53,33 @@ use super::observer::Observer;
 use super::release::Release;
 use super::secret;
 
-/// Turns stored values into what the API server would return for them, the values of Secrets masked unless [`Decoder::showing_secrets`].
+/// Turns stored values into what the API server would return for them.
+///
+/// | what | is made by |
+/// |---|---|
+/// | an object | [`decode`](Self::decode), or [`decode_only`](Self::decode_only) of some members |
+/// | a type | [`decode_as`](Self::decode_as) |
+/// | JSON text | [`decode_text`](Self::decode_text) |
+/// | what tells objects apart, without decoding them | [`excerpt`](Self::excerpt) |
+///
+/// | set by | what it changes | otherwise |
+/// |---|---|---|
+/// | [`with_release`](Self::with_release) | the release whose rules hold | the newest |
+/// | [`showing_newer_fields`](Self::showing_newer_fields) | members that the release does not have are shown | they are left out, and are unknown fields |
+/// | [`for_stored_values`](Self::for_stored_values) | objects are shown as they are stored | as the API server returns them: in another version, with defaults |
+/// | [`with_schemas`](Self::with_schemas) | custom resources are read by their definition's schemas | they are shown as they are stored |
+/// | [`without_managed_fields`](Self::without_managed_fields) | `metadata.managedFields` is left out | it is shown, except in types |
+/// | [`keeping_order`](Self::keeping_order) | members of JSON within a field keep their order in text | they are sorted |
+/// | [`showing_secrets`](Self::showing_secrets) | the values of Secrets are shown | they are masked |
+/// | [`with_key_ring`](Self::with_key_ring) | values sealed by encryption at rest are opened | they are opaque |
+/// | [`with_prefix`](Self::with_prefix) | where keys begin, which say the kind of their values | a usual prefix is recognised |
+/// | [`with_observer`](Self::with_observer) | who hears what an object does not show | nobody |
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     release: Release,
-    lenient: bool,
-    stored: bool,
-    lean: bool,
+    shows_newer_fields: bool,
+    is_for_stored: bool,
+    hides_managed_fields: bool,
     keeps_order: bool,
     shows_secrets: bool,
     keys: KeyRing,
@@ -93,25 +120,26 @@ impl Decoder {
 
     /// A decoder that renders the stored bytes alone, without what the API server changes on its way from storage to the client.
     pub fn for_stored_values() -> Self {
-        Self { stored: true, ..Self::default() }
+        Self { is_for_stored: true, ..Self::default() }
     }
 
     /// Renders as an API server of `release` does: members it does not know are left out and reported as unknown fields.
     #[must_use]
     pub fn with_release(self, release: Release) -> Self {
-        Self { release, lenient: false, ..self }
+        Self { release, ..self }
     }
 
-    /// Renders by the rules of a release that was found in the data, so it may be wrong by some minors: members it does not know are still shown.
+    /// Shows members that the release does not have by the rules of the nearest release that has them: for one that was found in the data, so that it may
+    /// be wrong by some minors.
     #[must_use]
-    pub fn with_release_found(self, release: Release) -> Self {
-        Self { release, lenient: true, ..self }
+    pub fn showing_newer_fields(self) -> Self {
+        Self { shows_newer_fields: true, ..self }
     }
 
     /// Leaves out `metadata.managedFields`, which few look at and which is often half of an object.
     #[must_use]
     pub fn without_managed_fields(self) -> Self {
-        Self { lean: true, ..self }
+        Self { hides_managed_fields: true, ..self }
     }
 
     /// Keeps the order of members within stored JSON, such as `managedFields`, in text: as API servers answer, and with less work than sorting them
@@ -131,6 +159,12 @@ impl Decoder {
     #[must_use]
     pub fn with_observer(self, observer: Arc<dyn Observer>) -> Self {
         Self { observer: Some(observer), ..self }
+    }
+
+    /// The same, reporting to nobody: for values that several threads decode at once, which [`Decoder::report`] reports in their order.
+    #[must_use]
+    pub fn without_observer(self) -> Self {
+        Self { observer: None, ..self }
     }
 
     /// Reads custom resources of one definition by its schemas, as API servers do; without them they are shown as they are stored.
@@ -173,6 +207,7 @@ impl Decoder {
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
+    #[doc(hidden)]
     pub fn decode_row<'v, T: Deserialize<'v>>(
         &self,
         key: &[u8],
@@ -184,11 +219,10 @@ impl Decoder {
         let start = out.len();
         if !Seal::is_on(value)
             && let Ok(Stored::Protobuf(wire)) = self.recognise(key, value)
-            && !self.changes(&wire)
-            && !self.masks(key, value)
+            && self.shows_as_stored(key, value, &wire)
         {
             let mut context = wire.context(self, value);
-            if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out).is_ok() {
+            if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out).is_ok() {
                 let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
                 let mut context = wire.context(self, value);
                 if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
@@ -240,7 +274,7 @@ impl Decoder {
 
     /// As much of an object as is shown.
     fn whole(&self) -> Part<'static> {
-        Part { lean: self.lean, wanted: None, has_sound_metadata: false }
+        Part { lean: self.hides_managed_fields, wanted: None, has_sound_metadata: false }
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -258,19 +292,28 @@ impl Decoder {
 
     /// As [`Decoder::decode`], but appends the object's JSON to `out`, compact and with its members sorted, and returns the unknown fields.
     /// Nothing is appended where the value is opaque.
+    ///
+    /// # Errors
+    /// The value is opaque.
     pub fn decode_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        let written = self.decode_text_quietly(key, value, mod_revision, out);
+        let written = self.append_text(key, value, out, |stored, value, out| match stored {
+            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
+                let mut context = wire.context(self, value);
+                let identity = wire.identity(mod_revision);
+                text::append_object(&mut context, wire.message, wire.object, identity, self.hides_managed_fields, out)?;
+                Ok(context.unknown)
+            }
+            stored => {
+                let (object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+                go_text::append_value(out, &object);
+                Ok(unknown)
+            }
+        });
         self.report(key, mod_revision, &written);
         written
     }
 
-    /// As [`Decoder::decode_text`], but reports nothing: for values that several threads decode at once, and whose order is kept by reporting
-    /// them later.
-    pub fn decode_text_quietly(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        self.text(key, value, mod_revision, out)
-    }
-
-    /// Reports what [`Decoder::decode_text_quietly`] returned.
+    /// Reports what [`Decoder::decode_text`] returned without an observer.
     pub fn report(&self, key: &[u8], mod_revision: i64, written: &Result<Vec<UnknownField>, Opaque>) {
         match written {
             Ok(unknown) => self.report_unknown(key, unknown),
@@ -282,84 +325,60 @@ impl Decoder {
     ///
     /// # Errors
     /// The value is opaque, as far as that shows; nothing is appended.
+    #[doc(hidden)]
     pub fn decode_metadata_text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<(), Opaque> {
+        self.append_text(key, value, out, |stored, value, out| match stored {
+            Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
+                let mut context = wire.context(self, value);
+                text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out)
+            }
+            stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
+        })
+    }
+
+    /// Appends what `append` makes of a value; nothing where it fails.
+    fn append_text<R>(
+        &self,
+        key: &[u8],
+        value: &[u8],
+        out: &mut Vec<u8>,
+        append: impl FnOnce(Stored, &[u8], &mut Vec<u8>) -> fault::Result<R>,
+    ) -> Result<R, Opaque> {
         let value = self.unsealed(key, value)?;
         let start = out.len();
-        let result = match self.recognise(key, &value)? {
-            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
-                let mut context = wire.context(self, &value);
-                text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.lean, out)
-            }
-            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
-        };
-        result.map_err(|fault| {
+        append(self.recognise(key, &value)?, &value, out).map_err(|fault| {
             out.truncate(start);
             broken(&fault, &value)
         })
     }
 
-    fn text(&self, key: &[u8], value: &[u8], mod_revision: i64, out: &mut Vec<u8>) -> Result<Vec<UnknownField>, Opaque> {
-        let value = self.unsealed(key, value)?;
-        let start = out.len();
-        let result = match self.recognise(key, &value)? {
-            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
-                let mut context = wire.context(self, &value);
-                let identity = wire.identity(mod_revision);
-                text::append_object(&mut context, wire.message, wire.object, identity, self.lean, out).map(|()| context.unknown)
-            }
-            stored => self.object(key, stored, &value, mod_revision, self.whole()).map(|(object, unknown)| {
-                go_text::append_value(out, &object);
-                unknown
-            }),
-        };
-        result.map_err(|fault| {
-            out.truncate(start);
-            broken(&fault, &value)
-        })
-    }
-
-    /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf.
-    /// `metadata.managedFields`, which no one reads from types and which is often half of an object, is left out. The observer receives unknown
-    /// fields only: a type may reject an object that is not broken.
+    /// As [`Decoder::decode`], but into a type, such as one of `k8s-openapi`, straight from the bytes where they are protobuf. A type that borrows its
+    /// text does so from the value where it lies there as it is. `metadata.managedFields`, which no one reads from types and which is often half of an
+    /// object, is left out. The observer receives unknown fields only: a type may reject an object that is not broken.
     ///
     /// # Errors
     /// The value is opaque, or an object the type does not fit.
-    pub fn decode_as<T: DeserializeOwned>(&self, key: &[u8], value: &[u8], mod_revision: i64) -> Result<T, Opaque> {
-        let value = self.unsealed(key, value)?;
-        let result = match self.recognise(key, &value)? {
-            Stored::Protobuf(wire) if !self.changes(&wire) && !self.masks(key, &value) => {
-                let mut context = wire.context(self, &value);
-                let result = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN)).map_err(|unfit| unfit.0);
-                result.map(|object| (object, context.unknown))
+    pub fn decode_as<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
+        let plain = self.unsealed(key, value)?;
+        let made = match (self.recognise(key, &plain)?, &plain) {
+            (Stored::Protobuf(wire), &Cow::Borrowed(plain)) if self.shows_as_stored(key, plain, &wire) => {
+                let mut context = wire.context(self, plain);
+                let made = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN));
+                made.map(|typed| (typed, context.unknown)).map_err(|unfit| unfit.0)
             }
-            stored => self.object(key, stored, &value, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
-                let object = serde_json::from_value(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
-                Ok((object, unknown))
+            (stored, plain) => self.object(key, stored, plain, mod_revision, Part::LEAN).and_then(|(object, unknown)| {
+                let typed = T::deserialize(object.into_value()).map_err(|error| Fault::unfit(&error.to_string()))?;
+                Ok((typed, unknown))
             }),
         };
-        let (object, unknown) = result.map_err(|fault| broken(&fault, &value))?;
+        let (typed, unknown) = made.map_err(|fault| broken(&fault, &plain))?;
         self.report_unknown(key, &unknown);
-        Ok(object)
+        Ok(typed)
     }
 
-    /// As [`Decoder::decode_as`], but into a type that borrows its text from the value where it lies there as it is.
-    ///
-    /// # Errors
-    /// The value is opaque, or an object the type does not fit.
-    pub fn decode_borrowed<'v, T: Deserialize<'v>>(&self, key: &[u8], value: &'v [u8], mod_revision: i64) -> Result<T, Opaque> {
-        if !Seal::is_on(value)
-            && let Stored::Protobuf(wire) = self.recognise(key, value)?
-            && !self.changes(&wire)
-            && !self.masks(key, value)
-        {
-            let mut context = wire.context(self, value);
-            let typed = T::deserialize(wire.deserializer(&mut context, mod_revision, Part::LEAN));
-            let typed = typed.map_err(|unfit| broken(&unfit.0, value))?;
-            self.report_unknown(key, &context.unknown);
-            return Ok(typed);
-        }
-        let object: Value = self.decode_as(key, value, mod_revision)?;
-        T::deserialize(object).map_err(|error| broken(&Fault::new(error.to_string(), 0), value))
+    /// Whether nothing but its bytes decides how an object is shown: the server does not change it, and nothing in it is masked.
+    fn shows_as_stored(&self, key: &[u8], value: &[u8], wire: &Wire) -> bool {
+        !self.changes(wire) && !self.masks(key, value)
     }
 
     /// What was in a sealed value, which is not sealed again; any other value as it is.

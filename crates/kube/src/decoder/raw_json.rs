@@ -1,4 +1,8 @@
-//! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers kept or written as Go does.
+//! JSON text made canonical: compact, members sorted, strings escaped as Go does, numbers as they are spelt. A custom resource's numbers are written anew.
+
+use std::borrow::Cow;
+
+use serde_json::{Number, Value};
 
 use super::canonical::{is_canonical, is_well_formed};
 use super::fault::{Fault, Result};
@@ -8,37 +12,80 @@ use super::sorted::OpenMembers;
 /// Values within values, below what `serde_json` reads.
 pub(super) const MAX_DEPTH: usize = 120;
 
-/// What becomes of numbers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberStyle {
-    /// They keep their spelling, as in a `RawExtension`.
-    Keep,
-    /// They become int64 or float64 and are written anew, as in a custom resource.
-    Go,
+/// A JSON value in canonical text.
+pub(super) struct CanonicalText<'t> {
+    pub text: Cow<'t, [u8]>,
+    /// The offset of the first number that no float64 holds.
+    pub out_of_range: Option<usize>,
+}
+
+impl<'t> CanonicalText<'t> {
+    /// The one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.
+    pub(super) fn of(text: &'t [u8]) -> Result<Self> {
+        // Go's encoder ends what it writes with a newline.
+        let line = text.strip_suffix(b"\n").unwrap_or(text);
+        if is_canonical(line) {
+            return Ok(Self { text: Cow::Borrowed(line), out_of_range: None });
+        }
+        let mut out = Vec::with_capacity(text.len() + 64);
+        let out_of_range = parse(text, &mut out)?;
+        Ok(Self { text: Cow::Owned(out), out_of_range })
+    }
 }
 
 /// Fails where [`append`] does.
 pub(super) fn check(text: &[u8]) -> Result<()> {
-    if is_well_formed(text) { Ok(()) } else { append(text, NumberStyle::Keep, &mut Vec::new()) }
+    if is_well_formed(text) { Ok(()) } else { append(text, &mut Vec::new()) }
 }
 
 /// Appends the one JSON value that `text` is. Offsets of faults are counted from `text`'s beginning.
-pub(super) fn append(text: &[u8], numbers: NumberStyle, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn append(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if is_canonical(text) {
         out.extend_from_slice(text);
         return Ok(());
     }
-    let mut parser = Parser { text, pos: 0, numbers, members: OpenMembers::default() };
+    parse(text, out).map(|_| ())
+}
+
+/// Writes the numbers in a value as Go does, which reads them as int64 or else as float64.
+pub(super) fn rewrite_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let mut text = Vec::new();
+            if let Ok(integer) = number.as_str().parse() {
+                go_text::append_int(&mut text, integer);
+            } else if let Ok(float) = number.as_str().parse() {
+                go_text::append_float(&mut text, float);
+            }
+            if text != number.as_str().as_bytes()
+                && let Ok(written) = serde_json::from_slice::<Number>(&text)
+            {
+                *number = written;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(rewrite_numbers),
+        Value::Object(members) => members.values_mut().for_each(rewrite_numbers),
+        _ => {}
+    }
+}
+
+/// A float64 holds every number of so many digits that has no exponent.
+const SAFE_DIGITS: usize = 300;
+
+/// Appends the value and returns where the first number is that no float64 holds.
+pub(super) fn parse(text: &[u8], out: &mut Vec<u8>) -> Result<Option<usize>> {
+    let mut parser = Parser { text, pos: 0, members: OpenMembers::default(), out_of_range: None };
     parser.value(out, 0)?;
     parser.space();
-    if parser.pos < text.len() { Err(parser.fault("text after the JSON value")) } else { Ok(()) }
+    if parser.pos < text.len() { Err(parser.fault("text after the JSON value")) } else { Ok(parser.out_of_range) }
 }
 
 struct Parser<'a> {
     text: &'a [u8],
     pos: usize,
-    numbers: NumberStyle,
     members: OpenMembers,
+    /// The offset of the first number that no float64 holds.
+    out_of_range: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
@@ -237,9 +284,7 @@ impl<'a> Parser<'a> {
             b'1'..=b'9' => self.digits(),
             _ => return Err(self.fault("no number")),
         }
-        let mut integer = true;
         if self.peek() == b'.' {
-            integer = false;
             self.pos += 1;
             if !self.peek().is_ascii_digit() {
                 return Err(self.fault("no number"));
@@ -247,7 +292,6 @@ impl<'a> Parser<'a> {
             self.digits();
         }
         if matches!(self.peek(), b'e' | b'E') {
-            integer = false;
             self.pos += 1;
             if matches!(self.peek(), b'+' | b'-') {
                 self.pos += 1;
@@ -258,18 +302,13 @@ impl<'a> Parser<'a> {
             self.digits();
         }
         let text = &self.text[start..self.pos];
-        if self.numbers == NumberStyle::Keep {
-            out.extend_from_slice(text);
-            return Ok(());
+        if text.len() > SAFE_DIGITS || text.contains(&b'e') || text.contains(&b'E') {
+            let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
+            if self.out_of_range.is_none() && !number.is_some_and(f64::is_finite) {
+                self.out_of_range = Some(start);
+            }
         }
-        let text = std::str::from_utf8(text).expect("digits are ASCII");
-        match text.parse::<i64>() {
-            Ok(value) if integer => go_text::append_int(out, value),
-            _ => match text.parse::<f64>() {
-                Ok(value) if value.is_finite() => go_text::append_float(out, value),
-                _ => return Err(Fault::new("number out of range", start)),
-            },
-        }
+        out.extend_from_slice(text);
         Ok(())
     }
 
@@ -290,19 +329,19 @@ enum SourceText<'a> {
 mod tests {
     use super::*;
 
-    fn canonical(text: &str, numbers: NumberStyle) -> std::result::Result<String, String> {
+    fn canonical(text: &str) -> std::result::Result<String, String> {
         let mut out = Vec::new();
-        append(text.as_bytes(), numbers, &mut out).map_err(|fault| fault.to_string())?;
+        append(text.as_bytes(), &mut out).map_err(|fault| fault.to_string())?;
         Ok(String::from_utf8(out).unwrap())
     }
 
     #[test]
     fn members_are_sorted_and_space_goes() {
         let text = r#" { "b" : [ 1 , {"z":1,"a":2} ], "a":"<\/\u00e9\ud83d\ude00\ud800" , "b":0, "":null} "#;
-        assert_eq!(canonical(text, NumberStyle::Keep).unwrap(), "{\"\":null,\"a\":\"\\u003c/é😀\u{fffd}\",\"b\":0}");
-        assert_eq!(canonical("{}", NumberStyle::Keep).unwrap(), "{}");
+        assert_eq!(canonical(text).unwrap(), "{\"\":null,\"a\":\"\\u003c/é😀\u{fffd}\",\"b\":0}");
+        assert_eq!(canonical("{}").unwrap(), "{}");
         assert_eq!(
-            canonical(r#"{"k:{\"b\":1}":1,"k:{\"a\":1}":2,"a<":1,"a=":0}"#, NumberStyle::Keep).unwrap(),
+            canonical(r#"{"k:{\"b\":1}":1,"k:{\"a\":1}":2,"a<":1,"a=":0}"#).unwrap(),
             r#"{"a\u003c":1,"a=":0,"k:{\"a\":1}":2,"k:{\"b\":1}":1}"#
         );
     }
@@ -310,8 +349,26 @@ mod tests {
     #[test]
     fn numbers_are_kept_or_written_as_go_does() {
         let text = "[1.0,1e3,-0.0,-0,0.10,9223372036854775807,9223372036854775808,1e21]";
-        assert_eq!(canonical(text, NumberStyle::Keep).unwrap(), text);
-        assert_eq!(canonical(text, NumberStyle::Go).unwrap(), "[1,1000,-0,0,0.1,9223372036854775807,9223372036854776000,1e+21]");
+        assert_eq!(canonical(text).unwrap(), text);
+        let mut value = serde_json::from_str(text).unwrap();
+        rewrite_numbers(&mut value);
+        assert_eq!(value.to_string(), "[1,1000,-0,0,0.1,9223372036854775807,9223372036854776000,1e+21]");
+    }
+
+    #[test]
+    fn a_number_that_no_float_holds_is_found() {
+        for (text, at) in
+            [("[1, 1e308]", None), ("[1.5, {\"a\":-1e400,\"a\":2e999}]", Some(11)), (&*format!("1{}", "0".repeat(400)), Some(0))]
+        {
+            assert_eq!(CanonicalText::of(text.as_bytes()).unwrap().out_of_range, at, "{text}");
+        }
+    }
+
+    #[test]
+    fn canonical_text_is_not_copied() {
+        let borrowed = |text: &'static str| matches!(CanonicalText::of(text.as_bytes()).unwrap().text, Cow::Borrowed(_));
+        assert!(borrowed("{\"a\":[1,\"b\\n\"]}") && borrowed("{\"a\":1}\n"));
+        assert!(!borrowed("{\"b\":1,\"a\":2}\n") && !borrowed("{ }"));
     }
 
     #[test]
@@ -322,11 +379,10 @@ mod tests {
             ("[1 2]", "expected a comma or the array's end at offset 3"),
             ("nul", "no JSON value at offset 0"),
             ("01", "text after the JSON value at offset 1"),
-            ("1e400", "number out of range at offset 0"),
             ("\"a\nb\"", "control character in a string at offset 2"),
         ] {
-            assert_eq!(canonical(text, NumberStyle::Go).unwrap_err(), fault, "{text}");
+            assert_eq!(canonical(text).unwrap_err(), fault, "{text}");
         }
-        assert!(canonical(&"[".repeat(100_000), NumberStyle::Go).unwrap_err().starts_with("JSON nested too deep"));
+        assert!(canonical(&"[".repeat(100_000)).unwrap_err().starts_with("JSON nested too deep"));
     }
 }

@@ -1,4 +1,4 @@
-//! A fast test that runs before [`super::check`]: one pass over a message's bytes that allocates nothing. A message that passes has no faults and no
+//! A fast test that runs before [`super::typed::check`]: one pass over a message's bytes that allocates nothing. A message that passes has no faults and no
 //! unknown fields. One that fails may still be sound, because every occurrence of a field is tested here; the check then decides and names the fault.
 
 use super::values::JsonValue;

@@ -6,10 +6,11 @@ use serde_json::Value;
 use super::conform::{Structs, conform};
 use super::envelope::Envelope;
 use super::fault::{Fault, Result};
+use super::raw_json::{self, CanonicalText};
 use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
-use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, raw_json, served, typed, versions};
+use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, served, typed, versions};
 use crate::object::{Opaque, UnknownField};
 use crate::proto::kubernetes::{MESSAGES, ROOTS};
 use crate::proto::table::Message;
@@ -56,7 +57,7 @@ impl Decoder {
 
     /// Whether the API server may change the object on its way.
     pub(super) fn changes(&self, wire: &Wire) -> bool {
-        !self.stored && served::changes(&wire.api_version, &wire.kind)
+        !self.is_for_stored && served::changes(&wire.api_version, &wire.kind)
     }
 
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
@@ -84,19 +85,22 @@ impl Decoder {
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
     fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let mut object = parse_dynamic(value, raw_json::NumberStyle::Keep)?;
+        let (mut object, out_of_range) = parse_dynamic(value)?;
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
         match find_message(&api_version, &kind) {
             None => {
-                object = parse_dynamic(value, raw_json::NumberStyle::Go)?;
-                if let (Some(schemas), false) = (&self.schemas, self.stored) {
+                if let Some(at) = out_of_range {
+                    return Err(Fault::new("number out of range", at));
+                }
+                raw_json::rewrite_numbers(&mut object);
+                if let (Some(schemas), false) = (&self.schemas, self.is_for_stored) {
                     schemas.read(&mut object, self.release);
                 }
             }
             Some(mut message) => {
-                let converted = !self.stored && self.release.in_tables() >= CRD_V1_ONLY;
+                let converted = !self.is_for_stored && self.release.in_tables() >= CRD_V1_ONLY;
                 if converted && (api_version.as_str(), kind.as_str()) == ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition") {
                     custom_resource_definition::to_v1(&mut object);
                     api_version = "apiextensions.k8s.io/v1".to_owned();
@@ -106,8 +110,13 @@ impl Decoder {
                 }
                 let minor = self.minor(message);
                 let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform(message, object, identity, &mut Structs { minor, lenient: self.lenient, unknown: &mut unknown });
-                if !self.stored {
+                object = conform(
+                    message,
+                    object,
+                    identity,
+                    &mut Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown },
+                );
+                if !self.is_for_stored {
                     served::serve(&mut object, &api_version, &kind, minor);
                 }
             }
@@ -122,7 +131,7 @@ impl Decoder {
 
     /// The version and message in which the server returns a kind, where they are not those stored.
     fn served_as(&self, api_version: &str, kind: &str) -> Option<(String, &'static Message)> {
-        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.stored)?;
+        let version = versions::served_as(api_version, kind, self.release.in_tables()).filter(|_| !self.is_for_stored)?;
         find_message(&version, kind).map(|message| (version, message))
     }
 
@@ -150,7 +159,7 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn context<'v>(&self, decoder: &Decoder, value: &'v [u8]) -> Context<'v> {
-        let mut context = Context::new(value, decoder.minor(self.message), decoder.lenient);
+        let mut context = Context::new(value, decoder.minor(self.message), decoder.shows_newer_fields);
         context.keeps_order = decoder.keeps_order;
         context
     }
@@ -181,16 +190,17 @@ fn parse(text: &[u8]) -> Result<Value> {
     serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
 }
 
-/// The object in JSON or CBOR.
-fn parse_dynamic(value: &[u8], numbers: raw_json::NumberStyle) -> Result<Value> {
-    let mut canonical = Vec::with_capacity(value.len() + 64);
-    if value.starts_with(&cbor::MAGIC) {
-        cbor::append(value, &mut canonical)?;
+/// The object in JSON or CBOR, its numbers as they are written there, and where the first one is that no float64 holds.
+fn parse_dynamic(value: &[u8]) -> Result<(Value, Option<usize>)> {
+    let json = if value.starts_with(&cbor::MAGIC) {
+        let mut text = Vec::with_capacity(value.len() + 64);
+        cbor::append(value, &mut text)?;
+        CanonicalText { text: text.into(), out_of_range: None }
     } else {
-        raw_json::append(value, numbers, &mut canonical)?;
-    }
-    let object = parse(&canonical)?;
-    if object.is_object() { Ok(object) } else { Err(Fault::new("no object", 0)) }
+        CanonicalText::of(value)?
+    };
+    let object = parse(&json.text)?;
+    if object.is_object() { Ok((object, json.out_of_range)) } else { Err(Fault::new("no object", 0)) }
 }
 
 pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {

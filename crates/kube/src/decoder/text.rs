@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use super::check::check;
 use super::fault::{Fault, Result};
 use super::go_text;
 use super::go_time::{self, TimeText};
+use super::typed::check;
 use super::values::{Items, JsonValue};
 use super::view::{Context, View};
 use super::wire::Span;
@@ -125,7 +125,7 @@ fn append_identity(
         (IdentityPart::Metadata(_, true), _, "managedFields") => {
             let hidden = context.member(view, message, row).map_err(|fault| fault.within(row.name))?;
             if context.checks_hidden {
-                check(context, &hidden, row.name)?;
+                check(context, hidden, row.name)?;
             }
             return Ok(true);
         }
@@ -261,7 +261,7 @@ pub(super) fn check_raw(raw: &[u8], offset: usize) -> Result<()> {
 pub(super) fn append_raw(raw: &[u8], offset: usize, out: &mut Vec<u8>) -> Result<()> {
     let result = match raw.strip_prefix(&cbor::MAGIC) {
         Some(_) => cbor::append(raw, out),
-        None => raw_json::append(raw, raw_json::NumberStyle::Keep, out),
+        None => raw_json::append(raw, out),
     };
     result.map_err(|fault| displaced(fault, offset))
 }

@@ -1,5 +1,6 @@
 //! Protobuf to any type that serde reads, straight from the bytes: the same members as the JSON has, without the JSON. Members that
-//! the type has no field for are skipped without a check, unless only some are wanted: then the others are checked.
+//! the type has no field for are skipped without a check, unless only some are wanted: then the others are checked, which is to read them as
+//! [`IgnoredAny`].
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -9,15 +10,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use foldhash::HashMap;
 use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Value;
 
 use super::Part;
-use super::check::check;
-use super::fault::Fault;
+use super::fault::{Fault, Result as Checked};
 use super::go_text;
 use super::go_time;
+use super::sound::is_sound;
 use super::text::{self, Identity};
 use super::values::{Items, JsonValue, MapEntry};
 use super::view::{Context, View};
@@ -162,7 +163,7 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
                 None => None,
                 Some(Some(wanted)) => Some(wanted).filter(|wanted| !wanted.is_whole()),
                 Some(None) => {
-                    check(self.context, &shown, name)?;
+                    check(self.context, shown, name)?;
                     continue;
                 }
             };
@@ -192,6 +193,15 @@ impl<'de> MapAccess<'de> for Members<'_, '_, 'de> {
         self.context.locate(before, || name.to_owned());
         result.map_err(|unfit: Unfit| unfit.within(name))
     }
+}
+
+/// Looks through a member of the message at hand that is not wanted: faults in it are faults of the object all the same, and its unknown fields are
+/// noted.
+pub(super) fn check<'de>(context: &mut Context<'de>, shown: JsonValue<'de>, name: &str) -> Checked<()> {
+    let before = context.unknown.len();
+    let result = IgnoredAny::deserialize(Field { context, shown, place: IdentityPart::Elsewhere, wanted: None });
+    context.locate(before, || name.to_owned());
+    result.map(|_| ()).map_err(|unfit| unfit.0.within(name))
 }
 
 /// One value.
@@ -255,7 +265,17 @@ impl<'de> Deserializer<'de> for Field<'_, '_, 'de> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        visitor.visit_unit()
+        let depth = self.context.depth;
+        match self.shown {
+            JsonValue::Struct(message, span) if is_sound(self.context, message, span, depth) => visitor.visit_unit(),
+            JsonValue::Struct(..) | JsonValue::List(..) | JsonValue::Map(..) => self.deserialize_any(visitor),
+            JsonValue::Raw(span) => {
+                text::check_raw(self.context.slice(span), span.start)?;
+                visitor.visit_unit()
+            }
+            JsonValue::Double(value) if !value.is_finite() => Err(Fault::new("number that JSON has no text for", 0).into()),
+            _ => visitor.visit_unit(),
+        }
     }
 
     forward_to_deserialize_any! {

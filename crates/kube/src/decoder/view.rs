@@ -20,7 +20,7 @@ pub(super) struct Context<'a> {
     /// The release whose rules hold, a minor of 1.x.
     pub minor: u8,
     /// Whether fields that the release does not have are shown nevertheless.
-    lenient: bool,
+    shows_newer_fields: bool,
     /// Whether stored JSON keeps the order of its members.
     pub keeps_order: bool,
     /// Whether text looks through members that it leaves out.
@@ -101,13 +101,13 @@ impl View {
 }
 
 impl<'a> Context<'a> {
-    pub(super) fn new(bytes: &'a [u8], minor: u8, lenient: bool) -> Self {
+    pub(super) fn new(bytes: &'a [u8], minor: u8, shows_newer_fields: bool) -> Self {
         Self {
             bytes,
             slots: Vec::with_capacity(256),
             depth: 0,
             minor,
-            lenient,
+            shows_newer_fields,
             keeps_order: false,
             checks_hidden: false,
             unknown: Vec::new(),
@@ -233,7 +233,7 @@ impl<'a> Context<'a> {
         if siblings.any(|other| other.holds_in(self.minor) || (distance(other), other.first) < (distance(row), row.first)) {
             return false;
         }
-        if !self.lenient {
+        if !self.shows_newer_fields {
             let mut reader = Reader::new(self.bytes, Span { start: slot.last_payload(), end: view.end });
             if let Ok(payload) = reader.skip(slot.wire_type()) {
                 // Go writes most fields even where they are zero: nothing is lost with those.
@@ -249,7 +249,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        self.lenient
+        self.shows_newer_fields
     }
 }
 

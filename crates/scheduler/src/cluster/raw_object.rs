@@ -125,7 +125,7 @@ impl<'a> RawObject<'a> {
                 Ok(object) => return Ok(object),
                 Err(error) => (error.to_string(), serde_json::from_slice(text).ok()),
             },
-            Self::Stored { reader, key, value, mod_revision } => match reader.decoder.decode_borrowed(key, value, mod_revision) {
+            Self::Stored { reader, key, value, mod_revision } => match reader.decoder.decode_as(key, value, mod_revision) {
                 Ok(object) => return Ok(object),
                 Err(opaque) => match reader.decoder.decode(key, value, mod_revision).body {
                     Body::Object(object) => (opaque.reason, Some(object.into_value())),
