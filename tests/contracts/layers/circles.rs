@@ -36,11 +36,7 @@ const ROOMS: &[Room] = &[
     Room {
         sources: "crates/scheduler/src",
         folder: "cluster/",
-        circles: &[
-            &["cluster/device/classic.rs", "cluster/device/named_resources.rs"],
-            &["cluster/pod/request_sums.rs", "cluster/pod/resize.rs"],
-            &["cluster/state.rs", "cluster/undo.rs"],
-        ],
+        circles: &[&["cluster/pod/request_sums.rs", "cluster/pod/resize.rs"], &["cluster/state.rs", "cluster/undo.rs"]],
     },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
     Room { sources: "crates/serve/src", folder: "", circles: &[] },

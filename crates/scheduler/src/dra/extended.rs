@@ -45,7 +45,7 @@ impl<'a> ExtendedResources<'a> {
         if !rules.dra_extended_resources {
             return None;
         }
-        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &class.known), rules);
+        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &**class), rules);
         let requests = cycle.state.rules().incoming(pod);
         let scalars = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name, rules) && *amount != 0);
         let requested: Vec<_> = scalars.map(|(name, _)| name.clone()).collect();
