@@ -30,7 +30,7 @@ mod volume_rules;
 
 pub(crate) use affinity_rules::{SiblingRule, UnparsedAffinity, UnparsedTerms};
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
-pub(crate) use config_rules::{ConfigRules, WeightCheck};
+pub(crate) use config_rules::ConfigRules;
 pub(crate) use cycle_rules::{Listing, Sampling};
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row, takes_part};
 pub(crate) use device_rules::DeviceRules;
