@@ -31,7 +31,6 @@ pub mod report;
 pub mod rights;
 mod seals;
 mod selection;
-pub mod simulate;
 mod since;
 pub mod survey;
 pub mod triage;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use ketcd_cluster::simulate::{
+use ketcd_what_if::{
     DecisionVerdict, Future, GroupDoubt, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
 };
 
@@ -413,7 +413,7 @@ fn outcome(future: &Future, count: usize) -> String {
 
 /// The nodes whose load changes, those with the largest change first.
 fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
-    let of = |loads: &ketcd_cluster::simulate::Loads, name: &String| loads.get(name).copied();
+    let of = |loads: &ketcd_what_if::Loads, name: &String| loads.get(name).copied();
     let mut names: Vec<&String> =
         answer.before.keys().chain(answer.after.keys().filter(|name| !answer.before.contains_key(*name))).collect();
     names.retain(|name| of(&answer.before, name) != of(&answer.after, name));

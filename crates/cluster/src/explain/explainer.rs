@@ -49,6 +49,16 @@ impl<'c> Explainer<'c> {
         Self { remedies, ..self }
     }
 
+    /// Returns the cluster whose decisions are explained.
+    pub fn cluster(&self) -> &'c Cluster {
+        self.cluster
+    }
+
+    /// Returns the revision up to which they are.
+    pub fn until(&self) -> Revision {
+        self.until
+    }
+
     /// Returns the scheduler whose rules are applied.
     pub fn scheduler(&self) -> &Scheduler {
         &self.scheduler

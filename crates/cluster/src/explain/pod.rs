@@ -14,7 +14,6 @@ use super::since::{SinceRefusal, since_refusal};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::not_found::{Looked, NotFound};
-use crate::simulate::remedies;
 use crate::triage::volumes_held;
 
 /// Revisions beyond which a history is not walked as a whole for one answer.
@@ -44,6 +43,13 @@ impl Explained {
         attempt.outcome == AttemptOutcome::Pending || attempt.revision > after.0
     }
 
+    /// Whether the pod waits at the revision looked at, and the replay shows the cluster as it is there: then remedies can be tried out on that.
+    pub fn waits_now(&self) -> bool {
+        let pod = &self.explanation.attempt.pod;
+        let now = self.replay.state().pod(&pod.namespace, &pod.name);
+        self.is_at_end && now.is_some_and(|pod| pod.node_name.is_none() && !pod.terminating)
+    }
+
     /// Returns how the scheduler's filters are named in the explanation.
     pub fn mode(&self) -> FilterMode {
         mode(&self.replay, &self.explanation)
@@ -51,23 +57,17 @@ impl Explained {
 }
 
 impl Explainer<'_> {
-    /// Explains one pod: its last attempt, or the one to come, with the refusals before it.
+    /// Explains one pod: its last attempt, or the one to come, with the refusals before it. Its remedies are those that the filters allow.
     ///
     /// # Errors
     /// The source cannot be read, or the pod is not there.
     pub async fn pod(&mut self, namespace: &str, name: &str) -> Result<Explained> {
         let mut explained = self.found(namespace, name).await?;
-        let Explained { explanation, replay, is_at_end, .. } = &mut explained;
-        let waits = replay.state().pod(namespace, name).is_some_and(|pod| pod.node_name.is_none() && !pod.terminating);
-        if *is_at_end && waits && !explanation.help.remedies.is_empty() {
-            remedies::play(self.cluster, (replay.state(), self.until), &self.scheduler, explanation).await?;
-        }
         let uid = Arc::clone(&explained.explanation.attempt.pod.uid);
         explained.held = volumes_held(self.cluster, At::Revision(self.until), (namespace, name, &*uid)).await?;
         Ok(explained)
     }
 
-    /// The same, with the remedies as the filters allow them.
     async fn found(&mut self, namespace: &str, name: &str) -> Result<Explained> {
         let Self { feed, cluster, oldest, until, .. } = self;
         let (cluster, oldest, until) = (*cluster, *oldest, *until);
