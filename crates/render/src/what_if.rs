@@ -487,6 +487,7 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
         Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
+        Unmodelled::UnknownFit { pod, missing } => format!("whether pod {pod} fits the node that it got is unknown: {missing}"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
         Unmodelled::PreemptionNode { pod, nodes } => format!(
             "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",

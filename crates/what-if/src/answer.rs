@@ -273,6 +273,13 @@ pub enum Unmodelled {
         /// How many of them were.
         added: u64,
     },
+    /// Whether a pod fits the node that it got is not known.
+    UnknownFit {
+        /// The pod, as NAMESPACE/NAME.
+        pod: String,
+        /// The missing evidence.
+        missing: String,
+    },
     /// The simulation was ended after so many steps, before the cluster came to rest.
     Endless {
         /// How many steps.

@@ -37,6 +37,11 @@ pub(super) fn attempt(world: &mut SimulatedCluster<'_>, key: &PodKey, choices: &
     }
     let chosen = fitting[choices.one_of(fitting.len())].clone();
     let tied: Vec<String> = fitting.iter().filter(|node| **node != chosen).map(ToString::to_string).collect();
+    let missing = judgement.nodes.iter().find(|node| node.name == chosen).and_then(|node| node.unknown());
+    if let Some(missing) = missing {
+        let (pod, missing) = (format!("{}/{}", id.namespace, id.name), missing.to_owned());
+        world.caveats.insert(Unmodelled::UnknownFit { pod, missing });
+    }
     let taken = taken(world, &pod, &judgement, &chosen);
     if gangs::hold(world, &pod, &judgement, &chosen, taken.clone()) {
         return;

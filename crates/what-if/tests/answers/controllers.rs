@@ -416,3 +416,22 @@ async fn what_is_not_simulated_is_named_where_it_matters() {
     let extender = Unmodelled::Extension { name: "the extender http://extender/".to_owned() };
     assert!(extended.caveats.contains(&extender), "{:?}", extended.caveats);
 }
+
+/// Where a driver allocates a pod's devices, which nodes it can serve is not known.
+#[tokio::test]
+async fn a_pod_whose_fit_is_unknown_is_named() {
+    let claim = json!({"apiVersion": "resource.k8s.io/v1alpha2", "kind": "ResourceClaim", "metadata": {"name": "gpu", "namespace": "default"},
+        "spec": {"resourceClassName": "gpu"}});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "p"},
+        "spec": {"schedulerName": "default-scheduler", "containers": [{"name": "c", "image": "a:1"}],
+            "resourceClaims": [{"name": "g", "source": {"resourceClaimName": "gpu"}}]}});
+    let gates = Some("DynamicResourceAllocation=true");
+    let scheduler = SchedulerOptions { version: Some("1.29"), feature_gates: gates, ..SchedulerOptions::default() };
+    let question = WhatIfQuestion { scheduler, ..WhatIfQuestion::default() };
+    let answer = what_if(&cluster(&[namespace(), node("n1", "a", "4"), claim, pod]).await, &question).await.unwrap();
+    let is_named = |caveat: &Unmodelled| match caveat {
+        Unmodelled::UnknownFit { pod, missing } => pod == "default/p" && missing.contains("claim default/gpu"),
+        _ => false,
+    };
+    assert!(answer.caveats.iter().any(is_named), "{:?}", answer.caveats);
+}

@@ -108,7 +108,7 @@ pub(super) fn capacity_ratio(args: &Document<'_>, context: &Context<'_>, argumen
     arguments.capacity_ratio = (shape(&args.field("shape"), &mut wrong), resources(&list));
     // Omitted values of a Policy are not defaulted (a Policy counts as this version here, in releases that read no configuration of it).
     let filled = rules.defaults_capacity_ratio_weights() && context.version != ConfigVersion::V1Alpha2;
-    let value = if filled { weight } else { written };
+    let value: fn(&Document<'_>) -> i64 = if filled { weight } else { written };
     for entry in list.elements().iter().filter(|entry| rules.checks_capacity_ratio_weights() && value(entry) < 1) {
         wrong.push(entry.field("weight").wrong(format!("{} is not above zero", value(entry))));
     }
