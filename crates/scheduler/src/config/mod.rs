@@ -44,8 +44,7 @@ pub struct SchedulerConfiguration {
 }
 
 impl SchedulerConfiguration {
-    /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns every
-    /// reason why it would be refused, each with the field it is about.
+    /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns why it would be refused: each fault with its field.
     pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         let file = File::parse(text).map_err(|reason| vec![reason])?;
         let mut parsed = Self::of(&file, release, gates)?;

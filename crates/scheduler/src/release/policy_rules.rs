@@ -105,7 +105,3 @@ impl PolicyRules {
         self.minor >= 19
     }
 }
-
-fn capitalized(kind: &str) -> &'static str {
-    if kind == "predicate" { "Predicate" } else { "Priority" }
-}
