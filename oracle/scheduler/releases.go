@@ -25,7 +25,6 @@ type Answer struct {
 	Raw        map[string]map[string]int64 `json:"raw"`
 	Weighted   map[string]map[string]int64 `json:"weighted"`
 	Total      map[string]int64            `json:"total"`
-	Reserve    map[string][]string         `json:"reserve,omitempty"`
 	Devices    map[string][][]string       `json:"devices,omitempty"`
 }
 
@@ -72,9 +71,6 @@ func answerPod(file *File, pod *v1.Pod) (*Answer, error) {
 		First: map[string][]string{}, Raw: map[string]map[string]int64{}, Weighted: map[string]map[string]int64{}, Total: map[string]int64{},
 	}
 	if err := asked.nodes(answer); err != nil {
-		return nil, err
-	}
-	if answer.Reserve, err = reserve(file, pod, answer.Feasible); err != nil {
 		return nil, err
 	}
 	return answer, asked.attempt(answer)

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use ketcd_cluster::files::manifests;
-use ketcd_cluster::simulate::{FitOf, NodeChoice, WhatIfAction};
+use ketcd_what_if::{FitOf, NodeChoice, WhatIfAction};
 
 use super::{Error, Result};
 

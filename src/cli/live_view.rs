@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use ketcd_cluster::simulate::Follow;
 use ketcd_render::what_if;
+use ketcd_what_if::Follow;
 
 use super::output::Output;
 use super::progress;

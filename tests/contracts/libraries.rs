@@ -21,6 +21,7 @@ const LIBRARIES: &[&str] = &[
     "ketcd-serve",
     "ketcd-store",
     "ketcd-testing",
+    "ketcd-what-if",
 ];
 
 /// The manifests of the libraries, as Cargo reads them.

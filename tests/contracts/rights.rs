@@ -6,7 +6,7 @@ use ketcd_cluster::rights::table;
 
 use crate::root;
 
-const BEGIN: &str = "<!-- rights: written by `KETCD_BLESS=1 cargo test --test contracts` from crates/cluster/src/rights -->\n";
+const BEGIN: &str = "<!-- rights: written by `KETCD_BLESS=1 cargo test --test contracts` from crates/cluster/src/reading/rights -->\n";
 const END: &str = "<!-- rights end -->";
 
 #[test]

@@ -5,7 +5,6 @@ mod changes;
 mod configurations;
 mod decoding;
 mod differential;
-mod driver_devices;
 mod groups;
 mod legacy;
 mod legacy_attempts;

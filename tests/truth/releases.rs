@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ketcd_scheduler::cluster::ClusterState;
 use ketcd_scheduler::{
-    Cycle, DriverWait, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration,
-    Verdict, WholePod, candidates, chosen_devices, scheduler_patch, scheduler_release,
+    Cycle, Gates, Judgement, NodeDevices, NodeJudgement, PreemptionCandidate, Profile, Release, SchedulerConfiguration, Verdict, WholePod,
+    candidates, chosen_devices, scheduler_patch, scheduler_release,
 };
 use serde_json::{Value, json};
 
@@ -17,8 +17,8 @@ use crate::object_key::object_key;
 #[test]
 fn released_code_says_the_same() {
     let files = files();
-    assert!(files.len() >= 83, "only {} files", files.len());
-    let (mut wrong, mut compared) = (Vec::new(), 0);
+    assert!(files.len() >= 77, "only {} files", files.len());
+    let (mut wrong, mut compared, mut by_drivers) = (Vec::new(), 0, 0);
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let lines: Vec<Value> = BufReader::new(zstd::Decoder::new(fs::File::open(&path).unwrap()).unwrap())
@@ -36,6 +36,10 @@ fn released_code_says_the_same() {
             let pod = state.pod(namespace, pod).unwrap().clone();
             let cycle = Cycle { pod: &pod, state: &state, profile: &profile, scope: None };
             let judgement = cycle.evaluate();
+            if judgement.nodes.iter().any(|node| node.unknown().is_some_and(|missing| missing.contains("classic DRA"))) {
+                by_drivers += 1;
+                continue;
+            }
             let busy: BTreeSet<&str> =
                 state.nominated().filter(|other| other.name != pod.name).filter_map(|other| other.nominated_node_name.as_deref()).collect();
             let mut found = compare(truth, &judgement, &busy, &mut compared);
@@ -47,6 +51,7 @@ fn released_code_says_the_same() {
             wrong.extend(found.into_iter().map(|problem| format!("{name} {}: {problem}", truth["pod"])));
         }
     }
+    assert_eq!(by_drivers, 13, "pods with a claim that its driver allocates");
     assert!(compared > 60_000, "only {compared} values were compared");
     assert!(wrong.is_empty(), "{} of {compared} differ\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
 }
@@ -98,10 +103,8 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
     }
     check("PreEnqueue".to_owned(), Value::Null, &truth["preenqueue"]);
     let message = truth.get("message").unwrap_or(&Value::Null);
-    // Where a driver is waited for, its sentence is written of a pod that fits.
-    let waits = |message: &&String| judgement.driver_waits.iter().all(|wait| wait.message != **message);
     let same = judgement.message.iter().chain(&judgement.equal_messages).find(|ours| *message == ours.as_str());
-    check("message".to_owned(), json!(same.or(judgement.message.as_ref().filter(waits))), message);
+    check("message".to_owned(), json!(same.or(judgement.message.as_ref())), message);
     // Where the attempt ended with an error nothing else is known.
     if !truth["prefilter"].is_null() || truth["early"] == true {
         return wrong;
@@ -127,15 +130,6 @@ fn compare(truth: &Value, judgement: &Judgement, busy: &BTreeSet<&str>, compared
         let first = own.iter().find(|(_, status, _)| status.starts_with("Unschedulable"));
         let first = first.map_or(Value::Null, |(plugin, status, reasons)| json!([plugin, [classic(status, &wanted[1]), reasons]]));
         check(format!("the first refusal on {}", node.name), first, &wanted);
-    }
-    if let Some(wanted) = truth["reserve"].as_object() {
-        for node in &fit {
-            let wait = judgement.driver_waits.iter().find(|wait| wait.nodes.iter().any(|name| **name == **node));
-            // An error is reported in full.
-            let report = |wait: &DriverWait| if wait.status == "Error" { wait.message.clone() } else { wait.reason.clone() };
-            let got = wait.map_or_else(|| json!(["Success", ""]), |wait| json!([wait.status, report(wait)]));
-            check(format!("what follows on {node}"), got, &wanted[*node]);
-        }
     }
     let scored: BTreeMap<String, Value> = truth["weighted"].as_object().unwrap().clone().into_iter().collect();
     if let Some(scores) = &judgement.scores {

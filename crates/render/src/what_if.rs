@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use ketcd_cluster::simulate::{
+use ketcd_what_if::{
     DecisionVerdict, Future, GroupDoubt, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
 };
 
@@ -413,7 +413,7 @@ fn outcome(future: &Future, count: usize) -> String {
 
 /// The nodes whose load changes, those with the largest change first.
 fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
-    let of = |loads: &ketcd_cluster::simulate::Loads, name: &String| loads.get(name).copied();
+    let of = |loads: &ketcd_what_if::Loads, name: &String| loads.get(name).copied();
     let mut names: Vec<&String> =
         answer.before.keys().chain(answer.after.keys().filter(|name| !answer.before.contains_key(*name))).collect();
     names.retain(|name| of(&answer.before, name) != of(&answer.after, name));
@@ -487,6 +487,7 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
         Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
         Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
+        Unmodelled::UnknownFit { pod, missing } => format!("whether pod {pod} fits the node that it got is unknown: {missing}"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
         Unmodelled::PreemptionNode { pod, nodes } => format!(
             "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",

@@ -39,12 +39,12 @@ pub use explanation::{
     NeighbourDoubt, Remedy, StateSeen, UnreadObject, UnseenEnd,
 };
 pub use framework::{
-    AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, DriverWait, Fact,
-    Feasible, Filter, FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement,
-    LabelCheck, Listed, MOST_CHANGES, MemberResult, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementResult,
-    Plugin, PluginScore, PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal,
-    ResourceCheck, Sample, Score, ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches,
-    Unverifiable, Verdict, VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
+    AllocatedDevice, Candidate, ChangeOf, ClassRequest, CompositeGroupResult, CountedVolume, Cycle, DeviceCheck, Fact, Feasible, Filter,
+    FilterCheck, FilterEntry, FilterMode, Fix, FoundPod, GroupCaveat, GroupCycle, GroupOutcome, GroupScope, Judgement, LabelCheck, Listed,
+    MOST_CHANGES, MemberResult, Need, NodeCheck, NodeJudgement, Normalize, Obstacle, PlacementDoubt, PlacementResult, Plugin, PluginScore,
+    PodCheck, PostFilter, PostFilters, PreFilter, PreFilterExtensions, PreScore, Profile, RawScore, Refusal, ResourceCheck, Sample, Score,
+    ScoreEntry, Scores, SelectedNamespaces, SelectedPods, SpreadCheck, TermCheck, TopologyDomain, Touches, Unverifiable, Verdict,
+    VolumeCheck, VolumeRequest, WantedLabel, WholePod, WithoutState,
 };
 pub use groups::{PlayedGroup, PlayedMember, play_group};
 pub use ketcd_kube::Release;

@@ -86,7 +86,7 @@ impl Ask for ExplainArgs {
         }
         let (mut unreadable, mut is_missing) = (0, false);
         for (namespace, name) in pods.named() {
-            let mut explained = match explainer.pod(namespace, name).await {
+            let mut explained = match ketcd_what_if::explain_pod(&mut explainer, namespace, name).await {
                 // The others are explained all the same.
                 Err(error) if error.is_nothing() && pods.are_many() => {
                     report_error(&failed(error));

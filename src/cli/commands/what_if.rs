@@ -10,9 +10,9 @@ use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::rights::Question;
-use ketcd_cluster::simulate::WhatIfQuestion;
 use ketcd_render::contract::what_if::{Decisions, WhatIf};
 use ketcd_render::{json, what_if};
+use ketcd_what_if::WhatIfQuestion;
 
 /// Show what would happen to pods if nodes or workloads changed
 ///
@@ -67,7 +67,7 @@ impl Ask for WhatIfArgs {
         }
         let configuration = self.scheduler.configuration()?;
         if self.decisions {
-            let judged = session.judged_decisions(&self.scheduler.options(configuration.as_ref())).await?;
+            let judged = ketcd_what_if::judged_decisions(session, &self.scheduler.options(configuration.as_ref())).await?;
             match &session.format {
                 Format::Json => json::write_document(&Decisions::from(&judged[..]), out)?,
                 Format::Ndjson => json::write_line(&Decisions::from(&judged[..]), out)?,
@@ -92,7 +92,7 @@ impl Ask for WhatIfArgs {
             scheduler: self.scheduler.options(configuration.as_ref()),
             ..WhatIfQuestion::default()
         };
-        let answer = session.what_if(&question).await?;
+        let answer = ketcd_what_if::what_if(session, &question).await?;
         view.end()?;
         match &session.format {
             Format::Json => json::write_document(&WhatIf::from(&answer), out)?,

@@ -33,14 +33,11 @@ const ROOMS: &[Room] = &[
     },
     Room { sources: "crates/store/src", folder: "load/", circles: &[&["load/bolt/database.rs", "load/bolt/live.rs"]] },
     Room { sources: "crates/cluster/src", folder: "", circles: &[] },
+    Room { sources: "crates/what-if/src", folder: "", circles: &[] },
     Room {
         sources: "crates/scheduler/src",
         folder: "cluster/",
-        circles: &[
-            &["cluster/device/classic.rs", "cluster/device/named_resources.rs"],
-            &["cluster/pod/request_sums.rs", "cluster/pod/resize.rs"],
-            &["cluster/state.rs", "cluster/undo.rs"],
-        ],
+        circles: &[&["cluster/pod/request_sums.rs", "cluster/pod/resize.rs"], &["cluster/state.rs", "cluster/undo.rs"]],
     },
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
     Room { sources: "crates/serve/src", folder: "", circles: &[] },

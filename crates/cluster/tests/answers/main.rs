@@ -1,35 +1,25 @@
 //! Questions to a recorded cluster, asked as a program asks them: without a command line.
 
 mod audit;
-mod bounds;
-mod chance;
-mod controllers;
 mod costs;
-mod decisions;
 mod encryption;
-mod experiments;
 mod explain;
 mod extract;
 mod fixture;
-mod gangs;
 mod gaps;
 mod history;
 mod kinds;
 mod log_alone;
 mod names;
 mod namespaces;
-mod nodes_lost;
 mod objects;
 mod openshift;
 mod other_requests;
 mod questions;
 mod related;
-mod remedies;
 mod rules;
-mod side_by_side;
 mod triage;
 mod usage;
-mod what_if;
 
 use futures_util::TryStreamExt;
 

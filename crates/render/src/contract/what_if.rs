@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use ketcd_cluster::simulate as answer;
+use ketcd_what_if as answer;
 
 use crate::what_if::caveat;
 

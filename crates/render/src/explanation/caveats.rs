@@ -73,7 +73,6 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         }
         Caveat::UnknownScore { plugin, missing } => format!("the score of {plugin} is unknown: {missing}"),
         Caveat::EndsWithError => "by these rules the attempt ends with an error".to_owned(),
-        Caveat::DriverWait { nodes, every, reason } => driver_wait(nodes, *every, reason),
         Caveat::Group(caveat) => group_caveat(caveat),
         Caveat::WaitsOnPermit(waits) => {
             format!("{waits}: which other pods of the group get nodes at the same time is not in etcd")
@@ -193,15 +192,6 @@ fn unread(objects: &[UnreadObject]) -> Vec<String> {
         more => sentences.push(format!("{more} more objects could not be read in full")),
     }
     sentences
-}
-
-fn driver_wait(nodes: &[Arc<str>], every: bool, reason: &str) -> String {
-    let nodes = match nodes.len() {
-        _ if every => "a node".to_owned(),
-        ..=NAMED => nodes.join(", "),
-        many => format!("{} or one of {} more nodes", nodes[..NAMED].join(", "), many - NAMED),
-    };
-    format!("once {nodes} is chosen, DynamicResources refuses the pod there: {reason}")
 }
 
 fn one_of_several(nodes: &[Arc<str>]) -> String {

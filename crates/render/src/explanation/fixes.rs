@@ -84,7 +84,6 @@ fn obstacle(obstacle: &Obstacle) -> String {
         Obstacle::DiskInUse((namespace, name)) => format!("{namespace}/{name} uses the same disk"),
         Obstacle::ClaimInUse { claim, pod: (namespace, name) } => format!("{namespace}/{name} uses claim {claim}"),
         Obstacle::NoVolumesToDetach => "no pod there that may be deleted has volumes".to_owned(),
-        Obstacle::DevicesElsewhere => "the devices of the pod's claims are on other nodes, or their class or driver excludes it".to_owned(),
         Obstacle::NoFreeDevice => "it has no free device for a claim of the pod, and none held by a single pod".to_owned(),
     }
 }

@@ -9,6 +9,7 @@ use ketcd_render::explanation::json::write_json;
 use ketcd_render::explanation::{PodNow, SinceRefusal, text};
 use ketcd_scheduler::{Attempt, Depth, Explanation, Replay};
 use ketcd_store::Revision;
+use ketcd_what_if::explain_pod;
 use serde_json::{Value, json};
 
 use crate::fixture;
@@ -36,8 +37,8 @@ pub(crate) struct Explained {
 pub(crate) async fn explained(cluster: &Cluster, pod: &str, how: How<'_>) -> Result<Explained, Error> {
     let (namespace, name) = pod.split_once('/').unwrap();
     let depth = how.node.map_or(Depth::Refusals, |node| Depth::Node(node.to_owned()));
-    let Answer { explanation, refusals, since, held, replay, .. } =
-        cluster.explainer(&how.scheduler).await?.with_depth(depth).with_remedies(true).pod(namespace, name).await?;
+    let mut explainer = cluster.explainer(&how.scheduler).await?.with_depth(depth).with_remedies(true);
+    let Answer { explanation, refusals, since, held, replay, .. } = explain_pod(&mut explainer, namespace, name).await?;
     let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
     let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
     let clock = cluster.clock_around(&revisions, &[]).await?;

@@ -1,16 +1,16 @@
 //! What would happen, in words.
 
 use ketcd_cluster::Options;
-use ketcd_cluster::simulate::{FitOf, SimulatedPod, WhatIf, WhatIfAction, WhatIfQuestion};
 use ketcd_render::what_if::write_text;
 use ketcd_store::{At, Revision};
+use ketcd_what_if::{FitOf, SimulatedPod, WhatIf, WhatIfAction, WhatIfQuestion, what_if};
 
 use crate::fixture::{self, text};
 
 /// The answer to a question about a revision of the recorded cluster.
 async fn printed(revision: i64, question: WhatIfQuestion<'_>) -> String {
     let options = Options { at: At::Revision(Revision(revision)), ..Options::default() };
-    let answer = fixture::capture("k137-whatif", options).await.what_if(&question).await.unwrap();
+    let answer = what_if(&fixture::capture("k137-whatif", options).await, &question).await.unwrap();
     text(|out| write_text(&answer, false, out))
 }
 
@@ -50,7 +50,7 @@ async fn what_becomes_of_the_pods_comes_first_and_equal_lines_are_folded() {
     assert!(lines.next().unwrap().starts_with(&format!("15 wait: 15 of shop/app-02  0/16 nodes are available: {refused}. preemption: ")));
     assert_eq!(lines.next(), Some(""));
     let options = Options { at: At::Revision(Revision(3140)), ..Options::default() };
-    let answer = fixture::capture("k137-whatif", options).await.what_if(&scaled()).await.unwrap();
+    let answer = what_if(&fixture::capture("k137-whatif", options).await, &scaled()).await.unwrap();
     let wide = text(|out| write_text(&answer, true, out));
     assert_eq!(wide.lines().filter(|line| line.starts_with("waits pod/shop/app-02-")).count(), 15, "{wide}");
 }

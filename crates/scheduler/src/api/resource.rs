@@ -345,6 +345,8 @@ pub(crate) struct ResourceClaimConsumerReference {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResourceClaimSpec {
+    /// The driver that allocates the claim (v1alpha3 of 1.31 alone).
+    pub(crate) controller: Option<String>,
     pub(crate) devices: Option<DeviceClaim>,
 }
 

@@ -10,8 +10,6 @@ use crate::api::policy::PodDisruptionBudget;
 use crate::api::storage::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment};
 
 use super::compiler::{Compiler, namespace_labels, with_resource_version};
-use super::device::classic::{PodSchedulingContext, ResourceClass};
-use super::device::named_resources::{ResourceClaimParameters, ResourceClassParameters};
 use super::node::fields::parse_node;
 use super::owner::OwnerFields;
 use super::pod::template::ParsedPod;
@@ -171,13 +169,6 @@ impl CachedObject {
     /// Returns the mark of an object that cannot be read.
     pub(crate) fn unreadable(&self) -> Option<&Arc<Unreadable>> {
         if let Self::Unreadable(unreadable) = self { Some(unreadable) } else { None }
-    }
-}
-
-impl Listers {
-    /// Returns what scheduler and drivers negotiate about a pod, under its name of 1.27 or of 1.26.
-    pub(crate) fn scheduling_context(&self, namespace: &str, name: &str) -> Option<&Arc<PodSchedulingContext>> {
-        self.pod_scheduling_contexts.get(namespace, name).or_else(|| self.pod_schedulings.get(namespace, name))
     }
 }
 

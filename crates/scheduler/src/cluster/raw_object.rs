@@ -1,7 +1,5 @@
 //! A version of an object as it was read: JSON text or stored bytes. Every type of the state is made from it.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,7 +10,6 @@ use crate::api::Resource;
 use crate::api::resource::V1;
 
 use super::device::v1_conversion;
-use super::device::versioned::Versioned;
 use super::object_reader::ObjectReader;
 
 /// A version of an object as it was read.
@@ -98,20 +95,10 @@ impl<'a> RawObject<'a> {
         self.first_or_again(|_| ())
     }
 
-    /// Reads a DRA object in the shape of v1, and `older`, the fields that only the older version it is stored in has.
-    pub(super) fn versioned<T: DeserializeOwned, O>(self, older: impl FnOnce(&Value) -> Option<O>) -> Result<Versioned<T, O>, String> {
-        let mut found = None;
-        let known = self.converted(|object| {
-            found = older(object);
-            v1_conversion::to_v1(object);
-        })?;
-        Ok(Versioned { known, older: found.map(Arc::new) })
-    }
-
-    /// Reads the object as `T`, where another version has fields elsewhere: `convert` moves them.
-    fn converted<T: DeserializeOwned>(self, convert: impl FnOnce(&mut Value)) -> Result<T, String> {
+    /// Reads a DRA object in the shape of v1, whatever version it is stored in.
+    pub(super) fn in_shape_of_v1<T: DeserializeOwned>(self) -> Result<T, String> {
         self.first_or_again(|object| {
-            convert(object);
+            v1_conversion::to_v1(object);
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".to_owned(), V1::NAME.into());
             }

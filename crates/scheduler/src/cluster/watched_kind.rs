@@ -40,16 +40,6 @@ macro_rules! watched_kinds {
             ResourceSlice = "ResourceSlice": Slice => resource_slices: Slice;
             /// Classes of devices.
             DeviceClass = "DeviceClass": Class => device_classes: Class;
-            /// Classes of claims, up to 1.30.
-            ResourceClass = "ResourceClass": ResourceClass => resource_classes: ResourceClass;
-            /// The negotiation of scheduler and drivers about a pod, in 1.26.
-            PodScheduling = "PodScheduling": PodSchedulingContext => pod_schedulings: PodSchedulingContext;
-            /// The same from 1.27 to 1.31.
-            PodSchedulingContext = "PodSchedulingContext": PodSchedulingContext => pod_scheduling_contexts: PodSchedulingContext;
-            /// Parameters of classes (1.30).
-            ResourceClassParameters = "ResourceClassParameters": ResourceClassParameters => class_parameters: ResourceClassParameters;
-            /// Parameters of claims (1.30).
-            ResourceClaimParameters = "ResourceClaimParameters": ResourceClaimParameters => claim_parameters: ResourceClaimParameters;
             /// Taints of devices.
             DeviceTaintRule = "DeviceTaintRule": DeviceTaintRule => device_taint_rules: DeviceTaintRule;
             /// Groups of pods.

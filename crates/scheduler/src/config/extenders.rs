@@ -1,4 +1,4 @@
-//! Extenders: validated as upstream does, and reported, because their answers are not in etcd.
+//! Extenders: validated by upstream's rules, and reported, because their answers are not in etcd.
 //! Upstream: `apis/config/validation/validation.go` validateExtenders; `scheduler.go` New for the resources left to them.
 
 use std::collections::BTreeSet;
@@ -18,19 +18,21 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
     for extender in listed(document, context) {
         let weight = extender.field("weight");
         if !extender.field("prioritizeVerb").text().is_empty() && weight.whole().unwrap_or(0) <= 0 {
-            wrong.push(weight.invalid(weight.whole().unwrap_or(0), "must have a positive weight applied to it"));
+            wrong.push(weight.wrong("an extender that scores needs a weight above zero"));
         }
         for resource in extender.field("managedResources").elements() {
             let name = resource.field("name");
-            wrong.extend(resource_name(&name, context));
+            if !label_name::of_name(name.text(), context.release).is_empty() || !crate::cluster::is_extended(name.text()) {
+                wrong.push(name.wrong(format!("{:?} is not the name of an extended resource", name.text())));
+            }
             if !managed.insert(name.text()) {
-                wrong.push(name.invalid_text("duplicate extender managed resource name"));
+                wrong.push(name.wrong(format!("{:?} is named twice", name.text())));
             }
         }
     }
     let binders = listed(document, context).iter().filter(|extender| !extender.field("bindVerb").text().is_empty()).count();
     if binders > 1 {
-        wrong.push(list.invalid(format!("\"found {binders} extenders implementing bind\""), "only one extender can implement bind"));
+        wrong.push(list.wrong(format!("only one extender can bind, and {binders} have a bindVerb")));
     }
     wrong
 }
@@ -38,20 +40,6 @@ pub(super) fn check(document: &Document<'_>, context: &Context<'_>) -> Vec<Strin
 /// v1alpha1 has none: the Policy has them.
 fn listed<'d>(document: &Document<'d>, context: &Context<'_>) -> Vec<Document<'d>> {
     if context.version == ConfigVersion::V1Alpha1 { Vec::new() } else { document.field("extenders").elements() }
-}
-
-fn resource_name(name: &Document<'_>, context: &Context<'_>) -> Vec<String> {
-    let wrong = label_name::of_name(name.text(), context.release);
-    let rules = context.rules();
-    if !wrong.is_empty() {
-        let shown = if rules.quotes_extender_resource() { format!("{:?}", name.text()) } else { name.text().to_owned() };
-        return wrong.into_iter().map(|why| name.invalid(&shown, why)).collect();
-    }
-    if crate::cluster::is_extended(name.text()) {
-        return Vec::new();
-    }
-    let why = "is an invalid extended resource name";
-    vec![if rules.repeats_extender_resource() { name.invalid_text(format!("{} {why}", name.text())) } else { name.invalid_text(why) }]
 }
 
 /// What cannot be verified of each extender.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::release::{ConfigRules, MultiPointOrder, Point, WeightCheck, extends, is_in_tree, was_in_tree};
+use crate::release::{ConfigRules, MultiPointOrder, Point, extends, is_in_tree, was_in_tree};
 use crate::{Release, Rules};
 
 use super::defaults::Plugins;
@@ -42,15 +42,12 @@ pub(super) struct Framework {
 
 impl Framework {
     /// Makes the lists from a profile's sets.
-    pub(super) fn new(plugins: &Plugins, rules: &Rules, scheduler_name: &str) -> Result<Self, String> {
+    pub(super) fn new(plugins: &Plugins, rules: &Rules) -> Result<Self, String> {
         let release = rules.release;
         let mut made = Self::default();
         let config = ConfigRules::of(release);
-        let overflows = |when: WeightCheck| {
-            (config.weight_check() == when && check_weights(plugins, release).is_none()).then(|| config.weight_overflow().to_owned())
-        };
-        if let Some(reason) = overflows(WeightCheck::First) {
-            return Err(reason);
+        if config.checks_weights() && check_weights(plugins, release).is_none() {
+            return Err("the weights of its score plugins are too large: their sum could overflow".to_owned());
         }
         for point in ORDER {
             made.points.insert(point, update(plugins, point, release)?);
@@ -62,12 +59,12 @@ impl Framework {
         let outsiders = !foreign(plugins, release).is_empty();
         let (sort, bind) = (made.at(Point::QueueSort).len(), made.at(Point::Bind).len());
         // An out-of-tree plugin may sort or bind.
-        let one_sort = config.queue_sort_error(scheduler_name, sort).filter(|_| !outsiders);
-        let a_binder = (bind == 0 && !outsiders).then(|| config.no_bind_plugin(scheduler_name));
-        let reasons = [one_sort, overflows(WeightCheck::BeforeBinders), a_binder, overflows(WeightCheck::Last)];
-        match reasons.into_iter().flatten().next() {
-            Some(reason) => Err(reason),
-            None => Ok(made),
+        match outsiders {
+            false if config.counts_queue_sort() && sort != 1 => {
+                Err(format!("exactly one plugin must sort the queue (queueSort), not {sort}"))
+            }
+            false if bind == 0 => Err("no plugin binds pods (bind)".to_owned()),
+            _ => Ok(made),
         }
     }
 
@@ -98,13 +95,13 @@ impl Framework {
 fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabled>, String> {
     let mut seen: Vec<Enabled> = Vec::new();
     for plugin in plugins.get(&point).iter().flat_map(|set| &set.enabled) {
-        let (name, interface) = (&plugin.name, point.interface());
-        exists(name, &interface, release)?;
+        let (name, field) = (&plugin.name, point.name());
+        exists(name, field, release)?;
         if is_in_tree(name, release) && !extends(name, point, release) {
-            return Err(format!("plugin {name:?} does not extend {interface} plugin"));
+            return Err(format!("plugin {name:?} cannot be enabled at {field}"));
         }
         if seen.iter().any(|known| known.name == *name) {
-            return Err(format!("plugin {name:?} already registered as {interface:?}"));
+            return Err(format!("plugin {name:?} is enabled twice at {field}"));
         }
         seen.push(plugin.clone());
     }
@@ -112,9 +109,9 @@ fn update(plugins: &Plugins, point: Point, release: Release) -> Result<Vec<Enabl
 }
 
 /// A plugin that is in-tree only in other releases, or has no name, cannot be an out-of-tree one.
-fn exists(name: &str, interface: &str, release: Release) -> Result<(), String> {
+fn exists(name: &str, field: &str, release: Release) -> Result<(), String> {
     let gone = was_in_tree(name) && !is_in_tree(name, release);
-    if gone || matches!(name, "" | "*") { Err(format!("{interface} {name:?} does not exist")) } else { Ok(()) }
+    if gone || matches!(name, "" | "*") { Err(format!("this release has no plugin {name:?}, which is enabled at {field}")) } else { Ok(()) }
 }
 
 fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>, String> {
@@ -130,14 +127,14 @@ fn expand(plugins: &Plugins, point: Point, rules: &Rules) -> Result<Vec<Enabled>
     let (mut from_many, mut overrides): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for plugin in &many.enabled {
         let name = plugin.name.as_str();
-        exists(name, &point.interface(), release)?;
+        exists(name, point.name(), release)?;
         if !extends(name, point, release) || own.disables(name) {
             continue;
         }
         if own_names.contains(&name) {
             overrides.push(name);
         } else if from_many.contains(&name) {
-            return Err(format!("plugin {name:?} already registered as {:?}", point.interface()));
+            return Err(format!("plugin {name:?} is enabled twice at {}", point.name()));
         } else {
             from_many.push(name);
         }

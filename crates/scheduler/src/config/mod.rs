@@ -1,5 +1,5 @@
 //! KubeSchedulerConfiguration, or the older Policy: the file a scheduler is started with, and the profiles made from it.
-//! As upstream: the file is decoded, validated, and then the profiles are made; each step returns its own errors.
+//! As upstream: the file is decoded, validated, and then the profiles are made. What upstream refuses is refused here, in our own words.
 //! Upstream: `cmd/kube-scheduler/app/options/configfile.go`, `pkg/scheduler/apis/config` (types, defaults, validation), `scheduler.go` New.
 
 mod arguments;
@@ -24,6 +24,7 @@ use crate::validation::Document;
 use crate::{Gates, Profile, Release, applied_release};
 
 use context::Context;
+use decode::Faults;
 use draft::Draft;
 use source_tree::File;
 use versions::ConfigVersion;
@@ -43,7 +44,7 @@ pub struct SchedulerConfiguration {
 }
 
 impl SchedulerConfiguration {
-    /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns every error, in upstream's words where it has some.
+    /// Parses a configuration file, JSON or YAML, for a scheduler of this release. Returns why it would be refused: each fault with its field.
     pub fn parse(text: &str, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         let file = File::parse(text).map_err(|reason| vec![reason])?;
         let mut parsed = Self::of(&file, release, gates)?;
@@ -70,16 +71,19 @@ impl SchedulerConfiguration {
 
     fn of(file: &File, release: Release, gates: &Gates) -> Result<Self, Vec<String>> {
         if policy::is_policy(&file.value) {
-            let repeated = file.repeated.clone().map_or(Ok(()), |reason| Err(vec![reason]));
-            let profile = repeated.and_then(|()| policy::read(&file.value, release, gates))?;
+            if !file.repeated.is_empty() {
+                return Err(file.repeated.clone());
+            }
+            let profile = policy::read(&file.value, release, gates)?;
             return Ok(Self { profiles: vec![profile], leader_lock: Some(LeaderLock::default()), notes: Vec::new() });
         }
         let version = decode::version_of(file, applied_release(release), gates).map_err(|reason| vec![reason])?;
         let context = Context { version, release: applied_release(release), gates };
-        let notes = match decode::check(file, &context) {
-            // v1alpha1 is decoded leniently where strict decoding fails.
-            Err(reason) if version == ConfigVersion::V1Alpha1 && reason.starts_with("strict") => vec![reason],
-            checked => checked.map(|()| Vec::new()).map_err(|reason| vec![reason])?,
+        let Faults { mistyped, unknown } = decode::check(file, &context);
+        // v1alpha1 is decoded leniently where strict decoding fails.
+        let notes = match mistyped.is_empty() && (unknown.is_empty() || version == ConfigVersion::V1Alpha1) {
+            true => unknown,
+            false => return Err(mistyped.into_iter().chain(unknown).collect()),
         };
         let document = Document::new(&file.value);
         let drafts = Draft::all(&document, &context);

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::Release;
-use crate::release::ValidationWords;
-
 use super::versions::ConfigVersion;
 use crate::validation::Document;
 
@@ -68,30 +65,5 @@ impl PluginSet {
         enabled.extend(custom.enabled.iter().enumerate().filter(|(at, _)| !replaced.contains(at)).map(|(_, plugin)| plugin.clone()));
         let disabled = if version.has_multi_point() { custom.disabled.clone() } else { Vec::new() };
         Self { enabled, disabled }
-    }
-
-    /// Formats the set as an error message shows it.
-    pub(super) fn text(&self, release: Release) -> String {
-        let json = ValidationWords::of(release).shows_values_as_json();
-        let plugin = |name: &str, weight: i64| {
-            if json {
-                format!("{{\"Name\":{name:?},\"Weight\":{weight}}}")
-            } else {
-                format!("config.Plugin{{Name:{name:?}, Weight:{weight}}}")
-            }
-        };
-        let list = |plugins: Vec<String>| match (json, plugins.is_empty()) {
-            (true, true) => "null".to_owned(),
-            (true, false) => format!("[{}]", plugins.join(",")),
-            (false, true) => "[]config.Plugin(nil)".to_owned(),
-            (false, false) => format!("[]config.Plugin{{{}}}", plugins.join(", ")),
-        };
-        let enabled = list(self.enabled.iter().map(|entry| plugin(&entry.name, entry.weight)).collect());
-        let disabled = list(self.disabled.iter().map(|name| plugin(name, 0)).collect());
-        if json {
-            format!("{{\"Enabled\":{enabled},\"Disabled\":{disabled}}}")
-        } else {
-            format!("config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}")
-        }
     }
 }

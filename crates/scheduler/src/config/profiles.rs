@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::framework::GangPoints;
 use crate::legacy::{NodeLabel, PolicyPredicate, ServiceAntiAffinity};
 use crate::profile::PLACEMENT_SCORES;
-use crate::release::{ConfigRules, Point, WeightCheck, extends};
+use crate::release::{ConfigRules, Point, extends};
 use crate::{FilterEntry, Plugin, Profile, Release, Rules, ScoreEntry, Unverifiable, registry};
 
 use super::context::Context;
@@ -22,13 +22,11 @@ use crate::validation::Document;
 pub(super) fn make(document: &Document<'_>, drafts: &[Draft<'_>], context: &Context<'_>) -> Result<Vec<Profile>, String> {
     let all = percentage(&document.field("percentageOfNodesToScore"));
     let (named, ignored) = (extenders::named(document, context), extenders::left_to_them(document, context));
-    let provider = context.rules().creation_error();
     let mut profiles = Vec::new();
     for draft in drafts {
-        queue_sort(draft, &drafts[0], context).map_err(|reason| format!("{provider}initializing profiles: {reason}"))?;
-        let mut profile = one(draft, context)
-            .map_err(|reason| format!("{provider}initializing profiles: creating profile for scheduler name {}: {reason}", draft.name))?;
-        queue_sort_arguments(draft, &drafts[0]).map_err(|reason| format!("{provider}initializing profiles: {reason}"))?;
+        let made = queue_sort(draft, &drafts[0], context).and_then(|()| one(draft, context));
+        let mut profile = made.map_err(|reason| format!("profile {}: {reason}", draft.name))?;
+        queue_sort_arguments(draft, &drafts[0]).map_err(|reason| format!("profile {}: {reason}", draft.name))?;
         let own = draft.place.field("percentageOfNodesToScore");
         profile.percentage_of_nodes_to_score = if own.is_absent() { all } else { percentage(&own) };
         profile.scoring |= !named.is_empty();
@@ -55,14 +53,14 @@ fn queue_sort(draft: &Draft<'_>, first: &Draft<'_>, context: &Context<'_>) -> Re
         let set = draft.plugins.get(&Point::QueueSort);
         set.into_iter().flat_map(|set| &set.enabled).map(|plugin| plugin.name.clone()).collect()
     };
-    let (name, own, first) = (&draft.name, names(draft), names(first));
+    let (own, first) = (names(draft), names(first));
     match (&own[..], &first[..]) {
         _ if !context.rules().looks_up_queue_sort_first() => Ok(()),
         ([one], [other, ..]) if one != other => {
-            Err(format!("different queue sort plugins for profile {name:?}: {one:?}, first: {other:?}"))
+            Err(format!("{one} sorts its queue, and {other} that of the first profile: they share one queue"))
         }
         ([_], _) => Ok(()),
-        _ => Err(format!("one queue sort plugin required for profile with scheduler name {name:?}")),
+        _ => Err("exactly one plugin must sort the queue (queueSort)".to_owned()),
     }
 }
 
@@ -76,7 +74,7 @@ fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>) -> Result<(), Stri
     if arguments(draft) == arguments(first) {
         Ok(())
     } else {
-        Err(format!("different queue sort plugin args for profile {:?}", draft.name))
+        Err("the arguments of the plugin that sorts the queue are not those of the first profile".to_owned())
     }
 }
 
@@ -89,7 +87,7 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
     }
     let mut seen = BTreeSet::new();
     if let Some((_, name, _)) = draft.arguments.iter().find(|(_, name, _)| !seen.insert(*name)) {
-        return Err(format!("repeated config for plugin {name}"));
+        return Err(format!("plugin {name} is configured twice"));
     }
     for (_, name, args) in &draft.arguments {
         let mut reasons = arguments::read(name, args, context, &mut profile.arguments);
@@ -101,12 +99,12 @@ fn one(draft: &Draft<'_>, context: &Context<'_>) -> Result<Profile, String> {
         {
             reasons = vec![fault];
         }
-        refuse(name, &reasons, context)?;
+        refuse(name, &reasons)?;
     }
     if let Some(name) = without_arguments(draft) {
-        refuse(name, &[format!("got args of type <nil>, want *{name}Args")], context)?;
+        refuse(name, &["it needs arguments".to_owned()])?;
     }
-    let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates), &draft.name)?;
+    let made = Framework::new(&draft.plugins, &Rules::new(release, context.gates))?;
     fill(&mut profile, &made, draft);
     unverifiable(&mut profile, &made, draft, context);
     Ok(profile)
@@ -122,8 +120,8 @@ fn without_arguments<'d>(draft: &'d Draft<'_>) -> Option<&'d str> {
     draft.plugins.get(&Point::PodGroupPostFilter).into_iter().flat_map(enabled).find(|name| wants(name) && !given(name))
 }
 
-fn refuse(plugin: &str, reasons: &[String], context: &Context<'_>) -> Result<(), String> {
-    arguments::not_made(plugin, reasons, context.release).map_or(Ok(()), Err)
+fn refuse(plugin: &str, reasons: &[String]) -> Result<(), String> {
+    arguments::not_made(plugin, reasons).map_or(Ok(()), Err)
 }
 
 fn fill(profile: &mut Profile, made: &Framework, draft: &Draft<'_>) {
@@ -215,9 +213,7 @@ fn unverifiable(profile: &mut Profile, made: &Framework, draft: &Draft<'_>, cont
         }
     }
     unverifiable.extend(made.twice.iter().map(|plugin| Unverifiable::ScoreRunsTwice { plugin: plugin.clone(), release }));
-    if ConfigRules::of(release).weight_check() == WeightCheck::ByMapOrder
-        && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0)
-    {
+    if !ConfigRules::of(release).checks_weights() && draft.plugins.values().flat_map(|set| &set.enabled).any(|plugin| plugin.weight < 0) {
         unverifiable.push(Unverifiable::NegativeWeight(release));
     }
     for plugin in made.at(Point::Score) {
@@ -248,7 +244,7 @@ fn alpha(document: &Document<'_>, profile: &mut Profile) -> Result<(), String> {
     let source = document.field("algorithmSource");
     let (provider, policy) = (source.field("provider"), source.field("policy"));
     if !policy.is_absent() {
-        return Err(format!("{}: the configuration names a Policy: give that file itself", policy.path()));
+        return Err(format!("{}: it names a Policy: give that file instead", policy.path()));
     }
     match provider.text() {
         "" | "DefaultProvider" => Ok(()),
@@ -256,7 +252,7 @@ fn alpha(document: &Document<'_>, profile: &mut Profile) -> Result<(), String> {
             most_allocated(profile);
             Ok(())
         }
-        other => Err(format!("couldn't create scheduler using provider {other:?}: algorithm provider {other:?} is not registered")),
+        other => Err(format!("{}: there is no algorithm provider {other:?}", provider.path())),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::release::{Span, since};
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FieldType {
-    /// A string, or a named string type.
-    Text(&'static str),
+    /// A string.
+    Text,
     /// An integer of this many bits.
     Int(u32),
     /// A floating-point number.
@@ -33,17 +33,6 @@ pub(super) enum FieldType {
     List(&'static str),
 }
 
-/// The package that errors name with a struct.
-#[derive(Clone, Copy)]
-enum Package {
-    /// The configuration's own version.
-    Own,
-    /// Always this.
-    Fixed(&'static str),
-    /// `v1`, or the configuration's own version, by release.
-    OfExtender,
-}
-
 /// A field.
 pub(super) struct FieldSchema {
     /// Its name.
@@ -56,7 +45,6 @@ pub(super) struct FieldSchema {
 
 struct Struct {
     name: &'static str,
-    package: Package,
     fields: &'static [FieldSchema],
 }
 
@@ -74,12 +62,12 @@ impl FieldSchema {
     }
 }
 
-const TEXT: FieldType = FieldType::Text("string");
+const TEXT: FieldType = FieldType::Text;
 const SET: FieldType = FieldType::Struct("PluginSet");
 
 #[rustfmt::skip]
 const STRUCTS: &[Struct] = &[
-    Struct { name: "KubeSchedulerConfiguration", package: Package::Own, fields: &[
+    Struct { name: "KubeSchedulerConfiguration", fields: &[
         field("kind", TEXT), field("apiVersion", TEXT), field("parallelism", FieldType::Int(32)).since(20), field("leaderElection", FieldType::Struct("LeaderElectionConfiguration")),
         field("clientConnection", FieldType::Struct("ClientConnectionConfiguration")), field("healthzBindAddress", TEXT).of(V1Alpha1, V1Beta2), field("metricsBindAddress", TEXT).of(V1Alpha1, V1Beta2),
         field("enableProfiling", FieldType::Truth), field("enableContentionProfiling", FieldType::Truth), field("percentageOfNodesToScore", FieldType::Int(32)),
@@ -90,98 +78,98 @@ const STRUCTS: &[Struct] = &[
         field("pluginConfig", FieldType::List("PluginConfig")).of(V1Alpha1, V1Alpha1),
         field("disablePreemption", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("bindTimeoutSeconds", FieldType::Int(64)).of(V1Alpha1, V1Alpha2),
     ] },
-    Struct { name: "KubeSchedulerProfile", package: Package::Own, fields: &[
+    Struct { name: "KubeSchedulerProfile", fields: &[
         field("schedulerName", TEXT), field("plugins", FieldType::Struct("Plugins")), field("pluginConfig", FieldType::List("PluginConfig")),
         field("percentageOfNodesToScore", FieldType::Int(32)).since(26).of(V1, V1),
     ] },
-    Struct { name: "Plugins", package: Package::Own, fields: &[
+    Struct { name: "Plugins", fields: &[
         field("queueSort", SET), field("preFilter", SET), field("filter", SET), field("postFilter", SET).of(V1Alpha1, V1Alpha1), field("postFilter", SET).of(V1Beta1, V1), field("preScore", SET).of(V1Alpha2, V1), field("score", SET), field("reserve", SET),
         field("permit", SET), field("preBind", SET), field("bind", SET), field("postBind", SET), field("unreserve", SET).of(V1Alpha1, V1Alpha2), field("multiPoint", SET).since(23),
         field("preEnqueue", SET).since(26), field("placementGenerate", SET).since(36), field("placementScore", SET).since(36),
         field("podGroupPostFilter", SET).since(37),
     ] },
-    Struct { name: "PluginSet", package: Package::Own, fields: &[field("enabled", FieldType::List("Plugin")), field("disabled", FieldType::List("Plugin"))] },
-    Struct { name: "Plugin", package: Package::Own, fields: &[field("name", TEXT), field("weight", FieldType::Int(32))] },
-    Struct { name: "PluginConfig", package: Package::Own, fields: &[field("name", TEXT), field("args", FieldType::Raw)] },
-    Struct { name: "Extender", package: Package::Own, fields: &[
+    Struct { name: "PluginSet", fields: &[field("enabled", FieldType::List("Plugin")), field("disabled", FieldType::List("Plugin"))] },
+    Struct { name: "Plugin", fields: &[field("name", TEXT), field("weight", FieldType::Int(32))] },
+    Struct { name: "PluginConfig", fields: &[field("name", TEXT), field("args", FieldType::Raw)] },
+    Struct { name: "Extender", fields: &[
         field("urlPrefix", TEXT), field("filterVerb", TEXT), field("preemptVerb", TEXT), field("prioritizeVerb", TEXT), field("weight", FieldType::Int(64)), field("bindVerb", TEXT),
         field("enableHTTPS", FieldType::Truth).of(V1Beta1, V1), field("enableHttps", FieldType::Truth).of(V1Alpha1, V1Alpha2), field("tlsConfig", FieldType::Struct("ExtenderTLSConfig")),
         field("httpTimeout", FieldType::Duration).of(V1Beta1, V1), field("httpTimeout", FieldType::Int(64)).of(V1Alpha1, V1Alpha2), field("nodeCacheCapable", FieldType::Truth),
         field("managedResources", FieldType::List("ExtenderManagedResource")), field("ignorable", FieldType::Truth),
     ] },
-    Struct { name: "ExtenderManagedResource", package: Package::OfExtender, fields: &[field("name", TEXT), field("ignoredByScheduler", FieldType::Truth)] },
-    Struct { name: "ExtenderTLSConfig", package: Package::OfExtender, fields: &[
+    Struct { name: "ExtenderManagedResource", fields: &[field("name", TEXT), field("ignoredByScheduler", FieldType::Truth)] },
+    Struct { name: "ExtenderTLSConfig", fields: &[
         field("insecure", FieldType::Truth), field("serverName", TEXT), field("certFile", TEXT), field("keyFile", TEXT), field("caFile", TEXT),
         field("certData", FieldType::Bytes), field("keyData", FieldType::Bytes), field("caData", FieldType::Bytes),
     ] },
-    Struct { name: "LeaderElectionConfiguration", package: Package::Fixed("v1alpha1"), fields: &[
+    Struct { name: "LeaderElectionConfiguration", fields: &[
         field("leaderElect", FieldType::Truth), field("leaseDuration", FieldType::Duration), field("renewDeadline", FieldType::Duration), field("retryPeriod", FieldType::Duration),
         field("resourceLock", TEXT), field("resourceName", TEXT), field("resourceNamespace", TEXT), field("lockObjectNamespace", TEXT).of(V1Alpha1, V1Alpha1),
         field("lockObjectName", TEXT).of(V1Alpha1, V1Alpha1),
     ] },
-    Struct { name: "ClientConnectionConfiguration", package: Package::Fixed("v1alpha1"), fields: &[
+    Struct { name: "ClientConnectionConfiguration", fields: &[
         field("kubeconfig", TEXT), field("acceptContentTypes", TEXT), field("contentType", TEXT), field("qps", FieldType::Float), field("burst", FieldType::Int(32)),
     ] },
-    Struct { name: "DefaultPreemptionArgs", package: Package::Own, fields: &[
+    Struct { name: "DefaultPreemptionArgs", fields: &[
         field("kind", TEXT).since(20), field("apiVersion", TEXT), field("minCandidateNodesPercentage", FieldType::Int(32)), field("minCandidateNodesAbsolute", FieldType::Int(32)),
     ] },
-    Struct { name: "DynamicResourcesArgs", package: Package::Own, fields: &[
+    Struct { name: "DynamicResourcesArgs", fields: &[
         field("kind", TEXT).since(34), field("apiVersion", TEXT), field("filterTimeout", FieldType::Duration), field("bindingTimeout", FieldType::Duration).since(35),
     ] },
-    Struct { name: "InterPodAffinityArgs", package: Package::Own, fields: &[
+    Struct { name: "InterPodAffinityArgs", fields: &[
         field("kind", TEXT), field("apiVersion", TEXT), field("hardPodAffinityWeight", FieldType::Int(32)), field("ignorePreferredTermsOfExistingPods", FieldType::Truth).since(27),
     ] },
-    Struct { name: "NodeAffinityArgs", package: Package::Own, fields: &[field("kind", TEXT).since(20), field("apiVersion", TEXT), field("addedAffinity", FieldType::Struct("NodeAffinity"))] },
-    Struct { name: "NodeLabelArgs", package: Package::Own, fields: &[
+    Struct { name: "NodeAffinityArgs", fields: &[field("kind", TEXT).since(20), field("apiVersion", TEXT), field("addedAffinity", FieldType::Struct("NodeAffinity"))] },
+    Struct { name: "NodeLabelArgs", fields: &[
         field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("presentLabels", FieldType::TextList), field("absentLabels", FieldType::TextList),
         field("presentLabelsPreference", FieldType::TextList), field("absentLabelsPreference", FieldType::TextList),
     ] },
-    Struct { name: "NodeResourcesBalancedAllocationArgs", package: Package::Own, fields: &[field("kind", TEXT).since(22), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
-    Struct { name: "NodeResourcesFitArgs", package: Package::Own, fields: &[
+    Struct { name: "NodeResourcesBalancedAllocationArgs", fields: &[field("kind", TEXT).since(22), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesFitArgs", fields: &[
         field("kind", TEXT), field("apiVersion", TEXT), field("ignoredResources", FieldType::TextList), field("ignoredResourceGroups", FieldType::TextList),
         field("scoringStrategy", FieldType::Struct("ScoringStrategy")).since(22),
     ] },
-    Struct { name: "NodeResourcesLeastAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
-    Struct { name: "NodeResourcesMostAllocatedArgs", package: Package::Own, fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
-    Struct { name: "PodTopologySpreadArgs", package: Package::Own, fields: &[
+    Struct { name: "NodeResourcesLeastAllocatedArgs", fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "NodeResourcesMostAllocatedArgs", fields: &[field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("resources", FieldType::List("ResourceSpec"))] },
+    Struct { name: "PodTopologySpreadArgs", fields: &[
         field("kind", TEXT), field("apiVersion", TEXT), field("defaultConstraints", FieldType::List("TopologySpreadConstraint")),
-        field("defaultingType", FieldType::Text("PodTopologySpreadConstraintsDefaulting")).since(20),
+        field("defaultingType", FieldType::Text).since(20),
     ] },
-    Struct { name: "RequestedToCapacityRatioArgs", package: Package::Own, fields: &[
+    Struct { name: "RequestedToCapacityRatioArgs", fields: &[
         field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("shape", FieldType::List("UtilizationShapePoint")), field("resources", FieldType::List("ResourceSpec")),
     ] },
-    Struct { name: "ServiceAffinityArgs", package: Package::Own, fields: &[
+    Struct { name: "ServiceAffinityArgs", fields: &[
         field("kind", TEXT).of(V1Alpha1, V1Beta1), field("apiVersion", TEXT), field("affinityLabels", FieldType::TextList), field("antiAffinityLabelsPreference", FieldType::TextList),
     ] },
-    Struct { name: "VolumeBindingArgs", package: Package::Own, fields: &[
+    Struct { name: "VolumeBindingArgs", fields: &[
         field("kind", TEXT), field("apiVersion", TEXT), field("bindTimeoutSeconds", FieldType::Int(64)), field("shape", FieldType::List("UtilizationShapePoint")).since(22),
     ] },
-    Struct { name: "ScoringStrategy", package: Package::Own, fields: &[
-        field("type", FieldType::Text("ScoringStrategyType")), field("resources", FieldType::List("ResourceSpec")), field("requestedToCapacityRatio", FieldType::Struct("RequestedToCapacityRatioParam")),
+    Struct { name: "ScoringStrategy", fields: &[
+        field("type", FieldType::Text), field("resources", FieldType::List("ResourceSpec")), field("requestedToCapacityRatio", FieldType::Struct("RequestedToCapacityRatioParam")),
     ] },
-    Struct { name: "RequestedToCapacityRatioParam", package: Package::Own, fields: &[field("shape", FieldType::List("UtilizationShapePoint"))] },
-    Struct { name: "ResourceSpec", package: Package::Own, fields: &[field("name", TEXT), field("weight", FieldType::Int(64))] },
-    Struct { name: "UtilizationShapePoint", package: Package::Own, fields: &[field("utilization", FieldType::Int(32)), field("score", FieldType::Int(32))] },
-    Struct { name: "NodeAffinity", package: Package::Fixed("v1"), fields: &[
+    Struct { name: "RequestedToCapacityRatioParam", fields: &[field("shape", FieldType::List("UtilizationShapePoint"))] },
+    Struct { name: "ResourceSpec", fields: &[field("name", TEXT), field("weight", FieldType::Int(64))] },
+    Struct { name: "UtilizationShapePoint", fields: &[field("utilization", FieldType::Int(32)), field("score", FieldType::Int(32))] },
+    Struct { name: "NodeAffinity", fields: &[
         field("requiredDuringSchedulingIgnoredDuringExecution", FieldType::Struct("NodeSelector")),
         field("preferredDuringSchedulingIgnoredDuringExecution", FieldType::List("PreferredSchedulingTerm")),
     ] },
-    Struct { name: "NodeSelector", package: Package::Fixed("v1"), fields: &[field("nodeSelectorTerms", FieldType::List("NodeSelectorTerm"))] },
-    Struct { name: "NodeSelectorTerm", package: Package::Fixed("v1"), fields: &[
+    Struct { name: "NodeSelector", fields: &[field("nodeSelectorTerms", FieldType::List("NodeSelectorTerm"))] },
+    Struct { name: "NodeSelectorTerm", fields: &[
         field("matchExpressions", FieldType::List("NodeSelectorRequirement")), field("matchFields", FieldType::List("NodeSelectorRequirement")),
     ] },
-    Struct { name: "NodeSelectorRequirement", package: Package::Fixed("v1"), fields: &[
-        field("key", TEXT), field("operator", FieldType::Text("NodeSelectorOperator")), field("values", FieldType::TextList),
+    Struct { name: "NodeSelectorRequirement", fields: &[
+        field("key", TEXT), field("operator", FieldType::Text), field("values", FieldType::TextList),
     ] },
-    Struct { name: "PreferredSchedulingTerm", package: Package::Fixed("v1"), fields: &[field("weight", FieldType::Int(32)), field("preference", FieldType::Struct("NodeSelectorTerm"))] },
-    Struct { name: "TopologySpreadConstraint", package: Package::Fixed("v1"), fields: &[
-        field("maxSkew", FieldType::Int(32)), field("topologyKey", TEXT), field("whenUnsatisfiable", FieldType::Text("UnsatisfiableConstraintAction")),
-        field("labelSelector", FieldType::Struct("LabelSelector")), field("minDomains", FieldType::Int(32)).since(24), field("nodeAffinityPolicy", FieldType::Text("NodeInclusionPolicy")).since(25),
-        field("nodeTaintsPolicy", FieldType::Text("NodeInclusionPolicy")).since(25), field("matchLabelKeys", FieldType::TextList).since(25),
+    Struct { name: "PreferredSchedulingTerm", fields: &[field("weight", FieldType::Int(32)), field("preference", FieldType::Struct("NodeSelectorTerm"))] },
+    Struct { name: "TopologySpreadConstraint", fields: &[
+        field("maxSkew", FieldType::Int(32)), field("topologyKey", TEXT), field("whenUnsatisfiable", FieldType::Text),
+        field("labelSelector", FieldType::Struct("LabelSelector")), field("minDomains", FieldType::Int(32)).since(24), field("nodeAffinityPolicy", FieldType::Text).since(25),
+        field("nodeTaintsPolicy", FieldType::Text).since(25), field("matchLabelKeys", FieldType::TextList).since(25),
     ] },
-    Struct { name: "LabelSelector", package: Package::Fixed("v1"), fields: &[field("matchLabels", FieldType::Texts), field("matchExpressions", FieldType::List("LabelSelectorRequirement"))] },
-    Struct { name: "LabelSelectorRequirement", package: Package::Fixed("v1"), fields: &[
-        field("key", TEXT), field("operator", FieldType::Text("LabelSelectorOperator")), field("values", FieldType::TextList),
+    Struct { name: "LabelSelector", fields: &[field("matchLabels", FieldType::Texts), field("matchExpressions", FieldType::List("LabelSelectorRequirement"))] },
+    Struct { name: "LabelSelectorRequirement", fields: &[
+        field("key", TEXT), field("operator", FieldType::Text), field("values", FieldType::TextList),
     ] },
 ];
 
@@ -204,30 +192,19 @@ fn exists(field: &FieldSchema, context: &Context<'_>) -> bool {
     field.releases.contains(context.release) && (field.versions.0..=field.versions.1).contains(&context.version)
 }
 
-/// Go's name of a field's type.
-pub(super) fn go_type(kind: FieldType, context: &Context<'_>) -> String {
-    match kind {
-        FieldType::Text("string") | FieldType::Duration => "string".to_owned(),
-        FieldType::Text(name @ ("ScoringStrategyType" | "PodTopologySpreadConstraintsDefaulting")) => {
-            format!("{}.{name}", context.version.name())
+impl FieldType {
+    /// What a field of this type holds, for a refusal.
+    pub(super) fn expected(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Int(_) => "a whole number",
+            Self::Float => "a number",
+            Self::Truth => "true or false",
+            Self::Duration => "a duration such as 15s",
+            Self::Bytes => "base64",
+            Self::Raw => "anything",
+            Self::Texts | Self::Struct(_) => "fields",
+            Self::TextList | Self::List(_) => "a list",
         }
-        FieldType::Text(name) => format!("v1.{name}"),
-        FieldType::Int(bits) => format!("int{bits}"),
-        FieldType::Float => "float32".to_owned(),
-        FieldType::Truth => "bool".to_owned(),
-        FieldType::Bytes => "[]uint8".to_owned(),
-        FieldType::Raw => "runtime.RawExtension".to_owned(),
-        FieldType::Texts => "map[string]string".to_owned(),
-        FieldType::TextList => "[]string".to_owned(),
-        FieldType::Struct(name) => format!("{}.{name}", package(name, context)),
-        FieldType::List(name) => format!("[]{}.{name}", package(name, context)),
-    }
-}
-
-fn package(name: &str, context: &Context<'_>) -> &'static str {
-    match STRUCTS.iter().find(|known| known.name == name).map(|known| known.package) {
-        Some(Package::Fixed(package)) => package,
-        Some(Package::OfExtender) if context.rules().extender_structs_are_v1() => "v1",
-        _ => context.version.name(),
     }
 }

@@ -25,8 +25,8 @@ pub(crate) struct File {
     pub root: SourceValue,
     /// Its value: of duplicate fields the last.
     pub value: Value,
-    /// The error of upstream's YAML decoder for duplicate fields.
-    pub repeated: Option<String>,
+    /// Why upstream's YAML decoder refuses it: fields that are given twice.
+    pub repeated: Vec<String>,
     /// Whether it is JSON.
     pub is_json: bool,
     /// Whether other YAML documents follow, which are not read.
@@ -48,14 +48,13 @@ impl File {
         let value = root.value();
         let mut repeated = Vec::new();
         root.repeated(&mut repeated);
-        let repeated = (!repeated.is_empty()).then(|| format!("yaml: unmarshal errors:\n{}", repeated.join("\n")));
         let root = if is_json { root } else { SourceValue::of(&value) };
         Ok(Self { root, value, repeated, is_json, has_more })
     }
 
     /// A file whose text is not known, only its value.
     pub(crate) fn of(value: &Value) -> Self {
-        Self { root: SourceValue::of(value), value: value.clone(), repeated: None, is_json: false, has_more: false }
+        Self { root: SourceValue::of(value), value: value.clone(), repeated: Vec::new(), is_json: false, has_more: false }
     }
 }
 
@@ -135,7 +134,7 @@ impl SourceValue {
                 for (at, (line, name, value)) in fields.iter().enumerate() {
                     value.repeated(found);
                     if fields[..at].iter().any(|(_, known, _)| known == name) {
-                        found.push(format!("  line {line}: key {name:?} already set in map"));
+                        found.push(format!("line {line}: the field {name:?} is given twice"));
                     }
                 }
             }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::Arguments;
 
 use super::context::Context;
-use super::draft::{Configured, Draft};
+use super::draft::Draft;
 use super::plugin_set::PluginSet;
 use super::versions::ConfigVersion;
-use super::{arguments, extenders, schema};
-use crate::release::{Point, Span, ValidationWords, between, extends, since};
+use super::{arguments, extenders};
+use crate::release::{Point, Span, between, extends, since};
 use crate::validation::Document;
 
 /// Plugins that a version of the API removed: the version, the releases that report so, the plugins.
@@ -44,10 +44,10 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
     for draft in drafts {
         let name = draft.place.field("schedulerName");
         if draft.name.is_empty() {
-            wrong.push(name.required(""));
+            wrong.push(name.wrong("a profile needs a name"));
         }
         if !names.insert(&draft.name) {
-            wrong.push(name.duplicate(&draft.name));
+            wrong.push(name.wrong(format!("another profile is called {:?} too", draft.name)));
         }
         wrong.extend(percentage(&draft.place.field("percentageOfNodesToScore")));
         if context.rules().validates_plugins() {
@@ -63,25 +63,25 @@ pub(super) fn check(document: &Document<'_>, drafts: &[Draft<'_>], context: &Con
 fn general(document: &Document<'_>, context: &Context<'_>) -> Vec<String> {
     let burst = document.field("clientConnection").field("burst");
     let mut wrong: Vec<String> =
-        burst.whole().filter(|value| *value < 0).map(|value| burst.invalid(value, "must be non-negative")).into_iter().collect();
+        burst.whole().filter(|value| *value < 0).map(|value| burst.wrong(format!("{value} is below zero"))).into_iter().collect();
     let parallelism = document.field("parallelism");
     if let Some(value) = parallelism.whole().filter(|value| *value <= 0 && context.rules().validates_parallelism()) {
-        wrong.push(parallelism.invalid(value, "should be an integer value greater than zero"));
+        wrong.push(parallelism.wrong(format!("{value} is not above zero")));
     }
     let (initial, most) = (document.field("podInitialBackoffSeconds"), document.field("podMaxBackoffSeconds"));
     if let Some(value) = initial.whole().filter(|value| *value <= 0) {
-        wrong.push(initial.invalid(value, "must be greater than 0"));
+        wrong.push(initial.wrong(format!("{value} is not above zero")));
     }
     let (first, last) = (initial.whole().unwrap_or(1), most.whole().unwrap_or(10));
     if last < first {
-        wrong.push(most.invalid(last, "must be greater than or equal to PodInitialBackoffSeconds"));
+        wrong.push(most.wrong(format!("{last} is less than podInitialBackoffSeconds ({first})")));
     }
     wrong
 }
 
 fn percentage(field: &Document<'_>) -> Option<String> {
     let value = field.whole().filter(|value| !(0..=100).contains(value))?;
-    Some(field.invalid(value, "not in valid range [0-100]"))
+    Some(field.wrong(format!("{value} is not between 0 and 100")))
 }
 
 /// The sets of each point; MultiPoint's is not validated.
@@ -98,14 +98,10 @@ fn points(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
     if context.version == ConfigVersion::V1Beta1 && extends("NodeResourcesFit", Point::Score, context.release) {
         let scores = listed(Point::Score);
         let others: Vec<String> =
-            scores.iter().filter(|plugin| CONFLICTS.contains(&plugin.name.as_str())).map(|plugin| format!("{:?}", plugin.name)).collect();
-        let version = version_of(context.version);
-        for (at, plugin) in scores.iter().enumerate().filter(|(_, plugin)| plugin.name == "NodeResourcesFit" && !others.is_empty()) {
-            let why = format!(
-                "was conflict with [{}] in version {version:?} (KubeSchedulerConfiguration is version {version:?})",
-                others.join(" ")
-            );
-            wrong.push(format!("{}.score.enabled[{at}]: Invalid value: {:?}: {why}", path.path(), plugin.name));
+            scores.iter().filter(|plugin| CONFLICTS.contains(&plugin.name.as_str())).map(|plugin| plugin.name.clone()).collect();
+        for (at, _) in scores.iter().enumerate().filter(|(_, plugin)| plugin.name == "NodeResourcesFit" && !others.is_empty()) {
+            let others = others.join(", ");
+            wrong.push(format!("{}.score.enabled[{at}]: v1beta1 does not allow NodeResourcesFit together with {others}", path.path()));
         }
     }
     wrong
@@ -115,16 +111,7 @@ fn removed(place: &str, name: &str, context: &Context<'_>) -> Option<String> {
     let (version, ..) = REMOVED
         .iter()
         .find(|(version, releases, names)| context.version >= *version && releases.contains(context.release) && names.contains(&name))?;
-    let word = context.rules().removed_plugin();
-    // The API version that removed the plugin is named without its group where it is v1.
-    let of = if *version == ConfigVersion::V1 { "v1".to_owned() } else { version_of(*version) };
-    let own = version_of(context.version);
-    let why = format!("was {word} in version {of:?} (KubeSchedulerConfiguration is version {own:?})");
-    Some(format!("{place}: Invalid value: {name:?}: {why}"))
-}
-
-fn version_of(version: ConfigVersion) -> String {
-    format!("kubescheduler.config.k8s.io/{}", version.name())
+    Some(format!("{place}: {} has no plugin {name:?} any more", version.name()))
 }
 
 fn plugin_config(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
@@ -132,7 +119,7 @@ fn plugin_config(draft: &Draft<'_>, context: &Context<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     for (place, name, args) in &draft.arguments {
         if !seen.insert(*name) {
-            wrong.push(place.duplicate(name));
+            wrong.push(place.wrong(format!("plugin {name:?} is configured twice")));
         }
         if let Some(reason) = removed(place.path(), name, context) {
             wrong.push(reason);
@@ -157,42 +144,29 @@ fn common_queue_sort(drafts: &[Draft<'_>], context: &Context<'_>) -> Vec<String>
     let canon = set(first);
     let count = canon.as_ref().map_or(0, |set| set.enabled.len());
     if count > 1 && merged {
-        wrong.push(queue_sort(first).field("Enabled").invalid(count, "only one queue sort plugin can be enabled"));
+        wrong.push(queue_sort(first).field("enabled").wrong(format!("only one plugin can sort the queue, and {count} are enabled")));
     }
     for draft in others {
         let own = set(draft);
-        let same =
-            if rules.queue_sort_may_be_nil() { own == canon } else { own.clone().unwrap_or_default() == canon.clone().unwrap_or_default() };
+        let same = if rules.queue_sort_may_be_nil() { own == canon } else { own.unwrap_or_default() == canon.clone().unwrap_or_default() };
         if !same {
-            let shown = match &own {
-                None if rules.queue_sort_may_be_nil() => "\"null\"".to_owned(),
-                own => own.as_ref().unwrap_or(&PluginSet::default()).text(context.release),
-            };
-            wrong.push(queue_sort(draft).invalid(shown, rules.other_queue_sort()));
+            wrong.push(queue_sort(draft).wrong("it must be the same in all profiles, which share one queue"));
         }
         if merged {
-            wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default(), context));
+            wrong.extend(queue_sort_arguments(draft, first, &canon.clone().unwrap_or_default()));
         }
     }
     wrong
 }
 
 /// The arguments of the QueueSort plugin, too, must equal those of the first profile.
-fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet, context: &Context<'_>) -> Vec<String> {
+fn queue_sort_arguments(draft: &Draft<'_>, first: &Draft<'_>, canon: &PluginSet) -> Option<String> {
     let name = canon.enabled.first().map_or("", |plugin| plugin.name.as_str());
     let wanted = first.arguments_of(name).filter(|_| !name.is_empty()).map_or(&Value::Null, Document::value);
-    let others = draft.arguments.iter().filter(|(_, known, args)| *known == name && args.value() != wanted);
-    // Arguments that were not decoded are shown as the bytes of a Go struct.
-    let undecoded = !ValidationWords::of(context.release).shows_values_as_json() && !schema::is_args(&format!("{name}Args"), context);
-    let shown = |(.., args): &Configured<'_>| {
-        let bytes = if undecoded { " (kube-scheduler shows its bytes)" } else { "" };
-        draft
-            .place
-            .field("pluginConfig")
-            .field("args")
-            .invalid(format!("{}{bytes}", args.value()), context.rules().other_queue_sort_arguments())
-    };
-    others.map(shown).collect()
+    let differ = draft.arguments.iter().any(|(_, known, args)| *known == name && args.value() != wanted);
+    differ.then(|| {
+        draft.place.field("pluginConfig").wrong(format!("the arguments of {name}, which sorts the queue, must be the same in all profiles"))
+    })
 }
 
 fn queue_sort<'d>(draft: &Draft<'d>) -> Document<'d> {

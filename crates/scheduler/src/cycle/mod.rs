@@ -7,7 +7,6 @@ use std::thread;
 use crate::cluster::unreadable;
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
-use crate::dra::driver;
 use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Scores, Verdict, WholePod};
 use crate::registry;
 
@@ -96,14 +95,9 @@ impl<'a> Cycle<'a> {
         Judgement { nominated, sample, equal_messages: errors.collect(), ..Judgement::new(self.filters(), evaluated, whole_pod) }
     }
 
-    /// Adds what a pod that fits waits for before it is bound: Permit, and DRA drivers.
+    /// Adds what a pod that fits waits for before it is bound: Permit.
     pub(crate) fn end_bound(&self, judgement: &mut Judgement) {
         judgement.permit = if self.profile.gang.permit { registry::named("GangScheduling").permit(self) } else { None };
-        judgement.driver_waits = driver::waits(self, judgement);
-        judgement.message = driver::message(judgement);
-        if judgement.message.is_none() {
-            judgement.equal_messages = judgement.driver_waits.iter().map(|wait| wait.message.clone()).collect();
-        }
     }
 
     fn refuse_all(&self, nodes: &[&NodeInfo], whole: &WholePod) -> Vec<NodeJudgement> {

@@ -221,7 +221,7 @@ impl<'s> DeviceSearch<'s, '_> {
         if !rules.checks_capacity_by_number() {
             return self.has_capacity(device, place);
         }
-        let other = device.slice.known.spec.devices.as_deref().and_then(|devices| devices.get(number));
+        let other = device.slice.spec.devices.as_deref().and_then(|devices| devices.get(number));
         let other = other.ok_or_else(|| crash("a device beyond the last of a slice"))?;
         self.has_capacity(&PoolDevice::new((device.id.0, device.id.1), other, device.slice), place)
     }

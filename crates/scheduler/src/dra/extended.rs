@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::Cycle;
 use crate::api::meta::ObjectMeta;
-use crate::api::resource::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec};
+use crate::api::resource::{DeviceClaim, DeviceClass, DeviceRequest, ExactDeviceRequest, ResourceClaimSpec};
 use crate::cluster::{Claim, ContainerRequests, Node};
 use crate::release::Rules;
 use crate::volumes::is_controlled_by;
@@ -45,7 +45,7 @@ impl<'a> ExtendedResources<'a> {
         if !rules.dra_extended_resources {
             return None;
         }
-        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &class.known), rules);
+        let classes = resources_of_classes(cycle.state.listers().device_classes.iter().map(|class| &**class), rules);
         let requests = cycle.state.rules().incoming(pod);
         let scalars = requests.scalars.iter().filter(|(name, amount)| is_dra_name(name, rules) && *amount != 0);
         let requested: Vec<_> = scalars.map(|(name, _)| name.clone()).collect();
@@ -122,8 +122,9 @@ impl<'a> ExtendedResources<'a> {
         requests.sort_by(|one, other| one.name.cmp(&other.name));
         let metadata =
             ObjectMeta { name: Some("<extended-resources>".to_owned()), namespace: Some(namespace.to_owned()), ..ObjectMeta::default() };
-        let spec = ResourceClaimSpec { devices: Some(DeviceClaim { requests: Some(requests), ..DeviceClaim::default() }) };
-        Claim { known: ResourceClaim { metadata, spec, ..ResourceClaim::default() }, ..Claim::default() }
+        let devices = Some(DeviceClaim { requests: Some(requests), ..DeviceClaim::default() });
+        let spec = ResourceClaimSpec { devices, ..ResourceClaimSpec::default() };
+        Claim { metadata, spec, ..Claim::default() }
     }
 }
 

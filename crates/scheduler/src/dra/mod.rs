@@ -7,7 +7,6 @@ mod capacity;
 mod claims;
 mod constraint;
 mod counters;
-pub(crate) mod driver;
 mod extended;
 mod group_claims;
 mod groups;

@@ -138,7 +138,7 @@ impl<'a> NodeAllocatable<'a> {
         };
         let mut found: Option<Result<Vec<Take>, String>> = None;
         for slice in self.slices.iter().filter(is_asked) {
-            let devices = slice.known.spec.devices.iter().flatten();
+            let devices = slice.spec.devices.iter().flatten();
             let Some(device) = devices.into_iter().find(|device| device.name == result.device) else { continue };
             let own = slice.spec.per_device_node_selection == Some(true);
             let takes = match node.filter(|node| own && !device_matches(device, node)) {

@@ -69,7 +69,7 @@ impl<'a> Pool<'a> {
     fn devices_of(&self, slices: Vec<&'a Slice>) -> impl Iterator<Item = PoolDevice<'a>> + use<'a> {
         let (driver, name) = (self.driver, self.name);
         slices.into_iter().flat_map(move |slice| {
-            let devices = slice.known.spec.devices.iter().flatten();
+            let devices = slice.spec.devices.iter().flatten();
             devices.map(move |device| PoolDevice::new((driver, name), device, slice))
         })
     }
@@ -86,7 +86,7 @@ pub(super) fn gather<'a>(slices: &'a Slices, node: &Node, rules: DeviceRules) ->
     }
     let mut renewed = BTreeSet::new();
     for slice in relevant {
-        let spec = &slice.known.spec;
+        let spec = &slice.spec;
         let known = pools.entry((&spec.driver, &spec.pool.name)).or_default();
         match known.first().map(|first| first.spec.pool.generation) {
             Some(generation) if spec.pool.generation < generation => {
@@ -153,7 +153,7 @@ fn build<'a>(driver: &'a str, name: &'a str, found: Vec<&'a Slice>, all: &'a [Ar
     let mut consuming = Vec::new();
     if rules.pools_count() && rules.partitionable {
         let counting = pool.slices.iter().chain(&pool.elsewhere).filter(|slice| has_counters(slice));
-        pool.counter_sets = counting.flat_map(|slice| slice.known.spec.shared_counters.iter().flatten()).collect();
+        pool.counter_sets = counting.flat_map(|slice| slice.spec.shared_counters.iter().flatten()).collect();
         pool.slices.retain(|slice| !has_counters(slice));
         pool.elsewhere.retain(|slice| !has_counters(slice));
         consuming = pool.slices.iter().chain(&pool.elsewhere).copied().collect();

@@ -10,7 +10,7 @@ use super::search::{DeviceResult, DeviceSearch};
 
 /// The devices allocated to a claim.
 pub(crate) fn results(claim: &Claim) -> &[DeviceRequestAllocationResult] {
-    let allocation = claim.known.status.as_ref().and_then(|status| status.allocation.as_ref());
+    let allocation = claim.status.as_ref().and_then(|status| status.allocation.as_ref());
     allocation.and_then(|allocation| allocation.devices.as_ref()?.results.as_deref()).unwrap_or_default()
 }
 
@@ -39,7 +39,7 @@ impl Given {
     /// Returns the claim with this allocation.
     pub(crate) fn to(self, claim: &Claim) -> Claim {
         let mut claim = claim.clone();
-        claim.known.status.get_or_insert_default().allocation = Some(self.result);
+        claim.status.get_or_insert_default().allocation = Some(self.result);
         claim
     }
 }

@@ -29,9 +29,9 @@ fn tainted(
     rules: DeviceRules,
 ) -> Result<Arc<Slice>, Fault> {
     let mut patched = Slice::clone(slice);
-    let devices = slice.known.spec.devices.iter().flatten();
+    let devices = slice.spec.devices.iter().flatten();
     for (device, to) in devices.zip(patched.spec.devices.iter_mut().flatten()) {
-        let device = PoolDevice::new((&slice.known.spec.driver, &slice.known.spec.pool.name), device, slice);
+        let device = PoolDevice::new((&slice.spec.driver, &slice.spec.pool.name), device, slice);
         for rule in applied {
             if applies(rule, &device, (state, known), rules)? {
                 to.taints.get_or_insert_default().push(rule.spec.taint.clone());

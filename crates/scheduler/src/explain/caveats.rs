@@ -220,10 +220,6 @@ fn unknown_rules(of: &Circumstances, found: &mut Vec<Caveat>) {
     if !unread.is_empty() {
         found.push(Caveat::Unread(unread));
     }
-    for wait in &of.judgement.driver_waits {
-        let every = of.judgement.nodes.iter().filter(|node| node.fits()).count() == wait.nodes.len();
-        found.push(Caveat::DriverWait { nodes: wait.nodes.clone(), every, reason: wait.reason.clone() });
-    }
     if let Some(group) = &of.judgement.group {
         found.extend(group.caveats().into_iter().map(Caveat::Group));
     } else {

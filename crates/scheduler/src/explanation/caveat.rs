@@ -86,15 +86,6 @@ pub enum Caveat {
     EndsWithError,
     /// Objects that could not be read, or not in full, the pod itself first.
     Unread(Vec<UnreadObject>),
-    /// Once one of these nodes is chosen, DynamicResources rejects the pod there (up to 1.31).
-    DriverWait {
-        /// The nodes.
-        nodes: Vec<Arc<str>>,
-        /// Whether no other node fits.
-        every: bool,
-        /// Why, in the plugin's words.
-        reason: String,
-    },
     /// The cycle of the pod's group may have had another result.
     Group(GroupCaveat),
     /// The pod waits for others of its group, and which of them get nodes at the same time is not in etcd; with Permit's message.

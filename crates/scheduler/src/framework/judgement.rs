@@ -27,7 +27,7 @@ pub struct Judgement {
     pub nominated: Option<Arc<str>>,
     /// Whether it may have got the next best node of a pod with the same signature, without an evaluation (OpportunisticBatching, since 1.35).
     pub batched: bool,
-    /// The message the scheduler writes if no node fits, or if the chosen node has to wait for a driver.
+    /// The message the scheduler writes if no node fits.
     pub message: Option<String>,
     /// Other messages it may write: among nodes of equal rank preemption picks one at random, and since 1.37 the message names it.
     pub equal_messages: Vec<String>,
@@ -35,8 +35,6 @@ pub struct Judgement {
     pub preemption_helps: bool,
     /// What a pod that fits waits for before it is bound (GangScheduling's Permit).
     pub permit: Option<&'static str>,
-    /// What rejects the pod once one of these nodes is chosen: a driver that has yet to serve its claims (up to 1.31).
-    pub driver_waits: Vec<DriverWait>,
     /// The cycle of the pod's whole group, where there is one (since 1.36).
     pub group: Option<Box<GroupCycle>>,
     /// Objects that were looked up and exist but cannot be read; those that make a filter's or score's verdict unknown are named there instead.
@@ -59,20 +57,6 @@ impl Sample {
     pub fn unseen(&self) -> usize {
         self.fit.saturating_sub(self.enough)
     }
-}
-
-/// Why a pod does not get the node that was chosen for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
-pub struct DriverWait {
-    /// The nodes this applies to.
-    pub nodes: Vec<Arc<str>>,
-    /// The status: since 1.29 the pod is `Pending` until the driver has answered, before it is unschedulable like any other.
-    pub status: &'static str,
-    /// Why, in the plugin's words.
-    pub reason: String,
-    /// The message the scheduler writes to the pod.
-    pub message: String,
 }
 
 /// What ends an attempt before any node is evaluated.
@@ -125,7 +109,6 @@ impl Judgement {
             equal_messages: Vec::new(),
             preemption_helps: false,
             permit: None,
-            driver_waits: Vec::new(),
             group: None,
             unread: Vec::new(),
         }

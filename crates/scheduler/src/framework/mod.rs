@@ -29,7 +29,7 @@ pub use fix::{Fix, VolumeRequest};
 pub use group::{GroupScope, Listed, PostFilters};
 pub use group_caveat::{GroupCaveat, PlacementDoubt};
 pub use group_cycle::{CompositeGroupResult, GroupCycle, GroupOutcome, MemberResult, PlacementResult};
-pub use judgement::{DriverWait, Judgement, NodeJudgement, Sample, WholePod};
+pub use judgement::{Judgement, NodeJudgement, Sample, WholePod};
 pub use need::{ChangeOf, MOST_CHANGES, Need, Obstacle, Touches};
 pub use plugin::{Plugin, PostFilter, PreFilterExtensions, WithoutState};
 pub(crate) use profile::GangPoints;

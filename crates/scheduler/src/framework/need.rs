@@ -161,8 +161,6 @@ pub enum Obstacle {
     },
     /// No pod of the node that may be deleted has volumes.
     NoVolumesToDetach,
-    /// Devices of the pod's claims are on other nodes, or their class or driver rules the node out (classic DRA).
-    DevicesElsewhere,
     /// No device is free, and none is held by a single pod.
     NoFreeDevice,
 }

@@ -1,9 +1,17 @@
 //! What differs between releases in the claims of pods: which claims a pod has, those of its group, those created for extended resources, and what
 //! their devices consume of a node. Upstream: `plugins/dynamicresources`.
 
+use crate::api::resource::ResourceClaim;
+
 use super::rules::Rules;
 
 impl Rules {
+    /// Whether a driver allocates a claim ("classic DRA": every claim up to 1.30, in 1.31 those whose spec names a controller), not the scheduler.
+    pub(crate) fn driver_allocates(&self, claim: &ResourceClaim) -> bool {
+        let controlled = claim.spec.controller.as_ref().is_some_and(|controller| !controller.is_empty());
+        self.release.0 <= 30 || self.release.0 == 31 && controlled
+    }
+
     /// Whether the claim created for an entry of a pod is named after both (`resourceclaim/resourceclaim.go` Name, up to 1.27); since 1.28 the pod's
     /// status names it.
     pub(crate) fn claims_are_named_after_pod(&self) -> bool {

@@ -46,28 +46,4 @@ impl Rules {
     pub(crate) fn node_allocatable_field(&self) -> &'static str {
         if self.release.0 >= 37 { "NodeAllocatableResources" } else { "NodeAllocatableResourceMappings" }
     }
-
-    /// How the error calls the object in which scheduler and drivers negotiate (`dynamicresources.go`; different in 1.26).
-    pub(crate) fn scheduling_context_kind(&self) -> &'static str {
-        if self.release.0 == 26 { "PodScheduling" } else { "PodSchedulingContext" }
-    }
-
-    /// The class whose node filter excludes a node (`dynamicresources.go`, up to 1.31).
-    pub(crate) fn claim_class_kind(&self) -> &'static str {
-        if self.release.0 == 31 { "device" } else { "resource" }
-    }
-
-    /// The status with which a pod waits for a driver (`dynamicresources.go` Reserve and PreBind, up to 1.31).
-    pub(crate) fn driver_wait_status(&self) -> &'static str {
-        match self.release.0 {
-            ..=27 => "Error",
-            28 => "UnschedulableAndUnresolvable",
-            _ => "Pending",
-        }
-    }
-
-    /// Whether waiting for a driver is written to the pod as an error (the same place, up to 1.27); since 1.28 as the rejection of one node.
-    pub(crate) fn driver_waits_are_errors(&self) -> bool {
-        self.release.0 <= 27
-    }
 }

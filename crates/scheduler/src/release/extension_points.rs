@@ -50,11 +50,9 @@ impl Point {
         (Self::Unreserve, "unreserve"),
     ];
 
-    /// Upstream's interface of the point: `FilterPlugin`.
-    pub(crate) fn interface(self) -> String {
-        let name = Self::ALL.iter().find(|(point, _)| *point == self).map_or("", |(_, name)| name);
-        let (first, rest) = name.split_at(1);
-        format!("{}{rest}Plugin", first.to_ascii_uppercase())
+    /// The point as a configuration names it: `filter`.
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(point, _)| *point == self).map_or("", |(_, name)| name)
     }
 }
 

@@ -10,7 +10,6 @@ mod default_plugins;
 mod device_pool_rules;
 mod device_rules;
 mod device_words;
-mod driver_rules;
 mod extension_points;
 mod formulas;
 mod gate_lifecycle;
@@ -31,11 +30,10 @@ mod volume_rules;
 
 pub(crate) use affinity_rules::{SiblingRule, UnparsedAffinity, UnparsedTerms};
 pub use arguments::{Arguments, PodTopologySpreadDefaults, ScoringStrategy};
-pub(crate) use config_rules::{ConfigRules, WeightCheck};
+pub(crate) use config_rules::ConfigRules;
 pub(crate) use cycle_rules::{Listing, Sampling};
 pub(crate) use default_plugins::{FILTERS, PREFILTERS, SCORES, added_scores, row, takes_part};
 pub(crate) use device_rules::DeviceRules;
-pub(crate) use driver_rules::{DriverWaits, FreedClaims};
 pub(crate) use extension_points::{Point, extends, is_in_tree, was_in_tree};
 pub(crate) use formulas::{
     AffinityOrder, BalancedFormula, FitErrorFormat, ImageFormula, MultiPointOrder, PreemptionCandidates, SpreadFormula, WithoutConstraints,

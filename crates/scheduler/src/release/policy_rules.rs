@@ -104,36 +104,4 @@ impl PolicyRules {
     pub(crate) fn capacity_ratio_without_resources(self) -> bool {
         self.minor >= 19
     }
-
-    /// The factor of the scores of its shape before they are checked (`priorities/requested_to_capacity_ratio.go`: 10 since 1.17).
-    pub(crate) fn capacity_ratio_factor(self) -> i64 {
-        if self.minor >= 17 { 10 } else { 1 }
-    }
-
-    /// How error messages call a priority, and how they call a duplicate entry (`apis/config/validation/validation_legacy.go`).
-    pub(crate) fn priority_words(self) -> (&'static str, &'static str) {
-        if self.minor >= 20 { ("priority", "from: ") } else { ("Priority", "from:") }
-    }
-
-    /// The error for a name that is not registered. `kind`: predicate or priority.
-    pub(crate) fn not_found(self, kind: &str, name: &str) -> String {
-        let capital = capitalized(kind);
-        match self.minor {
-            ..=17 => format!("Invalid configuration: {capital} type not found for {name}"),
-            18..=20 => format!("Invalid configuration: {capital} type not found for {name:?}"),
-            _ => format!("{kind} type not found for {name:?}"),
-        }
-    }
-
-    /// The error for an entry with no valid argument, or with several.
-    pub(crate) fn not_one_argument(self, kind: &str, given: usize, name: &str) -> String {
-        match self.minor {
-            ..=20 => format!("Exactly 1 {kind} argument is required, numArgs: {given}, {}: {name}", capitalized(kind)),
-            _ => format!("exactly 1 {kind} argument is required, numArgs: {given}, {kind} {name}"),
-        }
-    }
-}
-
-fn capitalized(kind: &str) -> &'static str {
-    if kind == "predicate" { "Predicate" } else { "Priority" }
 }

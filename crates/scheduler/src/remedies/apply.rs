@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::api::core::PersistentVolumeClaim;
 use crate::api::meta::ObjectMeta;
-use crate::cluster::device::classic::DriverClaim;
 use crate::cluster::{
     Amount, CachedObject, Claim, ClusterState, ContainerRequests, Labels, Node, ObjectKey, PodInfo, PodKey, PodSpec, Resources, Toleration,
     WatchedKind, WhenUnsatisfiable,
@@ -121,8 +120,7 @@ fn pod_key(pod: &PodKey) -> ObjectKey {
 /// A claim without its devices.
 fn released(claim: &Claim) -> CachedObject {
     let mut free = claim.clone();
-    free.known.status = None;
-    free.older = claim.older.as_ref().map(|older| Arc::new(DriverClaim { spec: older.spec.clone(), ..DriverClaim::default() }));
+    free.status = None;
     CachedObject::ResourceClaim(Arc::new(free))
 }
 

@@ -1,7 +1,7 @@
 //! Whether the recorded outcome follows from the rules.
 
 use crate::explanation::{Agreement, Attempt, AttemptOutcome};
-use crate::framework::{DriverWait, GroupOutcome, Judgement, NodeJudgement, Scores, WholePod};
+use crate::framework::{GroupOutcome, Judgement, NodeJudgement, Scores, WholePod};
 
 /// Compares the recorded outcome with a judgement.
 pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
@@ -18,11 +18,6 @@ pub(crate) fn agreement(attempt: &Attempt, judgement: &Judgement) -> Agreement {
             true => Agreement::Agrees,
             false => Agreement::Unverifiable,
         },
-        // Where a driver has yet to serve the pod's claims, the pod waits once a node is chosen.
-        AttemptOutcome::Unschedulable if !judgement.driver_waits.is_empty() => {
-            let is_recorded = |wait: &DriverWait| attempt.recorded_message.as_deref() == Some(wait.message.as_str());
-            if judgement.driver_waits.iter().any(is_recorded) { Agreement::Agrees } else { Agreement::Disagrees }
-        }
         AttemptOutcome::Unschedulable => match judgement.whole_pod.is_none() && judgement.nodes.iter().any(NodeJudgement::fits) {
             false => Agreement::Agrees,
             true if known() => Agreement::Disagrees,
@@ -78,9 +73,6 @@ fn scheduled(attempt: &Attempt, judgement: &Judgement, known: bool) -> Agreement
         return Agreement::Unverifiable;
     }
     if !fits || judgement.whole_pod.is_some() {
-        return Agreement::Disagrees;
-    }
-    if judgement.driver_waits.iter().any(|wait| wait.nodes.contains(node)) {
         return Agreement::Disagrees;
     }
     if !known {

@@ -28,12 +28,8 @@ pub(crate) fn before_own_writes<'a>(
             }
             WatchedKind::PersistentVolume => claims_volume(change.after.as_ref(), pod, &claims),
             WatchedKind::ResourceClaim => {
-                change.before.is_some()
-                    && change.key.namespace == pod.namespace
-                    && uses_claim(pod, &change.key.name)
-                    && !is_drivers(change, pod)
+                change.before.is_some() && change.key.namespace == pod.namespace && uses_claim(pod, &change.key.name)
             }
-            WatchedKind::PodScheduling | WatchedKind::PodSchedulingContext => asks_driver(change, pod),
             WatchedKind::Pod => is_victim(change, pod, nominated),
             _ => false,
         };
@@ -61,7 +57,6 @@ pub(crate) fn first_own_write(
         (before, Some(CachedObject::PersistentVolume(_))) => {
             claims_volume(change.after.as_ref(), pod, &claims) && !claims_volume(before.as_ref(), pod, &claims)
         }
-        (_, Some(CachedObject::PodScheduling(_) | CachedObject::PodSchedulingContext(_))) => asks_driver(change, pod),
         (Some(CachedObject::ResourceClaim(before)), Some(CachedObject::ResourceClaim(after))) => {
             reserves(after, pod) && !reserves(before, pod)
         }
@@ -85,25 +80,6 @@ pub(super) fn binds(before: &PersistentVolumeClaim, after: &PersistentVolumeClai
 /// The node that a claim is to be provisioned for.
 pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> Option<Arc<str>> {
     claim.metadata.annotations.as_ref()?.get(SELECTED_NODE).map(|node| node.as_str().into())
-}
-
-/// Whether the scheduler wrote its potential nodes for a driver (`podSchedulingState.publish`, `plugins/dynamicresources/dynamicresources.go`).
-fn asks_driver(change: &ObjectChange, pod: &PodInfo) -> bool {
-    let spec = |stored: &Option<CachedObject>| match stored {
-        Some(CachedObject::PodScheduling(context) | CachedObject::PodSchedulingContext(context)) => Some(context.spec.clone()),
-        _ => None,
-    };
-    let own = change.key.namespace == pod.namespace && change.key.name == pod.name;
-    own && change.after.is_some() && spec(&change.before) != spec(&change.after)
-}
-
-/// Whether a driver allocated a claim (up to 1.31): the scheduler reserves what it allocates in the same write.
-fn is_drivers(change: &ObjectChange, pod: &PodInfo) -> bool {
-    let (Some(CachedObject::ResourceClaim(before)), Some(CachedObject::ResourceClaim(after))) = (&change.before, &change.after) else {
-        return false;
-    };
-    let allocated = |claim: &ResourceClaim| claim.status.as_ref().is_some_and(|status| status.allocation.is_some());
-    after.older.is_some() && allocated(before) != allocated(after) && reserves(before, pod) == reserves(after, pod)
 }
 
 /// Whether a claim for devices is reserved for the pod.

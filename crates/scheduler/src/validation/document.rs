@@ -77,6 +77,11 @@ impl<'a> Document<'a> {
         self.value.as_bool()
     }
 
+    /// Why the field is refused, in our words.
+    pub(crate) fn wrong(&self, why: impl fmt::Display) -> String {
+        format!("{}: {why}", self.path)
+    }
+
     /// Upstream's `Invalid`.
     pub(crate) fn invalid(&self, value: impl fmt::Display, why: impl fmt::Display) -> String {
         format!("{}: Invalid value: {value}: {why}", self.path)
@@ -85,21 +90,6 @@ impl<'a> Document<'a> {
     /// Upstream's `Invalid` of a text.
     pub(crate) fn invalid_text(&self, why: impl fmt::Display) -> String {
         self.invalid(format!("{:?}", self.text()), why)
-    }
-
-    /// Upstream's `Required`.
-    pub(crate) fn required(&self, why: &str) -> String {
-        if why.is_empty() { format!("{}: Required value", self.path) } else { format!("{}: Required value: {why}", self.path) }
-    }
-
-    /// Upstream's `Duplicate`.
-    pub(crate) fn duplicate(&self, value: &str) -> String {
-        format!("{}: Duplicate value: {value:?}", self.path)
-    }
-
-    /// Upstream's `Forbidden`.
-    pub(crate) fn forbidden(&self, why: &str) -> String {
-        format!("{}: Forbidden: {why}", self.path)
     }
 
     /// Upstream's `NotSupported`.

@@ -5,9 +5,9 @@ use crate::release::ValidationWords;
 
 use super::document::Document;
 
-/// Returns the errors of a field that must be a label key.
-pub(crate) fn check(field: &Document<'_>, release: Release) -> Vec<String> {
-    of_name(field.text(), release).into_iter().map(|why| field.invalid_text(why)).collect()
+/// Returns why a configuration's field that must be a label key is refused.
+pub(crate) fn refused(field: &Document<'_>, release: Release) -> Option<String> {
+    (!of_name(field.text(), release).is_empty()).then(|| field.wrong(format!("{:?} is not a valid label key", field.text())))
 }
 
 /// Returns the errors of a label key.

@@ -28,19 +28,6 @@ pub(super) fn text(check: &DeviceCheck, holds: bool) -> String {
             };
             format!("claim {claim} got {} (r{revision}), {rules}", by_request(devices))
         }
-        DeviceCheck::AllocatedClassic { claim } => format!("claim {claim} has devices, {not}reached from here"),
-        DeviceCheck::ByDriver { claim, answered } => {
-            let said = match (holds, answered) {
-                (true, false) => "said nothing yet",
-                (true, true) => "does not rule this node out",
-                (false, _) => "cannot serve it here",
-            };
-            format!("claim {claim} waits for its driver, which {said}")
-        }
-        DeviceCheck::ByScheduler { claim } => {
-            let cannot = if holds { "" } else { ", and cannot here" };
-            format!("claim {claim} is to get its devices from the scheduler{cannot}")
-        }
     }
 }
 

@@ -267,11 +267,7 @@ fn nodes<'a>(explanation: &'a Explanation, mode: FilterMode, only: Option<&'a st
 
 /// What a pod that fits waits for before it is bound.
 fn waits(judgement: &Judgement) -> Option<Waits<'_>> {
-    let of_driver = || {
-        let wait = judgement.driver_waits.first()?;
-        Some(Waits { plugin: "DynamicResources", status: wait.status, reason: &wait.reason })
-    };
-    judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason }).or_else(of_driver)
+    judgement.permit.map(|reason| Waits { plugin: "GangScheduling", status: "Wait", reason })
 }
 
 impl From<ketcd_scheduler::AttemptOutcome> for AttemptOutcome {

@@ -1,9 +1,6 @@
 //! Devices: ResourceClaims, ResourceSlices and what belongs to them, of every API version, in the shape of `resource.k8s.io/v1`.
 
-pub(crate) mod classic;
 pub(super) mod device_taint_rule;
-pub(crate) mod named_resources;
 pub(super) mod node_allocatable_claim;
 pub(super) mod objects;
 pub(super) mod v1_conversion;
-pub(super) mod versioned;

@@ -1,35 +1,22 @@
-//! ResourceClaims, ResourceSlices and DeviceClasses, with the fields of all versions.
+//! ResourceClaims, ResourceSlices and DeviceClasses, in the shape of `resource.k8s.io/v1` whatever version they are stored in.
 
-use crate::api::resource::{DeviceClass, ResourceClaim, ResourceSlice};
+pub(crate) use crate::api::resource::{DeviceClass as Class, ResourceClaim as Claim, ResourceSlice as Slice};
 use crate::cluster::raw_object::{FromRaw, RawObject};
-
-use super::classic::{self, ClassNodes, DriverClaim};
-use super::named_resources::{self, NamedResourceSlice};
-use super::versioned::Versioned;
-
-/// A ResourceClaim.
-pub(crate) type Claim = Versioned<ResourceClaim, DriverClaim>;
-
-/// A ResourceSlice.
-pub(crate) type Slice = Versioned<ResourceSlice, NamedResourceSlice>;
-
-/// A DeviceClass.
-pub(crate) type Class = Versioned<DeviceClass, ClassNodes>;
 
 impl FromRaw for Claim {
     fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(classic::of_claim)
+        raw.in_shape_of_v1()
     }
 }
 
 impl FromRaw for Slice {
     fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(named_resources::of_slice)
+        raw.in_shape_of_v1()
     }
 }
 
 impl FromRaw for Class {
     fn from_raw(raw: RawObject<'_>) -> Result<Self, String> {
-        raw.versioned(classic::of_class)
+        raw.in_shape_of_v1()
     }
 }

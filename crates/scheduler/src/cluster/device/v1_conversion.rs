@@ -1,6 +1,5 @@
 //! Converts ResourceClaims and ResourceSlices stored before `resource.k8s.io/v1` (1.34) to the shape of v1.
-//! Sources: `api/resource/v1alpha2/types.go` (1.27–1.30; 1.26's v1alpha1 is the same), `v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33);
-//! `v1beta2` has the fields of v1.
+//! Sources: `api/resource/v1alpha3/types.go` (1.31), `v1beta1/types.go` (1.32, 1.33); `v1beta2` has the fields of v1.
 
 use serde_json::{Map, Value, json};
 

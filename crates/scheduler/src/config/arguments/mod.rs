@@ -2,11 +2,10 @@
 //! only when it creates the plugin, the plugin's own file.
 
 mod node_affinity;
-mod resources;
+pub(super) mod resources;
 mod spread;
 
-use crate::release::{ConfigRules, ValidationWords};
-use crate::{Arguments, Release};
+use crate::Arguments;
 
 use super::context::Context;
 use crate::validation::Document;
@@ -20,26 +19,20 @@ pub(super) fn read(plugin: &str, args: &Document<'_>, context: &Context<'_>, arg
         "NodeResourcesLeastAllocated" => resources::allocated(args, context, &mut arguments.least_allocated),
         "NodeResourcesMostAllocated" => resources::allocated(args, context, &mut arguments.most_allocated),
         "RequestedToCapacityRatio" => resources::capacity_ratio(args, context, arguments),
-        "InterPodAffinity" => inter_pod_affinity(args, context, arguments),
+        "InterPodAffinity" => inter_pod_affinity(args, arguments),
         "NodeAffinity" => node_affinity::read(args, context, arguments),
         "PodTopologySpread" => spread::read(args, context, arguments),
         "VolumeBinding" => volume_binding(args, context, arguments),
-        "DefaultPreemption" => preemption(args, context, arguments),
+        "DefaultPreemption" => preemption(args, arguments),
         "DynamicResources" => dynamic_resources(args, context),
-        "NodeLabel" => node_label(args, context),
+        "NodeLabel" => node_label(args),
         _ => Vec::new(),
     }
 }
 
-/// Words the error of a plugin that cannot be created for these reasons, in brackets if there are several.
-pub(super) fn not_made(plugin: &str, reasons: &[String], release: Release) -> Option<String> {
-    let reason = match reasons {
-        [] => return None,
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
-    };
-    let word = ConfigRules::of(release).initializing();
-    Some(format!("{word} plugin {plugin:?}: {reason}"))
+/// Why a plugin cannot be made, if there are reasons.
+pub(super) fn not_made(plugin: &str, reasons: &[String]) -> Option<String> {
+    (!reasons.is_empty()).then(|| format!("the arguments of {plugin}: {}", reasons.join(", ")))
 }
 
 /// Whether the plugin itself validates its arguments, when it is created: where validation does not, or misses it.
@@ -55,12 +48,12 @@ pub(super) fn taken_in_1_18(plugin: &str) -> bool {
     )
 }
 
-fn inter_pod_affinity(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+fn inter_pod_affinity(args: &Document<'_>, arguments: &mut Arguments) -> Vec<String> {
     arguments.ignore_preferred_terms_of_existing_pods = args.field("ignorePreferredTermsOfExistingPods").truth().unwrap_or(false);
     let weight = args.field("hardPodAffinityWeight");
     let Some(value) = weight.whole() else { return Vec::new() };
     arguments.hard_pod_affinity_weight = value;
-    (!(0..=100).contains(&value)).then(|| weight.invalid(value, context.rules().hard_pod_affinity_range())).into_iter().collect()
+    (!(0..=100).contains(&value)).then(|| weight.wrong(format!("{value} is not between 0 and 100"))).into_iter().collect()
 }
 
 fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
@@ -70,10 +63,8 @@ fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         return wrong;
     }
     match timeout.whole() {
-        Some(value) if value <= 0 && !rules.takes_zero_bind_timeout() => {
-            wrong.push(format!("invalid BindTimeoutSeconds: {value}, must be positive integer"));
-        }
-        Some(value) if value < 0 => wrong.push(timeout.invalid(value, "invalid BindTimeoutSeconds, should not be a negative value")),
+        Some(value) if value == 0 && !rules.takes_zero_bind_timeout() => wrong.push(timeout.wrong("0 is not above zero")),
+        Some(value) if value < 0 => wrong.push(timeout.wrong(format!("{value} is below zero"))),
         _ => {}
     }
     if points.is_absent() || !rules.takes_volume_shape() {
@@ -81,50 +72,21 @@ fn volume_binding(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
     }
     let gate = rules.volume_shape_gate();
     if context.gates.on(gate) {
-        arguments.volume_shape = resources::shape(&points, context, &mut wrong);
+        arguments.volume_shape = resources::shape(&points, &mut wrong);
     } else {
-        let what = format!("unexpected field `shape`, remove it or turn on the feature gate {gate}");
-        wrong.push(points.invalid(shape_text(&points, context), what));
+        wrong.push(points.wrong(format!("it needs the feature gate {gate}: turn that on, or remove the field")));
     }
     wrong
 }
 
-/// Formats a shape as an error message shows it.
-fn shape_text(points: &Document<'_>, context: &Context<'_>) -> String {
-    let json = ValidationWords::of(context.release).shows_values_as_json();
-    let point = |point: &Document<'_>| {
-        let (utilization, score) = (point.field("utilization").whole().unwrap_or(0), point.field("score").whole().unwrap_or(0));
-        if json {
-            format!("{{\"Utilization\":{utilization},\"Score\":{score}}}")
-        } else {
-            format!("config.UtilizationShapePoint{{Utilization:{utilization}, Score:{score}}}")
-        }
-    };
-    let points: Vec<String> = points.elements().iter().map(point).collect();
-    if json { format!("[{}]", points.join(",")) } else { format!("[]config.UtilizationShapePoint{{{}}}", points.join(", ")) }
-}
-
-fn preemption(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+fn preemption(args: &Document<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (percentage, absolute) = (args.field("minCandidateNodesPercentage"), args.field("minCandidateNodesAbsolute"));
     let (percent, count) = (percentage.whole().unwrap_or(10), absolute.whole().unwrap_or(100));
     arguments.min_candidates = (usize::try_from(percent).unwrap_or(0), usize::try_from(count).unwrap_or(0));
-    let (bad_percent, bad_count, none) = (!(0..=100).contains(&percent), count < 0, percent == 0 && count == 0);
-    if !context.rules().reports_fields_of_arguments() {
-        let why = match () {
-            () if bad_percent => "minCandidateNodesPercentage is not in the range [0, 100]",
-            () if bad_count => "minCandidateNodesAbsolute is not in the range [0, inf)",
-            () if none => "both minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero",
-            () => return Vec::new(),
-        };
-        return vec![why.to_owned()];
-    }
     let mut wrong = Vec::new();
-    wrong.extend(bad_percent.then(|| percentage.invalid(percent, "not in valid range [0, 100]")));
-    wrong.extend(bad_count.then(|| absolute.invalid(count, "not in valid range [0, inf)")));
-    if none {
-        wrong.push(percentage.invalid(0, "cannot be zero at the same time as minCandidateNodesAbsolute"));
-        wrong.push(absolute.invalid(0, "cannot be zero at the same time as minCandidateNodesPercentage"));
-    }
+    wrong.extend((!(0..=100).contains(&percent)).then(|| percentage.wrong(format!("{percent} is not between 0 and 100"))));
+    wrong.extend((count < 0).then(|| absolute.wrong(format!("{count} is below zero"))));
+    wrong.extend((percent == 0 && count == 0).then(|| percentage.wrong("it is 0, and so is minCandidateNodesAbsolute: one must be more")));
     wrong
 }
 
@@ -135,36 +97,30 @@ fn dynamic_resources(args: &Document<'_>, context: &Context<'_>) -> Vec<String> 
     if !filter.is_absent() && context.rules().takes_filter_timeout() {
         let value = parse_go_duration(filter.text()).unwrap_or(0);
         if !gates.on("DRASchedulerFilterTimeout") {
-            wrong.push(filter.forbidden("DRASchedulingFilterTimeout feature gate is disabled"));
+            wrong.push(filter.wrong("it needs the feature gate DRASchedulerFilterTimeout"));
         } else if value < 0 {
-            wrong.push(filter.invalid(format!("{:?}", ketcd_kube::go_duration::go_duration(value)), "must be zero or positive"));
+            wrong.push(filter.wrong(format!("{} is below zero", filter.text())));
         }
     }
     if !binding.is_absent() && context.rules().takes_binding_timeout() {
         let value = parse_go_duration(binding.text()).unwrap_or(0);
         if !(gates.on("DRADeviceBindingConditions") && gates.on("DRAResourceClaimDeviceStatus")) {
-            wrong.push(binding.forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"));
+            wrong.push(binding.wrong("it needs the feature gates DRADeviceBindingConditions and DRAResourceClaimDeviceStatus"));
         } else if value < SECOND {
-            wrong.push(binding.invalid(format!("{:?}", ketcd_kube::go_duration::go_duration(value)), "must be at least 1 second"));
+            wrong.push(binding.wrong(format!("{} is less than a second", binding.text())));
         }
     }
     wrong
 }
 
 /// NodeLabel's required labels and forbidden labels must differ.
-fn node_label(args: &Document<'_>, context: &Context<'_>) -> Vec<String> {
+fn node_label(args: &Document<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (present, absent) in [("presentLabels", "absentLabels"), ("presentLabelsPreference", "absentLabelsPreference")] {
         let (present, absent) = (args.field(present), args.field(absent));
         for label in absent.elements() {
-            let Some(other) = present.elements().into_iter().rfind(|other| other.text() == label.text()) else { continue };
-            if !context.rules().reports_fields_of_arguments() {
-                let listed = |list: &Document<'_>| list.texts().join(" ");
-                let (text, present, absent) = (label.text(), listed(&present), listed(&absent));
-                let why = format!("exist in both the present([{present}]) and absent([{absent}]) label list");
-                return vec![format!("detecting at least one label (e.g., {text:?}) that {why}")];
-            }
-            wrong.push(other.invalid_text(format!("conflict with {}", label.path())));
+            let other = present.elements().into_iter().rfind(|other| other.text() == label.text());
+            wrong.extend(other.map(|other| other.wrong(format!("the label {:?} is also in {}", label.text(), absent.path()))));
         }
     }
     wrong

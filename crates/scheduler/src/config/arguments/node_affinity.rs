@@ -5,7 +5,6 @@ use crate::api::core;
 use crate::cluster::{Interner, NodeAffinity};
 
 use crate::config::context::Context;
-use crate::config::decode::in_words_of;
 use crate::validation::{Document, node_selector_term};
 
 /// Reads and validates `addedAffinity`.
@@ -24,9 +23,6 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
     for term in preferred.elements().iter().filter(|term| term.field("weight").whole().unwrap_or(0) != 0) {
         // The path of a preference omits its field.
         wrong.extend(node_selector_term(&term.field("preference"), term.path(), context.release));
-    }
-    if context.rules().shows_whole_added_affinity() {
-        wrong = wrong.iter().map(|reason| in_words_of(21, reason, context.release)).collect();
     }
     wrong
 }

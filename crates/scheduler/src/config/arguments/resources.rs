@@ -14,10 +14,6 @@ type WeightedResources = Vec<(Arc<str>, i64)>;
 
 const STRATEGIES: &[&str] = &["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"];
 
-fn is_strategy(kind: &str) -> bool {
-    STRATEGIES.contains(&kind)
-}
-
 /// NodeResourcesFit; its strategy since 1.22.
 pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (resources, groups) = (args.field("ignoredResources"), args.field("ignoredResourceGroups"));
@@ -28,60 +24,43 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         return wrong;
     }
     for resource in resources.elements() {
-        wrong.extend(label_name::check(&resource, context.release));
+        wrong.extend(label_name::refused(&resource, context.release));
     }
     for group in groups.elements() {
         if group.text().contains('/') {
-            wrong.push(group.invalid_text("resource group name can't contain '/'"));
+            wrong.push(group.wrong(format!("{:?} has a slash, and is the part before one", group.text())));
         }
-        wrong.extend(label_name::check(&group, context.release));
+        wrong.extend(label_name::refused(&group, context.release));
     }
     let given = args.field("scoringStrategy");
     if rules.takes_scoring_strategy() && !given.is_absent() {
-        wrong.extend(strategy(&given, args, context, arguments));
-        let kind = given.field("type").text();
-        if wrong.is_empty() && !is_strategy(kind) {
-            wrong.push(format!("scoring strategy {kind} is not supported"));
-        }
-        let ratio = given.field("requestedToCapacityRatio");
-        if wrong.is_empty() && kind == "RequestedToCapacityRatio" && ratio.is_absent() {
-            // A nil pointer that validation does not check is dereferenced.
-            let panic = "kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference";
-            wrong.push(format!("{} is not given: {panic}", ratio.path()));
-        }
+        wrong.extend(strategy(&given, context, arguments));
     }
     wrong
 }
 
-fn strategy(given: &Document<'_>, args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
+fn strategy(given: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let (rules, mut wrong) = (context.rules(), Vec::new());
-    let (kind, ratio) = (given.field("type"), given.field("requestedToCapacityRatio"));
-    if !is_strategy(kind.text()) && rules.validates_scoring_strategy() {
-        wrong.push(kind.unsupported(STRATEGIES));
+    let (kind, ratio, list) = (given.field("type"), given.field("requestedToCapacityRatio"), given.field("resources"));
+    if !STRATEGIES.contains(&kind.text()) {
+        wrong.push(kind.wrong(format!("{:?} is not one of {}", kind.text(), STRATEGIES.join(", "))));
     }
-    let above = if rules.validates_scoring_strategy() { given.clone() } else { args.clone() };
-    let list = given.field("resources");
-    check_weights(&list, &above.field("resources"), weight, &mut wrong);
+    check_weights(&list, weight, &mut wrong);
     arguments.strategy_resources = resources(&list);
-    let points = ratio.field("shape");
-    let needs_shape = kind.text() == "RequestedToCapacityRatio";
-    let mut shape_found = Vec::new();
-    if !ratio.is_absent() {
-        let place = if rules.validates_capacity_ratio() { points.clone() } else { above.field("shape") };
-        let mut found = Vec::new();
-        shape_found = shape(&points, context, &mut found);
-        let found = found.into_iter().map(|reason| reason.replacen(points.path(), place.path(), 1));
-        if rules.validates_capacity_ratio() && !needs_shape {
-            wrong.push(ratio.forbidden("must be nil when type is not RequestedToCapacityRatio"));
-        } else if rules.refuses_empty_shape() || !points.elements().is_empty() {
-            wrong.extend(found);
-        }
-    } else if needs_shape && rules.validates_capacity_ratio() {
-        wrong.push(ratio.required("must be specified when type is RequestedToCapacityRatio"));
+    let (points, needs_shape) = (ratio.field("shape"), kind.text() == "RequestedToCapacityRatio");
+    let mut found = Vec::new();
+    let shape = if ratio.is_absent() { Vec::new() } else { shape(&points, &mut found) };
+    if ratio.is_absent() && needs_shape {
+        // Up to 1.35 kube-scheduler does not validate this, and panics: a nil pointer is dereferenced.
+        wrong.push(ratio.wrong("the strategy RequestedToCapacityRatio needs it"));
+    } else if !ratio.is_absent() && !needs_shape && rules.validates_capacity_ratio() {
+        wrong.push(ratio.wrong("only the strategy RequestedToCapacityRatio takes it"));
+    } else if rules.refuses_empty_shape() || !points.elements().is_empty() {
+        wrong.extend(found);
     }
     arguments.strategy = match kind.text() {
         "MostAllocated" => ScoringStrategy::MostAllocated,
-        "RequestedToCapacityRatio" => ScoringStrategy::RequestedToCapacityRatio(shape_found),
+        "RequestedToCapacityRatio" => ScoringStrategy::RequestedToCapacityRatio(shape),
         _ => ScoringStrategy::LeastAllocated,
     };
     wrong
@@ -105,35 +84,20 @@ fn written(entry: &Document<'_>) -> i64 {
     entry.field("weight").whole().unwrap_or(0)
 }
 
-/// Validates the weights of a list reported at path `place`.
-fn check_weights(list: &Document<'_>, place: &Document<'_>, weight: fn(&Document<'_>) -> i64, wrong: &mut Vec<String>) {
-    for (at, entry) in list.elements().iter().enumerate() {
-        let value = weight(entry);
-        if value <= 0 || value > 100 {
-            let name = entry.field("name").text();
-            let why = format!("resource weight of {name} not in valid range (0, 100]");
-            wrong.push(format!("{}[{at}].weight: Invalid value: {value}: {why}", place.path()));
-        }
+/// Validates the weights of a list.
+fn check_weights(list: &Document<'_>, weight: fn(&Document<'_>) -> i64, wrong: &mut Vec<String>) {
+    for entry in list.elements().iter().filter(|entry| !(1..=100).contains(&weight(entry))) {
+        wrong.push(entry.field("weight").wrong(format!("{} is not between 1 and 100", weight(entry))));
     }
 }
 
 /// NodeResourcesLeastAllocated and NodeResourcesMostAllocated, up to 1.22.
 pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut WeightedResources) -> Vec<String> {
-    let list = args.field("resources");
-    let (rules, mut wrong) = (context.rules(), Vec::new());
-    if !rules.allocated_scores_take_arguments() {
-        return wrong;
+    let (list, mut wrong) = (args.field("resources"), Vec::new());
+    if context.rules().allocated_scores_take_arguments() {
+        *into = resources(&list);
+        check_weights(&list, written, &mut wrong);
     }
-    *into = resources(&list);
-    if rules.reports_fields_of_arguments() {
-        check_weights(&list, &list, written, &mut wrong);
-        return wrong;
-    }
-    wrong.extend(list.elements().iter().find_map(|entry| {
-        let (name, weight) = (entry.field("name").text(), written(entry));
-        let why = if weight <= 0 { "a positive value" } else { "less than 100" };
-        (weight <= 0 || weight > 100).then(|| format!("resource Weight of {name} should be {why}, got {weight}"))
-    }));
     wrong
 }
 
@@ -141,77 +105,37 @@ pub(super) fn allocated(args: &Document<'_>, context: &Context<'_>, into: &mut W
 pub(super) fn capacity_ratio(args: &Document<'_>, context: &Context<'_>, arguments: &mut Arguments) -> Vec<String> {
     let list = args.field("resources");
     let (rules, mut wrong) = (context.rules(), Vec::new());
-    arguments.capacity_ratio = (shape(&args.field("shape"), context, &mut wrong), resources(&list));
-    for entry in list.elements() {
-        // Omitted values of a Policy are not defaulted (a Policy counts as this version here, in releases that read no configuration of it).
-        let filled = rules.defaults_capacity_ratio_weights() && context.version != ConfigVersion::V1Alpha2;
-        let (name, field, value) =
-            (entry.field("name").text(), entry.field("weight"), if filled { weight(&entry) } else { written(&entry) });
-        if value >= 1 || !rules.checks_capacity_ratio_weights() {
-            continue;
-        }
-        wrong.push(if rules.reports_fields_of_arguments() {
-            field.invalid(value, format!("resource weight of {name} not in valid range [1, inf)"))
-        } else {
-            format!("resource {name} weight {value} must not be less than 1")
-        });
-    }
-    if !rules.reports_fields_of_arguments() {
-        wrong.truncate(1);
+    arguments.capacity_ratio = (shape(&args.field("shape"), &mut wrong), resources(&list));
+    // Omitted values of a Policy are not defaulted (a Policy counts as this version here, in releases that read no configuration of it).
+    let filled = rules.defaults_capacity_ratio_weights() && context.version != ConfigVersion::V1Alpha2;
+    let value: fn(&Document<'_>) -> i64 = if filled { weight } else { written };
+    for entry in list.elements().iter().filter(|entry| rules.checks_capacity_ratio_weights() && value(entry) < 1) {
+        wrong.push(entry.field("weight").wrong(format!("{} is not above zero", value(entry))));
     }
     wrong
 }
 
 /// A shape's points, utilisation and score.
-pub(super) fn shape(points: &Document<'_>, context: &Context<'_>, wrong: &mut Vec<String>) -> Vec<(i64, i64)> {
+pub(in crate::config) fn shape(points: &Document<'_>, wrong: &mut Vec<String>) -> Vec<(i64, i64)> {
     let number = |point: &Document<'_>, name: &str| point.field(name).whole().unwrap_or(0);
     let elements = points.elements();
     let found: Vec<(i64, i64)> = elements.iter().map(|point| (number(point, "utilization"), number(point, "score"))).collect();
-    let rules = context.rules();
-    if !rules.reports_fields_of_arguments() {
-        let factor = if rules.checks_multiplied_scores() { 10 } else { 1 };
-        let scores: Vec<(i64, i64)> = found.iter().map(|(used, score)| (*used, score.saturating_mul(factor))).collect();
-        wrong.extend(first_fault(&scores, 10 * factor));
-        return found;
-    }
     if elements.is_empty() {
-        wrong.push(points.required("at least one point must be specified"));
+        wrong.push(points.wrong("it needs a point"));
     }
     if let Some(at) = found.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
-        let what = rules.sorted_values();
-        wrong.push(elements[at + 1].field("utilization").invalid(found[at + 1].0, format!("{what} must be sorted in increasing order")));
+        let (next, before) = (found[at + 1].0, found[at].0);
+        wrong.push(elements[at + 1].field("utilization").wrong(format!("{next} is not above {before}, that of the point before")));
     }
     for (point, (used, score)) in elements.iter().zip(&found) {
         if !(0..=100).contains(used) {
-            wrong.push(point.field("utilization").invalid(used, "not in valid range [0, 100]"));
+            wrong.push(point.field("utilization").wrong(format!("{used} is not between 0 and 100")));
         }
         if !(0..=10).contains(score) {
-            wrong.push(point.field("score").invalid(score, "not in valid range [0, 10]"));
+            wrong.push(point.field("score").wrong(format!("{score} is not between 0 and 10")));
         }
     }
     found
-}
-
-/// The first error of a shape, without its path.
-fn first_fault(shape: &[(i64, i64)], most: i64) -> Option<String> {
-    if shape.is_empty() {
-        return Some("at least one point must be specified".to_owned());
-    }
-    if let Some(at) = shape.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
-        let (one, next) = (shape[at].0, shape[at + 1].0);
-        return Some(format!("utilization values must be sorted. Utilization[{at}]=={one} >= Utilization[{}]=={next}", at + 1));
-    }
-    shape.iter().enumerate().find_map(|(at, (used, score))| match () {
-        () if *used < 0 => Some(format!("utilization values must not be less than 0. Utilization[{at}]=={used}")),
-        () if *used > 100 => Some(format!("utilization values must not be greater than 100. Utilization[{at}]=={used}")),
-        () if *score < 0 => Some(format!("score values must not be less than 0. Score[{at}]=={score}")),
-        () if *score > most => {
-            // Worded differently for multiplied scores.
-            let must = if most > 10 { "" } else { "must " };
-            Some(format!("score values {must}not be greater than {most}. Score[{at}]=={score}"))
-        }
-        () => None,
-    })
 }
 
 /// NodeResourcesBalancedAllocation, since 1.22.
@@ -221,10 +145,10 @@ pub(super) fn balanced(args: &Document<'_>, context: &Context<'_>, arguments: &m
     for entry in args.field("resources").elements().iter().filter(|_| context.rules().takes_scoring_strategy()) {
         let name = entry.field("name");
         if names.iter().any(|known| **known == *name.text()) {
-            wrong.push(name.duplicate(name.text()));
+            wrong.push(name.wrong(format!("{:?} is listed twice", name.text())));
         }
         if weight(entry) != 1 {
-            wrong.push(entry.field("weight").invalid(weight(entry), "must be 1"));
+            wrong.push(entry.field("weight").wrong(format!("{} is not 1", weight(entry))));
         }
         names.push(name.text().into());
     }

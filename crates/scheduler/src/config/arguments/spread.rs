@@ -19,10 +19,9 @@ pub(super) fn read(args: &Document<'_>, context: &Context<'_>, arguments: &mut A
     let defaulting = if kind.text().is_empty() || !context.rules().takes_defaulting_type() { by_itself } else { kind.text() };
     let mut wrong = Vec::new();
     match defaulting {
-        "System" if !constraints.is_empty() => wrong.push(kind.invalid("\"System\"", "when .defaultConstraints are not empty")),
+        "System" if !constraints.is_empty() => wrong.push(kind.wrong("it must be List where there are defaultConstraints, not System")),
         "System" | "List" => {}
-        _ if context.rules().defaulting_type_is_unsupported() => wrong.push(kind.unsupported(&["System", "List"])),
-        _ => wrong.push(kind.invalid_text("must be one of {\"System\", \"List\"}")),
+        other => wrong.push(kind.wrong(format!("{other:?} is neither System nor List"))),
     }
     let mut interner = Interner::default();
     let mut compiled: Vec<SpreadConstraint> = Vec::new();
@@ -42,26 +41,20 @@ fn check(constraint: &Document<'_>, before: &[Document<'_>], context: &Context<'
     let (skew, key, action) = (constraint.field("maxSkew"), constraint.field("topologyKey"), constraint.field("whenUnsatisfiable"));
     let value = skew.whole().unwrap_or(0);
     if value <= 0 {
-        wrong.push(skew.invalid(value, context.rules().max_skew_range()));
+        wrong.push(skew.wrong(format!("{value} is not above zero")));
     }
-    if key.text().is_empty() {
-        wrong.push(key.required("can not be empty"));
-    } else {
-        wrong.extend(label_name::check(&key, context.release));
-    }
-    match action.text() {
-        "DoNotSchedule" | "ScheduleAnyway" => {}
-        "" => wrong.push(action.required("can not be empty")),
-        _ => wrong.push(action.unsupported(&["DoNotSchedule", "ScheduleAnyway"])),
+    wrong.extend(label_name::refused(&key, context.release));
+    if !matches!(action.text(), "DoNotSchedule" | "ScheduleAnyway") {
+        wrong.push(action.wrong(format!("{:?} is neither DoNotSchedule nor ScheduleAnyway", action.text())));
     }
     let selector = constraint.field("labelSelector");
     if !selector.is_absent() {
-        wrong.push(selector.forbidden("constraint must not define a selector, as they deduced for each pod"));
+        wrong.push(selector.wrong("a default constraint has none: each pod's Services and controllers give it"));
     }
     let same =
         |other: &&Document<'_>| other.field("topologyKey").text() == key.text() && other.field("whenUnsatisfiable").text() == action.text();
     if before.iter().any(|other| same(&other)) {
-        wrong.push(constraint.duplicate(&format!("{{{}, {}}}", key.text(), action.text())));
+        wrong.push(constraint.wrong(format!("another constraint has {} and {} too", key.text(), action.text())));
     }
     wrong
 }

@@ -1,4 +1,4 @@
-//! Extenders of a Policy: validated as upstream does, and reported, because their answers are not in etcd.
+//! Extenders of a Policy: validated by upstream's rules, and reported, because their answers are not in etcd.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,21 @@ pub(super) fn check(document: &Document<'_>) -> Vec<String> {
     for extender in &extenders {
         let prioritizes = !extender.field("prioritizeVerb").text().is_empty();
         if prioritizes && extender.field("weight").whole().unwrap_or(0) <= 0 {
-            let url = extender.field("urlPrefix").text();
-            wrong.push(format!("Priority for extender {url} should have a positive weight applied to it"));
+            wrong.push(extender.field("weight").wrong("an extender that scores needs a weight above zero"));
         }
         for resource in extender.field("managedResources").elements() {
-            let name = resource.field("name").text();
-            if !is_extended(name) {
-                wrong.push(format!("{name} is an invalid extended resource name"));
+            let name = resource.field("name");
+            if !is_extended(name.text()) {
+                wrong.push(name.wrong(format!("{:?} is not the name of an extended resource", name.text())));
             }
-            if !managed.insert(name) {
-                wrong.push(format!("Duplicate extender managed resource name {name}"));
+            if !managed.insert(name.text()) {
+                wrong.push(name.wrong(format!("{:?} is named twice", name.text())));
             }
         }
     }
     let binders = extenders.iter().filter(|extender| !extender.field("bindVerb").text().is_empty()).count();
     if binders > 1 {
-        wrong.push(format!("Only one extender can implement bind, found {binders}"));
+        wrong.push(document.field("extenders").wrong(format!("only one extender can bind, and {binders} have a bindVerb")));
     }
     wrong
 }

@@ -78,7 +78,7 @@ fn spreads(priorities: &Document<'_>) -> bool {
 fn symmetric_weight(document: &Document<'_>, arguments: &mut Arguments, rules: PolicyRules) -> Option<String> {
     let weight = document.field("hardPodAffinitySymmetricWeight").whole().filter(|weight| *weight != 0)?;
     if !(1..=100).contains(&weight) {
-        return Some(format!("invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"));
+        return Some(document.field("hardPodAffinitySymmetricWeight").wrong(format!("{weight} is not between 1 and 100")));
     }
     if rules.counts_symmetric_weight() {
         arguments.hard_pod_affinity_weight = weight;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context::{PolicyContext, kept};
-use super::refusals::got_nothing;
+use super::refusals::lacks_arguments;
 use super::registry;
 use crate::legacy::{self, PolicyPredicate};
 use crate::validation::Document;
@@ -64,7 +64,7 @@ fn entry(document: &Document<'_>, context: &PolicyContext<'_>, unverifiable: &mu
     if !argument.is_absent() {
         let given = usize::from(!affinity.is_absent()) + usize::from(!presence.is_absent());
         if given != 1 {
-            return Err(rules.not_one_argument("predicate", given, &name));
+            return Err(argument.wrong(format!("a predicate takes exactly one argument, and {name} has {given}")));
         }
     }
     // A registered name wins over its argument, which is then ignored (`legacy_registry.go` ProcessPredicatePolicy).
@@ -85,7 +85,7 @@ fn entry(document: &Document<'_>, context: &PolicyContext<'_>, unverifiable: &mu
     if name == "PodToleratesNodeNoExecuteTaints" && !rules.has_legacy_registry() {
         unverifiable.push(Unverifiable::UnregisteredPredicate { name: name.clone(), release: context.release });
     } else if !registry::is_predicate(&name, context) {
-        return Err(rules.not_found("predicate", &name));
+        return Err(document.wrong(format!("kube-scheduler {} has no predicate {name:?}", context.release)));
     }
     Ok(PredicateEntry { name, rule: PredicateRule::Named })
 }
@@ -132,14 +132,14 @@ fn as_plugins(entries: Vec<PredicateEntry>, context: &PolicyContext<'_>) -> Resu
         };
         let predicate = kept(&entry.name);
         if let Some(name) = custom {
-            wrong.extend(if named && context.rules().named_plugins_lack_arguments() { got_nothing(name, context.release) } else { None });
+            wrong.extend((named && context.rules().named_plugins_lack_arguments()).then(|| lacks_arguments(name)));
             filters.push(FilterEntry { name, plugin: rule(of, name) });
             continue;
         }
         for name in legacy::plugins_of(predicate) {
             if filters.iter().any(|known| known.name == name) {
                 let refused = !context.rules().merges_repeated_plugins();
-                wrong.extend(refused.then(|| format!("plugin {name:?} already registered as \"FilterPlugin\"")));
+                wrong.extend(refused.then(|| format!("two predicates are the plugin {name}, which this release allows once")));
                 continue;
             }
             let plugin = rules::named(legacy::predicate_behind(name, context.release).unwrap_or(name));

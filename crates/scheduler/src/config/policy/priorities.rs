@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::context::{PolicyContext, kept};
-use super::refusals::{got_nothing, plugin_refused};
+use super::refusals::{self, plugin_refused};
 use super::{registry, shape};
 use crate::legacy::{self, CapacityRatio, NodeLabel, RequestedToCapacityRatio, ServiceAntiAffinity};
 use crate::validation::Document;
@@ -80,7 +80,7 @@ fn entry(document: &Document<'_>, context: &PolicyContext<'_>, arguments: &mut A
     if !argument.is_absent() {
         let given = usize::from(!service.is_absent()) + usize::from(!label.is_absent()) + usize::from(counts_ratio);
         if given != 1 {
-            return Err(rules.not_one_argument("priority", given, &name));
+            return Err(argument.wrong(format!("a priority takes exactly one argument, and {name} has {given}")));
         }
     }
     // As for predicates: the argument of a registered name is ignored.
@@ -105,7 +105,7 @@ fn entry(document: &Document<'_>, context: &PolicyContext<'_>, arguments: &mut A
         return refused.map_or_else(|| Ok(Some(PriorityEntry { name: own(RATIO), rule: PriorityRule::Ratio(old), weight })), Err);
     }
     if !registry::is_priority(&name, context) {
-        return Err(rules.not_found("priority", &name));
+        return Err(document.wrong(format!("kube-scheduler {} has no priority {name:?}", context.release)));
     }
     Ok(Some(PriorityEntry { name, rule: PriorityRule::Named, weight }))
 }
@@ -140,10 +140,9 @@ fn lacks_arguments(entry: &PriorityEntry, context: &PolicyContext<'_>, arguments
     let rules = context.rules();
     match (&entry.rule, entry.name.as_str()) {
         _ if !rules.has_legacy_registry() => None,
-        (PriorityRule::Named, "NodeLabel" | "ServiceAffinity") => {
-            Some(format!("{}: kube-scheduler panics: runtime error: invalid memory address or nil pointer dereference", entry.name))
-        }
-        (PriorityRule::Named, RATIO) if rules.named_plugins_lack_arguments() => got_nothing(RATIO, context.release),
+        // kube-scheduler dereferences a nil pointer.
+        (PriorityRule::Named, "NodeLabel" | "ServiceAffinity") => Some(refusals::lacks_arguments(&entry.name)),
+        (PriorityRule::Named, RATIO) if rules.named_plugins_lack_arguments() => Some(refusals::lacks_arguments(RATIO)),
         (PriorityRule::Named, RATIO) => plugin_refused(RATIO, &Value::Null, arguments, context),
         _ => None,
     }

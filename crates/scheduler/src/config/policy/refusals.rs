@@ -1,4 +1,4 @@
-//! Upstream's errors for an invalid Policy.
+//! Why a Policy is refused.
 //! Sources: `apis/config/validation/validation_legacy.go`, `factory.go` CreateFromConfig, since 1.18 `framework/plugins/legacy_registry.go`.
 
 use std::collections::BTreeMap;
@@ -10,16 +10,15 @@ use super::{extenders, registry};
 use crate::config::context::Context;
 use crate::config::versions::ConfigVersion;
 use crate::config::{arguments, extenders as extender_rules};
-use crate::release::PolicyRules;
 use crate::validation::Document;
-use crate::{Arguments, Profile, Release};
+use crate::{Arguments, Profile};
 
 /// Validation errors, before anything is made from the Policy.
 pub(super) fn check(document: &Document<'_>, context: &PolicyContext<'_>) -> Vec<String> {
     let rules = context.rules();
-    let mut wrong = weights(document, rules);
+    let mut wrong = weights(document);
     if rules.entries_are_plugins() {
-        wrong.extend(redeclared(document, rules));
+        wrong.extend(redeclared(document));
     }
     if !rules.has_legacy_registry() {
         wrong.extend(extenders::check(document));
@@ -28,13 +27,12 @@ pub(super) fn check(document: &Document<'_>, context: &PolicyContext<'_>) -> Vec
     wrong.extend(extender_rules::check(document, &configured(context)));
     let symmetric = document.field("hardPodAffinitySymmetricWeight");
     let value = symmetric.whole().filter(|value| !(0..=100).contains(value));
-    wrong.extend(value.map(|value| symmetric.invalid(value, "not in valid range [0-100]")));
+    wrong.extend(value.map(|value| symmetric.wrong(format!("{value} is not between 0 and 100"))));
     wrong
 }
 
 /// The priorities of a kind are one plugin: with one weight, and RequestedToCapacityRatio once only (`validateCustomPriorities`).
-fn redeclared(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
-    let (word, from) = rules.priority_words();
+fn redeclared(document: &Document<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen: BTreeMap<&str, Document<'_>> = BTreeMap::new();
     for priority in document.field("priorities").elements() {
@@ -45,13 +43,14 @@ fn redeclared(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
             ("requestedToCapacityRatioArguments", "RequestedToCapacityRatio"),
         ];
         let Some((_, kind)) = kinds.into_iter().find(|(field, _)| !argument.field(field).is_absent()) else { continue };
-        let name = |entry: &Document<'_>| entry.field("name").text().to_owned();
+        let other = |known: &Document<'_>| known.field("name").text().to_owned();
         match seen.get(kind) {
             Some(known) if kind == "RequestedToCapacityRatio" => {
-                wrong.push(format!("{word} {:?} redeclares custom priority {kind:?}, {from}{:?}", name(&priority), name(known)));
+                wrong.push(priority.wrong(format!("priority {:?} is a {kind} already, and there can be only one", other(known))));
             }
             Some(known) if known.field("weight").whole() != priority.field("weight").whole() => {
-                wrong.push(format!("{kind}  priority {:?} has a different weight with {:?}", name(&priority), name(known)));
+                wrong
+                    .push(priority.field("weight").wrong(format!("it must be that of priority {:?}, which is a {kind} too", other(known))));
             }
             _ => drop(seen.insert(kind, priority)),
         }
@@ -60,16 +59,11 @@ fn redeclared(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
 }
 
 /// The weights of priorities must be positive, and not so large that a sum of scores overflows.
-fn weights(document: &Document<'_>, rules: PolicyRules) -> Vec<String> {
+fn weights(document: &Document<'_>) -> Vec<String> {
     const MOST: i64 = i64::MAX / 10;
     let entries = document.field("priorities").elements();
     let bad = entries.iter().filter(|entry| !(1..MOST).contains(&entry.field("weight").whole().unwrap_or(0)));
-    bad.map(|entry| {
-        let name = entry.field("name").text();
-        let (word, _) = rules.priority_words();
-        format!("{word} {name} should have a positive weight applied to it or it has overflown")
-    })
-    .collect()
+    bad.map(|entry| entry.field("weight").wrong("it is not above zero, or too large")).collect()
 }
 
 /// NodeLabel is one plugin with the labels of all entries, none of which may be both required and forbidden (`plugins/nodelabel/node_label.go`).
@@ -103,7 +97,7 @@ pub(super) fn label_conflicts(predicates: &Document<'_>, priorities: &Document<'
 /// Reads the arguments of a plugin as those of a configuration; returns why it is not created.
 pub(super) fn plugin_refused(plugin: &str, args: &Value, arguments: &mut Arguments, context: &PolicyContext<'_>) -> Option<String> {
     let reasons = arguments::read(plugin, &Document::new(args), &configured(context), arguments);
-    arguments::not_made(plugin, &reasons, context.release)
+    arguments::not_made(plugin, &reasons)
 }
 
 /// The context of a configuration of the same release.
@@ -112,6 +106,6 @@ fn configured<'a>(context: &PolicyContext<'a>) -> Context<'a> {
 }
 
 /// Why a plugin named without arguments is not created.
-pub(super) fn got_nothing(plugin: &str, release: Release) -> Option<String> {
-    arguments::not_made(plugin, &[format!("want args to be of type {plugin}Args, got <nil>")], release)
+pub(super) fn lacks_arguments(plugin: &str) -> String {
+    format!("{plugin} needs arguments: give it by an entry with an argument")
 }

@@ -13,9 +13,6 @@ fn read(yaml: &str, minor: u16) -> Result<SchedulerConfiguration, Vec<String>> {
     SchedulerConfiguration::parse(yaml, release, &Gates::new(release))
 }
 
-/// The prefix of the error that a profile cannot be created, since 1.24.
-const MADE: &str = "initializing profiles: creating profile for scheduler name default-scheduler: ";
-
 fn v1(rest: &str) -> String {
     format!("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n{rest}")
 }
@@ -32,7 +29,7 @@ fn filters(profile: &Profile) -> Vec<&'static str> {
     profile.filters.iter().map(|entry| entry.name).collect()
 }
 
-/// Checks the errors of a file.
+/// Checks why a file is refused.
 fn refused(yaml: &str, minor: u16, reasons: &[&str]) {
     let found = read(yaml, minor).map(|_| ()).unwrap_err();
     assert_eq!(found, reasons, "{yaml}");

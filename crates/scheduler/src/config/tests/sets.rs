@@ -65,8 +65,7 @@ fn an_enabled_plugin_replaces_its_default_since_v1beta2() {
     let plugins = "profiles: [{plugins: {score: {enabled: [{name: ImageLocality, weight: 5}]}}}]";
     let profile = &read(&beta("v1beta2", plugins), 22).unwrap().profiles[0];
     assert!(scores(profile).starts_with("NodeResourcesBalancedAllocation×1 ImageLocality×5 "), "{}", scores(profile));
-    let made = "couldn't create scheduler using provider \"DefaultProvider\": initializing profiles: creating profile for scheduler name default-scheduler";
-    refused(&beta("v1beta1", plugins), 21, &[&format!("{made}: plugin \"ImageLocality\" already registered as \"ScorePlugin\"")]);
+    refused(&beta("v1beta1", plugins), 21, &["profile default-scheduler: plugin \"ImageLocality\" is enabled twice at score"]);
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn extenders_are_reported() {
     refused(
         &v1("extenders: [{urlPrefix: 'http://x', prioritizeVerb: p}]"),
         30,
-        &["extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"],
+        &["extenders[0].weight: an extender that scores needs a weight above zero"],
     );
 }
 

@@ -47,23 +47,6 @@ pub enum DeviceCheck {
         /// Whether the rules say the same; `None`: they say nothing certain.
         agrees: Option<bool>,
     },
-    /// A claim that has its devices, reached from the node or not (1.26 to 1.31).
-    AllocatedClassic {
-        /// The claim.
-        claim: String,
-    },
-    /// A claim whose driver allocates it (1.26 to 1.31), and serves it on the node or not.
-    ByDriver {
-        /// The claim.
-        claim: String,
-        /// Whether the driver has said where it can serve the claim.
-        answered: bool,
-    },
-    /// A claim that the scheduler itself allocates (1.30 and 1.31), and can on the node or not.
-    ByScheduler {
-        /// The claim.
-        claim: String,
-    },
 }
 
 /// A device that a claim has or would get (`DeviceRequestAllocationResult`).

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::cluster::Claim;
-use crate::dra::driver;
 use crate::dra::{Allocation, Allocator, ExtendedResources, NodeClaim, claim_name, pod_claims, requests, results, written};
 use crate::framework::{AllocatedDevice, ClassRequest, DeviceCheck, Fact, ResourceCheck};
 use crate::{Candidate, Cycle};
@@ -12,16 +11,13 @@ use super::{Lacking, Wanted, is_allocated, is_reachable};
 
 /// Each claim with the devices it has or would get; where it gets none, what it wants and how many devices are left.
 pub(super) fn claims(cycle: &Cycle, node: &Candidate) -> Vec<Fact> {
-    if cycle.profile.rules.drivers_allocate() {
-        return match driver::ClaimsOfDrivers::of(cycle) {
-            Ok(wanted) => wanted.map(|wanted| wanted.facts(node)).unwrap_or_default(),
-            Err(driver::Stop::Refused(why) | driver::Stop::Failed(why)) => vec![Fact::upstream(why)],
-        };
-    }
     let claims = match pod_claims(cycle.pod, cycle.state, cycle.profile) {
         Ok(claims) => claims,
         Err(reason) => return vec![Fact::upstream(reason)],
     };
+    if claims.iter().any(|claim| cycle.profile.rules.driver_allocates(claim)) {
+        return Vec::new();
+    }
     let (had, open): (Vec<&Arc<Claim>>, Vec<_>) = claims.iter().partition(|claim| is_allocated(claim));
     let mut facts: Vec<Fact> = had.iter().map(|claim| allocated(claim, node)).collect();
     let own = match ExtendedResources::of(cycle).map(|extended| extended.on(node, !claims.is_empty(), &cycle.pod.namespace)) {

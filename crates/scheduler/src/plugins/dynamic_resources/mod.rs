@@ -8,7 +8,6 @@ mod post_filter;
 mod score;
 mod wanted;
 
-use crate::dra::driver;
 use crate::framework::{
     Candidate, Cycle, Fact, Feasible, Judgement, Need, Plugin, PostFilter, PreFilter, PreScore, Touches, Verdict, WithoutState,
 };
@@ -40,23 +39,14 @@ Checks
   for the node: whether that failed. Devices that take of the node's own resources (DRANodeAllocatableResources): these must be left for
   the pod and its devices, what the pod asks for as a whole must cover both, and no other pod may share them.
   Score: which of a request's alternatives the node could serve, the first ones best.
-  Up to 1.31 a driver may serve a claim (resourceClassName up to 1.30, controller in 1.31): the node must be one of those its classes are
-  for (suitableNodes) and none the driver calls unsuitable in the pod's PodSchedulingContext. Once a node is chosen the driver is asked,
-  and the pod waits: `waiting for resource driver to allocate resource`, `… to provide information` or, since 1.30, no more than that.
-  In 1.30 the scheduler serves claims of classes with structuredParameters: each request gets the first named resource that is left
-  and meets the class's filter and the request's selector (CEL).
+  Claims that a driver allocates (up to 1.30 all, in 1.31 those that name a controller): every node is unknown.
 Reads
-  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable;
-  up to 1.31 PodSchedulingContexts (1.26: PodSchedulings), up to 1.30 ResourceClasses, in 1.30 ResourceClassParameters, ResourceClaimParameters
+  ResourceClaims, DeviceClasses, ResourceSlices, DeviceTaintRules, the pod's resourceClaims and resourceClaimStatuses, the node's labels and allocatable
 History
   1.26  behind the gate DynamicResourceAllocation; on by default since 1.34
-  1.26  drivers allocate; a claim of mode Immediate is waited for, one in use or to be reallocated too
+  1.26  drivers allocate; no more since 1.32
   1.28  PreEnqueue keeps pods out whose claims are missing; claims made for a pod are named in its status
-  1.29  a missing class refuses the pod (before, the attempt ended with an error); waiting pods are Pending
-  1.30  named resources, allocated by the scheduler; gone in 1.31
-  1.31  device requests, allocated by the scheduler; drivers only with the gate DRAControlPlaneController, no more since 1.32
-  1.26–1.29  where a claim is asked to be freed, preemption is not tried; the claims whose mode is looked at for that are the pod's first
-  ones, not those in the way
+  1.31  device requests, allocated by the scheduler
   1.31  a request for all devices counts those its class is not for, passes over those it cannot have, and ends the attempt
   where nothing is left for the rest; a pool's newer slice may count twice
   1.34  alternatives; 1.35 score; 1.36 extended resources, shared counters, device taints, consumable capacity by default
@@ -74,7 +64,8 @@ History
   nothing where it does nothing
 Differs from upstream
   In 1.26 what preemption and this plugin say comes in random order; here this plugin's comes first, or as recorded.
-  Random order of drivers, slices and generated parameters (1.30) and of slices of two generations (1.31): unknown where it decides.
+  What drivers allocate up to 1.31 (PodSchedulingContexts, ResourceClasses, in 1.30 named resources) is not read.
+  Random order of slices of two generations (1.31): unknown where it decides.
   CEL beyond the parts modelled makes a node unknown, and so does a search that crashes 1.34 or 1.35.
   Of several resources that what a pod asks for as a whole does not cover, upstream names one by chance, here the first.
   Up to 1.34 chance decides which of several classes that name one extended resource serves it: nodes that leave it to devices are unknown.
@@ -83,13 +74,6 @@ Differs from upstream
     }
 
     fn filter<'a>(&self, cycle: &'a Cycle<'a>) -> PreFilter<'a> {
-        if cycle.profile.rules.drivers_allocate() {
-            return match driver::ClaimsOfDrivers::of(cycle) {
-                Ok(Some(wanted)) => PreFilter::Filter(Box::new(move |node: &Candidate| wanted.filter(node))),
-                Ok(None) => PreFilter::Skip,
-                Err(stop) => stop.into(),
-            };
-        }
         wanted::filter(cycle)
     }
 

@@ -27,6 +27,5 @@ pub(super) fn of_node(cycle: &Cycle<'_>, node: &Candidate) -> Vec<Need> {
         .take(TRIED)
         .map(|(pod, claim)| Fix::ReleaseDevices { claim: claim.metadata.name.as_deref().unwrap_or_default().into(), pod: pod.key() })
         .collect();
-    let by_drivers = cycle.profile.rules.drivers_allocate();
-    vec![Need::one_of_or(options, if by_drivers { Obstacle::DevicesElsewhere } else { Obstacle::NoFreeDevice })]
+    vec![Need::one_of_or(options, Obstacle::NoFreeDevice)]
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::{Claim, NodeInfo};
-use crate::dra::{ExtendedResources, driver, gives_up, group_of, is_kept_for_nobody_else, pod_claims};
+use crate::dra::{ExtendedResources, gives_up, group_of, is_kept_for_nobody_else, pod_claims};
 use crate::framework::{Cycle, Judgement, NodeJudgement, PostFilter, WholePod};
 use crate::pod_groups;
 use crate::release::DeviceRules;
@@ -21,9 +21,6 @@ pub(super) fn post_filter(cycle: &Cycle<'_>, judgement: &Judgement) -> PostFilte
     }
     if !claims_are_known(cycle, judgement) {
         return PostFilter::Fails("not found");
-    }
-    if rules.drivers_allocate() {
-        return driver::post_filter(cycle, judgement).map_or(PostFilter::Ends(""), PostFilter::Says);
     }
     PostFilter::Says(match frees(cycle, judgement) {
         Freed::Devices => "deallocation of ResourceClaim completed",

@@ -45,6 +45,9 @@ impl<'a> Wanted<'a> {
 
     /// Whether there is anything to allocate.
     pub(crate) fn allocates(&self) -> bool {
+        if self.claims.iter().any(|claim| self.cycle.profile.rules.driver_allocates(claim)) {
+            return false;
+        }
         let extended = self.extended.is_some() && self.left_behind().is_none();
         extended || self.claims.iter().any(|claim| !is_allocated(claim) || self.is_pending(claim))
     }
@@ -170,6 +173,14 @@ pub(super) fn filter<'a>(cycle: &'a Cycle<'a>) -> PreFilter<'a> {
         Ok(None) => return PreFilter::Skip,
         Err(reason) => return PreFilter::Refuse(Refusal::unresolvable(reason)),
     };
+    if let Some(claim) = wanted.claims.iter().find(|claim| cycle.profile.rules.driver_allocates(claim)) {
+        let missing = format!(
+            "the driver of claim {}, not the scheduler, allocates its devices (classic DRA, Kubernetes 1.26 to 1.31), and which nodes it can serve \
+             is not evaluated",
+            claim_name(claim)
+        );
+        return PreFilter::Filter(Box::new(move |_: &Candidate| Verdict::Unknown { missing: missing.clone().into() }));
+    }
     let elsewhere = |claim: &Claim| cycle.scope.is_some_and(|scope| scope.elsewhere.contains(&claim_name(claim)));
     let problem = wanted.claims.iter().find_map(|claim| match claim {
         claim if elsewhere(claim) => {

@@ -166,7 +166,7 @@ pub(crate) fn device_resources(cycle: &Cycle) -> Vec<Arc<str>> {
     if rules.unextended_are_left_to_devices() && !request.scalars.iter().any(|(name, amount)| is_extended(name) && *amount != 0) {
         return request.scalars.into_iter().map(|(name, _)| name).collect();
     }
-    let classes = cycle.state.listers().device_classes.iter().map(|class| &class.known);
+    let classes = cycle.state.listers().device_classes.iter().map(|class| &**class);
     resources_of_classes(classes, &cycle.profile.rules).into_keys().map(Arc::from).collect()
 }
 

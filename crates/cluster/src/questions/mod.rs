@@ -1,0 +1,16 @@
+//! The questions that are asked of a cluster, each answered with data.
+
+pub(crate) mod asked;
+pub mod blame;
+pub mod census;
+pub mod configuration;
+pub mod describe;
+pub mod diff;
+pub mod explain;
+pub mod export;
+pub mod extract;
+pub mod report;
+mod seals;
+pub mod survey;
+pub mod triage;
+pub mod usage;
