@@ -176,10 +176,10 @@ fn pings_are_answered_and_the_client_may_close() {
     assert_eq!(socket.code, 101);
     socket.stream.get_mut().write_all(b"\x89\x82\x01\x02\x03\x04ij").unwrap();
     assert_eq!(socket.frame(), (10, b"hh".to_vec()));
-    socket.stream.get_mut().write_all(b"\x88\x80\0\0\0\0").unwrap();
+    socket.stream.get_mut().write_all(b"\x88\x82\0\0\0\0\x03\xe8").unwrap();
     assert!(socket.messages(1).is_empty());
     // So does one that sends what it may not.
     let mut socket = handshake(&server, quiet, &[("Authorization", &bearer)]);
-    socket.stream.get_mut().write_all(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff").unwrap();
+    socket.stream.get_mut().write_all(b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0").unwrap();
     assert_eq!(socket.frame(), (8, 1009_u16.to_be_bytes().to_vec()));
 }

@@ -23,7 +23,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use ketcd_cluster::Cluster;
 
@@ -129,7 +128,7 @@ impl Serving {
     fn new(app: App, access: Access, tls: TlsAcceptor) -> Self {
         let limits = app.limits;
         let front = Front { access, places: Places::new(&limits), app: Arc::new(app) };
-        let routes = Router::new().fallback(router::handle).with_state(Arc::new(front)).layer(CatchPanicLayer::new());
+        let routes = Router::new().fallback(router::handle).with_state(Arc::new(front));
         Self { tls, routes, newcomers: Newcomers::new(&limits), limits }
     }
 

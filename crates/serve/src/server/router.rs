@@ -1,5 +1,6 @@
 //! From a request to what answers it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -8,6 +9,7 @@ use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{Method, Request, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 
 use super::backpressure::pumped;
 use super::newcomers::Client;
@@ -29,10 +31,11 @@ pub(super) struct Front {
     pub app: Arc<App>,
 }
 
-/// Answers a request.
+/// Answers a request. What panics is told by the program's hook, and costs no other request.
 pub(super) async fn handle(State(front): State<Arc<Front>>, Extension(client): Extension<Arc<Client>>, request: Request<Body>) -> Response {
     let encoding = negotiate(request.headers(), Endpoint::Failure).map_or(Encoding::Json, |accepted| accepted.encoding);
-    let answered = answer(&front, &client, request).await;
+    let answered = AssertUnwindSafe(answer(&front, &client, request)).catch_unwind().await;
+    let answered = answered.unwrap_or_else(|_| Err(Status::internal("ketcd panicked")));
     answered.unwrap_or_else(|status| respond_failure(encoding, &status))
 }
 

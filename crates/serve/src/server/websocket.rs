@@ -1,24 +1,30 @@
 //! Watches by WebSocket, as browsers and some clients (fabric8) open them: each frame of the watch is a message.
 //!
-//! Sources: RFC 6455; apiserver v0.36 `pkg/endpoints/handlers/watch.go` for messages. Of what clients send only pings and the end count, so no message
-//! of theirs is put together.
+//! Sources: RFC 6455; apiserver v0.36 `pkg/endpoints/handlers/watch.go` for messages. Of what clients send only pings and the end count.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use futures_util::StreamExt;
+use futures_util::{SinkExt, StreamExt};
 use hyper_util::rt::TokioIo;
-use tokio::io::{self, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::mpsc;
+use tokio::io::{self, AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 use super::newcomers::Client;
 use crate::request::Handshake;
 use crate::wire::{Encoding, Result, WatchResponse};
 
-/// Bytes of one frame of a client's at most.
-const RECEIVED: u64 = 1 << 16;
+/// The longest message of a client's.
+const MAX_RECEIVED_BYTES: usize = 1 << 16;
+
+/// What is read of a connection at once: clients send little.
+const READ_BYTES: usize = 1 << 12;
 
 /// Makes messages of the response of a watch; any other stays as it is. The connection keeps its client's place, and ends when the client reads nothing for
 /// longer than `unread`.
@@ -39,188 +45,116 @@ pub(super) fn answer(handshake: Handshake, response: Response, client: &Arc<Clie
     Ok(switching)
 }
 
-/// What a frame is (RFC 6455, 5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Opcode {
-    Text = 1,
-    Binary = 2,
-    Close = 8,
-    Ping = 9,
-    Pong = 10,
-}
-
-/// Why the server ends a connection (RFC 6455, 7.4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-enum Reason {
-    Normal = 1000,
-    ProtocolError = 1002,
-    TooBig = 1009,
-}
-
-/// Sends a watch until it ends or the client goes.
-async fn carry(stream: impl AsyncRead + AsyncWrite, body: Body, is_protobuf: bool, unread: Duration) -> io::Result<()> {
-    let (reader, writer) = io::split(stream);
-    let mut writer = Writer { stream: writer, unread };
-    let (pings, mut pinged) = mpsc::channel(1);
-    let mut received = std::pin::pin!(receive(reader, pings));
+/// Sends a watch until it ends or the client goes. Each write waits for the client, no longer than `unread`: nothing piles up.
+async fn carry(stream: impl AsyncRead + AsyncWrite + Unpin, body: Body, is_protobuf: bool, unread: Duration) -> io::Result<()> {
+    let limits = WebSocketConfig::default().max_message_size(Some(MAX_RECEIVED_BYTES)).max_frame_size(Some(MAX_RECEIVED_BYTES));
+    let config = limits.read_buffer_size(READ_BYTES).write_buffer_size(0);
+    let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
     let mut pieces = body.into_data_stream();
-    let reason = loop {
+    let code = loop {
         tokio::select! {
             piece = pieces.next() => match piece {
                 Some(piece) => {
-                    let frames = Frame::of_watch(piece.map_err(io::Error::other)?, is_protobuf);
-                    for Frame { opcode, payload } in frames {
-                        writer.send(opcode, &payload).await?;
+                    for message in messages(piece.map_err(io::Error::other)?, is_protobuf) {
+                        timeout(unread, socket.send(message?)).await?.map_err(io::Error::other)?;
                     }
                 }
-                None => break Reason::Normal,
+                None => break Some(CloseCode::Normal),
             },
-            Some(payload) = pinged.recv() => writer.send(Opcode::Pong, &payload).await?,
-            ended = &mut received => break ended?,
+            received = socket.next() => match received {
+                // Its pong is queued: it goes out before more is read.
+                Some(Ok(Message::Ping(_))) => timeout(unread, socket.flush()).await?.map_err(io::Error::other)?,
+                Some(Ok(Message::Close(_))) | None => break None,
+                Some(Ok(_)) => {}
+                Some(Err(Error::Capacity(_))) => break Some(CloseCode::Size),
+                Some(Err(Error::Protocol(_) | Error::Utf8(_))) => break Some(CloseCode::Protocol),
+                Some(Err(error)) => return Err(io::Error::other(error)),
+            },
         }
     };
-    writer.send(Opcode::Close, &(reason as u16).to_be_bytes()).await?;
-    writer.stream.shutdown().await
+    let last = async {
+        match code {
+            Some(code) => socket.close(Some(CloseFrame { code, reason: Utf8Bytes::default() })).await,
+            // The answer to the client's own end is queued.
+            None => socket.flush().await,
+        }
+    };
+    // A client that broke off hears of no end.
+    let _ = timeout(unread, last).await?;
+    socket.get_mut().shutdown().await
 }
 
-/// Writes frames to a client that may read nothing for a while.
-struct Writer<S> {
-    stream: S,
-    unread: Duration,
-}
-
-impl<S: AsyncWrite + Unpin> Writer<S> {
-    async fn send(&mut self, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
-        let mut frame = Vec::with_capacity(payload.len() + 10);
-        // The first is the last of its message.
-        frame.push(0x80 | opcode as u8);
-        match (u8::try_from(payload.len()), u16::try_from(payload.len())) {
-            (Ok(length @ ..=125), _) => frame.push(length),
-            (_, Ok(length)) => {
-                frame.push(126);
-                frame.extend(length.to_be_bytes());
+/// The messages of whole frames of a watch: lines of JSON, or messages of protobuf, whose length stands before them.
+fn messages(mut frames: Bytes, is_protobuf: bool) -> impl Iterator<Item = io::Result<Message>> {
+    std::iter::from_fn(move || {
+        if is_protobuf {
+            let length = u32::from_be_bytes(*frames.first_chunk()?) as usize;
+            if frames.len() - 4 < length {
+                return None;
             }
-            _ => {
-                frame.push(127);
-                frame.extend((payload.len() as u64).to_be_bytes());
-            }
+            return Some(Ok(Message::Binary(frames.split_to(4 + length).slice(4..))));
         }
-        frame.extend(payload);
-        let sent = async {
-            self.stream.write_all(&frame).await?;
-            self.stream.flush().await
-        };
-        tokio::time::timeout(self.unread, sent).await?
-    }
-}
-
-/// Reads frames until the client closes, or sends what it may not. The payload of each ping goes to `pings`.
-async fn receive(mut reader: impl AsyncRead + Unpin, pings: mpsc::Sender<Vec<u8>>) -> io::Result<Reason> {
-    loop {
-        let [first, second] = [reader.read_u8().await?, reader.read_u8().await?];
-        let (is_final, reserved, opcode) = (first & 0x80 != 0, first & 0x70, first & 0x0f);
-        let is_control = opcode & 8 != 0;
-        let length = match second & 0x7f {
-            126 => u64::from(reader.read_u16().await?),
-            127 => reader.read_u64().await?,
-            length => u64::from(length),
-        };
-        let is_known = matches!(opcode, 0..=2 | 8..=10) && reserved == 0;
-        // A client masks all that it sends.
-        if second & 0x80 == 0 || !is_known || is_control && (length > 125 || !is_final) {
-            return Ok(Reason::ProtocolError);
-        }
-        if length > RECEIVED {
-            return Ok(Reason::TooBig);
-        }
-        let mut mask = [0; 4];
-        reader.read_exact(&mut mask).await?;
-        let mut payload = Vec::new();
-        if (&mut reader).take(length).read_to_end(&mut payload).await? as u64 != length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        if opcode == Opcode::Close as u8 {
-            return Ok(Reason::Normal);
-        }
-        if opcode == Opcode::Ping as u8 {
-            payload.iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
-            // One that the client does not read is answered later or never: only the last must be (RFC 6455, 5.5.3).
-            let _ = pings.try_send(payload);
-        }
-    }
-}
-
-/// What is sent as one message.
-#[derive(Debug, PartialEq, Eq)]
-struct Frame {
-    opcode: Opcode,
-    payload: Bytes,
-}
-
-impl Frame {
-    /// The messages of whole frames of a watch: lines of JSON, or messages of protobuf, whose length stands before them.
-    fn of_watch(mut frames: Bytes, is_protobuf: bool) -> impl Iterator<Item = Self> {
-        std::iter::from_fn(move || {
-            if is_protobuf {
-                let length = u32::from_be_bytes(*frames.first_chunk()?) as usize;
-                if frames.len() - 4 < length {
-                    return None;
-                }
-                return Some(Self { opcode: Opcode::Binary, payload: frames.split_to(4 + length).slice(4..) });
-            }
-            let end = memchr::memchr(b'\n', &frames)?;
-            Some(Self { opcode: Opcode::Text, payload: frames.split_to(end + 1) })
-        })
-    }
+        let end = memchr::memchr(b'\n', &frames)?;
+        Some(Utf8Bytes::try_from(frames.split_to(end + 1)).map(Message::Text).map_err(io::Error::other))
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt;
+    use tokio::sync::mpsc;
+
     use super::*;
 
     #[test]
     fn each_frame_is_a_message() {
-        let frame = |opcode, payload: &'static [u8]| Frame { opcode, payload: Bytes::from_static(payload) };
-        let of_json: Vec<Frame> = Frame::of_watch(Bytes::from_static(b"{\"a\":1}\n{}\n"), false).collect();
-        assert_eq!(of_json, [frame(Opcode::Text, b"{\"a\":1}\n"), frame(Opcode::Text, b"{}\n")]);
-        let of_protobuf: Vec<Frame> = Frame::of_watch(Bytes::from_static(b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c"), true).collect();
-        assert_eq!(of_protobuf, [b"ab".as_slice(), b"", b"c"].map(|payload| frame(Opcode::Binary, payload)));
-        assert_eq!(Frame::of_watch(Bytes::from_static(b"\0\0\0\x09ab"), true).count(), 0);
+        let of = |frames: &'static [u8], is_protobuf| messages(Bytes::from_static(frames), is_protobuf).map(io::Result::unwrap);
+        assert_eq!(of(b"{\"a\":1}\n{}\n", false).collect::<Vec<_>>(), [Message::text("{\"a\":1}\n"), Message::text("{}\n")]);
+        let of_protobuf: Vec<_> = of(b"\0\0\0\x02ab\0\0\0\0\0\0\0\x01c", true).collect();
+        assert_eq!(of_protobuf, [b"ab".as_slice(), b"", b"c"].map(|payload| Message::Binary(Bytes::from_static(payload))));
+        assert_eq!(of(b"\0\0\0\x09ab", true).count(), 0);
     }
 
-    async fn received(bytes: &[u8]) -> (io::Result<Reason>, Vec<Vec<u8>>) {
-        let (pings, mut pinged) = mpsc::channel(1);
-        let ended = receive(bytes, pings).await;
-        (ended, std::iter::from_fn(|| pinged.try_recv().ok()).collect())
+    /// What a client reads of a watch without an event, to which it sends some bytes before it breaks off.
+    async fn heard(sent: &[u8]) -> Vec<u8> {
+        let (server, mut client) = io::duplex(1 << 10);
+        let watch = Body::from_stream(futures_util::stream::pending::<io::Result<Bytes>>());
+        let carried = tokio::spawn(carry(server, watch, false, Duration::MAX));
+        client.write_all(sent).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut heard = Vec::new();
+        client.read_to_end(&mut heard).await.unwrap();
+        carried.await.unwrap().unwrap();
+        heard
     }
 
     #[tokio::test]
     async fn clients_ping_and_close() {
         let ping = b"\x89\x82\x01\x02\x03\x04ij";
-        let text = b"\x01\xfe\x00\x7e\0\0\0\0".iter().copied().chain([b'x'; 126]);
+        let text = b"\x81\xfe\x00\x7e\0\0\0\0".iter().copied().chain([b'x'; 126]);
         let closed: Vec<u8> = text.chain(*ping).chain(*b"\x88\x80\0\0\0\0").collect();
-        let (ended, pings) = received(&closed).await;
-        assert_eq!((ended.unwrap(), pings), (Reason::Normal, vec![b"hh".to_vec()]));
+        assert_eq!(heard(&closed).await, b"\x8a\x02hh\x88\x00");
+        assert_eq!(heard(b"\x88\x82\0\0\0\0\x03\xe8").await, b"\x88\x02\x03\xe8");
         // It breaks off.
         for end in 0..closed.len() {
-            assert!(received(&closed[..end]).await.0.is_err(), "{end}");
+            assert!(!heard(&closed[..end]).await.contains(&0x88), "{end}");
         }
     }
 
     #[tokio::test]
     async fn what_clients_may_not_send_is_the_end() {
-        for (bytes, wanted) in [
-            (&b"\x89\x00"[..], Reason::ProtocolError),
-            (b"\x89\xfe\x00\x7e", Reason::ProtocolError),
-            (b"\x09\x80\0\0\0\0", Reason::ProtocolError),
-            (b"\xc1\x80\0\0\0\0", Reason::ProtocolError),
-            (b"\x83\x80\0\0\0\0", Reason::ProtocolError),
-            (b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff", Reason::TooBig),
-            (b"\x82\xff\0\0\0\0\0\x01\0\x01", Reason::TooBig),
+        let long_ping: Vec<u8> = b"\x89\xfe\x00\x7e\0\0\0\0".iter().copied().chain([b'x'; 126]).collect();
+        for (bytes, code) in [
+            (&b"\x89\x00"[..], 1002_u16),
+            (&long_ping[..], 1002),
+            (b"\x09\x80\0\0\0\0", 1002),
+            (b"\xc1\x80\0\0\0\0", 1002),
+            (b"\x83\x80\0\0\0\0", 1002),
+            (b"\x81\x81\0\0\0\0\xff", 1002),
+            (b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 1009),
+            (b"\x82\xff\0\0\0\0\0\x01\0\x01\0\0\0\0", 1009),
         ] {
-            assert_eq!(received(bytes).await.0.unwrap(), wanted, "{bytes:x?}");
+            assert_eq!(heard(bytes).await, [&[0x88, 2][..], &code.to_be_bytes()].concat(), "{bytes:x?}");
         }
     }
 

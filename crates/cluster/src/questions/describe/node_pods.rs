@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aho_corasick::AhoCorasick;
 use futures_util::TryStreamExt;
-use regex::bytes::Regex;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
@@ -43,10 +43,9 @@ impl Cluster {
         if counts.is_empty() {
             return Ok(HashMap::new());
         }
-        let names: Vec<String> = counts.keys().map(|name| regex::escape(name)).collect();
         // With most nodes, nearly every pod names one.
-        let named =
-            (names.len() <= FEW).then(|| Regex::new(&names.join("|"))).transpose().map_err(|error| Error::invalid(error.to_string()))?;
+        let named = (counts.len() <= FEW).then(|| AhoCorasick::new(counts.keys())).transpose();
+        let named = named.map_err(|error| Error::invalid(error.to_string()))?;
         let kinds = Kinds::builtin();
         let pods = kinds.find("pods").map_err(Error::from)?;
         let range = KeyRange::prefix(pods.key_prefix(self.prefix().await?, None));

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::pin::pin;
 
+use aho_corasick::AhoCorasick;
 use futures_util::TryStreamExt;
-use regex::bytes::Regex;
 
 use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Story, Timeline};
@@ -116,8 +116,7 @@ fn nodes(asked: &Keys) -> Option<Vec<&str>> {
 /// elsewhere: a cluster's pods are many, a node's are few.
 /// Values are searched as they are stored; sealed ones may name anything.
 async fn naming(cluster: &Cluster, ranges: Vec<KeyRange>, nodes: &[&str], until: Until) -> Result<Vec<KeyRange>> {
-    let names: Vec<String> = nodes.iter().map(|name| regex::escape(name)).collect();
-    let names = Regex::new(&names.join("|")).map_err(|error| Error::invalid(error.to_string()))?;
+    let names = AhoCorasick::new(nodes).map_err(|error| Error::invalid(error.to_string()))?;
     let keys = Keys::many(ranges);
     let (mut naming, mut others) = (BTreeSet::new(), BTreeSet::new());
     let mut events = pin!(events(cluster, keys, until));

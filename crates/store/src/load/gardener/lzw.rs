@@ -2,125 +2,51 @@
 
 use std::io::{self, Read};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use weezl::decode::Decoder;
+use weezl::{BitOrder, LzwError, LzwStatus};
 
-const CLEAR: u16 = 256;
-const END: u16 = 257;
-const WIDEST: u32 = 12;
-
-/// Undoes it.
+/// Decompresses it.
 pub(super) struct Lzw {
     packed: Bytes,
-    at: usize,
-    bits: u32,
-    held: u32,
-    width: u32,
-    /// The last code that has a meaning.
-    high: u16,
-    last: Option<u16>,
-    prefix: Vec<u16>,
-    suffix: Vec<u8>,
-    /// What a code stands for, turned around: it is handed out from the end.
-    out: Vec<u8>,
-    has_ended: bool,
+    decoder: Decoder,
+    end: Option<End>,
+}
+
+/// Why nothing more comes.
+#[derive(Clone, Copy)]
+enum End {
+    Marked,
+    CutShort,
+    InvalidCode,
 }
 
 impl Lzw {
     pub(super) fn new(packed: Bytes) -> Self {
-        let codes = 1 << WIDEST;
-        let (prefix, suffix) = (vec![0; codes], vec![0; codes]);
-        Self { packed, at: 0, bits: 0, held: 0, width: 9, high: END, last: None, prefix, suffix, out: Vec::new(), has_ended: false }
-    }
-
-    fn code(&mut self) -> io::Result<u16> {
-        while self.held < self.width {
-            let byte = *self.packed.get(self.at).ok_or(io::ErrorKind::UnexpectedEof)?;
-            self.bits |= u32::from(byte) << self.held;
-            self.held += 8;
-            self.at += 1;
-        }
-        let code = self.bits & ((1 << self.width) - 1);
-        self.bits >>= self.width;
-        self.held -= self.width;
-        u16::try_from(code).map_err(io::Error::other)
-    }
-
-    /// Reads the next code.
-    fn step(&mut self) -> io::Result<()> {
-        let code = self.code()?;
-        match code {
-            CLEAR => {
-                (self.width, self.high, self.last) = (9, END, None);
-                return Ok(());
-            }
-            END => {
-                self.has_ended = true;
-                return Ok(());
-            }
-            _ if code > self.high => {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a code stands for nothing"));
-            }
-            _ => {}
-        }
-        let mut rest = code;
-        // The code that is about to get its meaning: what the last one stands for, and its first byte again.
-        if code == self.high
-            && code > END
-            && let Some(last) = self.last
-        {
-            self.out.push(self.first_of(last));
-            rest = last;
-        }
-        while rest >= CLEAR {
-            self.out.push(self.suffix[usize::from(rest)]);
-            rest = self.prefix[usize::from(rest)];
-        }
-        let first = rest.to_le_bytes()[0];
-        self.out.push(first);
-        if let Some(last) = self.last {
-            self.suffix[usize::from(self.high)] = first;
-            self.prefix[usize::from(self.high)] = last;
-        }
-        self.last = Some(code);
-        self.high += 1;
-        if self.high >= 1 << self.width {
-            if self.width == WIDEST {
-                self.last = None;
-                self.high -= 1;
-            } else {
-                self.width += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn first_of(&self, mut code: u16) -> u8 {
-        while code >= CLEAR {
-            code = self.prefix[usize::from(code)];
-        }
-        code.to_le_bytes()[0]
+        Self { packed, decoder: Decoder::new(BitOrder::Lsb, 8), end: None }
     }
 }
 
 impl Read for Lzw {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let mut length = 0;
-        while length < into.len() {
-            match self.out.pop() {
-                Some(byte) => {
-                    into[length] = byte;
-                    length += 1;
-                }
-                None if self.has_ended => break,
-                None => match self.step() {
-                    // What came before is handed out first.
-                    Err(problem) if length == 0 => return Err(problem),
-                    Err(_) => break,
-                    Ok(()) => {}
-                },
+        while !into.is_empty() && self.end.is_none() {
+            let step = self.decoder.decode_bytes(&self.packed, into);
+            self.packed.advance(step.consumed_in);
+            self.end = match step.status {
+                Ok(LzwStatus::Ok) => None,
+                Ok(LzwStatus::Done) => Some(End::Marked),
+                Ok(LzwStatus::NoProgress) => Some(End::CutShort),
+                Err(LzwError::InvalidCode) => Some(End::InvalidCode),
+            };
+            if step.consumed_out > 0 {
+                return Ok(step.consumed_out);
             }
         }
-        Ok(length)
+        match self.end {
+            Some(End::CutShort) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(End::InvalidCode) => Err(io::Error::new(io::ErrorKind::InvalidData, "a code stands for nothing")),
+            Some(End::Marked) | None => Ok(0),
+        }
     }
 }
 
@@ -128,13 +54,10 @@ impl Read for Lzw {
 mod tests {
     use super::*;
 
-    /// The codes by hand; what Go itself writes is in `crates/store/tests/files/gardener.rs`.
-    #[test]
-    fn codes_are_undone() {
-        // Literals with 9 bits each: the clear code first, the end code last.
-        let codes = [256u32, 104, 101, 108, 108, 111, 32, 258, 260, 262, 264, 261, 257];
+    /// Codes of 9 bits each, and what Go itself writes is in `crates/store/tests/files/gardener.rs`.
+    fn packed(codes: &[u32]) -> Bytes {
         let (mut bits, mut held, mut bytes) = (0u64, 0, Vec::new());
-        for code in codes {
+        for &code in codes {
             bits |= u64::from(code) << held;
             held += 9;
             while held >= 8 {
@@ -144,10 +67,26 @@ mod tests {
             }
         }
         bytes.push(bits.to_le_bytes()[0]);
-        let mut text = String::new();
-        Lzw::new(bytes.clone().into()).read_to_string(&mut text).unwrap();
-        assert_eq!(text, "hello hello hello");
-        assert!(Lzw::new(bytes[..bytes.len() - 2].to_vec().into()).read_to_end(&mut Vec::new()).is_err());
-        assert!(Lzw::new(Bytes::from_static(&[0xff; 8])).read_to_end(&mut Vec::new()).is_err());
+        bytes.into()
+    }
+
+    /// What comes out, and the words for its end.
+    fn unpacked(packed: Bytes) -> (String, Option<String>) {
+        let mut text = Vec::new();
+        let end = Lzw::new(packed).read_to_end(&mut text).err().map(|problem| problem.to_string());
+        (String::from_utf8(text).unwrap(), end)
+    }
+
+    #[test]
+    fn what_can_be_read_comes_before_the_damage() {
+        // The clear code first, the end code last.
+        let codes = [256, 104, 101, 108, 108, 111, 32, 258, 260, 262, 264, 261, 257];
+        let whole = packed(&codes);
+        assert_eq!(unpacked(whole.clone()), ("hello hello hello".to_owned(), None));
+        assert_eq!(unpacked(whole.slice(..8)), ("hello ".to_owned(), Some("unexpected end of file".to_owned())));
+        assert_eq!(unpacked(whole.slice(..whole.len() - 2)).1.as_deref(), Some("unexpected end of file"));
+        let invalid = packed(&[&codes[..7], &[400, 257]].concat());
+        assert_eq!(unpacked(invalid), ("hello ".to_owned(), Some("a code stands for nothing".to_owned())));
+        assert!(unpacked(Bytes::from_static(&[0xff; 8])).1.is_some());
     }
 }

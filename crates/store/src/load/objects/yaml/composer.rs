@@ -1,7 +1,7 @@
 //! Values out of the events of a YAML parser: anchors, merged members, and what one document may cost.
 //!
-//! The parser is libyaml's, as kubectl's is: line breaks, tabs and indentation are the same to both. Its errors are given our words, which repeat
-//! nothing of the text.
+//! The parser is libyaml's, as kubectl's is: line breaks, tabs and indentation are the same to both. To a parser of YAML 1.2, U+2028 and U+2029 end no
+//! line. libyaml's errors are given our words, which repeat nothing of the text.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
