@@ -1,21 +1,26 @@
-//! A context of a kubeconfig, as a way to its API server.
+//! A context of a kubeconfig, or a pod's service account, as a way to an API server.
 
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hyper::Uri;
 use ketcd_store::Result;
-use ketcd_store::tls::read_credentials;
+use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::access::{Access, Credentials, Proxy, TlsSettings};
-use super::exec_plugin::ExecPlugin;
+use super::access::{Access, TlsSettings};
+use super::address::{Proxy, Server};
+use super::credentials::Credentials;
+use super::exec_plugin::{ExecPlugin, bearer};
 use super::file::{Cluster, Context, Kubeconfig, User};
-use super::in_cluster;
-use super::pem::{Pem, pem};
+use super::pem::Pem;
 use crate::limits::Limits;
 use crate::problem::settings;
+
+/// Where the kubelet mounts a pod's service account.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// What an extension of a cluster is called that its exec plugins get (client-go v0.36 `tools/clientcmd/client_config.go`).
+const PLUGIN_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
 impl Access {
     /// Reads the kubeconfig as kubectl does, or takes a pod's service account where there is no kubeconfig. `given` is a file instead of those that
@@ -27,12 +32,12 @@ impl Access {
     pub fn load(given: Option<&Path>, context: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self> {
         match Kubeconfig::load(given, environment)? {
             Some(kubeconfig) => Self::of(&kubeconfig, context),
-            None => in_cluster::access(environment).ok_or_else(|| {
+            None => Self::in_cluster(Path::new(SERVICE_ACCOUNT), environment).unwrap_or_else(|| {
                 let looked = match environment("KUBECONFIG").filter(|names| !names.is_empty()) {
                     Some(names) => format!("no kubeconfig is at {names}, which KUBECONFIG names"),
                     None => "there is no kubeconfig: ketcd looked for ~/.kube/config".to_owned(),
                 };
-                settings(looked, "name one in the variable KUBECONFIG")
+                Err(settings(looked, "name one in the variable KUBECONFIG"))
             }),
         }
     }
@@ -50,18 +55,56 @@ impl Access {
                 "kubectl config view shows what it has",
             )
         };
-        let cluster = kubeconfig.clusters.iter().find(|known| known.0 == context.cluster);
-        let (_, cluster, place) = cluster.ok_or_else(|| missing("cluster", &context.cluster))?;
-        let user = kubeconfig.users.iter().find(|known| known.0 == context.user);
-        let user = if context.user.is_empty() { None } else { Some(user.ok_or_else(|| missing("user", &context.user))?) };
-        let mut access = of_cluster(name, cluster, place)?;
-        if let Some((user_name, user, place)) = user {
-            access.take_user(user_name, user, place, cluster)?;
+        let cluster = find(&kubeconfig.clusters, &context.cluster).ok_or_else(|| missing("cluster", &context.cluster))?;
+        let mut access = Self::to(name, cluster)?;
+        if !context.user.is_empty() {
+            let user = find(&kubeconfig.users, &context.user).ok_or_else(|| missing("user", &context.user))?;
+            access.take_user(&context.user, user, cluster)?;
         }
         Ok(access)
     }
 
-    fn take_user(&mut self, name: &str, user: &User, place: &Path, cluster: &Cluster) -> Result<()> {
+    /// A pod's own way to the API server (client-go v0.36 `rest.InClusterConfig`); `None` outside of a cluster.
+    fn in_cluster(folder: &Path, environment: &dyn Fn(&str) -> Option<String>) -> Option<Result<Self>> {
+        let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
+        let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
+        let token = Some(folder.join("token")).filter(|token| token.is_file())?;
+        let host = if host.contains(':') { format!("[{}]", host.trim_matches(['[', ']'])) } else { host };
+        let certificate_authority = Some(folder.join("ca.crt"));
+        let cluster = Cluster { server: format!("https://{host}:{port}"), certificate_authority, ..Cluster::default() };
+        Some(Self::to("in-cluster", &cluster).map(|access| Self { credentials: Credentials::TokenFile(token), ..access }))
+    }
+
+    /// The way to a cluster, as nobody yet.
+    fn to(context: &str, cluster: &Cluster) -> Result<Self> {
+        let wrong_server = |problem| {
+            let hint = "expected a URL such as https://10.0.0.1:6443 in the kubeconfig";
+            settings(format!("the server of context {context:?} {problem}"), hint)
+        };
+        let wrong_proxy = |problem| settings(format!("proxy-url {problem}"), "expected http://HOST:PORT or socks5://HOST:PORT");
+        Ok(Self {
+            name: context.to_owned(),
+            address: Server::parse(&cluster.server).map_err(wrong_server)?,
+            tls: TlsSettings {
+                ca: Pem::of(
+                    cluster.certificate_authority.as_ref(),
+                    cluster.certificate_authority_data.as_ref(),
+                    "certificate-authority-data",
+                )?,
+                server_name: given(&cluster.tls_server_name).map(str::to_owned),
+                is_insecure: cluster.insecure_skip_tls_verify,
+                client: None,
+            },
+            proxy: given(&cluster.proxy_url).map(Proxy::parse).transpose().map_err(wrong_proxy)?,
+            credentials: Credentials::None,
+            impersonation: Vec::new(),
+            limits: Limits::default(),
+            #[cfg(test)]
+            listener: None,
+        })
+    }
+
+    fn take_user(&mut self, name: &str, user: &User, cluster: &Cluster) -> Result<()> {
         if let Some(provider) = &user.auth_provider {
             let provider = provider["name"].as_str().unwrap_or("?").to_owned();
             return Err(settings(
@@ -69,62 +112,60 @@ impl Access {
                 "use the provider's exec plugin",
             ));
         }
-        let certificate =
-            pem(user.client_certificate.as_deref(), user.client_certificate_data.as_deref(), place, "client-certificate-data")?;
-        let key = pem(user.client_key.as_deref(), user.client_key_data.as_deref(), place, "client-key-data")?;
+        let certificate = Pem::of(user.client_certificate.as_ref(), user.client_certificate_data.as_ref(), "client-certificate-data")?;
+        let key = Pem::of(user.client_key.as_ref(), user.client_key_data.as_ref(), "client-key-data")?;
         self.tls.client = match (certificate, key) {
             (Some(certificate), Some(key)) => Some((certificate, key)),
             (None, None) => None,
             _ => return Err(settings(format!("user {name:?} has a client certificate or a key, not both"), "give both in the kubeconfig")),
         };
         self.impersonation = impersonation(user);
-        let token = user.token.as_ref().filter(|token| !token.is_empty());
-        let token_file = user.token_file.as_ref().filter(|path| !path.as_os_str().is_empty());
-        let user_name = user.username.as_ref().filter(|name| !name.is_empty());
         // A token file wins over a token, as in client-go.
-        self.credentials = match (token_file, token, user_name, &user.exec) {
-            (Some(file), _, _, _) => Credentials::TokenFile(place.join(file)),
-            (None, Some(token), _, _) => Credentials::Token(Zeroizing::new(token.clone())),
-            (None, None, Some(user_name), _) => {
-                let password = Zeroizing::new(user.password.clone().unwrap_or_default());
-                Credentials::Basic { user: user_name.clone(), password }
-            }
-            (None, None, None, Some(exec)) => Credentials::Exec(ExecPlugin::of(name, exec, place, self.cluster_info(cluster, place))?),
-            (None, None, None, None) => Credentials::None,
+        self.credentials = if let Some(file) = &user.token_file {
+            Credentials::TokenFile(file.clone())
+        } else if let Some(token) = given(&user.token) {
+            Credentials::Header(bearer(token))
+        } else if let Some(user_name) = given(&user.username) {
+            let pair = Zeroizing::new(format!("{user_name}:{}", user.password.as_deref().unwrap_or_default()));
+            Credentials::Header(Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes()))))
+        } else if let Some(exec) = &user.exec {
+            let cluster = exec.provide_cluster_info.then(|| self.cluster_info(cluster)).transpose()?;
+            Credentials::Exec(ExecPlugin::of(name, exec, cluster)?)
+        } else {
+            Credentials::None
         };
         Ok(())
     }
 
     /// The cluster as an exec plugin gets it that asks for it.
-    fn cluster_info(&self, cluster: &Cluster, place: &Path) -> serde_json::Value {
-        let ca = match &self.tls.ca {
-            Some(Pem::Text(text)) => Some(STANDARD.encode(&**text)),
-            Some(Pem::File(_)) => cluster
-                .certificate_authority
-                .as_ref()
-                .and_then(|path| read_credentials(&place.join(path)).ok())
-                .map(|text| STANDARD.encode(&*text)),
-            None => None,
-        };
-        let mut info = serde_json::json!({"server": cluster.server});
-        let mut set = |name: &str, value: serde_json::Value| info[name] = value;
-        if let Some(name) = &cluster.tls_server_name {
-            set("tls-server-name", name.clone().into());
+    fn cluster_info(&self, cluster: &Cluster) -> Result<Value> {
+        let ca = self.tls.ca.as_ref().map(|ca| ca.read("CA")).transpose()?;
+        let mut extensions = cluster.extensions.iter().flatten();
+        let mut info = json!({
+            "server": cluster.server,
+            "tls-server-name": cluster.tls_server_name,
+            "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify.then_some(true),
+            "certificate-authority-data": ca.map(|ca| STANDARD.encode(&*ca)),
+            "proxy-url": cluster.proxy_url,
+            "config": extensions.find(|known| known.name == PLUGIN_EXTENSION).map(|known| &known.extension),
+        });
+        if let Value::Object(fields) = &mut info {
+            fields.retain(|_, value| !value.is_null());
         }
-        if cluster.insecure_skip_tls_verify {
-            set("insecure-skip-tls-verify", true.into());
-        }
-        if let Some(ca) = ca {
-            set("certificate-authority-data", ca.into());
-        }
-        if let Some(proxy) = &cluster.proxy_url {
-            set("proxy-url", proxy.clone().into());
-        }
-        info
+        Ok(info)
     }
 }
 
-fn pick<'k>(kubeconfig: &'k Kubeconfig, wanted: Option<&str>) -> Result<(&'k str, &'k Context)> {
+/// What is given and not empty.
+fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
+}
+
+fn find<'k, T>(entries: &'k [(String, T)], name: &str) -> Option<&'k T> {
+    entries.iter().find(|known| known.0 == name).map(|known| &known.1)
+}
+
+fn pick<'k>(kubeconfig: &'k Kubeconfig, wanted: Option<&'k str>) -> Result<(&'k str, &'k Context)> {
     let wanted = wanted.filter(|name| !name.is_empty()).or(kubeconfig.current_context.as_deref());
     let names = || kubeconfig.contexts.iter().map(|context| &*context.0).collect::<Vec<_>>().join(", ");
     let Some(wanted) = wanted else {
@@ -133,92 +174,33 @@ fn pick<'k>(kubeconfig: &'k Kubeconfig, wanted: Option<&str>) -> Result<(&'k str
             &format!("name one with --context or -f kubeconfig:CONTEXT; it has: {}", names()),
         ));
     };
-    let found = kubeconfig.contexts.iter().find(|context| context.0 == wanted);
-    found
-        .map(|(name, context)| (&**name, context))
+    let context = find(&kubeconfig.contexts, wanted);
+    context
+        .map(|context| (wanted, context))
         .ok_or_else(|| settings(format!("{} has no context {wanted:?}", kubeconfig.name()), &format!("its contexts are: {}", names())))
 }
 
-fn of_cluster(name: &str, cluster: &Cluster, place: &Path) -> Result<Access> {
-    let wrong = |problem: &str| {
-        settings(format!("the server of context {name:?} {problem}"), "expected a URL such as https://10.0.0.1:6443 in the kubeconfig")
-    };
-    // As client-go does, a server without a scheme is one without TLS.
-    let has_scheme = cluster.server.contains("://");
-    let text = if has_scheme { cluster.server.clone() } else { format!("http://{}", cluster.server) };
-    let uri: Uri = text.parse().map_err(|_| wrong("is not a URL"))?;
-    let uses_tls = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => false,
-        _ => return Err(wrong("has an unknown scheme")),
-    };
-    let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| wrong("has no host"))?;
-    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-        return Err(wrong("holds credentials"));
-    }
-    let ca =
-        pem(cluster.certificate_authority.as_deref(), cluster.certificate_authority_data.as_deref(), place, "certificate-authority-data")?;
-    let tls = TlsSettings {
-        ca,
-        server_name: cluster.tls_server_name.clone().filter(|name| !name.is_empty()),
-        is_insecure: cluster.insecure_skip_tls_verify,
-        client: None,
-    };
-    Ok(Access {
-        name: name.to_owned(),
-        uses_tls,
-        host: host.trim_matches(['[', ']']).to_owned(),
-        port: port(&uri, if uses_tls { 443 } else { 80 }).ok_or_else(|| wrong("has a port that is no number from 1 to 65535"))?,
-        path: uri.path().trim_end_matches('/').to_owned(),
-        tls,
-        proxy: cluster.proxy_url.as_deref().filter(|url| !url.is_empty()).map(proxy).transpose()?,
-        credentials: Credentials::None,
-        impersonation: Vec::new(),
-        limits: Limits::default(),
-        #[cfg(test)]
-        listener: None,
-    })
+/// The `Impersonate-*` headers of a user (client-go v0.36 `transport/round_trippers.go`).
+fn impersonation(user: &User) -> Vec<(String, String)> {
+    let one = |name: &str, value: &Option<String>| given(value).map(|value| (name.to_owned(), value.to_owned()));
+    let groups = user.as_groups.iter().flatten().map(|group| ("impersonate-group".to_owned(), group.clone()));
+    let extra = user.as_user_extra.iter().flatten().flat_map(|(key, values)| {
+        let name = format!("impersonate-extra-{}", in_header_name(key));
+        values.iter().map(move |value| (name.clone(), value.clone()))
+    });
+    let user = [one("impersonate-user", &user.impersonate), one("impersonate-uid", &user.as_uid)];
+    user.into_iter().flatten().chain(groups).chain(extra).collect()
 }
 
-fn impersonation(user: &User) -> Vec<(&'static str, String)> {
-    let mut headers: Vec<(&'static str, String)> = Vec::new();
-    headers.extend(user.impersonate.iter().filter(|name| !name.is_empty()).map(|name| ("impersonate-user", name.clone())));
-    headers.extend(user.as_uid.iter().filter(|uid| !uid.is_empty()).map(|uid| ("impersonate-uid", uid.clone())));
-    headers.extend(user.as_groups.iter().flatten().map(|group| ("impersonate-group", group.clone())));
-    headers
-}
-
-/// The port of a URL, or the usual one where it names none; `None` where what it names is no port.
-fn port(uri: &Uri, usual: u16) -> Option<u16> {
-    let authority = uri.authority()?.as_str();
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    // The colons in brackets are those of an address.
-    match host.rsplit_once(']').map_or(host, |(_, rest)| rest).rsplit_once(':') {
-        None | Some((_, "")) => Some(usual),
-        Some((_, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => port.parse().ok().filter(|&port| port > 0),
-        Some(_) => None,
-    }
-}
-
-fn proxy(url: &str) -> Result<Proxy> {
-    let wrong = |problem: &str| settings(format!("proxy-url {problem}"), "expected http://HOST:PORT or socks5://HOST:PORT");
-    let uri: Uri = url.parse().map_err(|_| wrong("is not a URL"))?;
-    let host = uri.host().ok_or_else(|| wrong("has no host"))?;
-    let port = |usual| port(&uri, usual).ok_or_else(|| wrong("has a port that is no number from 1 to 65535"));
-    let (credentials, _) = uri.authority().and_then(|authority| authority.as_str().rsplit_once('@')).unzip();
-    match uri.scheme_str() {
-        Some("http") => {
-            let authorization = credentials.map(|pair| format!("Basic {}", STANDARD.encode(pair)));
-            Ok(Proxy::Http { address: format!("{host}:{}", port(80)?), authorization })
-        }
-        Some("socks5" | "socks5h") if credentials.is_none() => Ok(Proxy::Socks5 { address: format!("{host}:{}", port(1080)?) }),
-        Some("socks5" | "socks5h") => Err(wrong("holds credentials, which ketcd does not send to a SOCKS5 proxy")),
-        _ => Err(wrong("has a scheme that ketcd does not support")),
-    }
+/// A key with what no header's name may hold, and `%`, written as `%XX`.
+fn in_header_name(key: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&'*+-.^_`|~".contains(&byte);
+    key.bytes().map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::file::Extension;
     use super::*;
 
     fn access(cluster: &str, user: &str) -> Result<Access> {
@@ -234,29 +216,11 @@ mod tests {
     }
 
     #[test]
-    fn servers() {
-        for (server, url) in [
-            ("https://10.0.0.1:6443", "https://10.0.0.1:6443"),
-            ("https://rancher.example/k8s/clusters/c-1/", "https://rancher.example:443/k8s/clusters/c-1"),
-            ("https://[fd00::1]:6443", "https://[fd00::1]:6443"),
-            ("10.0.0.1:8080", "http://10.0.0.1:8080"),
-        ] {
-            assert_eq!(access(&format!("server: '{server}'"), "").unwrap().server(), url);
-        }
-        assert!(refused("server: 'ftp://a'", "").contains("has an unknown scheme"));
-        for port in ["99999", "0", "65536", "99999999999999999999", "http"] {
-            for server in [format!("server: 'http://127.0.0.1:{port}'"), format!("server: '[fd00::1]:{port}'")] {
-                let error = refused(&server, "");
-                assert!(
-                    error.contains("has a port that is no number from 1 to 65535") || error.contains("is not a URL"),
-                    "{server}: {error}"
-                );
-            }
-            for scheme in ["http", "socks5"] {
-                let error = refused(&format!("server: 'https://a', proxy-url: '{scheme}://p:{port}'"), "");
-                assert!(error.contains("proxy-url has a port that is no number") || error.contains("is not a URL"), "{port}: {error}");
-            }
-        }
+    fn server_and_proxy_that_cannot_be_used_are_named() {
+        let port = refused("server: 'http://127.0.0.1:99999'", "");
+        assert!(port.contains("the server of context \"one\" has a port that is no number from 1 to 65535"), "{port}");
+        let proxy = refused("server: 'https://a', proxy-url: 'http://p:99999'", "");
+        assert!(proxy.contains("proxy-url has a port that is no number from 1 to 65535"), "{proxy}");
         let with_password = refused("server: 'https://me:pass@a'", "");
         assert!(with_password.contains("holds credentials") && !with_password.contains("pass@"), "{with_password}");
     }
@@ -265,16 +229,15 @@ mod tests {
     fn credentials_are_taken_in_client_gos_order() {
         let kind = |user: &str| match access("server: 'https://a'", user).unwrap().credentials {
             Credentials::None => "none".to_owned(),
-            Credentials::Token(token) => format!("token {}", *token),
+            Credentials::Header(header) => header.to_string(),
             Credentials::TokenFile(path) => format!("file {}", path.display()),
-            Credentials::Basic { user, password } => format!("basic {user} {}", *password),
             Credentials::Exec(_) => "exec".to_owned(),
         };
         assert_eq!(kind(""), "none");
-        assert_eq!(kind("token: abc"), "token abc");
+        assert_eq!(kind("token: abc"), "Bearer abc");
         assert_eq!(kind("token: abc, tokenFile: t"), "file /conf/t");
         assert_eq!(kind("tokenFile: /t"), "file /t");
-        assert_eq!(kind("username: me, password: pass"), "basic me pass");
+        assert_eq!(kind("username: me, password: pass"), "Basic bWU6cGFzcw==");
         assert_eq!(kind("exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}"), "exec");
     }
 
@@ -316,11 +279,56 @@ mod tests {
     }
 
     #[test]
-    fn proxies() {
-        let proxy = |url: &str| access(&format!("server: 'https://a', proxy-url: '{url}'"), "").unwrap().proxy;
-        assert_eq!(proxy("http://p:3128"), Some(Proxy::Http { address: "p:3128".to_owned(), authorization: None }));
-        let authorization = Some("Basic bWU6cGFzcw==".to_owned());
-        assert_eq!(proxy("http://me:pass@p"), Some(Proxy::Http { address: "p:80".to_owned(), authorization }));
-        assert_eq!(proxy("socks5://localhost"), Some(Proxy::Socks5 { address: "localhost:1080".to_owned() }));
+    fn impersonation_is_sent_whole() {
+        let user = "as: me, as-uid: u1, as-groups: [a, b], as-user-extra: {example.org/Scopes: [view, dev], '%': [x]}";
+        let headers: Vec<String> =
+            access("server: 'https://a'", user).unwrap().impersonation.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let expected = [
+            "impersonate-user: me",
+            "impersonate-uid: u1",
+            "impersonate-group: a",
+            "impersonate-group: b",
+            "impersonate-extra-%25: x",
+            "impersonate-extra-example.org%2FScopes: view",
+            "impersonate-extra-example.org%2FScopes: dev",
+        ];
+        assert_eq!(headers, expected);
+    }
+
+    #[test]
+    fn exec_plugin_gets_the_cluster_with_its_extension() {
+        let cluster = Cluster {
+            server: "https://a".to_owned(),
+            certificate_authority_data: Some(STANDARD.encode("ca")),
+            extensions: Some(vec![Extension { name: PLUGIN_EXTENSION.to_owned(), extension: json!({"audience": "me"}) }]),
+            ..Cluster::default()
+        };
+        let info = Access::to("one", &cluster).unwrap().cluster_info(&cluster).unwrap();
+        assert_eq!(info, json!({"server": "https://a", "certificate-authority-data": "Y2E=", "config": {"audience": "me"}}));
+        let gone = Cluster { server: "https://a".to_owned(), certificate_authority: Some("/nowhere/ca.crt".into()), ..Cluster::default() };
+        let error = Access::to("one", &gone).unwrap().cluster_info(&gone).unwrap_err().to_string();
+        assert!(error.contains("cannot read the CA /nowhere/ca.crt"), "{error}");
+    }
+
+    #[test]
+    fn pod_uses_its_service_account() {
+        let folder = tempfile::tempdir().unwrap();
+        let in_cluster = |host: &str, port: &str| {
+            Access::in_cluster(folder.path(), &|name| match name {
+                "KUBERNETES_SERVICE_HOST" => Some(host.to_owned()),
+                "KUBERNETES_SERVICE_PORT" => Some(port.to_owned()),
+                _ => None,
+            })
+        };
+        assert!(in_cluster("10.0.0.1", "443").is_none());
+        std::fs::write(folder.path().join("token"), "abc").unwrap();
+        assert!(in_cluster("", "443").is_none());
+        for (host, server) in [("10.0.0.1", "https://10.0.0.1:443"), ("fd00::1", "https://[fd00::1]:443")] {
+            let access = in_cluster(host, "443").unwrap().unwrap();
+            assert_eq!(access.server(), server);
+            assert!(matches!(&access.credentials, Credentials::TokenFile(path) if *path == folder.path().join("token")));
+            assert!(matches!(&access.tls.ca, Some(Pem::File(path)) if *path == folder.path().join("ca.crt")));
+        }
+        assert!(in_cluster("10.0.0.1", "tcp").unwrap().err().unwrap().to_string().contains("context \"in-cluster\" "));
     }
 }

@@ -1,10 +1,12 @@
 //! Kubeconfig files as kubectl finds, merges and reads them (client-go v0.36 `tools/clientcmd/loader.go`, `tools/clientcmd/api/v1/types.go`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ketcd_store::Result;
 use ketcd_store::tls::read_credentials;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::problem::settings;
 
@@ -12,8 +14,8 @@ use crate::problem::settings;
 #[derive(Default)]
 pub struct Kubeconfig {
     pub(super) current_context: Option<String>,
-    pub(super) clusters: Vec<(String, Cluster, PathBuf)>,
-    pub(super) users: Vec<(String, User, PathBuf)>,
+    pub(super) clusters: Vec<(String, Cluster)>,
+    pub(super) users: Vec<(String, User)>,
     pub(super) contexts: Vec<(String, Context)>,
     /// The files that were read.
     names: Vec<String>,
@@ -46,7 +48,8 @@ struct NamedContext {
     context: Option<Context>,
 }
 
-#[derive(Deserialize, Default, Clone)]
+/// A cluster; its paths do not depend on the folder of its file any more, as those of a [`User`].
+#[derive(Deserialize, Default)]
 #[serde(default, rename_all = "kebab-case")]
 pub(super) struct Cluster {
     pub server: String,
@@ -55,9 +58,17 @@ pub(super) struct Cluster {
     pub certificate_authority: Option<PathBuf>,
     pub certificate_authority_data: Option<String>,
     pub proxy_url: Option<String>,
+    pub extensions: Option<Vec<Extension>>,
 }
 
-#[derive(Deserialize, Default, Clone)]
+/// What others than kubectl say of a cluster.
+#[derive(Deserialize)]
+pub(super) struct Extension {
+    pub name: String,
+    pub extension: Value,
+}
+
+#[derive(Deserialize, Default)]
 #[serde(default, rename_all = "kebab-case")]
 pub(super) struct User {
     pub client_certificate: Option<PathBuf>,
@@ -73,15 +84,16 @@ pub(super) struct User {
     pub impersonate: Option<String>,
     pub as_uid: Option<String>,
     pub as_groups: Option<Vec<String>>,
+    pub as_user_extra: Option<BTreeMap<String, Vec<String>>>,
     pub exec: Option<Exec>,
-    pub auth_provider: Option<serde_json::Value>,
+    pub auth_provider: Option<Value>,
 }
 
 #[derive(Deserialize, Default, Clone)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Exec {
     pub api_version: String,
-    pub command: String,
+    pub command: PathBuf,
     pub args: Option<Vec<String>>,
     pub env: Option<Vec<Variable>>,
     pub provide_cluster_info: bool,
@@ -95,12 +107,11 @@ pub(super) struct Variable {
     pub value: String,
 }
 
-#[derive(Deserialize, Default, Clone)]
+#[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Context {
     pub cluster: String,
     pub user: String,
-    pub namespace: Option<String>,
 }
 
 impl Kubeconfig {
@@ -151,36 +162,47 @@ impl Kubeconfig {
         // What cannot be read is not quoted: it may hold credentials.
         let document: Document = serde_saphyr::from_str(text)
             .map_err(|_| settings("is not a kubeconfig", "a kubeconfig is YAML with clusters, users and contexts"))?;
-        let place = directory.to_owned();
-        let clusters = document.clusters.unwrap_or_default().into_iter();
-        let users = document.users.unwrap_or_default().into_iter();
-        let contexts = document.contexts.unwrap_or_default().into_iter();
-        Ok(Self {
+        let clusters = document.clusters.into_iter().flatten().map(|named| (named.name, named.cluster.unwrap_or_default()));
+        let users = document.users.into_iter().flatten().map(|named| (named.name, named.user.unwrap_or_default()));
+        let contexts = document.contexts.into_iter().flatten().map(|named| (named.name, named.context.unwrap_or_default()));
+        let mut read = Self {
             current_context: document.current_context.filter(|name| !name.is_empty()),
-            clusters: clusters.map(|named| (named.name, named.cluster.unwrap_or_default(), place.clone())).collect(),
-            users: users.map(|named| (named.name, named.user.unwrap_or_default(), place.clone())).collect(),
-            contexts: contexts.map(|named| (named.name, named.context.unwrap_or_default())).collect(),
+            clusters: clusters.collect(),
+            users: users.collect(),
+            contexts: contexts.collect(),
             names: Vec::new(),
-        })
+        };
+        read.resolve_paths(directory);
+        Ok(read)
+    }
+
+    /// Makes relative paths count from the folder of the file; one that is empty is none.
+    fn resolve_paths(&mut self, directory: &Path) {
+        let resolve = |path: &mut Option<PathBuf>| {
+            *path = path.take().filter(|path| !path.as_os_str().is_empty()).map(|path| directory.join(path));
+        };
+        self.clusters.iter_mut().for_each(|(_, cluster)| resolve(&mut cluster.certificate_authority));
+        for (_, user) in &mut self.users {
+            [&mut user.client_certificate, &mut user.client_key, &mut user.token_file].into_iter().for_each(resolve);
+            // A command without a separator is looked for in PATH.
+            if let Some(exec) = user.exec.as_mut().filter(|exec| exec.command.to_string_lossy().contains(std::path::is_separator)) {
+                exec.command = directory.join(&exec.command);
+            }
+        }
     }
 
     fn add(&mut self, other: Self) {
+        fn add_new<T>(all: &mut Vec<(String, T)>, more: Vec<(String, T)>) {
+            for one in more {
+                if all.iter().all(|known| known.0 != one.0) {
+                    all.push(one);
+                }
+            }
+        }
         self.current_context = self.current_context.take().or(other.current_context);
-        for (name, cluster, place) in other.clusters {
-            if self.clusters.iter().all(|known| known.0 != name) {
-                self.clusters.push((name, cluster, place));
-            }
-        }
-        for (name, user, place) in other.users {
-            if self.users.iter().all(|known| known.0 != name) {
-                self.users.push((name, user, place));
-            }
-        }
-        for (name, context) in other.contexts {
-            if self.contexts.iter().all(|known| known.0 != name) {
-                self.contexts.push((name, context));
-            }
-        }
+        add_new(&mut self.clusters, other.clusters);
+        add_new(&mut self.users, other.users);
+        add_new(&mut self.contexts, other.contexts);
     }
 
     /// The files that were read, for messages.

@@ -1,10 +1,11 @@
 //! Certificates and keys of a kubeconfig: PEM text, or a file of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ketcd_store::Result;
+use ketcd_store::tls::read_credentials;
 use zeroize::Zeroizing;
 
 use crate::problem::settings;
@@ -17,14 +18,27 @@ pub(crate) enum Pem {
     Text(Zeroizing<Vec<u8>>),
 }
 
-/// PEM text that is given as base64, or as a file; the text wins, as in client-go.
-pub(super) fn pem(file: Option<&Path>, data: Option<&str>, place: &Path, field: &str) -> Result<Option<Pem>> {
-    if let Some(data) = data.filter(|data| !data.is_empty()) {
+impl Pem {
+    /// Takes PEM text that `field` gives as base64, or a file; the text wins, as in client-go.
+    pub(super) fn of(file: Option<&PathBuf>, data: Option<&String>, field: &str) -> Result<Option<Self>> {
+        let Some(data) = data.filter(|data| !data.is_empty()) else { return Ok(file.cloned().map(Self::File)) };
         let packed: String = data.chars().filter(|character| !character.is_ascii_whitespace()).collect();
         let text = STANDARD
             .decode(packed)
             .map_err(|_| settings(format!("{field} of the kubeconfig is not base64"), "give the PEM text as base64"))?;
-        return Ok(Some(Pem::Text(Zeroizing::new(text))));
+        Ok(Some(Self::Text(Zeroizing::new(text))))
     }
-    Ok(file.filter(|path| !path.as_os_str().is_empty()).map(|path| Pem::File(place.join(path))))
+
+    /// Reads the text; `what` it is, for errors.
+    pub(crate) fn read(&self, what: &str) -> Result<Zeroizing<Vec<u8>>> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(path) => read_credentials(path).map_err(|error| {
+                settings(
+                    format!("cannot read the {what} {}: {error}", path.display()),
+                    "check the path in the kubeconfig and the permissions of the file",
+                )
+            }),
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! GET requests to one API server.
+//! Requests to one API server, as one user, repeated where that may help.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::Request;
 use hyper::header::{ACCEPT, AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER, USER_AGENT};
 use ketcd_store::{Error, KeyRange};
@@ -9,17 +9,17 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::connections::Connections;
 use super::failure::Failure;
-use super::login::{Identity, Login};
 use super::pace::{Backoff, Pace};
+use super::read_only::Body;
 use super::response::Response;
-use crate::kubeconfig::Access;
+use crate::kubeconfig::{Access, Identity};
 use crate::limits::Limits;
 use crate::problem::settings;
 
 /// How often a request is made that fails for a while.
-const TRIES: u32 = 6;
+const MAX_TRIES: u32 = 6;
 /// What is read of the text of a refusal.
-const LONGEST_REFUSAL: usize = 64 << 10;
+const MAX_REFUSAL_BYTES: usize = 64 << 10;
 
 /// Whole objects.
 pub(crate) const JSON: &str = "application/json";
@@ -30,13 +30,12 @@ pub(crate) const METADATA: &str = "application/json;as=PartialObjectMetadataList
 pub(crate) struct Client {
     access: Access,
     connections: Connections,
-    login: Login,
     pace: Pace,
 }
 
 impl Client {
     pub(crate) fn new(access: Access) -> Self {
-        Self { access, connections: Connections::default(), login: Login::default(), pace: Pace::new() }
+        Self { access, connections: Connections::default(), pace: Pace::new() }
     }
 
     pub(crate) fn access(&self) -> &Access {
@@ -44,13 +43,9 @@ impl Client {
     }
 
     /// Asks once; again where a plugin's credential was refused, as it may have been revoked.
-    ///
-    /// # Errors
-    ///
-    /// The server refuses, or is not reached.
     pub(crate) async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         match self.get_once(path, accept).await {
-            Err(Failure::Refused { code: 401, .. }) if self.login.forget().await => {
+            Err(Failure::Refused { code: 401, .. }) if self.access.credentials.forget().await => {
                 self.connections.forget();
                 self.get_once(path, accept).await
             }
@@ -59,10 +54,6 @@ impl Client {
     }
 
     /// Asks for a whole document, several times if need be. `what` names it in errors, `keys` are those that it stands for.
-    ///
-    /// # Errors
-    ///
-    /// The server refuses, or is not reached.
     pub(crate) async fn document(&self, path: &str, accept: &str) -> Result<Bytes, Failure> {
         let (mut backoff, begun) = (Backoff::default(), Instant::now());
         let Limits { patience, longest_wait, .. } = self.access.limits;
@@ -75,7 +66,10 @@ impl Client {
                 // What took long to fail would take as long again.
                 Err(failure @ Failure::Silent(_)) => return Err(failure),
                 Err(failure)
-                    if failure.is_transient() && !failure.is_future() && backoff.failures() + 1 < TRIES && begun.elapsed() < patience =>
+                    if failure.is_transient()
+                        && !failure.is_future()
+                        && backoff.failures() + 1 < MAX_TRIES
+                        && begun.elapsed() < patience =>
                 {
                     sleep(backoff.after_failure(failure.retry_after().map(|asked| asked.min(longest_wait)))).await;
                 }
@@ -91,39 +85,33 @@ impl Client {
 
     async fn get_once(&self, path: &str, accept: &str) -> Result<Response, Failure> {
         self.pace.turn().await;
-        let Identity { authorization, client } = self.login.identity(&self.access).await.map_err(Failure::Settings)?;
+        let Identity { authorization, client } = self.access.credentials.identity().await.map_err(Failure::Settings)?;
         let request = self.request(path, accept, authorization.as_ref().map(|value| value.as_str())).map_err(Failure::Settings)?;
         let (server, quiet) = (self.access.server(), self.access.limits.quiet);
-        let (response, lease) = self.connections.send(&self.access, client.as_ref(), request).await?;
+        let (response, connection) = self.connections.send(&self.access, client.as_ref(), request).await?;
         let (parts, body) = response.into_parts();
         if parts.status == hyper::StatusCode::OK {
-            return Ok(Response { body, lease, server, limits: self.access.limits });
+            return Ok(Response { body, _connection: connection, server, limits: self.access.limits });
         }
         let retry_after = parts.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let text = timeout(quiet, Limited::new(body, LONGEST_REFUSAL).collect()).await;
-        let is_whole = matches!(text, Ok(Ok(_)));
+        let text = timeout(quiet, Limited::new(body, MAX_REFUSAL_BYTES).collect()).await;
         let text = text.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
-        if is_whole {
-            lease.finish();
-        }
         Err(Failure::refused(parts.status.as_u16(), retry_after, &text))
     }
 
-    /// The only place that makes a request: a GET, without a body.
-    fn request(&self, path: &str, accept: &str, authorization: Option<&str>) -> Result<Request<Empty<Bytes>>, Error> {
+    fn request(&self, path: &str, accept: &str, authorization: Option<&str>) -> Result<Request<Body>, Error> {
         let unusable = || settings("what the kubeconfig says of the user cannot be sent", "check the user in the kubeconfig");
-        let authority = self.access.server();
-        let host = authority.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default().to_owned();
-        let mut request = Request::get(format!("{authority}{path}"));
-        request = request.header(ACCEPT, accept).header(USER_AGENT, concat!("ketcd/", env!("CARGO_PKG_VERSION"))).header(HOST, host);
-        for (name, value) in &self.access.impersonation {
-            request = request.header(*name, value);
+        let Access { address, impersonation, .. } = &self.access;
+        let mut request = Request::get(format!("{address}{path}")).header(HOST, address.authority());
+        request = request.header(ACCEPT, accept).header(USER_AGENT, concat!("ketcd/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in impersonation {
+            request = request.header(name, value);
         }
         if let Some(authorization) = authorization {
             let mut value = HeaderValue::from_str(authorization).map_err(|_| unusable())?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
-        request.body(Empty::new()).map_err(|_| unusable())
+        request.body(Body::new()).map_err(|_| unusable())
     }
 }

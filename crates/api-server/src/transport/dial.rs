@@ -12,12 +12,12 @@ use tokio_rustls::TlsConnector;
 
 use super::failure::Failure;
 use super::tls;
-use crate::kubeconfig::{Access, Pem, Proxy};
+use crate::kubeconfig::{Access, Pem, Proxy, Server};
 
 /// How long a connection may take, TLS included (client-go's dialer: 30 s).
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer of a proxy.
-const LONGEST_ANSWER: usize = 16 << 10;
+const MAX_DIAL: Duration = Duration::from_secs(30);
+/// More than any proxy answers to `CONNECT`.
+const MAX_PROXY_ANSWER_BYTES: usize = 16 << 10;
 
 /// What a connection carries bytes over.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -32,8 +32,8 @@ pub(super) struct Dialed {
 
 /// Connects; `client` is a certificate that an exec plugin handed out.
 pub(super) async fn dial(access: &Access, client: Option<&(Pem, Pem)>) -> Result<Dialed, Failure> {
-    let made = timeout(PATIENCE, connect(access, client)).await;
-    made.unwrap_or_else(|_| Err(Failure::unreachable(access, format!("no connection within {} s", PATIENCE.as_secs()))))
+    let made = timeout(MAX_DIAL, connect(access, client)).await;
+    made.unwrap_or_else(|_| Err(Failure::unreachable(access, format!("no connection within {} s", MAX_DIAL.as_secs()))))
 }
 
 async fn connect(access: &Access, client: Option<&(Pem, Pem)>) -> Result<Dialed, Failure> {
@@ -46,19 +46,20 @@ async fn connect(access: &Access, client: Option<&(Pem, Pem)>) -> Result<Dialed,
         };
     }
     let broken = |error: io::Error| Failure::unreachable(access, in_words(&error));
+    let server = &access.address;
     let tcp = match &access.proxy {
-        None => TcpStream::connect((access.host.as_str(), access.port)).await.map_err(broken)?,
+        None => TcpStream::connect((server.host.as_str(), server.port)).await.map_err(broken)?,
         Some(proxy) => {
-            let through = through_proxy(proxy, &access.host, access.port).await;
+            let through = through_proxy(proxy, server).await;
             through.map_err(|error| Failure::unreachable(access, format!("proxy-url: {}", in_words(&error))))?
         }
     };
     let _ = tcp.set_nodelay(true);
-    if !access.uses_tls {
+    if !server.uses_tls {
         return Ok(Dialed { stream: Box::new(tcp), is_http2: false });
     }
     let config = tls::config(&access.tls, client).map_err(Failure::Settings)?;
-    let name = access.tls.server_name.as_deref().unwrap_or(&access.host).to_owned();
+    let name = access.tls.server_name.as_deref().unwrap_or(&server.host).to_owned();
     let name = ServerName::try_from(name).map_err(|error| Failure::unreachable(access, error.to_string()))?;
     let stream = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(broken)?;
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -72,18 +73,18 @@ fn in_words(error: &io::Error) -> String {
     }
 }
 
-async fn through_proxy(proxy: &Proxy, host: &str, port: u16) -> io::Result<TcpStream> {
+async fn through_proxy(proxy: &Proxy, server: &Server) -> io::Result<TcpStream> {
     match proxy {
-        Proxy::Http { address, authorization } => {
+        Proxy::Http(address, authorization) => {
             let mut stream = TcpStream::connect(address).await?;
-            let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+            let server = server.authority();
             let login = authorization.iter().map(|value| format!("Proxy-Authorization: {value}\r\n")).collect::<String>();
-            let request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{login}\r\n");
+            let request = format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{login}\r\n");
             stream.write_all(request.as_bytes()).await?;
             read_connect_answer(&mut stream).await?;
             Ok(stream)
         }
-        Proxy::Socks5 { address } => socks5(TcpStream::connect(address).await?, host, port).await,
+        Proxy::Socks5(address) => socks5(TcpStream::connect(address).await?, &server.host, server.port).await,
     }
 }
 
@@ -91,7 +92,7 @@ async fn through_proxy(proxy: &Proxy, host: &str, port: u16) -> io::Result<TcpSt
 async fn read_connect_answer(stream: &mut TcpStream) -> io::Result<()> {
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
-        if answer.len() > LONGEST_ANSWER {
+        if answer.len() > MAX_PROXY_ANSWER_BYTES {
             return Err(io::Error::other("the proxy's answer does not end"));
         }
         answer.push(stream.read_u8().await?);
@@ -157,8 +158,8 @@ mod tests {
     #[tokio::test]
     async fn an_http_proxy_is_asked_to_connect() {
         let (address, heard) = proxy(vec![b"HTTP/1.1 200 Connection established\r\n\r\n"]).await;
-        let proxy = Proxy::Http { address, authorization: Some("Basic bWU=".to_owned()) };
-        through_proxy(&proxy, "api.example", 6443).await.unwrap();
+        let proxy = Proxy::Http(address, Some("Basic bWU=".to_owned()));
+        through_proxy(&proxy, &Server::parse("https://api.example:6443").unwrap()).await.unwrap();
         let heard = String::from_utf8(heard.await.unwrap()).unwrap();
         assert_eq!(heard, "CONNECT api.example:6443 HTTP/1.1\r\nHost: api.example:6443\r\nProxy-Authorization: Basic bWU=\r\n\r\n");
     }
@@ -166,14 +167,14 @@ mod tests {
     #[tokio::test]
     async fn a_proxy_that_refuses_is_quoted() {
         let (address, _heard) = proxy(vec![b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"]).await;
-        let error = through_proxy(&Proxy::Http { address, authorization: None }, "a", 1).await.unwrap_err().to_string();
+        let error = through_proxy(&Proxy::Http(address, None), &Server::parse("https://a:1").unwrap()).await.unwrap_err().to_string();
         assert!(error.contains("407 Proxy Authentication Required"), "{error}");
     }
 
     #[tokio::test]
     async fn a_socks5_proxy_resolves_the_name() {
         let (address, heard) = proxy(vec![&[5, 0], &[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]]).await;
-        through_proxy(&Proxy::Socks5 { address }, "api", 258).await.unwrap();
+        through_proxy(&Proxy::Socks5(address), &Server::parse("https://api:258").unwrap()).await.unwrap();
         assert_eq!(heard.await.unwrap(), [&[5, 1, 0][..], &[5, 1, 0, 3, 3], b"api", &[1, 2]].concat());
     }
 }

@@ -1,11 +1,11 @@
-//! HTTP to one API server: connections, credentials, pace and repeats. The only request that can be made is a GET.
+//! HTTP to one API server: connections, credentials, pace and repeats. Only GET requests leave: see [`read_only`].
 
 mod client;
 mod connections;
 mod dial;
 mod failure;
-mod login;
 mod pace;
+mod read_only;
 mod response;
 mod tls;
 

@@ -5,25 +5,21 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-use super::connections::Lease;
 use super::failure::Failure;
+use super::read_only::ReadOnly;
 use crate::limits::Limits;
 
 /// An answer whose body is still to come.
 pub(crate) struct Response {
     pub(super) body: Incoming,
     /// Held while the body is read: it says that the connection is in use.
-    pub(super) lease: Lease,
+    pub(super) _connection: ReadOnly,
     pub(super) server: String,
     pub(super) limits: Limits,
 }
 
 impl Response {
     /// The next bytes; `None` at the end.
-    ///
-    /// # Errors
-    ///
-    /// The connection broke.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         while let Some(frame) = self.body.frame().await {
             let frame =
@@ -36,10 +32,6 @@ impl Response {
     }
 
     /// The whole body.
-    ///
-    /// # Errors
-    ///
-    /// The connection broke, or there is too much of it, or it comes too slowly.
     pub(crate) async fn whole(mut self) -> Result<Bytes, Failure> {
         let Limits { document, quiet, least, .. } = self.limits;
         let (mut whole, mut before, mut until) = (BytesMut::new(), 0, Instant::now() + quiet);
@@ -62,7 +54,6 @@ impl Response {
                 (before, until) = (whole.len(), Instant::now() + quiet);
             }
         }
-        self.lease.finish();
         Ok(whole.freeze())
     }
 }

@@ -1,20 +1,15 @@
 //! TLS to the API server: what the kubeconfig says, as a rustls configuration.
 
 use ketcd_store::Result;
-use ketcd_store::tls::{any_server, provider, read_credentials};
+use ketcd_store::tls::{any_server, provider};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
-use zeroize::Zeroizing;
 
 use crate::kubeconfig::{Pem, TlsSettings};
 use crate::problem::settings;
 
 /// Returns the client's configuration. `client` is a certificate that an exec plugin handed out.
-///
-/// # Errors
-///
-/// A file that cannot be read, or holds something else.
 pub(super) fn config(tls: &TlsSettings, client: Option<&(Pem, Pem)>) -> Result<ClientConfig> {
     let unusable = |error: rustls::Error| settings(format!("TLS cannot be set up: {error}"), "check the certificates in the kubeconfig");
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().map_err(unusable)?;
@@ -26,7 +21,7 @@ pub(super) fn config(tls: &TlsSettings, client: Option<&(Pem, Pem)>) -> Result<C
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
             let chain = certificates(certificate, "client certificate")?;
-            let text = text(key, "client key")?;
+            let text = key.read("client key")?;
             let key = PrivateKeyDer::from_pem_slice(&text)
                 .map_err(|_| settings("the client key holds no private key that can be read", "give it as PEM, not encrypted"))?;
             builder.with_client_auth_cert(chain, key).map_err(unusable)?
@@ -54,23 +49,11 @@ fn trusted(ca: Option<&Pem>) -> Result<RootCertStore> {
 }
 
 fn certificates(pem: &Pem, what: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let text = text(pem, what)?;
+    let text = pem.read(what)?;
     let found: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
         // A key may be given in its place, so what cannot be read is not quoted.
         _ => Err(settings(format!("the {what} of the kubeconfig holds no certificate"), "give PEM with BEGIN CERTIFICATE in it")),
-    }
-}
-
-fn text(pem: &Pem, what: &str) -> Result<Zeroizing<Vec<u8>>> {
-    match pem {
-        Pem::Text(text) => Ok(text.clone()),
-        Pem::File(path) => read_credentials(path).map_err(|error| {
-            settings(
-                format!("cannot read the {what} {}: {error}", path.display()),
-                "check the path in the kubeconfig and the permissions of the file",
-            )
-        }),
     }
 }
