@@ -1,5 +1,6 @@
 //! What the library crates promise to a crate that depends on them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -45,6 +46,26 @@ fn no_library_chooses_a_release_of_k8s_openapi() {
         let chosen = features.find(|feature| feature.starts_with("v1_"));
         assert_eq!(chosen, None, "{} chooses a release of k8s-openapi", library["name"]);
     }
+}
+
+/// The names of the crates that the command is built of, their build scripts' among them.
+fn built_for_the_command() -> BTreeSet<String> {
+    let arguments = ["tree", "--offline", "--locked", "--package", "ketcd", "--features", "parquet", "--edges", "normal,build"];
+    let output =
+        Command::new(env!("CARGO")).args(arguments).args(["--prefix", "none", "--format", "{p}"]).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// Those crates run `protoc`, which who types `cargo install` does not have; `.cargo/config.toml`, which gives it to us, does not travel.
+#[test]
+fn nothing_is_built_with_protoc_but_tests() {
+    let crates = built_for_the_command();
+    assert!(["ketcd-store", "ketcd-serve", "tonic"].iter().all(|name| crates.contains(*name)), "{crates:?}");
+    let found: Vec<&String> =
+        crates.iter().filter(|name| ["etcd-client", "prost-build", "tonic-prost-build"].contains(&name.as_str())).collect();
+    assert!(found.is_empty(), "{found:?}");
 }
 
 /// The repository is the one thing that `tools/package` adds: it is known where the workflow runs.
