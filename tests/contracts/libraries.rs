@@ -24,6 +24,9 @@ const LIBRARIES: &[&str] = &[
     "ketcd-testing",
 ];
 
+/// Those whose versions follow Semantic Versioning.
+const PROMISED: [&str; 6] = ["ketcd-audit", "ketcd-history", "ketcd-kube", "ketcd-restore", "ketcd-scheduler", "ketcd-store"];
+
 /// The manifests of the libraries, as Cargo reads them.
 fn libraries() -> Vec<Value> {
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
@@ -66,6 +69,21 @@ fn nothing_is_built_with_protoc_but_tests() {
     let found: Vec<&String> =
         crates.iter().filter(|name| ["etcd-client", "prost-build", "tonic-prost-build"].contains(&name.as_str())).collect();
     assert!(found.is_empty(), "{found:?}");
+}
+
+/// Whose versions mean something, and whose do not. A feature that takes `non_exhaustive` off would do it for everybody: cargo unites features.
+#[test]
+fn each_library_says_what_its_versions_promise() {
+    for library in libraries() {
+        let name = library["name"].as_str().unwrap();
+        let page = fs::read_to_string(Path::new(library["manifest_path"].as_str().unwrap()).with_file_name("README.md")).unwrap();
+        let promises = PROMISED.contains(&name);
+        assert_eq!(page.contains("Versions follow Semantic Versioning"), promises, "{name}");
+        assert_eq!(page.contains("keeps no promise of versions"), !promises, "{name}");
+        assert!(library["features"].get("exhaustive").is_none(), "{name} has a feature that shows all variants");
+    }
+    let compared = fs::read_to_string(root().join("tools/semver")).unwrap();
+    assert!(compared.contains(&format!("for library in {};", PROMISED.map(|name| name.trim_start_matches("ketcd-")).join(" "))));
 }
 
 /// The repository is the one thing that `tools/package` adds: it is known where the workflow runs.

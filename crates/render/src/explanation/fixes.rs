@@ -39,6 +39,8 @@ pub(super) fn fix(fix: &Fix, node: &str) -> String {
         Fix::ReleaseDevices { claim, pod: (namespace, name) } => {
             format!("delete pod {namespace}/{name}, which holds ResourceClaim {claim}")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -86,6 +88,8 @@ fn obstacle(obstacle: &Obstacle) -> String {
         Obstacle::NoVolumesToDetach => "no pod there that may be deleted has volumes".to_owned(),
         Obstacle::DevicesElsewhere => "the devices of the pod's claims are on other nodes, or their class or driver excludes it".to_owned(),
         Obstacle::NoFreeDevice => "it has no free device for a claim of the pod, and none held by a single pod".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

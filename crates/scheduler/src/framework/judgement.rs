@@ -11,7 +11,6 @@ use super::verdict::{Refusal, Verdict};
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Judgement {
     /// The rejection or error that concerns the pod as a whole, if there is one.
     pub whole_pod: Option<WholePod>,
@@ -63,7 +62,7 @@ impl Sample {
 
 /// Why a pod does not get the node that was chosen for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct DriverWait {
     /// The nodes this applies to.
     pub nodes: Vec<Arc<str>>,
@@ -98,7 +97,7 @@ pub enum WholePod {
 
 /// The filters' verdicts on one node.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct NodeJudgement {
     /// The node.
     pub name: Arc<str>,

@@ -41,6 +41,8 @@ pub(super) fn text(check: &DeviceCheck, holds: bool) -> String {
             let cannot = if holds { "" } else { ", and cannot here" };
             format!("claim {claim} is to get its devices from the scheduler{cannot}")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
