@@ -61,7 +61,7 @@ fn built_for_the_command() -> BTreeSet<String> {
     lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
-/// Those crates run `protoc`, which who types `cargo install` does not have; `.cargo/config.toml`, which gives it to us, does not travel.
+/// Their build scripts run `protoc`. Whoever types `cargo install` has none, and cargo reads no `.cargo/config.toml` there, which gives us one.
 #[test]
 fn nothing_is_built_with_protoc_but_tests() {
     let crates = built_for_the_command();
