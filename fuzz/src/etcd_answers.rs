@@ -123,11 +123,15 @@ async fn hold_changes(mut items: BoxStream<'_, Result<WatchItem>>, keys: &KeyRan
                 match event.kind {
                     ketcd_store::EventKind::Put => hold_version(&event.key_value, keys, LAST),
                     ketcd_store::EventKind::Delete => assert!(keys.contains(&event.key_value.key), "{event:?}"),
+                    #[cfg(not(ketcd_exhaustive))]
+                    _ => unreachable!("of another version"),
                 }
                 last = Some(event);
             }
             WatchItem::Gap { from, to } => assert!(Revision(1) <= from && from <= to && to <= LAST, "{from} to {to}"),
             WatchItem::Progress(revision) => assert!(revision <= LAST, "{revision}"),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

@@ -187,6 +187,8 @@ fn source_hint(error: &ketcd_store::Error) -> Option<String> {
         }
         ketcd_store::Error::Denied { hint, .. } => Some(hint.clone()),
         ketcd_store::Error::Format { .. } | ketcd_store::Error::Interrupted => None,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the library crates promise to a crate that depends on them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,6 +25,9 @@ const LIBRARIES: &[&str] = &[
     "ketcd-what-if",
 ];
 
+/// Those whose versions follow Semantic Versioning.
+const PROMISED: [&str; 6] = ["ketcd-audit", "ketcd-history", "ketcd-kube", "ketcd-restore", "ketcd-scheduler", "ketcd-store"];
+
 /// The manifests of the libraries, as Cargo reads them.
 fn libraries() -> Vec<Value> {
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
@@ -46,6 +50,41 @@ fn no_library_chooses_a_release_of_k8s_openapi() {
         let chosen = features.find(|feature| feature.starts_with("v1_"));
         assert_eq!(chosen, None, "{} chooses a release of k8s-openapi", library["name"]);
     }
+}
+
+/// The names of the crates that the command is built of, their build scripts' among them.
+fn built_for_the_command() -> BTreeSet<String> {
+    let arguments = ["tree", "--offline", "--locked", "--package", "ketcd", "--features", "parquet", "--edges", "normal,build"];
+    let output =
+        Command::new(env!("CARGO")).args(arguments).args(["--prefix", "none", "--format", "{p}"]).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// Their build scripts run `protoc`. Whoever types `cargo install` has none, and cargo reads no `.cargo/config.toml` there, which gives us one.
+#[test]
+fn nothing_is_built_with_protoc_but_tests() {
+    let crates = built_for_the_command();
+    assert!(["ketcd-store", "ketcd-serve", "tonic"].iter().all(|name| crates.contains(*name)), "{crates:?}");
+    let found: Vec<&String> =
+        crates.iter().filter(|name| ["etcd-client", "prost-build", "tonic-prost-build"].contains(&name.as_str())).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// Whose versions mean something, and whose do not. A feature that takes `non_exhaustive` off would do it for everybody: cargo unites features.
+#[test]
+fn each_library_says_what_its_versions_promise() {
+    for library in libraries() {
+        let name = library["name"].as_str().unwrap();
+        let page = fs::read_to_string(Path::new(library["manifest_path"].as_str().unwrap()).with_file_name("README.md")).unwrap();
+        let promises = PROMISED.contains(&name);
+        assert_eq!(page.contains("Versions follow Semantic Versioning"), promises, "{name}");
+        assert_eq!(page.contains("keeps no promise of versions"), !promises, "{name}");
+        assert!(library["features"].get("exhaustive").is_none(), "{name} has a feature that shows all variants");
+    }
+    let compared = fs::read_to_string(root().join("tools/semver")).unwrap();
+    assert!(compared.contains(&format!("for library in {};", PROMISED.map(|name| name.trim_start_matches("ketcd-")).join(" "))));
 }
 
 /// The repository is the one thing that `tools/package` adds: it is known where the workflow runs.

@@ -14,7 +14,6 @@ mod layers;
 mod libraries;
 mod limits;
 mod mutants;
-mod names;
 mod offline;
 mod pages;
 mod pictures;

@@ -88,6 +88,8 @@ async fn told(source: &dyn Source, until: Revision) -> (Vec<Event>, Vec<(i64, i6
             WatchItem::Event(event) => events.push(Event { origin: Origin::Live, ..event }),
             WatchItem::Gap { from, to } => gaps.push((from.0, to.0)),
             WatchItem::Progress(_) => {}
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
     (events, gaps)

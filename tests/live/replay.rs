@@ -27,6 +27,8 @@ pub(crate) async fn changes_in(path: &str) -> Vec<Event> {
             WatchItem::Event(event) => changes.push(event),
             WatchItem::Gap { from, to } => panic!("{path} cannot be replayed: revisions {from} to {to} are missing"),
             WatchItem::Progress(_) => {}
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
     changes
@@ -41,6 +43,8 @@ pub(crate) async fn write(writer: &mut Client, changes: &[Event]) {
             .map(|event| match event.kind {
                 EventKind::Put => TxnOp::put(event.key_value.key.to_vec(), event.key_value.value.to_vec(), None),
                 EventKind::Delete => TxnOp::delete(event.key_value.key.to_vec(), None),
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             })
             .collect();
         let answer = writer.txn(Txn::new().and_then(operations)).await.unwrap();

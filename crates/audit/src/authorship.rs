@@ -9,7 +9,7 @@ use crate::request::Request;
 
 /// Which request made a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Authorship {
     /// This one: its answer names the revision.
     Exact(Arc<Request>),
@@ -23,7 +23,7 @@ pub enum Authorship {
 
 /// Why no request of the log made a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Unexplained {
     /// The log holds the requests that make such changes, those before and after it too, and none for this one: it was written past the API server.
     NoRequest,

@@ -4,7 +4,7 @@ use crate::request::{Request, Verb};
 
 /// What became of a request that made none of the changes that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum RequestOutcome {
     /// It was refused, or failed.
     Refused,

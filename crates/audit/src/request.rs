@@ -99,7 +99,7 @@ pub(crate) fn revision(text: &str) -> Option<i64> {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Request {
     /// The API server's identifier of it; empty where the log has none.
     pub audit_id: Box<str>,

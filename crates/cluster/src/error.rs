@@ -15,7 +15,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a question has no answer. What to do next depends on who asks, and is not part of it.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Error {
     /// The source cannot be read.
     #[error(transparent)]
@@ -98,7 +97,6 @@ fn outside(asked: Timestamp, days: Option<(Timestamp, Timestamp)>) -> String {
 
 /// What was asked for and of which nothing is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Nothing {
     /// Objects below the prefix.
     Objects {

@@ -7,7 +7,6 @@ use ketcd_store::{Revision, RevisionSpan};
 
 /// The one object that an address names is not there.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct NotFound {
     /// What names it.
     pub address: Address,
@@ -25,7 +24,6 @@ pub struct NotFound {
 
 /// Whether an object is anywhere else.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Whereabouts {
     /// It is nowhere, as far as was looked.
     Nowhere,
@@ -37,7 +35,6 @@ pub enum Whereabouts {
 
 /// The revisions that were looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Looked {
     /// One.
     At(Revision),
@@ -75,7 +72,6 @@ impl fmt::Display for NotFound {
 
 /// Where an object is that was not found, the nearest first.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Elsewhere {
     /// Itself, deleted since; it was last there at this revision.
     Earlier(ObjectElsewhere, Revision),
@@ -95,7 +91,6 @@ pub enum Elsewhere {
 
 /// A word that names no kind, with what it may mean instead.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct WithoutKind {
     /// What was taken for a kind.
     pub kind: String,
@@ -113,7 +108,6 @@ impl fmt::Display for WithoutKind {
 
 /// The objects that a word without a kind may mean.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Called {
     /// The objects, the likeliest first.
     pub places: Vec<ObjectElsewhere>,

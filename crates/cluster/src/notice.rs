@@ -12,7 +12,6 @@ use ketcd_store::{Revision, Unsearched};
 
 /// Something that happened while a question was answered.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Notice {
     /// Damage of the source that was found late.
     Damage(String),
@@ -239,7 +238,6 @@ pub enum Notice {
 
 /// How the scheduler was started, and what of that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SchedulerStart {
     /// A Pod shows that no configuration was given: the default profile runs.
     Default {
@@ -283,7 +281,6 @@ pub enum SchedulerStart {
 
 /// Why it is not known whether a scheduler was restarted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RestartsUnknown {
     /// The lock may not be read.
     Denied {
@@ -303,7 +300,6 @@ pub enum RestartsUnknown {
 
 /// Why a state may lack objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Incomplete {
     /// Printed objects need not be all of a cluster.
     Printed,

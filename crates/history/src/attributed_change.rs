@@ -7,7 +7,7 @@ use ketcd_audit::Authorship;
 
 /// What audit logs say of who made a change.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Logged {
     /// The request that made it, those that may have, or that none did.
     pub request: Authorship,
@@ -17,7 +17,6 @@ pub struct Logged {
 
 /// A change with its time, its actor and its request.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct AttributedChange {
     /// The change.
     pub change: Change,

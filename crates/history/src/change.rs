@@ -78,7 +78,6 @@ impl From<Object> for ObjectVersion {
 
 /// A change of one key.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Change {
     /// The transaction's revision.
     pub revision: Revision,

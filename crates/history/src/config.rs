@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The kind of a source of configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ConfigKind {
     /// A ConfigMap.
     ConfigMap,

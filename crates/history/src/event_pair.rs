@@ -10,7 +10,7 @@ use ketcd_store::{Event, EventKind, KeyValue, Revision};
 
 /// An event with the version before it.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct EventPair {
     /// The event.
     pub event: Event,
@@ -33,7 +33,6 @@ pub enum PrevVersion {
 
 /// A change whose objects are decoded only in part.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct TextChange {
     /// The change. Its actor and its patch are those of the whole change; other members of its objects may be missing.
     pub change: Change,
@@ -48,6 +47,8 @@ impl EventPair {
             EventKind::Delete => ChangeKind::Deleted,
             EventKind::Put if self.event.is_creation() => ChangeKind::Added,
             EventKind::Put => ChangeKind::Modified,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 
@@ -71,6 +72,8 @@ impl EventPair {
         let after = match self.event.kind {
             EventKind::Delete => ObjectVersion::Absent,
             EventKind::Put => decode(&self.event.key_value),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         let earlier = self.earlier.as_ref().and_then(|earlier| decode(earlier).whole().cloned());
         Change { earlier, ..self.change(before, after) }

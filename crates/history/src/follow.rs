@@ -109,6 +109,8 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
             match event.kind {
                 EventKind::Put => self.last.insert(now.key.clone(), now.clone()).into_iter().for_each(|old| self.keep(old)),
                 EventKind::Delete => drop(self.last.remove(&now.key)),
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
         EventPair { event, prev, earlier }
@@ -149,6 +151,8 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
         let follows = |last: &KeyValue| match event.kind {
             EventKind::Put => now.follows(last),
             EventKind::Delete => last.mod_revision > self.gap,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         last.filter(follows).map_or(PrevVersion::Unreadable, PrevVersion::Version)
     }

@@ -16,7 +16,7 @@ const BY_ITSELF: [&str; 4] = ["kube-controller-manager", "kube-scheduler", "kube
 
 /// What somebody did to an object.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Intervention<'a> {
     /// It was made.
     Created,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// The parts of a lease that show whether its holder is alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct LeaseFacts {
     /// When it was renewed last.
     pub renewed: Timestamp,

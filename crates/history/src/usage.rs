@@ -123,7 +123,7 @@ fn most(sum: &Sum) -> (u64, u64, u64) {
 
 /// Why an object is only what a controller left behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Remains {
     /// A pod, a job or a custom resource that has come to its end.
     Ended,

@@ -31,7 +31,7 @@ pub enum Scope {
 
 /// Why a text is not a valid address. `Display` is a lowercase fragment; [`AddressError::hint`] says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum AddressError {
     /// The kind is not known.
     #[error(transparent)]

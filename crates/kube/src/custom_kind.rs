@@ -10,7 +10,7 @@ use crate::kinds::{Kind, Kinds};
 
 /// One of a CustomResourceDefinition's `additionalPrinterColumns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct PrinterColumn {
     /// The heading.
     pub name: String,

@@ -160,7 +160,7 @@ pub struct Kinds {
 
 /// Why a word does not name a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum UnknownKind {
     /// No kind has this name.
     Unknown {

@@ -11,7 +11,7 @@ use super::field_set::FieldSet;
 
 /// A stored value after decoding. Decoding never fails: what cannot be understood is [`Body::Opaque`] with its reason.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub struct Decoded {
     /// The object, or why there is none.
     pub body: Body,
@@ -111,7 +111,6 @@ impl PartialEq<Value> for Object {
 
 /// Bytes that could not be turned into an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Opaque {
     /// One lowercase fragment: what is wrong, at which offset and field path where that is known.
     pub reason: String,
@@ -123,7 +122,6 @@ pub struct Opaque {
 
 /// A field that our tables do not have, or that the requested release does not have: in protobuf by its number, in JSON by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct UnknownField {
     /// JSON path of the message that holds it, for example `spec.containers[0]`; for a member of JSON its own.
     pub path: String,

@@ -8,7 +8,7 @@ use crate::kinds::{Kind, Kinds};
 
 /// What a key means.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum RegistryKey<'a> {
     /// An object of a resource.
     Object(ObjectPath<'a>),

@@ -2,7 +2,7 @@
 
 /// How a requirement compares a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Operator {
     /// The label has one of the values.
     In,

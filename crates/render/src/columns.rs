@@ -20,7 +20,6 @@ pub struct Column {
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ColumnType {
     /// UTF-8.
     Text,

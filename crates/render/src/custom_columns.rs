@@ -12,7 +12,6 @@ pub struct CustomColumns {
 
 /// Why a text is not a valid list of columns: a lowercase fragment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ColumnsError {
     /// A part has no heading or no path.
     #[error("\"{0}\" is not HEADING:path")]

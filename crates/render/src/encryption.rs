@@ -91,6 +91,8 @@ fn verdict(row: &AuditRow) -> String {
         Promise::OtherKey => (REMOVED, "no: not the key it writes with"),
         Promise::StillSealed => (REMOVED, "no: still sealed, where it writes plain text"),
         Promise::DoesNotOpen => (REMOVED, "no: its key does not open them"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     paint(style, text).to_string()
 }

@@ -90,6 +90,8 @@ fn about(caution: &Caution) -> Option<(i32, &ObjectId)> {
         Caution::DiskDeleted { volume } => Some((1, volume)),
         Caution::RunsAgain { job } => Some((2, job)),
         Caution::ApplyTwice { .. } => None,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -138,6 +140,8 @@ fn caution(caution: &Caution) -> String {
             "where their CustomResourceDefinitions are not there yet, kubectl refuses {} the first time: apply twice",
             list(&resources.iter().collect::<Vec<_>>())
         ),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

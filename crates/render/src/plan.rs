@@ -73,6 +73,8 @@ fn message(problem: &ApplyObstacle) -> String {
             )
         }
         ApplyObstacle::Missing { missing } => format!("{missing} is referred to and not there; what needs it waits"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -55,6 +55,8 @@ pub(crate) fn author(request: Option<&Authorship>, recorded: Option<&Actor>, is_
             Some(format!("perhaps {}", users.join(" or ")))
         }
         Authorship::Unexplained(_) => Some(NO_REQUEST.to_owned()),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -99,6 +101,8 @@ pub(super) fn what(other: &OtherRequest, is_named: bool) -> String {
         RequestOutcome::Unknown => ": what it changed is not known".to_owned(),
         RequestOutcome::Read | RequestOutcome::Answered if request.is_open => ", not ended in the log".to_owned(),
         RequestOutcome::Read | RequestOutcome::Answered => String::new(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     visible(&format!("{}{subresource}{of}{selected}{became}", request.verb.as_str())).into_owned()
 }

@@ -236,6 +236,8 @@ fn what(kind: SourceKind) -> &'static str {
         SourceKind::Recording => "a recording of a running etcd",
         SourceKind::Objects => "API objects, no history",
         SourceKind::AuditLog => "the audit log of API servers, without their etcd",
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

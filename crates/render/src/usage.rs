@@ -334,6 +334,8 @@ fn left(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
             Remains::Superseded => "of an earlier rollout",
             Remains::OwnerGone => "owner no longer exists",
             Remains::SupersededRelease => "superseded Helm revision",
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         vec![left.kind.clone(), owner, left.objects.to_string(), bytes(left.bytes), why.to_owned()]
     });

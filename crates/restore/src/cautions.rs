@@ -11,7 +11,7 @@ use crate::rules::VOLUME_NAME;
 
 /// One thing to know.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Caution {
     /// A claim that was bound gets another volume.
     OtherVolume {

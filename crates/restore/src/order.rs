@@ -6,7 +6,7 @@ use crate::identity::ObjectId;
 
 /// The stage in which an object is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Stage {
     /// Namespaces, which everything else lies in.
     Namespaces,

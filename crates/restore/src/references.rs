@@ -9,7 +9,7 @@ use crate::pod_template;
 
 /// A sort of objects that others refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Related {
     /// What pods need to be admitted and to start: ConfigMaps, Secrets, ServiceAccounts, resource claims, PriorityClasses, RuntimeClasses,
     /// the Service of a StatefulSet; for an Ingress its class and certificates.

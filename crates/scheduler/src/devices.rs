@@ -13,7 +13,7 @@ pub(crate) const OWN_CLAIM: &str = "<extended-resources>";
 
 /// The devices of one claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ClaimDevices {
     /// The claim, `namespace/name`.
     pub claim: String,
@@ -23,7 +23,7 @@ pub struct ClaimDevices {
 
 /// The devices a pod would get on a node.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct NodeDevices {
     /// The node.
     pub node: Arc<str>,
@@ -35,7 +35,7 @@ pub struct NodeDevices {
 
 /// The devices that an attempt was seen to allocate to a claim.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub struct RecordedDevices {
     /// What was written.
     pub devices: ClaimDevices,

@@ -10,7 +10,7 @@ use crate::plugins::{CORDON, required_matches, tolerates, untolerated};
 
 /// What of a node lets a pod on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Suitability {
     /// The pod's node selector and its required node affinity hold.
     pub labels: bool,

@@ -15,7 +15,7 @@ pub struct Companion {
 
 /// What a configuration file configures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum CompanionKind {
     /// How kube-apiserver encrypts what it stores: an `EncryptionConfiguration`, up to 1.12 an `EncryptionConfig`.
     Encryption,

@@ -7,7 +7,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a source could not be read. `Display` is a lowercase fragment without a full stop; `cli::Error` adds the hint.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Error {
     /// The requested revision was compacted.
     #[error("revision {asked} was compacted away; the oldest that can be read is {oldest}")]

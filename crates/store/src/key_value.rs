@@ -38,7 +38,7 @@ impl KeyValue {
 
 /// Whether a change wrote a value or removed the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum EventKind {
     /// The key was written.
     Put,
@@ -48,7 +48,7 @@ pub enum EventKind {
 
 /// Where a change was read from, best first: a change held by several sources is named after the least of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Origin {
     /// A running etcd.
     Live,

@@ -199,12 +199,22 @@ pub mod etcdserverpb {
     pub struct RangeRequest {
         #[prost(bytes = "bytes", tag = "1")]
         pub key: ::prost::bytes::Bytes,
+        /// The key after the last; none for one key alone, a zero byte for all from the first on.
         #[prost(bytes = "bytes", tag = "2")]
         pub range_end: ::prost::bytes::Bytes,
+        /// The most entries; 0 for all.
         #[prost(int64, tag = "3")]
         pub limit: i64,
+        /// 0 for the newest.
         #[prost(int64, tag = "4")]
         pub revision: i64,
+        /// What the member holds by itself will do.
+        #[prost(bool, tag = "7")]
+        pub serializable: bool,
+        #[prost(bool, tag = "8")]
+        pub keys_only: bool,
+        #[prost(bool, tag = "9")]
+        pub count_only: bool,
     }
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
     pub struct PutRequest {
@@ -570,6 +580,149 @@ pub mod etcdserverpb {
         #[prost(string, tag = "1")]
         pub ver: ::prost::alloc::string::String,
     }
+    /// Who answered, and when.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct ResponseHeader {
+        #[prost(uint64, tag = "1")]
+        pub cluster_id: u64,
+        #[prost(uint64, tag = "2")]
+        pub member_id: u64,
+        #[prost(int64, tag = "3")]
+        pub revision: i64,
+        #[prost(uint64, tag = "4")]
+        pub raft_term: u64,
+    }
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct RangeResponse {
+        #[prost(message, optional, tag = "1")]
+        pub header: ::core::option::Option<ResponseHeader>,
+        #[prost(message, repeated, tag = "2")]
+        pub kvs: ::prost::alloc::vec::Vec<super::mvccpb::KeyValue>,
+        /// There are more within the range than the limit let through.
+        #[prost(bool, tag = "3")]
+        pub more: bool,
+        /// How many keys the range has.
+        #[prost(int64, tag = "4")]
+        pub count: i64,
+    }
+    /// A part of a range's answer, since etcd 3.7. The last part alone has the header and the count.
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct RangeStreamResponse {
+        #[prost(message, optional, tag = "1")]
+        pub range_response: ::core::option::Option<RangeResponse>,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct WatchRequest {
+        #[prost(oneof = "watch_request::RequestUnion", tags = "1, 3")]
+        pub request_union: ::core::option::Option<watch_request::RequestUnion>,
+    }
+    /// Nested message and enum types in `WatchRequest`.
+    pub mod watch_request {
+        #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+        pub enum RequestUnion {
+            #[prost(message, tag = "1")]
+            CreateRequest(super::WatchCreateRequest),
+            #[prost(message, tag = "3")]
+            ProgressRequest(super::WatchProgressRequest),
+        }
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct WatchCreateRequest {
+        #[prost(bytes = "bytes", tag = "1")]
+        pub key: ::prost::bytes::Bytes,
+        #[prost(bytes = "bytes", tag = "2")]
+        pub range_end: ::prost::bytes::Bytes,
+        #[prost(int64, tag = "3")]
+        pub start_revision: i64,
+        /// Say from time to time that nothing happened.
+        #[prost(bool, tag = "4")]
+        pub progress_notify: bool,
+        /// A revision may come in several answers.
+        #[prost(bool, tag = "8")]
+        pub fragment: bool,
+    }
+    /// Say how far the watches of this stream have come.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct WatchProgressRequest {}
+    #[derive(Clone, PartialEq, ::prost::Message)]
+    pub struct WatchResponse {
+        #[prost(message, optional, tag = "1")]
+        pub header: ::core::option::Option<ResponseHeader>,
+        #[prost(int64, tag = "2")]
+        pub watch_id: i64,
+        #[prost(bool, tag = "3")]
+        pub created: bool,
+        #[prost(bool, tag = "4")]
+        pub canceled: bool,
+        /// Where the watch begins before it: the oldest revision that can be watched.
+        #[prost(int64, tag = "5")]
+        pub compact_revision: i64,
+        #[prost(string, tag = "6")]
+        pub cancel_reason: ::prost::alloc::string::String,
+        /// The revision goes on in the next answer.
+        #[prost(bool, tag = "7")]
+        pub fragment: bool,
+        #[prost(message, repeated, tag = "11")]
+        pub events: ::prost::alloc::vec::Vec<super::mvccpb::Event>,
+    }
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct StatusRequest {}
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct StatusResponse {
+        #[prost(message, optional, tag = "1")]
+        pub header: ::core::option::Option<ResponseHeader>,
+        #[prost(string, tag = "2")]
+        pub version: ::prost::alloc::string::String,
+        #[prost(int64, tag = "3")]
+        pub db_size: i64,
+        /// 0 for none.
+        #[prost(uint64, tag = "4")]
+        pub leader: u64,
+        #[prost(uint64, tag = "5")]
+        pub raft_index: u64,
+        #[prost(uint64, tag = "6")]
+        pub raft_term: u64,
+        #[prost(uint64, tag = "7")]
+        pub raft_applied_index: u64,
+        /// Alarms, and that there is no leader.
+        #[prost(string, repeated, tag = "8")]
+        pub errors: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+        #[prost(int64, tag = "9")]
+        pub db_size_in_use: i64,
+        #[prost(bool, tag = "10")]
+        pub is_learner: bool,
+        /// Since etcd 3.6.
+        #[prost(int64, tag = "12")]
+        pub db_size_quota: i64,
+    }
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct HashKvRequest {
+        #[prost(int64, tag = "1")]
+        pub revision: i64,
+    }
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct HashKvResponse {
+        #[prost(message, optional, tag = "1")]
+        pub header: ::core::option::Option<ResponseHeader>,
+        #[prost(uint32, tag = "2")]
+        pub hash: u32,
+        #[prost(int64, tag = "3")]
+        pub compact_revision: i64,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct AuthenticateRequest {
+        #[prost(string, tag = "1")]
+        pub name: ::prost::alloc::string::String,
+        #[prost(string, tag = "2")]
+        pub password: ::prost::alloc::string::String,
+    }
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct AuthenticateResponse {
+        #[prost(message, optional, tag = "1")]
+        pub header: ::core::option::Option<ResponseHeader>,
+        #[prost(string, tag = "2")]
+        pub token: ::prost::alloc::string::String,
+    }
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
     #[repr(i32)]
     pub enum AlarmType {
@@ -673,6 +826,54 @@ pub mod mvccpb {
         /// The id of the lease attached to the key, 0 for none.
         #[prost(int64, tag = "6")]
         pub lease: i64,
+    }
+    /// A change of a key.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Event {
+        #[prost(enumeration = "event::EventType", tag = "1")]
+        pub r#type: i32,
+        /// Of a deletion: the key, and the revision of the deletion.
+        #[prost(message, optional, tag = "2")]
+        pub kv: ::core::option::Option<KeyValue>,
+    }
+    /// Nested message and enum types in `Event`.
+    pub mod event {
+        #[derive(
+            Clone,
+            Copy,
+            Debug,
+            PartialEq,
+            Eq,
+            Hash,
+            PartialOrd,
+            Ord,
+            ::prost::Enumeration
+        )]
+        #[repr(i32)]
+        pub enum EventType {
+            Put = 0,
+            Delete = 1,
+        }
+        impl EventType {
+            /// String value of the enum field names used in the ProtoBuf definition.
+            ///
+            /// The values are not transformed in any way and thus are considered stable
+            /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+            pub fn as_str_name(&self) -> &'static str {
+                match self {
+                    Self::Put => "PUT",
+                    Self::Delete => "DELETE",
+                }
+            }
+            /// Creates an enum from field names used in the ProtoBuf definition.
+            pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+                match value {
+                    "PUT" => Some(Self::Put),
+                    "DELETE" => Some(Self::Delete),
+                    _ => None,
+                }
+            }
+        }
     }
 }
 

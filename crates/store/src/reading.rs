@@ -67,7 +67,7 @@ pub struct Listing<'a> {
 
 /// What a watch brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum WatchItem {
     /// A change.
     Event(Event),

@@ -57,7 +57,7 @@ pub struct Facts<'a> {
 
 /// How much of the past a source holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum HistoryKind {
     /// The changes of its span.
     Changes,

@@ -4,7 +4,7 @@ use super::{Alarm, Revision, RevisionSpan};
 
 /// What kind of source stands behind the trait, for `status` only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum SourceKind {
     /// A running etcd.
     Live,
@@ -24,7 +24,7 @@ pub enum SourceKind {
 
 /// A member of a live cluster, as its own status RPC answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Member {
     /// The endpoint asked.
     pub endpoint: String,
@@ -54,7 +54,7 @@ pub struct Member {
 
 /// Hashes of what members hold at one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct MemberHashes {
     /// The revision.
     pub revision: Revision,
@@ -66,7 +66,7 @@ pub struct MemberHashes {
 
 /// The hash of all that one member holds, as etcd's HashKV computes it. Two are comparable where they are of the same compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct MemberHash {
     /// The endpoint asked.
     pub endpoint: String,
@@ -78,7 +78,6 @@ pub struct MemberHash {
 
 /// Where a member is in the raft log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct RaftStatus {
     /// The term of the leader it follows.
     pub term: u64,
@@ -92,7 +91,6 @@ pub struct RaftStatus {
 
 /// One of several sources that are read as one history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PartStatus {
     /// The path or the endpoints, as the user gave them.
     pub name: String,
@@ -108,7 +106,7 @@ pub struct PartStatus {
 
 /// Revisions at which none of several sources can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct PartGap {
     /// The first.
     pub from: Revision,
@@ -122,7 +120,6 @@ pub struct PartGap {
 
 /// What a source reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SourceStatus {
     /// Live, file, …
     pub kind: SourceKind,
@@ -164,7 +161,7 @@ pub struct SourceStatus {
 
 /// What the SHA-256 that `etcdctl snapshot save` appends to a database says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Checksum {
     /// It holds: the file is as it was taken.
     Holds,

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 /// Something that is done to the cluster.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum WhatIfAction {
     /// Cordon a node and evict its pods.
     Drain(String),

@@ -17,7 +17,6 @@ pub struct SimulatedPod {
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Happening {
     /// The eviction API took the pod off its node.
     Evicted,
@@ -152,7 +151,6 @@ pub struct Spare {
 
 /// What the simulation does not know, and where that matters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Unmodelled {
     /// A pod that no controller makes again.
     Bare {
@@ -289,7 +287,6 @@ pub enum Unmodelled {
 
 /// Why what becomes of a group's pods is not certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum GroupDoubt {
     /// The gates of the scheduler are taken to be those by default, and these know no groups: the pods are tried one by one.
     GateOff,

@@ -10,7 +10,6 @@ use super::scheduling::best;
 
 /// What another scheduler would have decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum DecisionVerdict {
     /// The same node, as the only best one.
     Same,

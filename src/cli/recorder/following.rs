@@ -107,6 +107,8 @@ impl<'a> Following<'a> {
                 }
                 WatchItem::Progress(revision) => self.recorder.complete(revision)?,
                 WatchItem::Gap { from, to } => self.miss(from, to)?,
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
         if after == After::Pause {

@@ -139,6 +139,8 @@ impl Recording<'_> {
                 let what = format!("this etcd does not continue the history in {name}: {evidence}");
                 Err(Error::new(format!("{what}; it was restored from a backup, or is another one")).hint("record into another directory"))
             }
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 

@@ -200,6 +200,8 @@ impl Cluster {
                     others.see(self, &entry);
                     (format!("({})", foreign(&entry.key)), None)
                 }
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             };
             let count = counts.entry(resource).or_insert_with(|| (kind, 0, 0));
             count.1 += 1;

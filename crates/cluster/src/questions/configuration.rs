@@ -26,7 +26,6 @@ pub struct Started {
 }
 
 /// A ConfigMap or Secret of the pod.
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Config {
     /// Which.
     pub kind: ConfigKind,

@@ -23,7 +23,6 @@ use crate::read::{Keys, Read, events};
 
 /// What a request is about, of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RequestScope {
     /// One object.
     Object,

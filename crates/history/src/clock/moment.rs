@@ -11,7 +11,7 @@ use ketcd_store::Revision;
 
 /// A moment in the data's own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Moment {
     /// RFC 3339, or a date and a time of day in UTC.
     Absolute(Timestamp),

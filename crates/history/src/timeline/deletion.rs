@@ -11,7 +11,6 @@ use ketcd_store::Revision;
 
 /// What held a deleted object, and for how long.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Finalizer {
     /// Its name.
     pub name: String,
@@ -23,7 +22,6 @@ pub struct Finalizer {
 
 /// How an object came to be deleted.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Deletion {
     /// The revision in which deletion was requested; for an object without grace and finalizers, the one that deleted it.
     pub asked: Revision,
@@ -156,6 +154,8 @@ fn with_request(chain: &'static str, evidence: String, request: &Authorship) -> 
             ("no request asked for it: it was deleted past the API server".to_owned(), false)
         }
         Authorship::Unexplained(_) => ("no request asked for it, and more likely a part of the log is missing".to_owned(), false),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     let is_component = request.request().is_none_or(|request| COMPONENTS.iter().any(|component| request.user.starts_with(component)));
     let chain = match chain {

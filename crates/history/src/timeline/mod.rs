@@ -58,7 +58,7 @@ use step::mark_longest;
 
 /// A place where versions are missing.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Gap {
     /// The last revision of the object that is readable before the gap; `None` where the readable history begins with it.
     pub after: Option<Revision>,
@@ -72,7 +72,7 @@ pub struct Gap {
 
 /// A pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Placement {
     /// The node's name.
     pub node: String,
@@ -84,7 +84,6 @@ pub struct Placement {
 
 /// What happened to one object.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Timeline {
     /// Whose.
     pub subject: Subject,

@@ -9,7 +9,6 @@ use ketcd_store::Revision;
 
 /// A time in which a node's kubelet did not report.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Outage {
     /// The last heartbeat: of the lease or, where that is not readable, the last status posted.
     pub from: Phase,
@@ -29,7 +28,6 @@ pub struct Outage {
 
 /// A time in which a node took no new pods.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Cordon {
     /// Its begin.
     pub from: Phase,
@@ -41,7 +39,7 @@ pub struct Cordon {
 
 /// What became of a pod that lost its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Fate {
     /// Its controller made another.
     Replaced(Replacement),
@@ -55,7 +53,6 @@ pub enum Fate {
 
 /// A pod made in place of another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Replacement {
     /// The pod.
     pub pod: Subject,

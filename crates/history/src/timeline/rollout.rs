@@ -10,7 +10,7 @@ use ketcd_store::Revision;
 
 /// How a rollout ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum RolloutEnd {
     /// All replicas are of it and available.
     RolledOut,
@@ -33,7 +33,6 @@ impl RolloutEnd {
 
 /// One rollout of a Deployment, StatefulSet or DaemonSet: from a pod template to the next.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Rollout {
     /// The revision that set the template.
     pub begun: Revision,
@@ -61,7 +60,6 @@ pub struct Rollout {
 
 /// An earlier template that came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Undo {
     /// The revision number that it had, if it had one.
     pub number: Option<String>,
@@ -129,7 +127,7 @@ impl Chapters {
 
 /// How far a rollout is that has not ended, according to the workload's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct PodsLeft {
     /// Pods of the newest template.
     pub updated: i64,

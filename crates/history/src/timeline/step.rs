@@ -8,7 +8,6 @@ use ketcd_store::Revision;
 
 /// A step as one change shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Step {
     /// What happened, for example [`StepKind::Scheduled`].
     pub phase: StepKind,
@@ -24,7 +23,6 @@ impl Step {
 
 /// A step with its place in time.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Phase {
     /// What happened, for example [`StepKind::Scheduled`].
     pub phase: StepKind,

@@ -8,7 +8,7 @@ use super::step_parts::{
 
 /// More about a step. Which variants a [`StepKind`](super::StepKind) has follows from what it is of; any may have [`StepDetail::None`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum StepDetail {
     /// The kind says it all.
     #[default]

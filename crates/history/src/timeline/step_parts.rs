@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// `reason` and `message` of a condition, of a container's state or of the status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct StatusReason {
     /// A word in CamelCase.
     pub reason: Option<String>,
@@ -27,7 +27,7 @@ impl fmt::Display for StatusReason {
 
 /// What a created object is meant to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum CreatedAs {
     /// No detail.
     #[default]
@@ -84,7 +84,6 @@ pub enum CreatedAs {
 
 /// A field that changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct FieldEdit {
     /// Its path: `spec.maxReplicas`.
     pub path: String,
@@ -114,7 +113,7 @@ pub enum Edit {
 
 /// How a container ended, as its status says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ContainerExit {
     /// The reason: `OOMKilled`.
     pub reason: Option<String>,
@@ -126,7 +125,7 @@ pub struct ContainerExit {
 
 /// A resource with another quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ResourceChange {
     /// The resource: `cpu`.
     pub resource: String,
@@ -140,7 +139,7 @@ pub struct ResourceChange {
 
 /// A taint of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct NodeTaint {
     /// Its key.
     pub key: String,
@@ -160,7 +159,7 @@ impl fmt::Display for NodeTaint {
 
 /// What differs in a pod template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum TemplateChange {
     /// It is the first: its images.
     Images(Vec<String>),
@@ -170,7 +169,7 @@ pub enum TemplateChange {
 
 /// A field of a pod template that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct TemplateEdit {
     /// Its path, below `spec` where it is there: `containers[main].image`.
     pub path: String,
@@ -182,7 +181,7 @@ pub struct TemplateEdit {
 
 /// How much of a resource pods use, in percent of what they request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Utilization {
     /// The resource: `cpu`.
     pub resource: String,
@@ -194,7 +193,7 @@ pub struct Utilization {
 
 /// A device by its driver, its pool and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct DeviceName {
     /// The driver.
     pub driver: String,

@@ -108,7 +108,7 @@ pub(super) fn quota(quota: &Value) -> Vec<Trouble> {
 
 /// A webhook whose service has no endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct BrokenHook {
     /// The webhook's own name, which messages about it have.
     pub name: String,

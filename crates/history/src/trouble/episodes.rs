@@ -6,7 +6,7 @@ use super::{Likeness, Trouble};
 
 /// A trouble that one or several objects of one owner had.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Episode {
     /// The trouble as the object that had it longest said it last.
     pub trouble: Trouble,

@@ -34,7 +34,6 @@ pub use storage::{data_troubles, storage_troubles};
 
 /// Something that is wrong with an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Trouble {
     /// What is wrong.
     pub kind: TroubleKind,

@@ -5,7 +5,7 @@
 
 /// Why a scheduler found no node for a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Refusals<'m> {
     /// How many nodes there were.
     pub nodes: u64,

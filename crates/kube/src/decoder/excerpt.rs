@@ -39,7 +39,7 @@ pub struct Shown<'v> {
 
 /// What a shown field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ShownValue<'v> {
     /// A text, or one of a list of texts, or the key of an entry of a map.
     Text(&'v str),

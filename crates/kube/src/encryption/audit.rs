@@ -6,7 +6,7 @@ use super::{EncryptionConfig, KeyRing, Scheme};
 
 /// Whether values are as the configuration would write them now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Promise {
     /// The configuration's first provider and key (or plain text, where it names identity first or does not name the resource).
     Kept,
@@ -33,7 +33,6 @@ impl Promise {
 
 /// The values of a resource that are sealed with the same provider and key, and keep the configuration's promise alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct AuditRow {
     /// `secrets`, `deployments.apps`, …
     pub resource: String,

@@ -14,7 +14,7 @@ use crate::go_duration::parse_go_duration;
 
 /// An encryption configuration: its rules in order.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct EncryptionConfig {
     /// The first that names a resource counts for it.
     pub rules: Vec<ResourceConfiguration>,
@@ -22,7 +22,7 @@ pub struct EncryptionConfig {
 
 /// What holds for some resources.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct ResourceConfiguration {
     /// `secrets`, `deployments.apps`, `*.apps`, `*.` (the core group) or `*.*`.
     pub resources: Vec<String>,
@@ -32,7 +32,7 @@ pub struct ResourceConfiguration {
 
 /// A provider with its keys.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Provider {
     /// Which one.
     pub scheme: Scheme,

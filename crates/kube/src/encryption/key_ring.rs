@@ -31,7 +31,7 @@ type DataKey = Result<Zeroizing<Vec<u8>>, String>;
 
 /// Why a sealed value stays closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Unopened {
     /// One lowercase fragment that names the provider and the key.
     pub reason: String,

@@ -9,7 +9,7 @@ pub(super) const MARK: &[u8] = b"k8s:enc:";
 
 /// How a value is stored: the providers of an encryption configuration, as its file spells them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Scheme {
     /// In plain text.
     Identity,

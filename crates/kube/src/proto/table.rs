@@ -6,7 +6,7 @@ pub struct MessageId(pub u16);
 
 /// What Kubernetes' JSON of a message looks like.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Message {
     /// The full protobuf name, for example `k8s.io.api.core.v1.Pod`.
     pub name: &'static str,
@@ -41,7 +41,7 @@ impl Numbers {
 
 /// One member of a message's JSON.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Row {
     /// The JSON name as it is written: `,"name":`.
     pub key: &'static str,
@@ -82,7 +82,7 @@ pub enum Card {
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Type {
     /// true or false.
     Bool,
@@ -106,7 +106,7 @@ pub enum Type {
 
 /// When a member is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Emit {
     /// Always; its zero value where it is absent.
     Always,
@@ -120,7 +120,7 @@ pub enum Emit {
 
 /// How a message's JSON is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Render {
     /// An object with the members of the rows.
     Struct,
@@ -150,7 +150,7 @@ pub enum Render {
 
 /// A message that is an object of its own, in [`super::kubernetes::ROOTS`].
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct RootRow {
     /// For example `apps/v1`.
     pub api_version: &'static str,

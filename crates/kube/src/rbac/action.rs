@@ -2,7 +2,7 @@
 
 /// What is to be allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Action {
     /// A verb on a resource.
     Resource(ResourceAction),

@@ -10,7 +10,7 @@ use super::{Action, PolicyRule, User};
 
 /// The kinds that a policy is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum PolicyKind {
     /// A ClusterRole, whose rules the controller manager has aggregated where they come from others.
     ClusterRole,
@@ -86,7 +86,7 @@ struct Role {
 
 /// Whether an action is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct AccessDecision {
     /// Whether it is.
     pub is_allowed: bool,
@@ -98,7 +98,7 @@ pub struct AccessDecision {
 
 /// Every rule that applies to a user.
 #[derive(Debug, Default)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct RulesOfUser<'p> {
     /// The rules, binding by binding.
     pub rules: Vec<&'p PolicyRule>,

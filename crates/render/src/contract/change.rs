@@ -264,7 +264,6 @@ impl From<ketcd_history::clock::Arrived> for Arrived {
 /// What a change did to its key.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ChangeType {
     /// It was created.
     Added,
@@ -287,7 +286,6 @@ impl From<ketcd_history::ChangeKind> for ChangeType {
 /// Where a change was read.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Source {
     /// A running etcd.
     Live,
@@ -321,6 +319,8 @@ impl From<Origin> for Source {
             Origin::Objects => Self::Objects,
             Origin::AuditLog => Self::AuditLog,
             Origin::Derived | Origin::Placed => Self::Derived,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

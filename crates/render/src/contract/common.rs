@@ -168,7 +168,6 @@ impl<'a> From<&'a timeline::Subject> for Subject<'a> {
 /// How the actor of a change is known.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ActorFrom {
     /// The API server recorded it: a managedFields entry, or the object names its writer.
     Recorded,

@@ -40,7 +40,6 @@ pub struct Row<'a> {
 /// Whether values are as the configuration says.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Promise {
     /// They are.
     Kept,
@@ -88,5 +87,7 @@ fn promise(promise: encryption::Promise) -> Option<Promise> {
         encryption::Promise::OtherKey => Promise::OtherKey,
         encryption::Promise::StillSealed => Promise::StillSealed,
         encryption::Promise::DoesNotOpen => Promise::DoesNotOpen,
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     })
 }

@@ -97,7 +97,6 @@ impl<'a> From<&'a ObjectId> for PlanObject<'a> {
 
 /// What an obstacle does.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Effect {
     /// The API server refuses the objects.
     Refused,
@@ -109,7 +108,6 @@ pub enum Effect {
 
 /// The sort of an obstacle.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Problem {
     /// The kind is not served in this version.
     NotServed,
@@ -172,6 +170,8 @@ impl From<&obstacles::ApplyObstacle> for Problem {
             Of::Terminating => Self::Terminating,
             Of::VolumeReserved { .. } => Self::VolumeReserved,
             Of::Missing { .. } => Self::Missing,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

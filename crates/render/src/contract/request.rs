@@ -11,7 +11,6 @@ use super::common::Time;
 /// How the request of a change is known.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RequestMatch {
     /// Its answer names the revision.
     Exact,
@@ -77,6 +76,8 @@ impl<'a> ChangeRequest<'a> {
             Authorship::Attributed(_) => RequestMatch::Attributed,
             Authorship::Candidates(_) => RequestMatch::Candidates,
             Authorship::Unexplained(_) => return (None, true),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         let request = found.request().map(|request| AuditedRequest::of(request));
         let is_one = request.is_some() && found.requests().len() == 1;
@@ -107,7 +108,6 @@ impl<'a> AuditedRequest<'a> {
 /// What became of a request that made no change.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum WithoutChange {
     /// It was refused, or failed: `code` and `reason` say why.
     Refused,
@@ -126,7 +126,6 @@ pub enum WithoutChange {
 /// What a request was about.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AskedOf {
     /// One object.
     Object,
@@ -184,6 +183,8 @@ impl<'a> RequestWithoutChange<'a> {
                 RequestOutcome::Answered => WithoutChange::Answered,
                 RequestOutcome::NoChange => WithoutChange::NoChange,
                 RequestOutcome::Unknown => WithoutChange::Unknown,
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             },
             code: request.code,
             reason: request.reason.as_deref(),

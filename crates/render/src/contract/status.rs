@@ -181,7 +181,6 @@ pub struct Source<'a> {
 /// What a source is.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum SourceKind {
     /// A running etcd.
     Live,
@@ -341,6 +340,8 @@ impl From<ketcd_store::SourceKind> for SourceKind {
             ketcd_store::SourceKind::Recording => Self::Recording,
             ketcd_store::SourceKind::Objects => Self::Objects,
             ketcd_store::SourceKind::AuditLog => Self::AuditLog,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

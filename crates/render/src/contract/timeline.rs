@@ -206,7 +206,6 @@ pub struct Rollout<'a> {
 
 /// How a rollout ended.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum RolloutEnd {
     /// All replicas are of the template, and available.
     RolledOut,
@@ -222,6 +221,8 @@ impl From<ketcd_history::timeline::RolloutEnd> for RolloutEnd {
             ketcd_history::timeline::RolloutEnd::RolledOut => Self::RolledOut,
             ketcd_history::timeline::RolloutEnd::Superseded => Self::Superseded,
             ketcd_history::timeline::RolloutEnd::Deleted => Self::Deleted,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }
@@ -320,7 +321,6 @@ pub struct PodFate<'a> {
 
 /// What became of a pod.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Fate {
     /// Another pod replaced it.
     Replaced,

@@ -50,7 +50,6 @@ pub struct Config<'a> {
 
 /// What holds configuration.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum ConfigKind {
     /// A ConfigMap.
     ConfigMap,
@@ -63,6 +62,8 @@ impl From<ketcd_history::config::ConfigKind> for ConfigKind {
         match kind {
             ketcd_history::config::ConfigKind::ConfigMap => Self::ConfigMap,
             ketcd_history::config::ConfigKind::Secret => Self::Secret,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

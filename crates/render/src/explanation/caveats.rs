@@ -24,6 +24,8 @@ pub(super) fn assumptions(explanation: &Explanation) -> Vec<String> {
         Assumption::DefaultProfile(release) => {
             format!("the scheduler's configuration is not in etcd: the default profile of {release} is assumed, without extenders")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     explanation.assumptions.iter().map(sentence).collect()
 }
@@ -42,6 +44,8 @@ pub fn version_evidence(evidence: &VersionEvidence) -> String {
         VersionEvidence::RecordedMessages(words) => format!("the words of recorded refusals (\"{words}\")"),
         VersionEvidence::Assumed => "assumed: nothing in the data shows the version".to_owned(),
         VersionEvidence::NewestPatchAssumed(evidence) => format!("{}; its newest patch is assumed", version_evidence(evidence)),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -98,6 +102,8 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::PreemptionSampled { kept, candidates } => preemption_sampled(*kept, *candidates),
         Caveat::EqualVictims { nodes } => equal_victims(nodes),
         Caveat::BudgetOrder { nodes } => budget_order(nodes),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }]
 }
 
@@ -123,6 +129,8 @@ fn no_attempt(decided_by: DecidedBy) -> &'static str {
         DecidedBy::Unreadable | DecidedBy::Scheduler => {
             "when the pod was bound cannot be read: it is evaluated as if it were to be scheduled now"
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -184,6 +192,8 @@ fn unread(objects: &[UnreadObject]) -> Vec<String> {
     let sentence = |object: &UnreadObject| match object {
         UnreadObject::Problem(problem) => format!("{}: {}", problem.object, problem.what),
         UnreadObject::Unreadable(unreadable) => unreadable.to_string(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     let mut sentences: Vec<String> = objects.iter().take(NAMED).map(sentence).collect();
     match objects.len() - sentences.len() {

@@ -39,6 +39,8 @@ pub(super) fn fix(fix: &Fix, node: &str) -> String {
         Fix::ReleaseDevices { claim, pod: (namespace, name) } => {
             format!("delete pod {namespace}/{name}, which holds ResourceClaim {claim}")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -85,6 +87,8 @@ fn obstacle(obstacle: &Obstacle) -> String {
         Obstacle::ClaimInUse { claim, pod: (namespace, name) } => format!("{namespace}/{name} uses claim {claim}"),
         Obstacle::NoVolumesToDetach => "no pod there that may be deleted has volumes".to_owned(),
         Obstacle::NoFreeDevice => "it has no free device for a claim of the pod, and none held by a single pod".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -51,6 +51,8 @@ fn title(cycle: &GroupCycle) -> String {
         GroupOutcome::WaitsForPreemption => "waits for its victims to terminate",
         GroupOutcome::Error => "its cycle ends with an error",
         GroupOutcome::Unknown => "the result of its cycle is not known",
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     format!("{what}, {tried} tried together: {became}")
 }

@@ -38,6 +38,8 @@ pub(super) fn group_caveat(caveat: &GroupCaveat) -> String {
         GroupCaveat::PlacementReported { name, tried } => {
             format!("the scheduler reports the first of {tried} placements it tries, in random order: here {name}")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -46,6 +48,8 @@ fn placement_doubt(doubt: &PlacementDoubt) -> String {
         PlacementDoubt::VolumesDrawn => "which of several volumes its claims get is random".to_owned(),
         PlacementDoubt::Filter { node, missing } => format!("{node}: {missing}"),
         PlacementDoubt::Score { plugin, missing } => format!("the score of {plugin} is unknown: {missing}"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -233,6 +233,8 @@ fn answer(explanation: &Explanation) -> String {
         DecidedBy::Kubelet => return "a static pod: no scheduler decided".to_owned(),
         DecidedBy::Creator => return "created with its node: no scheduler decided".to_owned(),
         DecidedBy::Scheduler | DecidedBy::Unreadable => {}
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
     match (explanation.attempt.outcome, explanation.agreement) {
         (AttemptOutcome::Pending, _) => fits,

@@ -40,5 +40,7 @@ pub(super) fn unverifiable(of: &Unverifiable) -> String {
         Unverifiable::UnregisteredPredicate { name, release } => {
             format!("A released kube-scheduler {release} does not register {name} and refuses this Policy.")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }

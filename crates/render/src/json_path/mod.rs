@@ -66,7 +66,6 @@ pub struct JsonPathError(String);
 
 /// Why a template's result could not be written.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum WriteError {
     /// The template does not fit the data.
     #[error(transparent)]

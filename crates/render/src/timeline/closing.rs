@@ -54,6 +54,8 @@ fn ending(rollout: &Rollout) -> String {
         RolloutEnd::RolledOut => format!("rolled out{after} (r{revision}){stuck}"),
         RolloutEnd::Superseded => format!("overtaken by the next{after} (r{revision}){stuck}"),
         RolloutEnd::Deleted => format!("deleted{after} (r{revision}){stuck}"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -184,6 +186,8 @@ fn fates(pods: &[(Subject, Fate)], out: &mut dyn Write) -> io::Result<()> {
             Fate::Ended => "had ended before".to_owned(),
             Fate::NotReplaced => "not replaced by its controller".to_owned(),
             Fate::Alone => "did not come back: it has no controller".to_owned(),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         writeln!(out, "    {}  {}", padded(&visible(&pod.name), width), visible(&instead))?;
     }

@@ -31,5 +31,7 @@ fn as_what(with: &CreatedAs) -> String {
             joined([head].into_iter().filter(|head| !head.is_empty()).chain(ports))
         }
         CreatedAs::Autoscaler { target: (kind, name), least, most } => format!("scales {kind} {name} between {least} and {most}"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }

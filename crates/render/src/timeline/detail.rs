@@ -74,6 +74,8 @@ pub fn detail(kind: StepKind, detail: &StepDetail) -> String {
         }
         StepDetail::Consumer { resource, name } => format!("{resource} {name}"),
         StepDetail::Victim(object) => format!("{object} makes room"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -153,6 +155,8 @@ pub(super) fn template_change(change: &TemplateChange, undo: Option<&Undo>) -> S
             let edit = edits.iter().map(|edit| format!("{} {} → {}", edit.path, text(edit.before.as_ref()), text(edit.after.as_ref())));
             edit.collect::<Vec<_>>().join(", ")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     match undo {
         None => edits,

@@ -281,6 +281,8 @@ fn fate((pod, fate): &(Subject, Fate)) -> contract::PodFate<'_> {
         Fate::Ended => (contract::Fate::Ended, None),
         Fate::NotReplaced => (contract::Fate::NotReplaced, None),
         Fate::Alone => (contract::Fate::NoController, None),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     let replacement = replacement.map(|made| contract::Replacement { node: made.node.as_deref(), object: (&made.pod).into() });
     contract::PodFate { fate, object: pod.into(), replacement }

@@ -69,7 +69,6 @@ impl TimelineEntry {
 
 /// What a line of the axis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum EntryKind {
     /// A step that versions show.
     Phase,

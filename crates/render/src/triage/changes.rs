@@ -203,6 +203,8 @@ pub fn words(intervention: &Intervention<'_>) -> String {
             }
             told.into_iter().map(field_words).collect::<Vec<_>>().join("; ")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Effect {
 
 /// One obstacle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ApplyObstacle {
     /// No such kind is served in this version.
     NotServed {

@@ -109,7 +109,7 @@ macro_rules! objects {
 watched_kinds!(objects);
 
 /// An object on its way into the state.
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum IncomingObject<'a> {
     /// As it was read.
     Raw(RawObject<'a>),

@@ -14,7 +14,7 @@ use super::object_reader::ObjectReader;
 
 /// A version of an object as it was read.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum RawObject<'a> {
     /// JSON as the API server returns it.
     Json(&'a [u8]),

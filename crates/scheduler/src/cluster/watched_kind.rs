@@ -56,7 +56,7 @@ macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal: $parsed:ty => $lister:ident: $cached:ty $(= $compile:path)?;)*) => {
         /// The kinds a scheduler watches.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+        #[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
         pub enum WatchedKind {
             /// Pods.
             Pod,

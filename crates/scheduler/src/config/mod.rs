@@ -33,7 +33,7 @@ pub use leader_lock::LeaderLock;
 
 /// A scheduler configuration: the profiles of a file and what of it was ignored.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct SchedulerConfiguration {
     /// Its profiles, in order; each pod names one.
     pub profiles: Vec<Profile>,

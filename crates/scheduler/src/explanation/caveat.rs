@@ -11,7 +11,7 @@ use super::{DecidedBy, StateSeen};
 
 /// What is assumed of a scheduler, the same for every pod of its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Assumption {
     /// The configuration has parts that cannot be verified.
     Unverifiable(Unverifiable),
@@ -21,7 +21,7 @@ pub enum Assumption {
 
 /// A reason why the scheduler may have decided differently than the rules do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Caveat {
     /// No attempt shows how the pod got its node: it is evaluated as if it were to be scheduled now.
     NoAttempt(DecidedBy),
@@ -156,7 +156,7 @@ pub enum Caveat {
 
 /// A pod that the scheduler counts on a node before etcd shows it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct AssumedPod {
     /// `namespace/name`.
     pub pod: String,
@@ -168,7 +168,7 @@ pub struct AssumedPod {
 
 /// A pod that may have been decided about before an attempt, or after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct NeighbourDoubt {
     /// `namespace/name`.
     pub pod: String,
@@ -184,7 +184,7 @@ pub struct NeighbourDoubt {
 
 /// The end of a pod that an attempt may not have seen: it is evaluated without the pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct UnseenEnd {
     /// `namespace/name`.
     pub pod: String,
@@ -196,7 +196,7 @@ pub struct UnseenEnd {
 
 /// An object that could not be read, or not in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum UnreadObject {
     /// An object that could be read only in part.
     Problem(ObjectProblem),

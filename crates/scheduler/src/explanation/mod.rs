@@ -27,7 +27,7 @@ pub enum AttemptOutcome {
 
 /// A scheduling decision that etcd shows, or the one to come.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Attempt {
     /// The pod as it was before the outcome.
     pub pod: Arc<PodInfo>,
@@ -51,7 +51,7 @@ pub struct Attempt {
 
 /// Who decides where a pod runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum DecidedBy {
     /// A scheduler.
     Scheduler,
@@ -104,7 +104,7 @@ pub enum Agreement {
 
 /// An attempt explained.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The attempt.
     pub attempt: Attempt,
@@ -146,7 +146,7 @@ pub struct Explanation {
 
 /// What a filter compared on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Evidence {
     /// The node.
     pub node: Arc<str>,
@@ -170,7 +170,7 @@ pub enum Depth {
 
 /// The smallest set of changes that makes the pod fit a node, proved by evaluating the pod again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Remedy {
     /// The node it would then fit.
     pub node: Arc<str>,
@@ -182,7 +182,7 @@ pub struct Remedy {
 
 /// What would make a pod that fits no node fit, and how far the search went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Help {
     /// For each node searched, the smallest sets of changes, the best first.
     pub remedies: Vec<Remedy>,
@@ -202,7 +202,7 @@ pub struct Help {
 
 /// A rejection on a node that no change meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Hopeless {
     /// The node.
     pub node: Arc<str>,

@@ -14,7 +14,6 @@ use super::plugin::PreFilterExtensions;
 use super::profile::Profile;
 
 /// A pod to schedule, the state to schedule it in (upstream's snapshot, made by `UpdateSnapshot`), and the profile.
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Cycle<'a> {
     /// The pod, without a node.
     pub pod: &'a PodInfo,

@@ -7,7 +7,7 @@ use crate::cluster::{PodInfo, PodKey, Taint};
 
 /// A change that people can make. Amounts and skews are zero until a trial has found the necessary value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Fix {
     /// Make the node schedulable again, its taint included.
     Uncordon,
@@ -109,7 +109,7 @@ pub enum Fix {
 
 /// The request of a PersistentVolumeClaim of the pod's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct VolumeRequest {
     /// The claim's name.
     pub claim: Arc<str>,

@@ -7,7 +7,7 @@ use crate::cluster::PodKey;
 
 /// A reason why the cycle of a pod group may have had another result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum GroupCaveat {
     /// The scheduler keeps the pod out of the queue until the groups above its own exist; it is evaluated as if it had no group (since 1.37).
     KeptAside {
@@ -72,7 +72,7 @@ pub enum GroupCaveat {
 
 /// Why the node of one pod of a group is not certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum PlacementDoubt {
     /// Which of several volumes its claims get is random.
     VolumesDrawn,

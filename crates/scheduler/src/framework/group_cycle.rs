@@ -8,7 +8,7 @@ use super::group_caveat::{GroupCaveat, PlacementDoubt};
 
 /// The cycle of a group.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct GroupCycle {
     /// The group's name; its namespace is the pod's.
     pub name: String,
@@ -80,7 +80,7 @@ impl GroupCycle {
 
 /// The result of a group's cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum GroupOutcome {
     /// Its pods that found nodes are bound.
     Scheduled,
@@ -96,7 +96,7 @@ pub enum GroupOutcome {
 
 /// A placement (a set of nodes) that the group was tried on.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct PlacementResult {
     /// The label's value; `None`: all nodes.
     pub name: Option<Arc<str>>,
@@ -121,7 +121,7 @@ impl PlacementResult {
 
 /// The result for a composite group.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct CompositeGroupResult {
     /// Its name.
     pub name: Arc<str>,
@@ -145,7 +145,7 @@ pub struct CompositeGroupResult {
 
 /// The result for one pod on one placement.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct MemberResult {
     /// The pod.
     pub pod: PodKey,

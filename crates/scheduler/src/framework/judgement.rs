@@ -11,7 +11,6 @@ use super::verdict::{Refusal, Verdict};
 
 /// What the scheduler would do with the pod.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Judgement {
     /// The rejection or error that concerns the pod as a whole, if there is one.
     pub whole_pod: Option<WholePod>,
@@ -82,7 +81,7 @@ pub enum WholePod {
 
 /// The filters' verdicts on one node.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct NodeJudgement {
     /// The node.
     pub name: Arc<str>,

@@ -49,7 +49,7 @@ pub struct Touches {
 
 /// What is changed to meet a filter's needs. Filters of different kinds have no change in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ChangeOf {
     /// The node: cordon, conditions, taints.
     Node,
@@ -63,7 +63,7 @@ pub enum ChangeOf {
 
 /// Why no change is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Obstacle {
     /// Upstream's reasons for the rejection.
     Refused(Vec<Cow<'static, str>>),

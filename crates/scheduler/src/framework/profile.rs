@@ -53,7 +53,7 @@ pub enum FilterMode {
 
 /// A profile: the scheduler's release, its plugins and their arguments.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Profile {
     /// The `spec.schedulerName` of its pods.
     pub scheduler_name: String,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 /// The scores of one plugin, in the order of the feasible nodes.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct PluginScore {
     /// The plugin.
     pub plugin: &'static str,
@@ -24,7 +23,7 @@ pub struct PluginScore {
 
 /// The scores of all plugins that ran.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Scores {
     /// The nodes scored, in the state's order.
     pub nodes: Vec<Arc<str>>,

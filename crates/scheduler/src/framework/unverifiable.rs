@@ -4,7 +4,7 @@ use crate::Release;
 
 /// A part of a configuration whose effect cannot be verified with what etcd holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Unverifiable {
     /// An extender, whose answers are not in etcd. Without either verb it takes part only in binding or preemption.
     Extender {

@@ -18,7 +18,7 @@ use crate::release::Rules;
 
 /// A pod that would be evicted.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Victim {
     /// The pod.
     pub pod: Arc<PodInfo>,
@@ -28,7 +28,7 @@ pub struct Victim {
 
 /// A node on which evicting pods of lower priority makes room.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct PreemptionCandidate {
     /// The node.
     pub node: Arc<str>,

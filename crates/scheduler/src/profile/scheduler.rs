@@ -6,7 +6,6 @@ use crate::{Gates, Profile, Release, VersionEvidence, VersionFrom, applied_relea
 
 /// A scheduler.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Scheduler {
     /// Its profiles; a pod is evaluated with the one it names, or hypothetically with the first.
     pub profiles: Vec<Profile>,

@@ -6,7 +6,7 @@ use crate::cluster::{Node, PodInfo, WatchedKind};
 
 /// What happened in the cluster.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ClusterEvent<'e> {
     /// A pod is there and has no node yet (`UnscheduledPodAdd`).
     PodWaits(&'e PodInfo),

@@ -6,7 +6,7 @@ use crate::cluster::{NodeAffinity, SpreadConstraint};
 
 /// How NodeResourcesFit (before 1.22 separate plugins) scores a node's utilization.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ScoringStrategy {
     /// The lower the utilization, the better.
     LeastAllocated,
@@ -18,7 +18,7 @@ pub enum ScoringStrategy {
 
 /// The constraints of pods that have none of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum PodTopologySpreadDefaults {
     /// Upstream's own: hosts with a skew of 3, zones with a skew of 5, scoring only.
     System,
@@ -28,7 +28,7 @@ pub enum PodTopologySpreadDefaults {
 
 /// Arguments of all plugins of one profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct Arguments {
     /// NodeResourcesFit: extended resources that are not checked.
     pub ignored_resources: Vec<Arc<str>>,

@@ -2,7 +2,7 @@
 
 /// The order in which inter-pod affinity is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum AffinityOrder {
     /// Existing pods' anti-affinity, then the pod's affinity, then its anti-affinity.
     ExistingFirst,
@@ -12,7 +12,7 @@ pub enum AffinityOrder {
 
 /// The formula of the spread constraints' score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum SpreadFormula {
     /// The share of matching pods, reversed.
     Flip,
@@ -24,7 +24,7 @@ pub enum SpreadFormula {
 
 /// The score of a pod without spread constraints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum WithoutConstraints {
     /// Zero on every node.
     Zero,
@@ -36,7 +36,7 @@ pub enum WithoutConstraints {
 
 /// The formula of balance between resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum BalancedFormula {
     /// The difference of two fractions.
     Difference,
@@ -50,7 +50,7 @@ pub enum BalancedFormula {
 
 /// The formula of the score for the size of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ImageFormula {
     /// Size alone, in ten buckets.
     Buckets,
@@ -62,7 +62,7 @@ pub enum ImageFormula {
 
 /// The format of an unschedulable pod's message (FitError).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum FitErrorFormat {
     /// `0/N nodes are available: R.`
     Reasons,
@@ -76,7 +76,7 @@ pub enum FitErrorFormat {
 
 /// Which nodes preemption tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum PreemptionCandidates {
     /// Every node whose status is not UnschedulableAndUnresolvable, nodes without a status too.
     AllButUnresolvable,
@@ -86,7 +86,7 @@ pub enum PreemptionCandidates {
 
 /// The order of plugins that MultiPoint and an extension point name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum MultiPointOrder {
     /// The extension point's, then those that only MultiPoint names.
     Last,

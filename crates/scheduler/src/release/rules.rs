@@ -17,7 +17,7 @@ macro_rules! rules {
     ) => {
         /// The rules of one release under its gates.
         #[derive(Clone, Debug)]
-        #[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+        #[non_exhaustive]
         pub struct Rules {
             $($(#[$doc])* pub $rule: $type,)*
         }

@@ -10,7 +10,7 @@ use crate::{NEWEST_SCHEDULER, Release, UnknownRelease, scheduler_patch, schedule
 
 /// The evidence for a scheduler's release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum VersionEvidence {
     /// Given by the caller.
     Given,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// The schedulers that began anew, by `schedulerName`. Which profiles a process has is known for certain only from its configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct RestartedSchedulers {
     /// Those that did.
     pub certain: BTreeSet<String>,

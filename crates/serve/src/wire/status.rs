@@ -68,6 +68,8 @@ impl Status {
                 let object = if action.name.is_empty() { format!("{qualified} is ") } else { format!("{qualified} {:?} is ", action.name) };
                 (object, cannot, details(&action.resource, group, &action.name))
             }
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         // As upstream writes it, no text that looks like HTML.
         let cannot = cannot.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

@@ -5,22 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use etcd_client::proto::{PbKeyValue, PbResponseHeader};
-use etcd_client::{GetOptions, GetStreamResponse};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
-use tonic::Code;
+use tonic::{Code, Streaming};
 
 use super::answer::{RangeAsked, Untrue};
+use super::calls::Client;
 use super::client::Cluster;
-use super::config::{Consistency, LARGEST_MESSAGE, PAGE_BYTES, ReadConsistency};
+use super::config::{Consistency, PAGE_BYTES, ReadConsistency};
 use super::fetch::fetch;
 use super::page::{Page, PageSize};
-use super::wire::{bytes, options_of};
+use super::wire::{bytes, range_request};
+use crate::proto::etcdserverpb::{RangeStreamResponse, ResponseHeader};
+use crate::proto::mvccpb::KeyValue;
 use crate::{KeyRange, Result, Want};
 
 /// The key-values of one page.
-pub(super) type Values = Vec<PbKeyValue>;
+pub(super) type Values = Vec<KeyValue>;
 
 /// Begins to read `page` and those after it to the end of `keys`. One page waits while one is worked on.
 pub(super) fn read_ahead(cluster: &Arc<Cluster>, keys: &KeyRange, page: Page) -> Receiver<Result<Values>> {
@@ -50,9 +51,9 @@ impl Ahead {
                 Ok(answered) => answered,
                 Err(error) => return drop(self.sender.send(Err(error)).await),
             };
-            let rest = page.size.rest(bytes(&answer.0.kvs), took);
+            let rest = page.size.rest(bytes(&answer.kvs), took);
             next = page.next(&self.keys, &answer);
-            if self.sender.send(Ok(std::mem::take(&mut answer.0.kvs))).await.is_err() {
+            if self.sender.send(Ok(std::mem::take(&mut answer.kvs))).await.is_err() {
                 return;
             }
             sleep(rest).await;
@@ -80,14 +81,13 @@ impl Ahead {
         loop {
             let begun = Instant::now();
             // The page that follows shows why it ends early.
-            let Ok(Ok(Some(mut answer))) = timeout(self.cluster.config.command_timeout, stream.message()).await else {
-                return Ok(Some(last));
-            };
+            let part = timeout(self.cluster.config.command_timeout, stream.message()).await;
+            let Ok(Ok(Some(RangeStreamResponse { range_response: Some(mut answer) }))) = part else { return Ok(Some(last)) };
             let took = begun.elapsed();
             // Only the last message has a header.
-            let is_last = answer.0.header.is_some();
-            let values = std::mem::take(&mut answer.0.kvs);
-            last = self.following(last, &values, answer.0.header.as_ref())?;
+            let is_last = answer.header.is_some();
+            let values = std::mem::take(&mut answer.kvs);
+            last = self.following(last, &values, answer.header.as_ref())?;
             if self.sender.send(Ok(values)).await.is_err() || is_last {
                 return Ok(None);
             }
@@ -96,7 +96,7 @@ impl Ahead {
     }
 
     /// Checks a message of a stream that has come as far as `page`; returns the page after it.
-    fn following(&self, page: Page, values: &[PbKeyValue], header: Option<&PbResponseHeader>) -> Result<Page, Untrue> {
+    fn following(&self, page: Page, values: &[KeyValue], header: Option<&ResponseHeader>) -> Result<Page, Untrue> {
         let keys = page.whole(&self.keys);
         let asked = RangeAsked { keys: &keys, ..page.asked() };
         if header.is_some() {
@@ -122,16 +122,13 @@ impl Ahead {
             // The revision is known.
             ReadConsistency::Auto | ReadConsistency::Serializable => Consistency::Serializable,
         };
-        let (start, options) = options_of(&page.whole(&self.keys), page.revision, GetOptions::new());
+        let asked = range_request(&page.whole(&self.keys), page.revision).with(consistency);
         self.cluster.pacer.turn().await;
-        let open = |client: etcd_client::Client| {
-            let (start, mut options) = (start.clone(), options.clone());
-            if consistency == Consistency::Serializable {
-                options = options.with_serializable();
-            }
+        let open = |client: Client| {
+            let asked = asked.clone();
             async move {
-                match client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get_stream(start, Some(options)).await {
-                    Err(etcd_client::Error::GRpcStatus(status)) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
+                match client.range_stream(asked).await {
+                    Err(status) if status.code() == Code::Unimplemented => Ok(Stream::Unknown),
                     opened => Ok(Stream::Open(Box::new(opened?))),
                 }
             }
@@ -143,7 +140,7 @@ impl Ahead {
 
 /// What became of a stream.
 enum Stream {
-    Open(Box<GetStreamResponse>),
+    Open(Box<Streaming<RangeStreamResponse>>),
     /// The member knows no such call: it is older than 3.7.
     Unknown,
     Failed,

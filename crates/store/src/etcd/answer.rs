@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 
-use etcd_client::proto::{PbKeyValue, PbRangeResponse, PbResponseHeader, PbStatusResponse};
+use tonic::Status;
 
 use super::wire::range_end;
+use crate::proto::etcdserverpb::{RangeResponse, ResponseHeader, StatusResponse};
+use crate::proto::mvccpb::KeyValue;
 use crate::{KeyRange, Revision};
 
 /// The newest revision that is believed: a million writes a second make it in 285 years. Numbers up to here are exact in every JSON reader, and may
@@ -35,14 +37,14 @@ impl Untrue {
 #[derive(Debug)]
 pub(super) enum Failed {
     /// The call failed.
-    Call(etcd_client::Error),
+    Call(Status),
     /// It was answered with what cannot be true.
     Untrue(Untrue),
 }
 
-impl From<etcd_client::Error> for Failed {
-    fn from(error: etcd_client::Error) -> Self {
-        Self::Call(error)
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self::Call(status)
     }
 }
 
@@ -59,7 +61,7 @@ fn holds(condition: bool, problem: &'static str) -> Checked {
 }
 
 /// The revision of an answer's header.
-pub(super) fn newest(header: Option<&PbResponseHeader>) -> Checked<Revision> {
+pub(super) fn newest(header: Option<&ResponseHeader>) -> Checked<Revision> {
     let header = header.ok_or_else(|| Untrue::new("sent no header, in which the newest revision stands"))?;
     plausible(header.revision)
 }
@@ -73,14 +75,14 @@ pub(super) fn plausible(revision: i64) -> Checked<Revision> {
 }
 
 /// Whether a stored version can be one of a store whose newest revision is `newest`.
-pub(super) fn version(kv: &PbKeyValue, newest: Revision) -> Checked {
+pub(super) fn version(kv: &KeyValue, newest: Revision) -> Checked {
     modified(kv, newest)?;
     holds((1..=newest.0).contains(&kv.create_revision), "sent a key that was created at a revision that is not there")?;
     holds((1..=newest.0).contains(&kv.version), "sent a key that was written more often than there are revisions")
 }
 
 /// Whether a key, stored or deleted, can be one of a store whose newest revision is `newest`.
-pub(super) fn modified(kv: &PbKeyValue, newest: Revision) -> Checked {
+pub(super) fn modified(kv: &KeyValue, newest: Revision) -> Checked {
     holds(!kv.key.is_empty(), "sent a key without a name")?;
     let revision = plausible(kv.mod_revision)?;
     match revision <= newest {
@@ -109,7 +111,7 @@ pub(super) enum RangeContent {
 
 impl RangeAsked<'_> {
     /// Checks an answer; returns the newest revision that its header names.
-    pub(super) fn check(&self, answer: &PbRangeResponse) -> Checked<Revision> {
+    pub(super) fn check(&self, answer: &RangeResponse) -> Checked<Revision> {
         let newest = self.newest(answer.header.as_ref())?;
         let (found, count) = (answer.kvs.len() as i64, answer.count);
         holds((0..=MOST_KEYS).contains(&count), "counts more keys than an etcd can hold, or less than none")?;
@@ -128,7 +130,7 @@ impl RangeAsked<'_> {
     }
 
     /// Checks the header of an answer.
-    pub(super) fn newest(&self, header: Option<&PbResponseHeader>) -> Checked<Revision> {
+    pub(super) fn newest(&self, header: Option<&ResponseHeader>) -> Checked<Revision> {
         let newest = newest(header)?;
         match self.revision {
             Some(asked) if asked > newest => {
@@ -139,20 +141,20 @@ impl RangeAsked<'_> {
     }
 
     /// Checks entries of the range, whose store is at `newest`.
-    pub(super) fn entries(&self, entries: &[PbKeyValue], newest: Revision) -> Checked {
+    pub(super) fn entries(&self, entries: &[KeyValue], newest: Revision) -> Checked {
         let (newest, mut last) = (self.revision.unwrap_or(newest), None);
         for kv in entries {
             holds(self.keys.contains(&kv.key), "sent keys that were not asked for")?;
-            holds(last.is_none_or(|last: &[u8]| last < kv.key.as_slice()), "sent keys out of order, or one of them twice")?;
+            holds(last.is_none_or(|last: &[u8]| last < &kv.key[..]), "sent keys out of order, or one of them twice")?;
             version(kv, newest)?;
-            last = Some(&kv.key);
+            last = Some(&kv.key[..]);
         }
         Ok(())
     }
 }
 
 /// Checks what a member says of itself.
-pub(super) fn status(status: &PbStatusResponse) -> Checked {
+pub(super) fn status(status: &StatusResponse) -> Checked {
     newest(status.header.as_ref())?;
     let is_printable = status.version.bytes().all(|byte| byte.is_ascii_graphic());
     holds(is_printable && status.version.len() <= LONGEST_VERSION, "names a version that no etcd has")?;

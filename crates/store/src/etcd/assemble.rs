@@ -1,14 +1,13 @@
 //! Watch responses into changes: fragments joined, whole revisions only, each change once.
 
 use bytes::Bytes;
-use etcd_client::proto::{PbEvent, PbWatchResponse};
 
 use super::answer::Untrue;
 use super::wire::key_value;
+use crate::proto::etcdserverpb::WatchResponse;
+use crate::proto::mvccpb::{self, event::EventType};
 use crate::{Event, EventKind, KeyValue, Origin, Revision, Sources};
 
-/// `mvccpb.Event.EventType.DELETE`.
-pub(super) const DELETE: i32 = 1;
 /// The most that is read of the changes of one revision, in bytes. What a transaction writes is one request, of 1.5 MiB unless `--max-request-bytes` raises it;
 /// it may delete any number of keys.
 pub const LARGEST_REVISION: usize = 128 << 20;
@@ -41,7 +40,7 @@ impl Assembler {
     ///
     /// # Errors
     /// A revision that is too large to be held, or that writes a key twice.
-    pub(super) fn accept(&mut self, response: PbWatchResponse) -> Result<Vec<Event>, Untrue> {
+    pub(super) fn accept(&mut self, response: WatchResponse) -> Result<Vec<Event>, Untrue> {
         let mut complete = Vec::with_capacity(response.events.len());
         for event in response.events {
             let Some(event) = convert(event) else { continue };
@@ -94,36 +93,37 @@ impl Assembler {
     }
 }
 
-fn convert(event: PbEvent) -> Option<Event> {
+fn convert(event: mvccpb::Event) -> Option<Event> {
+    let is_delete = event.r#type() == EventType::Delete;
     let kv = event.kv?;
     let revision = Revision(kv.mod_revision);
-    let (kind, key_value) = if event.r#type == DELETE {
-        let mut deleted = key_value(kv);
-        deleted.value = Bytes::new();
-        (EventKind::Delete, KeyValue { create_revision: Revision(0), version: 0, lease: 0, ..deleted })
+    let (kind, key_value) = if is_delete {
+        let deleted = key_value(kv);
+        let value = Bytes::new();
+        (EventKind::Delete, KeyValue { value, create_revision: Revision(0), version: 0, lease: 0, ..deleted })
     } else {
-        (EventKind::Put, key_value(kv))
+        // A copy: whoever remembers the last version of each key would keep all messages.
+        let value = Bytes::copy_from_slice(&kv.value);
+        (EventKind::Put, KeyValue { value, ..key_value(kv) })
     };
     Some(Event { revision, sub_revision: 0, kind, key_value, origin: Origin::Live, sources: Sources::default() })
 }
 
 #[cfg(test)]
 mod tests {
-    use etcd_client::proto::PbKeyValue;
-
     use super::*;
 
-    fn response(revisions: &[i64], fragment: bool) -> PbWatchResponse {
+    fn response(revisions: &[i64], fragment: bool) -> WatchResponse {
         let events = revisions
             .iter()
             .enumerate()
-            .map(|(place, revision)| PbEvent {
-                r#type: 0,
-                kv: Some(PbKeyValue { key: format!("k{place}{fragment}").into(), mod_revision: *revision, ..PbKeyValue::default() }),
-                prev_kv: None,
+            .map(|(place, revision)| {
+                let key = format!("k{place}{fragment}").into();
+                let kv = mvccpb::KeyValue { key, mod_revision: *revision, ..mvccpb::KeyValue::default() };
+                mvccpb::Event { kv: Some(kv), ..mvccpb::Event::default() }
             })
             .collect();
-        PbWatchResponse { events, fragment, ..PbWatchResponse::default() }
+        WatchResponse { events, fragment, ..WatchResponse::default() }
     }
 
     fn check(assembler: &mut Assembler, revisions: &[i64], fragment: bool, expected: &[(i64, i64)]) {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_revision_without_end_and_one_that_writes_a_key_twice_are_refused() {
         let mut assembler = Assembler::new(Revision(5));
-        let value = vec![0; 1 << 20];
+        let value = Bytes::from(vec![0; 1 << 20]);
         let fragment = |place: usize| {
             let mut fragment = response(&[5], true);
             let kv = fragment.events[0].kv.as_mut().unwrap();
@@ -165,8 +165,18 @@ mod tests {
         assert_eq!(refused, Some(127));
         assembler.forget_incomplete();
         assert_eq!(assembler.accept(fragment(0)), Ok(Vec::new()));
-        let twice = PbWatchResponse { fragment: false, ..fragment(0) };
+        let twice = WatchResponse { fragment: false, ..fragment(0) };
         assert_eq!(assembler.accept(twice), Err(Untrue::new("sent two changes of one key in one revision")));
+    }
+
+    #[test]
+    fn a_change_does_not_keep_its_message() {
+        let mut message = response(&[5], false);
+        let value = Bytes::from(vec![7; 100]);
+        message.events[0].kv.as_mut().unwrap().value = value.clone();
+        let events = Assembler::new(Revision(5)).accept(message).unwrap();
+        let kept = &events[0].key_value.value;
+        assert!(*kept == value && kept.as_ptr() != value.as_ptr());
     }
 
     #[test]

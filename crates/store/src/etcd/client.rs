@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use etcd_client::Client;
 use tokio::time::Instant;
 
 use super::answer::{Failed, Untrue};
 use super::arrivals::Arrivals;
+use super::calls::Client;
 use super::config::{Consistency, EtcdConfig, ReadConsistency};
 use super::endpoint::Endpoint;
 use super::member::EndpointConnection;

@@ -11,20 +11,8 @@ use super::parts::TOO_MANY;
 use super::tls_errors::of_tls;
 use super::trouble::{Class, Trouble};
 
-impl Trouble {
-    /// What etcd-client's error means, together with what the connection saw.
-    pub(super) fn of_call(error: etcd_client::Error, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Self {
-        match error {
-            etcd_client::Error::GRpcStatus(status) => of_status(&status, failure, endpoint, config),
-            _ => match failure {
-                Some(failure) => of_failure(failure, endpoint, config),
-                None => Self::new(Class::Endpoint, format!("the connection to {} broke", endpoint.url()), STILL_RUNS),
-            },
-        }
-    }
-}
-
-fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
+/// What a call's status means, together with what the connection saw.
+pub(super) fn of_status(status: &Status, failure: Option<Failure>, endpoint: &Endpoint, config: &EtcdConfig) -> Trouble {
     let (url, text) = (endpoint.url(), status.message());
     match status.code() {
         Code::OutOfRange if text.contains("compacted") => Trouble { class: Class::Compacted, problem: first_line(text), hint: None },

@@ -2,31 +2,29 @@
 
 use std::time::{Duration, Instant};
 
-use etcd_client::proto::PbRangeResponse;
-use etcd_client::{Client, GetOptions, GetResponse};
+use bytes::Bytes;
 
 use super::answer::Untrue;
+use super::calls::Client;
 use super::client::Cluster;
-use super::config::{Consistency, LARGEST_MESSAGE};
 use super::page::Page;
 use super::rights::denied;
 use super::span::span;
 use super::trouble::{Class, Trouble};
-use super::wire::options_of;
+use super::wire::range_request;
+use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
 use crate::{Error, KeyRange, Result, Revision, Want};
 
 /// Reads a page; returns how long etcd took. A page that would be too long becomes one of fewer keys.
-pub(super) async fn fetch(cluster: &Cluster, page: &mut Page) -> Result<(GetResponse, Duration)> {
+pub(super) async fn fetch(cluster: &Cluster, page: &mut Page) -> Result<(RangeResponse, Duration)> {
     loop {
-        let mut options = GetOptions::new().with_limit(page.limit);
-        if page.want == Want::Keys {
-            options = options.with_keys_only();
-        }
+        let keys_only = page.want == Want::Keys;
+        let asked = RangeRequest { limit: page.limit, keys_only, ..range_request(&page.keys, page.revision) };
         let begun = Instant::now();
-        match ask(cluster, &page.keys, page.revision, options, |answer| page.check(answer)).await {
+        match ask(cluster, &asked, |answer| page.check(answer)).await {
             Ok(mut answer) => {
-                if page.want == Want::Keys {
-                    answer.0.kvs.iter_mut().for_each(|kv| kv.value = Vec::new());
+                if keys_only {
+                    answer.kvs.iter_mut().for_each(|kv| kv.value = Bytes::new());
                 }
                 return Ok((answer, begun.elapsed()));
             }
@@ -41,25 +39,19 @@ pub(super) async fn fetch(cluster: &Cluster, page: &mut Page) -> Result<(GetResp
 /// Asks for a range, and checks the answer.
 pub(super) async fn ask(
     cluster: &Cluster,
-    keys: &KeyRange,
-    revision: Option<Revision>,
-    options: GetOptions,
-    check: impl Fn(&PbRangeResponse) -> Result<(), Untrue>,
-) -> Result<GetResponse, Vec<Trouble>> {
-    let (start, options) = options_of(keys, revision, options);
+    asked: &RangeRequest,
+    check: impl Fn(&RangeResponse) -> Result<(), Untrue>,
+) -> Result<RangeResponse, Vec<Trouble>> {
     cluster.pacer.turn().await;
     let get = |client: Client, consistency| {
-        let (start, mut options, check) = (start.clone(), options.clone(), &check);
-        if consistency == Consistency::Serializable {
-            options = options.with_serializable();
-        }
+        let (asked, check) = (asked.with(consistency), &check);
         async move {
-            let answer = client.kv_client().max_decoding_message_size(LARGEST_MESSAGE).get(start, Some(options)).await?;
-            check(&answer.0)?;
+            let answer = client.range(asked).await?;
+            check(&answer)?;
             Ok(answer)
         }
     };
-    if revision.is_some() { cluster.ask_settled(get).await } else { cluster.ask(get).await }
+    if asked.revision > 0 { cluster.ask_settled(get).await } else { cluster.ask(get).await }
 }
 
 /// The error of a range that could not be read.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::answer::{self, Untrue};
+use super::calls::Client;
 use super::client::Cluster;
 use super::config::Consistency;
 use super::member::EndpointConnection;
@@ -95,12 +96,12 @@ async fn ask_all(
 async fn ask(cluster: &Cluster, member: &EndpointConnection, revision: Revision) -> Result<(u32, Revision), Trouble> {
     let mut tries = 1..TRIES;
     loop {
-        let hash = |client: etcd_client::Client| async move {
-            let answer = client.maintenance_client().hash_kv(revision.0).await?;
-            let newest = answer::newest(answer.0.header.as_ref())?;
+        let hash = |client: Client| async move {
+            let answer = client.hash_kv(revision.0).await?;
+            let newest = answer::newest(answer.header.as_ref())?;
             // -1 where nothing was compacted yet.
-            match answer.compact_version() {
-                compacted if compacted <= newest.0 => Ok((answer.hash(), Revision(compacted))),
+            match answer.compact_revision {
+                compacted if compacted <= newest.0 => Ok((answer.hash, Revision(compacted))),
                 compacted => Err(Untrue::new(format!("says that revision {compacted} was compacted, where the newest is {newest}")).into()),
             }
         };

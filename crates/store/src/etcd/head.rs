@@ -1,12 +1,11 @@
 //! The newest revision of a live cluster, by the header of an answer about a key that the user may read.
 
-use etcd_client::GetOptions;
-
 use super::answer::{RangeAsked, RangeContent};
+use super::calls::Client;
 use super::client::Cluster;
-use super::config::Consistency;
 use super::trouble::{Class, Trouble};
-use super::wire::nonempty;
+use super::wire::{nonempty, range_request};
+use crate::proto::etcdserverpb::RangeRequest;
 use crate::{KeyRange, Result, Revision};
 
 /// Keys that a client with few permissions may still ask for; what they hold does not matter.
@@ -42,16 +41,12 @@ pub(super) async fn head(cluster: &Cluster) -> Result<(Vec<u8>, Revision)> {
 pub(super) async fn revision_of(cluster: &Cluster, key: &[u8], revision: i64) -> Result<Revision, Vec<Trouble>> {
     let keys = KeyRange::key(key);
     let asked = RangeAsked { keys: &keys, revision: (revision > 0).then_some(Revision(revision)), content: RangeContent::Count };
-    cluster
-        .ask(|client, consistency| async move {
-            let mut options = GetOptions::new().with_count_only().with_revision(revision);
-            if consistency == Consistency::Serializable {
-                options = options.with_serializable();
-            }
-            let answer = client.kv_client().get(key, Some(options)).await?;
-            Ok(asked.check(&answer.0)?)
-        })
-        .await
+    let request = RangeRequest { count_only: true, ..range_request(&keys, asked.revision) };
+    let count = |client: Client, consistency| {
+        let request = request.with(consistency);
+        async move { Ok(asked.check(&client.range(request).await?)?) }
+    };
+    cluster.ask(count).await
 }
 
 /// Whether one of the troubles is of a class.

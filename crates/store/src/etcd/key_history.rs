@@ -204,7 +204,12 @@ impl Search<'_> {
 
     fn keep(&mut self, version: KeyValue) {
         self.kept += version.value.len();
-        self.found.push(if self.kept <= KEPT { FoundVersion::Kept(version) } else { FoundVersion::Put(version.mod_revision) });
+        self.found.push(if self.kept <= KEPT {
+            // Of the buffer that its message came in, only what counts.
+            FoundVersion::Kept(KeyValue { value: bytes::Bytes::copy_from_slice(&version.value), ..version })
+        } else {
+            FoundVersion::Put(version.mod_revision)
+        });
     }
 
     /// A revision before `gone`, at which the key is not there, at which it is: the newest of those looked at.

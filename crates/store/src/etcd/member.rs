@@ -1,17 +1,19 @@
-//! One member of a cluster: an etcd-client over a channel of ours.
+//! One member of a cluster, and its connection.
 
 use std::sync::Arc;
 
-use etcd_client::{Client, ConnectOptions};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
+use tonic::Status;
 use tonic::transport::Channel;
 
 use super::answer::Failed;
+use super::calls::Client;
 use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT};
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
-use super::parts;
+use super::errors::of_status;
+use super::parts::Counted;
 use super::trouble::Trouble;
 
 /// How many bytes of answers etcd may send ahead: a page and some more, rather than 64 KiB at a time.
@@ -55,55 +57,35 @@ impl EndpointConnection {
     {
         self.connector.last_failure.take();
         let asked = async {
-            let client = self.client(config, consistency).await?;
+            let client = self.client(consistency).await?;
             call(client).await
         };
         match timeout(config.dial_timeout + config.command_timeout, asked).await {
             Err(_) => Err(Trouble::timeout(&self.endpoint, config)),
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(Failed::Untrue(untrue))) => Err(Trouble::untrue(&untrue, &self.endpoint)),
-            Ok(Err(Failed::Call(error))) => Err(self.explain(error, config).await),
+            Ok(Err(Failed::Call(status))) => Err(self.explain(status, config).await),
         }
     }
 
     /// What an error of this member's channel means. Where etcd's protocol was not spoken, the port is looked at once more.
-    pub(super) async fn explain(&self, error: etcd_client::Error, config: &EtcdConfig) -> Trouble {
+    pub(super) async fn explain(&self, status: Status, config: &EtcdConfig) -> Trouble {
+        use tonic::Code::{Cancelled, Internal, Unavailable, Unimplemented, Unknown};
         let mut failure = self.connector.last_failure.take();
-        let is_of_transport = match &error {
-            etcd_client::Error::GRpcStatus(status) => {
-                use tonic::Code::{Cancelled, Internal, Unavailable, Unimplemented, Unknown};
-                matches!(status.code(), Unavailable | Unknown | Cancelled | Internal | Unimplemented)
-                    && !status.message().contains("etcdserver:")
-            }
-            _ => true,
-        };
+        let is_of_transport = matches!(status.code(), Unavailable | Unknown | Cancelled | Internal | Unimplemented)
+            && !status.message().contains("etcdserver:");
         if is_of_transport && matches!(failure, None | Some(Failure::Broken(_))) {
             failure = self.connector.identify().await.or(failure);
         }
-        Trouble::of_call(error, failure, &self.endpoint, config)
+        of_status(&status, failure, &self.endpoint, config)
     }
 
-    /// The member's client, authenticated where a user was given.
-    async fn client(&self, config: &EtcdConfig, consistency: Consistency) -> Result<Client, etcd_client::Error> {
-        let cell = match consistency {
-            Consistency::Linearizable => &self.leader_required,
-            Consistency::Serializable => &self.any_state,
+    /// The member's client, logged in where a user was given.
+    async fn client(&self, consistency: Consistency) -> Result<Client, Status> {
+        let (cell, requires_leader) = match consistency {
+            Consistency::Linearizable => (&self.leader_required, true),
+            Consistency::Serializable => (&self.any_state, false),
         };
-        cell.get_or_try_init(|| self.open(config, consistency)).await.cloned()
-    }
-
-    async fn open(&self, config: &EtcdConfig, consistency: Consistency) -> Result<Client, etcd_client::Error> {
-        let channel = || parts::counted(self.channel.clone());
-        let anonymous = ConnectOptions::new().with_require_leader(consistency == Consistency::Linearizable);
-        let Some(user) = &config.user else { return Client::from_channel(channel(), Some(anonymous)).await };
-        let password = config.password.as_ref().map_or("", |password| password.reveal());
-        let known = anonymous.clone().with_user(user, password).with_auto_token_refresh(true);
-        match Client::from_channel(channel(), Some(known)).await {
-            // As etcdctl does: giving a user is not an error if etcd requires none.
-            Err(etcd_client::Error::GRpcStatus(status)) if status.message().contains("authentication is not enabled") => {
-                Client::from_channel(channel(), Some(anonymous)).await
-            }
-            opened => opened,
-        }
+        cell.get_or_try_init(|| Client::open(Counted(self.channel.clone()), &self.connector.config, requires_leader)).await.cloned()
     }
 }

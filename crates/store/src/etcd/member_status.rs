@@ -1,18 +1,18 @@
 //! What a member's status decides: whether it serves watches, and whether its reports of a watch's progress can be trusted.
 
-use etcd_client::StatusResponse;
-
 use super::answer;
+use super::calls::Client;
 use super::config::{Consistency, EtcdConfig};
 use super::member::EndpointConnection;
 use super::trouble::{Class, Trouble};
+use crate::proto::etcdserverpb::StatusResponse;
 
 impl EndpointConnection {
     /// Asks this member for its status.
     pub(super) async fn status(&self, config: &EtcdConfig) -> Result<StatusResponse, Trouble> {
-        let asked = |client: etcd_client::Client| async move {
-            let answer = client.maintenance_client().status().await?;
-            answer::status(&answer.0)?;
+        let asked = |client: Client| async move {
+            let answer = client.status().await?;
+            answer::status(&answer)?;
             Ok(answer)
         };
         self.ask(config, Consistency::Serializable, asked).await
@@ -20,7 +20,7 @@ impl EndpointConnection {
 
     /// Whether this member is a learner, which serves no watches. One that does not tell is taken for none: what it is asked next says why.
     pub(super) async fn is_learner(&self, config: &EtcdConfig) -> bool {
-        let asked = self.is_learner.get_or_try_init(|| async { self.status(config).await.map(|status| status.is_learner()) });
+        let asked = self.is_learner.get_or_try_init(|| async { self.status(config).await.map(|status| status.is_learner) });
         asked.await.copied().unwrap_or(false)
     }
 
@@ -31,7 +31,7 @@ impl EndpointConnection {
     /// It does not answer at all.
     pub(super) async fn reports_progress_in_order(&self, config: &EtcdConfig) -> Result<bool, Trouble> {
         match self.status(config).await {
-            Ok(status) => Ok(in_order(status.version())),
+            Ok(status) => Ok(in_order(&status.version)),
             Err(trouble) if trouble.class.is_of_one_member() || trouble.class == Class::Untrue => Err(trouble),
             Err(_) => Ok(false),
         }

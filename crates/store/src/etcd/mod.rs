@@ -1,10 +1,12 @@
-//! A live etcd, read over gRPC. Only six calls are ever made: KV.Range, KV.RangeStream, Watch.Watch, Maintenance.Status, Maintenance.HashKV (whether
-//! members hold the same data, which no other read shows) and, where a user is given, Auth.Authenticate; nothing here can write.
+//! A live etcd, read over gRPC. Only the six calls of `calls` are ever made: KV.Range, KV.RangeStream, Watch.Watch, Maintenance.Status,
+//! Maintenance.HashKV (whether members hold the same data, which no other read shows) and, where a user is given, Auth.Authenticate; nothing here can
+//! write.
 
 mod ahead;
 mod answer;
 mod arrivals;
 mod assemble;
+mod calls;
 mod client;
 mod config;
 mod connector;

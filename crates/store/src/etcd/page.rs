@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use etcd_client::GetResponse;
-use etcd_client::proto::PbRangeResponse;
-
 use super::answer::{RangeAsked, RangeContent, Untrue};
 use super::wire::bytes;
+use crate::proto::etcdserverpb::RangeResponse;
 use crate::{KeyRange, Revision, Want};
 
 /// The first page's limit; Kubernetes' own client pages by 500, but the first page is asked before any value's size is known.
@@ -52,7 +50,7 @@ impl Page {
     }
 
     /// Checks an answer; what pages of one revision count must agree.
-    pub(super) fn check(&self, answer: &PbRangeResponse) -> Result<(), Untrue> {
+    pub(super) fn check(&self, answer: &RangeResponse) -> Result<(), Untrue> {
         self.asked().check(answer)?;
         let agrees = match (self.left, self.depth) {
             (None, _) => true,
@@ -74,16 +72,16 @@ impl Page {
     }
 
     /// The request after the one that `answer` answers, if there is more of `whole`.
-    pub(super) fn next(&self, whole: &KeyRange, answer: &GetResponse) -> Option<Self> {
+    pub(super) fn next(&self, whole: &KeyRange, answer: &RangeResponse) -> Option<Self> {
         let mut next = self.clone();
-        next.left = Some(self.left.unwrap_or(answer.0.count) - answer.0.kvs.len() as i64);
-        if let Some(last) = answer.0.kvs.last() {
-            let average = bytes(&answer.0.kvs) / answer.0.kvs.len() + 1;
+        next.left = Some(self.left.unwrap_or(answer.count) - answer.kvs.len() as i64);
+        if let Some(last) = answer.kvs.last() {
+            let average = bytes(&answer.kvs) / answer.kvs.len() + 1;
             let fitting = i64::try_from(self.size.bytes / average).unwrap_or(LARGEST_PAGE);
             next.limit = fitting.clamp(1, LARGEST_PAGE.min(self.limit * 4));
-            if answer.0.more {
+            if answer.more {
                 next.keys.start = [&last.key[..], &[0]].concat();
-                if answer.0.count > COUNTED_PAGES * next.limit.max(FIRST_PAGE) {
+                if answer.count > COUNTED_PAGES * next.limit.max(FIRST_PAGE) {
                     let depth = self.depth.map_or_else(|| directory(&last.key), |depth| depth + 1);
                     next.end_near(whole, depth.min(last.key.len()), &last.key);
                 }
@@ -157,25 +155,25 @@ impl PageSize {
 mod tests {
     use std::collections::BTreeSet;
 
-    use etcd_client::proto::{PbKeyValue, PbResponseHeader};
-
     use super::*;
+    use crate::proto::etcdserverpb::ResponseHeader;
+    use crate::proto::mvccpb::KeyValue;
 
     /// Answers as etcd does, and counts the keys that it would have to walk over.
-    fn answer(keys: &BTreeSet<Vec<u8>>, page: &Page, walked: &mut usize) -> GetResponse {
+    fn answer(keys: &BTreeSet<Vec<u8>>, page: &Page, walked: &mut usize) -> RangeResponse {
         let found: Vec<&Vec<u8>> = keys.range(page.keys.start.clone()..).take_while(|key| page.keys.contains(key)).collect();
         *walked += found.len();
         let limit = usize::try_from(page.limit).unwrap();
-        let kvs = found.iter().take(limit).map(|key| PbKeyValue {
-            key: key.to_vec(),
-            value: vec![0; 8192],
+        let kvs = found.iter().take(limit).map(|key| KeyValue {
+            key: key.to_vec().into(),
+            value: vec![0; 8192].into(),
             create_revision: 2,
             mod_revision: 2,
             version: 1,
-            ..PbKeyValue::default()
+            ..KeyValue::default()
         });
-        let header = Some(PbResponseHeader { revision: 2, ..PbResponseHeader::default() });
-        GetResponse(PbRangeResponse { header, kvs: kvs.collect(), more: found.len() > limit, count: found.len() as i64 })
+        let header = Some(ResponseHeader { revision: 2, ..ResponseHeader::default() });
+        RangeResponse { header, kvs: kvs.collect(), more: found.len() > limit, count: found.len() as i64 }
     }
 
     /// Reads all pages; returns how many keys etcd walked over for each that it gave.
@@ -186,13 +184,13 @@ mod tests {
         let (mut found, mut walked) = (Vec::new(), 0);
         loop {
             let answer = answer(&keys, &page, &mut walked);
-            page.check(&answer.0).unwrap();
+            page.check(&answer).unwrap();
             let next = page.next(&whole, &answer);
-            found.extend(answer.0.kvs.into_iter().map(|kv| kv.key));
+            found.extend(answer.kvs.into_iter().map(|kv| kv.key));
             let Some(next) = next else { break };
             page = next;
         }
-        assert!(found.iter().eq(keys.iter()));
+        assert!(found.iter().map(|key| &key[..]).eq(keys.iter().map(Vec::as_slice)));
         walked / found.len()
     }
 

@@ -4,13 +4,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use etcd_client::Channel;
 use futures_util::future::BoxFuture;
 use http_body::Frame;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::{Service, StdError, http};
-use tower::util::BoxCloneSyncService;
+use tonic::transport::Channel;
 
 /// The most fields that a message of etcd's may have, keys or changes above all. A page has no more than 10,000 keys. Changes come in messages of
 /// about `--max-request-bytes` (server/etcdserver/api/v3rpc/watch.go, `sendFragments`), 1.5 MiB unless it is raised, and take 40 bytes or more.
@@ -19,12 +18,8 @@ const MOST_PARTS: u32 = 500_000;
 pub(super) const TOO_MANY: &str = "a message has more parts than any of etcd's";
 
 /// A channel whose answers are counted.
-pub(super) fn counted(channel: tonic::transport::Channel) -> Channel {
-    Channel::Custom(BoxCloneSyncService::new(Counted(channel)))
-}
-
 #[derive(Clone)]
-struct Counted(tonic::transport::Channel);
+pub(super) struct Counted(pub Channel);
 
 impl Service<http::Request<Body>> for Counted {
     type Response = http::Response<Body>;
@@ -162,20 +157,21 @@ impl Counter {
 
 #[cfg(test)]
 mod tests {
-    use etcd_client::proto::{PbKeyValue, PbRangeResponse, PbRangeStreamResponse, PbResponseHeader};
     use prost::Message;
 
     use super::*;
+    use crate::proto::etcdserverpb::{RangeResponse, RangeStreamResponse, ResponseHeader};
+    use crate::proto::mvccpb::KeyValue;
 
     fn framed(message: &impl Message) -> Vec<u8> {
         let message = message.encode_to_vec();
         [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat()
     }
 
-    fn range(keys: usize) -> PbRangeResponse {
-        let header = Some(PbResponseHeader { revision: i64::MAX, ..PbResponseHeader::default() });
-        let kvs = vec![PbKeyValue { value: vec![b'v'; keys % 1000], ..PbKeyValue::default() }; keys];
-        PbRangeResponse { header, kvs, more: true, count: -1 }
+    fn range(keys: usize) -> RangeResponse {
+        let header = Some(ResponseHeader { revision: i64::MAX, ..ResponseHeader::default() });
+        let kvs = vec![KeyValue { value: vec![b'v'; keys % 1000].into(), ..KeyValue::default() }; keys];
+        RangeResponse { header, kvs, more: true, count: -1 }
     }
 
     #[test]
@@ -190,13 +186,13 @@ mod tests {
 
     #[test]
     fn a_message_of_many_small_parts_is_refused_however_it_comes() {
-        let many = PbRangeResponse { kvs: vec![PbKeyValue::default(); 500_001], ..PbRangeResponse::default() };
+        let many = RangeResponse { kvs: vec![KeyValue::default(); 500_001], ..RangeResponse::default() };
         let passes = |counter: Counter, bytes: &[u8]| {
             let mut counter = counter;
             bytes.chunks(1 << 14).all(|piece| counter.count(piece))
         };
         assert!(!passes(Counter::default(), &framed(&many)));
-        let nested = framed(&PbRangeStreamResponse { range_response: Some(many) });
+        let nested = framed(&RangeStreamResponse { range_response: Some(many) });
         assert!(!passes(Counter { is_nested: true, ..Counter::default() }, &nested));
         // A group, which would hide what is in it, and a number without end.
         assert!(!passes(Counter::default(), &[0, 0, 0, 0, 2, 0x0b, 0x0c]));

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use async_stream::try_stream;
-use etcd_client::proto::PbRangeResponse;
-use etcd_client::{GetOptions, GetResponse};
 use futures_util::stream::BoxStream;
 
 use super::ahead::read_ahead;
@@ -12,7 +10,8 @@ use super::answer::{RangeAsked, RangeContent};
 use super::client::Cluster;
 use super::fetch::{ask, error_of, fetch};
 use super::page::{Page, PageSize};
-use super::wire::key_value;
+use super::wire::{key_value, range_request};
+use crate::proto::etcdserverpb::{RangeRequest, RangeResponse};
 use crate::{At, KeyRange, KeyValue, Listing, Result, Revision, Want};
 
 /// Returns the keys of `keys` alive at `at`. The first page is read at once and fixes the revision, the others as they are wanted.
@@ -38,7 +37,7 @@ pub(super) async fn first(cluster: &Cluster, keys: &KeyRange, at: At, want: Want
         let (mut answer, _) = fetch(cluster, &mut page).await?;
         page.revision.get_or_insert(header_revision(&answer));
         let next = page.next(keys, &answer);
-        found.extend(std::mem::take(&mut answer.0.kvs).into_iter().map(key_value));
+        found.extend(std::mem::take(&mut answer.kvs).into_iter().map(key_value));
         let Some(next) = next else { break };
         page = next;
         page.limit = page.limit.min(i64::try_from(most.saturating_sub(found.len())).unwrap_or(i64::MAX)).max(1);
@@ -62,18 +61,18 @@ pub(super) async fn is_alive(cluster: &Cluster, key: &[u8], at: Revision) -> Res
 /// Returns how many keys are alive at `at`; etcd looks into its index alone.
 pub(super) async fn count(cluster: &Cluster, keys: &KeyRange, at: At) -> Result<u64> {
     let asked = RangeAsked { keys, revision: revision_of(at), content: RangeContent::Count };
-    let check = |answer: &PbRangeResponse| asked.check(answer).map(drop);
-    match ask(cluster, keys, asked.revision, GetOptions::new().with_count_only(), check).await {
-        Ok(answer) => Ok(answer.count().unsigned_abs()),
+    let request = RangeRequest { count_only: true, ..range_request(keys, asked.revision) };
+    match ask(cluster, &request, |answer| asked.check(answer).map(drop)).await {
+        Ok(answer) => Ok(answer.count.unsigned_abs()),
         Err(troubles) => Err(error_of(cluster, keys, asked.revision, troubles).await),
     }
 }
 
-fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: GetResponse) -> BoxStream<'static, Result<KeyValue>> {
+fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: RangeResponse) -> BoxStream<'static, Result<KeyValue>> {
     Box::pin(try_stream! {
         let mut next = page.next(&keys, &first);
         let mut coming = None;
-        let values = std::mem::take(&mut first.0.kvs);
+        let values = std::mem::take(&mut first.kvs);
         // What comes after the first page is asked for once it is clear that more than the beginning is wanted.
         let ahead_at = values.len() / 2;
         for (place, kv) in values.into_iter().enumerate() {
@@ -93,6 +92,6 @@ fn entries(cluster: Arc<Cluster>, keys: KeyRange, page: Page, mut first: GetResp
     })
 }
 
-fn header_revision(answer: &GetResponse) -> Revision {
-    Revision(answer.0.header.as_ref().map_or(0, |header| header.revision))
+fn header_revision(answer: &RangeResponse) -> Revision {
+    Revision(answer.header.as_ref().map_or(0, |header| header.revision))
 }

@@ -1,10 +1,10 @@
 //! The status that each member reports.
 
-use etcd_client::StatusResponse;
 use futures_util::future::join_all;
 
 use super::client::Cluster;
 use super::errors::first_line;
+use crate::proto::etcdserverpb::StatusResponse;
 use crate::{Alarm, RaftStatus, Result, Revision, SourceKind, SourceStatus};
 
 /// How many of a member's own errors are shown; each is an alarm, or says that it has no leader.
@@ -41,14 +41,14 @@ fn measure_lag(members: &mut [crate::Member]) {
 }
 
 fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
-    let (cluster_id, member_id) = answer.header().map_or((0, 0), |header| (header.cluster_id(), header.member_id()));
-    status.newest = status.newest.max(answer.header().map(|header| Revision(header.revision())));
+    let (cluster_id, member_id) = answer.header.map_or((0, 0), |header| (header.cluster_id, header.member_id));
+    status.newest = status.newest.max(answer.header.map(|header| Revision(header.revision)));
     let cluster_id = format!("{cluster_id:x}");
     match &status.cluster_id {
         None => {
             status.cluster_id = Some(cluster_id.clone());
-            status.file_bytes = bytes(answer.db_size());
-            status.in_use_bytes = bytes(answer.raft_used_db_size());
+            status.file_bytes = bytes(answer.db_size);
+            status.in_use_bytes = bytes(answer.db_size_in_use);
             status.free_bytes = status.file_bytes.saturating_sub(status.in_use_bytes);
         }
         Some(first) if *first != cluster_id => {
@@ -56,18 +56,18 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
         }
         Some(_) => {}
     }
-    if answer.leader() == 0 {
+    if answer.leader == 0 {
         status.problems.push(format!("{endpoint} has no leader: only what it holds itself can be read"));
     }
-    if answer.is_learner() {
+    if answer.is_learner {
         status.problems.push(format!("{endpoint} is a learner and may be behind"));
     }
-    for error in answer.errors().iter().take(MOST_ERRORS) {
+    for error in answer.errors.iter().take(MOST_ERRORS) {
         match Alarm::parse(error) {
             // Every member reports the alarms of all.
             Some(alarm) if status.alarms.contains(&alarm) => {}
             Some(alarm) => status.alarms.push(alarm),
-            None if answer.leader() == 0 && error.contains("no leader") => {}
+            None if answer.leader == 0 && error.contains("no leader") => {}
             None => status.problems.push(format!("{endpoint} reports: {}", first_line(error))),
         }
     }
@@ -75,17 +75,17 @@ fn add(status: &mut SourceStatus, endpoint: String, answer: &StatusResponse) {
         endpoint,
         id: format!("{member_id:x}"),
         cluster_id,
-        leader_id: Some(answer.leader()).filter(|leader| *leader != 0).map(|leader| format!("{leader:x}")),
-        version: answer.version().to_owned(),
-        db_size: answer.db_size(),
-        db_size_in_use: answer.raft_used_db_size(),
-        db_size_quota: Some(answer.db_size_quota()).filter(|quota| *quota > 0),
-        is_leader: answer.leader() != 0 && answer.leader() == member_id,
-        is_learner: answer.is_learner(),
+        leader_id: Some(answer.leader).filter(|leader| *leader != 0).map(|leader| format!("{leader:x}")),
+        version: answer.version.clone(),
+        db_size: answer.db_size,
+        db_size_in_use: answer.db_size_in_use,
+        db_size_quota: Some(answer.db_size_quota).filter(|quota| *quota > 0),
+        is_leader: answer.leader != 0 && answer.leader == member_id,
+        is_learner: answer.is_learner,
         raft: Some(RaftStatus {
-            term: answer.raft_term(),
-            index: answer.raft_index(),
-            applied_index: answer.raft_applied_index(),
+            term: answer.raft_term,
+            index: answer.raft_index,
+            applied_index: answer.raft_applied_index,
             behind_leader: None,
         }),
         error: None,

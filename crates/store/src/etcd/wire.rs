@@ -1,26 +1,30 @@
 //! Key ranges and key-values as etcd's messages have them.
 
 use bytes::Bytes;
-use etcd_client::GetOptions;
-use etcd_client::proto::PbKeyValue;
 
+use super::config::Consistency;
+use crate::proto::etcdserverpb::RangeRequest;
+use crate::proto::mvccpb;
 use crate::{KeyRange, KeyValue, Revision};
 
-/// The first key and the options that ask for a range.
-pub(super) fn options_of(keys: &KeyRange, revision: Option<Revision>, options: GetOptions) -> (Vec<u8>, GetOptions) {
-    let options = range_of(keys, &keys.start, options);
-    (nonempty(&keys.start), options.with_revision(revision.map_or(0, |revision| revision.0)))
-}
-
-/// etcd takes a single key without a range end, and `\0` as "no upper end".
-pub(super) fn range_of(keys: &KeyRange, start: &[u8], options: GetOptions) -> GetOptions {
-    match range_end(keys, start) {
-        Some(end) => options.with_range(end),
-        None => options,
+/// Asks for a range, all of it, at a revision or the newest.
+pub(super) fn range_request(keys: &KeyRange, revision: Option<Revision>) -> RangeRequest {
+    RangeRequest {
+        key: nonempty(&keys.start).into(),
+        range_end: range_end(keys, &keys.start).unwrap_or_default().into(),
+        revision: revision.map_or(0, |revision| revision.0),
+        ..RangeRequest::default()
     }
 }
 
-/// The `range_end` of etcd's requests; none for one key alone.
+impl RangeRequest {
+    /// Of the leader, or of what the member holds by itself.
+    pub(super) fn with(&self, consistency: Consistency) -> Self {
+        Self { serializable: consistency == Consistency::Serializable, ..self.clone() }
+    }
+}
+
+/// The `range_end` of etcd's requests: none for one key alone, `\0` for "no upper end".
 pub(super) fn range_end(keys: &KeyRange, start: &[u8]) -> Option<Vec<u8>> {
     match &keys.end {
         None => Some(vec![0]),
@@ -35,15 +39,15 @@ pub(super) fn nonempty(start: &[u8]) -> Vec<u8> {
 }
 
 /// How many bytes of keys and values these are.
-pub(super) fn bytes(values: &[PbKeyValue]) -> usize {
+pub(super) fn bytes(values: &[mvccpb::KeyValue]) -> usize {
     values.iter().map(|kv| kv.key.len() + kv.value.len()).sum()
 }
 
-/// A key-value of a message.
-pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
+/// A key-value of an answer. Its value is a slice of the message and keeps it; its key is a copy, because keys are often kept alone.
+pub(super) fn key_value(kv: mvccpb::KeyValue) -> KeyValue {
     KeyValue {
-        key: Bytes::from(kv.key),
-        value: Bytes::from(kv.value),
+        key: Bytes::copy_from_slice(&kv.key),
+        value: kv.value,
         create_revision: Revision(kv.create_revision),
         mod_revision: Revision(kv.mod_revision),
         version: kv.version,
@@ -54,7 +58,19 @@ pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message;
+
     use super::*;
+    use crate::proto::etcdserverpb::RangeResponse;
+
+    #[test]
+    fn a_value_is_a_slice_of_its_message_and_a_key_is_not() {
+        let kv = mvccpb::KeyValue { key: "/registry/pods/a/b".into(), value: "v".repeat(100).into(), ..mvccpb::KeyValue::default() };
+        let message = Bytes::from(RangeResponse { kvs: vec![kv], ..RangeResponse::default() }.encode_to_vec());
+        let entry = RangeResponse::decode(message.clone()).unwrap().kvs.pop().map(key_value).unwrap();
+        let is_part = |bytes: &Bytes| message.as_ptr_range().contains(&bytes.as_ptr());
+        assert!(is_part(&entry.value) && !is_part(&entry.key));
+    }
 
     #[test]
     fn one_key_has_no_range_end_and_all_keys_have_none_above() {

@@ -19,7 +19,7 @@ const SURVIVORS: usize = 1000;
 
 /// How an etcd and a recording go together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum Continuity {
     /// It has what was recorded last.
     Same,

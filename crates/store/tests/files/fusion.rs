@@ -33,6 +33,8 @@ fn restored(story: &[Event], after: i64) -> Vec<Event> {
         match event.kind {
             EventKind::Put => drop(versions.insert(event.key_value.key.to_vec(), event.key_value.clone())),
             EventKind::Delete => drop(versions.remove(&event.key_value.key[..])),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
     let keys: Vec<KeyValue> = versions.into_values().filter(|version| version.key.starts_with(b"/registry/configmaps/")).collect();

@@ -29,7 +29,6 @@ const CHANGES: usize = 10;
 const CLOSELY: usize = 8;
 
 /// Everything that a page shows.
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Description {
     /// The kind, where it is known.
     pub kind: Option<Arc<Kind>>,

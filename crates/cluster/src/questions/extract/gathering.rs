@@ -33,7 +33,6 @@ pub struct With {
 
 /// Why an object became no manifest.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum LeftOut {
     /// A rule leaves it out.
     Excluded(&'static Exclusion),

@@ -19,7 +19,6 @@ const BY_RULES: [&str; 2] = ["cronjobs", "horizontalpodautoscalers"];
 
 /// Why there was nothing of Kubernetes to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Absence {
     /// No key is stored.
     Empty,

@@ -18,7 +18,6 @@ const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// How a change concerns a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Relation {
     /// The change is of an object that has the trouble.
     Object,
@@ -94,6 +93,8 @@ impl Effect<'_> {
                     None => false,
                 },
             }),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 
@@ -106,6 +107,8 @@ impl Effect<'_> {
                     Intervention::Created => false,
                     Intervention::Deleted => true,
                     Intervention::Changed(fields) => fields.iter().any(|field| field.path.starts_with(&["spec"]) || is_deletion(field)),
+                    #[cfg(not(ketcd_exhaustive))]
+                    _ => unreachable!("of another version"),
                 },
                 _ => false,
             },
@@ -132,6 +135,8 @@ impl Effect<'_> {
                 // What a pod was made with is no change for it.
                 Intervention::Created => is_of_new() && takes(None),
                 Intervention::Changed(fields) => fields.iter().any(|field| data_key(field).is_some_and(&takes)),
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
     }
 }
@@ -174,6 +179,8 @@ fn takes_away(done: &Intervention<'_>) -> bool {
         Intervention::Created => false,
         Intervention::Deleted => true,
         Intervention::Changed(fields) => fields.iter().any(|field| !field.path.starts_with(&["metadata"]) || is_deletion(field)),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -250,6 +257,8 @@ fn object_bears(kind: TroubleKind, done: &Intervention<'_>) -> bool {
                 Some(grew) => grew && takes_room(kind),
                 None => !field.path.starts_with(&["metadata"]) && !field.path.starts_with(&["spec", "revisionHistoryLimit"]),
             }),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         },
     }
 }

@@ -31,7 +31,6 @@ const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
 /// A change that explains a finding.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Cause {
     /// Its place among the changes.
     pub change: usize,

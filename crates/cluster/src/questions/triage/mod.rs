@@ -46,7 +46,6 @@ use unexplained::unexplained;
 
 /// What is broken at a moment.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Answer {
     /// What is wrong, the weightiest first.
     pub findings: Vec<Finding>,

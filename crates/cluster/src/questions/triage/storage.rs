@@ -19,7 +19,6 @@ const MOST: i64 = 5_000;
 
 /// etcd's own facts.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct StorageFacts {
     /// What the source says of itself.
     pub status: SourceStatus,
@@ -33,7 +32,6 @@ pub struct StorageFacts {
 
 /// What was written in a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Writes {
     /// How long that was, in seconds.
     pub seconds: f64,
@@ -166,6 +164,8 @@ fn grow(sum: &mut Writes, cluster: &Cluster, event: &Event) {
     *keys += match event.kind {
         EventKind::Delete => -1,
         EventKind::Put => i64::from(event.key_value.version == 1),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     if let Some(bytes) = bytes {
         let size = |value: &[u8]| i64::try_from(value.len()).unwrap_or(i64::MAX);
@@ -189,5 +189,7 @@ pub fn resource(prefix: &str, key: &[u8], kinds: &Kinds) -> String {
         },
         RegistryKey::Special(name) => name.split('/').next().unwrap_or(name).to_owned(),
         RegistryKey::Foreign => "keys of others".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }

@@ -60,6 +60,8 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
                     yield Read::Gap { from, to };
                 }
                 WatchItem::Event(_) | WatchItem::Progress(_) => {}
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
     }
@@ -130,6 +132,8 @@ async fn read_from<'a, T: Send + 'a, D: Fn(&KeyValue) -> Body + Send + 'a>(
                 }
                 WatchItem::Gap { from, to } => yield follow(&mut follower, Read::Gap { from, to }, make),
                 WatchItem::Event(_) | WatchItem::Progress(_) => {}
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
     }))

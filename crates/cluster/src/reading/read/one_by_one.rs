@@ -52,6 +52,8 @@ pub(super) async fn items<'a>(
                 }
                 WatchItem::Event(event) => found.push(event),
                 WatchItem::Progress(_) => {}
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
         if let Some(unsearched) = history.unsearched.filter(|_| !is_generated(&key.start, &found)) {

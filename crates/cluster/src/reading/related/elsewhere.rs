@@ -229,6 +229,8 @@ pub(super) async fn generations(
             (EventKind::Delete, Some(generation)) => generation.deleted = Some(event.revision),
             (EventKind::Delete, None) => generations.push(Generation { created: span.oldest, deleted: Some(event.revision) }),
             (EventKind::Put, Some(_)) => {}
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
     // What was deleted with the oldest readable revision is at none.

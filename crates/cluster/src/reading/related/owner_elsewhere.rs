@@ -21,7 +21,6 @@ use ketcd_store::{At, KeyRange, Revision, Want};
 
 /// An object that was deleted and had no owner in its own namespace, but one in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct OwnerElsewhere {
     /// The object.
     pub object: Subject,

@@ -126,6 +126,8 @@ impl Feed<'_> {
                 WatchItem::Event(event) if event.revision > begun => changes.push(event),
                 WatchItem::Event(event) => last = Some(event.key_value),
                 WatchItem::Gap { .. } | WatchItem::Progress(_) => {}
+                #[cfg(not(ketcd_exhaustive))]
+                _ => unreachable!("of another version"),
             }
         }
         if last.is_none() {

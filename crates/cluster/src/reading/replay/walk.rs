@@ -152,6 +152,8 @@ impl Feed<'_> {
                         }
                     }
                     WatchItem::Progress(_) => {}
+                    #[cfg(not(ketcd_exhaustive))]
+                    _ => unreachable!("of another version"),
                 }
             }
             prefetch(&events, |event| self.read_event(event), &mut *take)?;

@@ -6,7 +6,6 @@ use super::reads::{Reads, RelatedReads, Unaddressed};
 
 /// A question, as far as rights go, with the words that name its objects.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Question<'a> {
     /// The state of objects, or with no words the number of all.
     Objects(&'a [String]),

@@ -9,7 +9,6 @@ use crate::trouble::{Likeness, Trouble, TroubleKind};
 
 /// A trouble that some objects have in common, with what followed from it.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Finding {
     /// What is wrong; where several objects have it, as the first of them has.
     pub trouble: Trouble,

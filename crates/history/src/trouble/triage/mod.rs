@@ -45,7 +45,6 @@ pub struct Triage {
 
 /// How many objects were examined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Counts {
     /// Nodes.
     pub nodes: usize,

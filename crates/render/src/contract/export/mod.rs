@@ -29,7 +29,6 @@ pub trait Row: Serialize + JsonSchema {
 /// A table of the dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Table {
     /// Every object at one revision.
     Objects,

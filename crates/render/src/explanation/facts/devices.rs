@@ -28,6 +28,8 @@ pub(super) fn text(check: &DeviceCheck, holds: bool) -> String {
             };
             format!("claim {claim} got {} (r{revision}), {rules}", by_request(devices))
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

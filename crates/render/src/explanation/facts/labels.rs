@@ -23,6 +23,8 @@ pub(super) fn text(check: &LabelCheck) -> String {
             let others = if wanted.is_empty() { "no pod of its Service says which".to_owned() } else { wanted.join(" or ") };
             format!("label {key} as for its Service's pods ({others}), {}", is(value.as_ref()))
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -37,6 +39,8 @@ pub(super) fn wanted(WantedLabel { wanted, value }: &WantedLabel) -> String {
         Operator::DoesNotExist => format!("no label {key} wanted, {is}"),
         Operator::Gt => format!("label {key} above {values} wanted, {is}"),
         Operator::Lt => format!("label {key} below {values} wanted, {is}"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) fn text(fact: &Fact) -> String {
         FilterCheck::Volumes(check) => volumes::text(check, holds),
         FilterCheck::Devices(check) => devices::text(check, holds),
         FilterCheck::Upstream(reasons) => reasons.join(", "),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

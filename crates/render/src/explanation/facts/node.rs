@@ -28,6 +28,8 @@ pub(super) fn text(check: &NodeCheck, holds: bool) -> String {
         NodeCheck::HostPort { port, user: None } => format!("{} is free", host_port(port)),
         NodeCheck::HostPort { port, user: Some(user) } => format!("{} is {}'s", host_port(port), pod(user)),
         NodeCheck::NoHostPorts => "the pod wants no host port".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

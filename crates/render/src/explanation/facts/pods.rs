@@ -25,6 +25,8 @@ pub(super) fn text(check: &PodCheck) -> String {
         PodCheck::NoExistingAntiAffinity => "no pod in its domains avoids the pod".to_owned(),
         PodCheck::Spread(spread) => skew(spread),
         PodCheck::NoSpreadConstraints => "the pod has no spread constraint that must hold".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

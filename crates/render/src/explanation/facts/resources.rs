@@ -21,6 +21,8 @@ pub(super) fn text(check: &ResourceCheck) -> String {
             let [requested, used, allocatable] = [*requested, *used, *allocatable].map(|value| amount(resource, value));
             format!("{resource}: {requested} asked with what the devices take, {used} of {allocatable} taken")
         }
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 

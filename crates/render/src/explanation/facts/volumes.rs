@@ -45,6 +45,8 @@ pub(super) fn text(check: &VolumeCheck, holds: bool) -> String {
             format!("{driver}: {attached} attached, {} more asked{}, limit {limit}", added.len(), names(added))
         }
         VolumeCheck::NoneLimited => "the pod adds no volume of a driver with a limit here".to_owned(),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     }
 }
 
@@ -74,6 +76,8 @@ fn names(volumes: &[CountedVolume]) -> String {
     let name = |volume: &CountedVolume| match volume {
         CountedVolume::Handle(handle) => handle.clone(),
         CountedVolume::Claim(claim) => format!("claim {claim}"),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     let names: Vec<String> = volumes.iter().map(name).collect();
     if names.is_empty() { String::new() } else { format!(" ({})", first(&names, NAMED)) }

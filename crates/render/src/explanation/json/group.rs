@@ -205,6 +205,8 @@ impl From<GroupOutcome> for CycleOutcome {
             GroupOutcome::WaitsForPreemption => Self::WaitingOnPreemption,
             GroupOutcome::Error => Self::Error,
             GroupOutcome::Unknown => Self::Unknown,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

@@ -161,7 +161,6 @@ struct Waits<'a> {
 
 /// How a decision ended.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum AttemptOutcome {
     /// The pod was bound to a node.
     Scheduled,
@@ -175,7 +174,6 @@ pub enum AttemptOutcome {
 
 /// Who decided.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Decider {
     /// A scheduler.
     Scheduler,
@@ -189,7 +187,6 @@ pub enum Decider {
 
 /// Whether the rules give the recorded outcome.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Verdict {
     /// The recorded node is the only best one, or the recorded refusal follows from the state.
     Agrees,
@@ -288,6 +285,8 @@ impl From<DecidedBy> for Decider {
             DecidedBy::Kubelet => Self::Kubelet,
             DecidedBy::Creator => Self::Creator,
             DecidedBy::Unreadable => Self::Unreadable,
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

@@ -65,7 +65,6 @@ pub struct Filter<'a> {
 /// What a filter returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FilterStatus")]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub enum Status {
     /// The pod fits.
     Success,

@@ -29,7 +29,7 @@ pub(crate) struct AffinityTerm {
 
 /// How a release treats `namespaceSelector` (`framework/types.go` AffinityTerm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum NamespaceSelectors {
     /// The field is not known (up to 1.20): a term without a list selects its pod's namespace.
     Unknown,

@@ -16,7 +16,7 @@ pub(crate) struct PodVolume {
 
 /// Sources that some plugin reads; others are omitted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum VolumeSource {
     /// A claim of the pod's namespace.
     Claim(Arc<str>),

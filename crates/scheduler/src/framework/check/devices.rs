@@ -2,7 +2,7 @@
 
 /// A check on the devices of the pod's claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum DeviceCheck {
     /// No claim is needed: device plugins serve all the pod requests.
     DevicePlugins,
@@ -51,7 +51,7 @@ pub enum DeviceCheck {
 
 /// A device that a claim has or would get (`DeviceRequestAllocationResult`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct AllocatedDevice {
     /// The request it serves (`request/alternative`).
     pub request: String,
@@ -65,7 +65,6 @@ pub struct AllocatedDevice {
 
 /// The devices of one class that a claim requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct ClassRequest {
     /// The DeviceClass.
     pub class: String,

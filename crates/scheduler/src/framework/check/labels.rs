@@ -6,7 +6,7 @@ use crate::cluster::{Labels, Requirement};
 
 /// A check on the node's labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum LabelCheck {
     /// A requirement on one label.
     Wanted(WantedLabel),
@@ -55,7 +55,6 @@ pub enum LabelCheck {
 
 /// A requirement on a label, and the node's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct WantedLabel {
     /// The requirement.
     pub wanted: Requirement,

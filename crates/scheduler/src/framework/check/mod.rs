@@ -18,7 +18,7 @@ pub use volumes::{CountedVolume, VolumeCheck};
 
 /// What a filter checked. Where a variant does not say what the check found, the fact's `holds` does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum FilterCheck {
     /// The node itself.
     Node(NodeCheck),

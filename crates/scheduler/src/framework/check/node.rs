@@ -6,7 +6,7 @@ use crate::cluster::{HostPort, PodKey, Taint, Toleration};
 
 /// A check on the node itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum NodeCheck {
     /// The node that the pod's `spec.nodeName` names, if it names one.
     Name(Option<Arc<str>>),

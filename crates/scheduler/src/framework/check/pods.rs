@@ -6,7 +6,7 @@ use crate::cluster::{PodKey, Requirement};
 
 /// A check on other pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum PodCheck {
     /// Pods nominated to the node, which are counted as if they ran there.
     Nominated(Vec<PodKey>),
@@ -52,7 +52,6 @@ pub enum PodCheck {
 
 /// A pod that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct FoundPod {
     /// The pod.
     pub pod: PodKey,
@@ -62,7 +61,6 @@ pub struct FoundPod {
 
 /// The pods a term of pod affinity selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct SelectedPods {
     /// The requirements of its `labelSelector`, all of which must hold; `None`: it has no selector and selects nothing.
     pub labels: Option<Vec<Requirement>>,
@@ -101,7 +99,7 @@ pub enum TopologyDomain {
 
 /// What a spread constraint compares on a node that has its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[non_exhaustive]
 pub struct SpreadCheck {
     /// The topology key.
     pub key: Arc<str>,

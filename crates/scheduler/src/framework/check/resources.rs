@@ -6,7 +6,7 @@ use crate::cluster::PodKey;
 
 /// A check on the node's resources. Amounts are in the scheduler's unit (millicores of cpu).
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum ResourceCheck {
     /// The number of pods.
     Pods {

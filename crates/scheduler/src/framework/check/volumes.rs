@@ -8,7 +8,7 @@ use super::labels::WantedLabel;
 
 /// A check on the pod's volumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum VolumeCheck {
     /// A disk that pods on one node cannot share.
     Disk {
@@ -137,7 +137,7 @@ pub enum VolumeCheck {
 
 /// A volume as limits count it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
+#[cfg_attr(not(ketcd_exhaustive), non_exhaustive)]
 pub enum CountedVolume {
     /// By its id or handle.
     Handle(String),

@@ -53,6 +53,8 @@ pub(in crate::plugins) fn label(wanted: &Requirement, node: &Candidate) -> Optio
         Operator::NotIn | Operator::DoesNotExist => None,
         Operator::Gt => Some(number(1)?),
         Operator::Lt => Some(number(-1)?),
+        #[cfg(not(ketcd_exhaustive))]
+        _ => unreachable!("of another version"),
     };
     let overwrites = changed.is_some() && node.labels.has(&wanted.key);
     (crate::framework::is_free_label(&wanted.key) && !overwrites).then(|| Fix::label(wanted.key.clone(), changed))

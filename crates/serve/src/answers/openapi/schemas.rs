@@ -83,6 +83,8 @@ impl Schemas {
             Render::RawJson if is_any(message) => json!({}),
             Render::RawJson | Render::Fields => json!({"type": "object"}),
             Render::SchemaOrBool | Render::SchemaOrArray | Render::SchemaOrStrings => json!({}),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         };
         if let Some(description) = known.and_then(|known| known.get("description")) {
             schema["description"] = description.clone();
@@ -149,6 +151,8 @@ impl Schemas {
             Type::String | Type::ApiVersion | Type::Kind => json!({"type": "string"}),
             Type::Bytes => json!({"type": "string", "format": "byte"}),
             Type::Message(id) => self.refer(&MESSAGES[usize::from(id.0)]),
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
     }
 }

@@ -214,6 +214,8 @@ impl Reached {
                 self.revision = self.revision.max(call.moment.revision);
                 self.mark(call, frames, out);
             }
+            #[cfg(not(ketcd_exhaustive))]
+            _ => unreachable!("of another version"),
         }
         Ok(())
     }

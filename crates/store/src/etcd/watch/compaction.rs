@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::connection::open;
+use super::connection::{cut_off, open};
 use crate::etcd::answer::{Untrue, plausible};
 use crate::etcd::client::Cluster;
 use crate::etcd::head::{newest, revision_of};
@@ -24,14 +24,14 @@ pub(in crate::etcd) async fn compacted_revision(cluster: &Cluster, keys: &KeyRan
         .ask(|client, _| async move {
             let (mut stream, mut response, mut expected) = open(client, keys, Revision(1)).await?;
             loop {
-                if response.compact_revision() != 0 {
-                    return Ok(plausible(response.compact_revision())?);
+                if response.compact_revision != 0 {
+                    return Ok(plausible(response.compact_revision)?);
                 }
                 let Some(next) = stream.message().await? else { break };
-                expected.check(&next.0)?;
+                expected.check(&next)?;
                 response = next;
             }
-            Err(etcd_client::Error::WatchError("the watch ended without naming the compacted revision".to_owned()).into())
+            Err(cut_off().into())
         })
         .await;
     let compacted = match answer {

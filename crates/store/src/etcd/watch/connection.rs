@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use etcd_client::{Client, GetOptions, WatchOptions, WatchResponse, WatchStream};
 use futures_util::future::join_all;
 use tokio::time::Instant;
+use tonic::Status;
 
 use super::expected::Expected;
 use crate::etcd::answer::{Failed, RangeAsked, RangeContent};
+use crate::etcd::calls::{Client, WatchStream};
 use crate::etcd::client::Cluster;
-use crate::etcd::config::{Consistency, LARGEST_MESSAGE, ReadConsistency};
+use crate::etcd::config::{Consistency, ReadConsistency};
 use crate::etcd::rights::{denied, dense_denied};
 use crate::etcd::trouble::{Class, Trouble};
-use crate::etcd::wire::{nonempty, range_end};
+use crate::etcd::wire::{nonempty, range_end, range_request};
+use crate::proto::etcdserverpb::{RangeRequest, WatchCreateRequest, WatchResponse};
 use crate::{KeyRange, Result, Revision};
 
 /// How often a bounded watch asks whether the end is reached, at first.
@@ -98,12 +100,12 @@ impl Cluster {
     /// Whether a member, asked for one key at `revision`, has it. Also measures how long that takes.
     pub(super) async fn reads(&self, member: usize, key: &[u8], revision: Revision) -> Result<(), Trouble> {
         let begun = Instant::now();
-        let options = GetOptions::new().with_count_only().with_serializable().with_revision(revision.0);
         let keys = KeyRange::key(key);
         let asked = RangeAsked { keys: &keys, revision: Some(revision).filter(|revision| revision.0 > 0), content: RangeContent::Count };
+        let request = RangeRequest { count_only: true, serializable: true, ..range_request(&keys, asked.revision) };
         let get = |client: Client| {
-            let options = options.clone();
-            async move { Ok(asked.check(&client.kv_client().get(key, Some(options)).await?.0)?) }
+            let request = request.clone();
+            async move { Ok(asked.check(&client.range(request).await?)?) }
         };
         let answer = self.members[member].ask(&self.config, Consistency::Serializable, get).await;
         if matches!(&answer, Ok(_) | Err(Trouble { class: Class::Future | Class::Compacted, .. })) {
@@ -115,23 +117,22 @@ impl Cluster {
     /// Whether some member knows a leader again.
     pub(super) async fn has_leader_again(&self) -> bool {
         let answers = join_all(self.members.iter().map(|member| member.status(&self.config))).await;
-        answers.into_iter().flatten().any(|status| status.leader() != 0 && !status.is_learner())
+        answers.into_iter().flatten().any(|status| status.leader != 0 && !status.is_learner)
     }
 }
 
 /// Opens a stream and waits for the member's confirmation: over TLS, etcd refuses a watch only on the open stream.
 pub(super) async fn open(client: Client, keys: &KeyRange, from: Revision) -> Result<(WatchStream, WatchResponse, Expected), Failed> {
     let start = nonempty(&keys.start);
-    let mut options = WatchOptions::new().with_start_revision(from.0).with_fragment().with_progress_notify();
-    if let Some(end) = range_end(keys, &start) {
-        options = options.with_range(end);
-    }
-    let mut stream = client.watch_client().max_decoding_message_size(LARGEST_MESSAGE).watch(start, Some(options)).await?;
-    match stream.message().await? {
-        Some(created) => {
-            let expected = Expected::new(keys.clone(), &created.0)?;
-            Ok((stream, created, expected))
-        }
-        None => Err(etcd_client::Error::WatchError("the stream ended before the watch began".to_owned()).into()),
-    }
+    let range_end = range_end(keys, &start).unwrap_or_default().into();
+    let asked = WatchCreateRequest { key: start.into(), range_end, start_revision: from.0, progress_notify: true, fragment: true };
+    let mut stream = client.watch(asked).await?;
+    let created = stream.message().await?.ok_or_else(cut_off)?;
+    let expected = Expected::new(keys.clone(), &created)?;
+    Ok((stream, created, expected))
+}
+
+/// What a stream that ended too early fails with: a connection that broke.
+pub(super) fn cut_off() -> Status {
+    Status::from_error(Box::new(std::io::Error::from(std::io::ErrorKind::UnexpectedEof)))
 }

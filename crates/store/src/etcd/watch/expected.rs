@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use etcd_client::proto::{PbEvent, PbWatchResponse};
 use tokio::time::Instant;
 
 use crate::etcd::answer::{Untrue, modified, newest, plausible, version};
-use crate::etcd::assemble::DELETE;
+use crate::proto::etcdserverpb::WatchResponse;
+use crate::proto::mvccpb::Event;
+use crate::proto::mvccpb::event::EventType;
 use crate::{KeyRange, Revision};
 
 /// The id of answers that are of no watch or of all of a stream (client/v3/watch.go, `InvalidWatchID`).
@@ -32,7 +33,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// Begins with etcd's confirmation of a watch of `keys`.
-    pub(super) fn new(keys: KeyRange, created: &PbWatchResponse) -> Result<Self, Untrue> {
+    pub(super) fn new(keys: KeyRange, created: &WatchResponse) -> Result<Self, Untrue> {
         if !created.created && !created.canceled {
             return Err(Untrue::new("sent changes before it confirmed the watch"));
         }
@@ -44,7 +45,7 @@ impl Expected {
     }
 
     /// Checks an answer after the confirmation; returns the newest revision that its header names. An answer that ends the watch names none.
-    pub(super) fn check(&mut self, answer: &PbWatchResponse) -> Result<Revision, Untrue> {
+    pub(super) fn check(&mut self, answer: &WatchResponse) -> Result<Revision, Untrue> {
         let of_no_watch = answer.watch_id == NO_WATCH && answer.events.is_empty();
         if answer.watch_id != self.id && !of_no_watch {
             return Err(Untrue::new("sent answers of a watch that was not asked for"));
@@ -74,13 +75,13 @@ impl Expected {
         Ok(newest)
     }
 
-    fn event(&mut self, event: &PbEvent, newest: Revision) -> Result<(), Untrue> {
+    fn event(&mut self, event: &Event, newest: Revision) -> Result<(), Untrue> {
         let kv = event.kv.as_ref().ok_or_else(|| Untrue::new("sent a change of no key"))?;
         modified(kv, newest)?;
-        match event.r#type {
-            0 => version(kv, newest.max(self.begun_at))?,
-            DELETE => {}
-            _ => return Err(Untrue::new("sent a change that is neither a put nor a deletion")),
+        match EventType::try_from(event.r#type) {
+            Ok(EventType::Put) => version(kv, newest.max(self.begun_at))?,
+            Ok(EventType::Delete) => {}
+            Err(_) => return Err(Untrue::new("sent a change that is neither a put nor a deletion")),
         }
         if !self.keys.contains(&kv.key) {
             return Err(Untrue::new("sent changes of keys that were not asked for"));
@@ -105,39 +106,39 @@ impl Expected {
 
 #[cfg(test)]
 mod tests {
-    use etcd_client::proto::{PbKeyValue, PbResponseHeader};
-
     use super::*;
+    use crate::proto::etcdserverpb::ResponseHeader;
+    use crate::proto::mvccpb::KeyValue;
 
     const ID: i64 = 3;
 
-    fn answer(newest: i64, revisions: &[i64]) -> PbWatchResponse {
-        let event = |revision: &i64| PbEvent {
-            kv: Some(PbKeyValue {
-                key: b"/k/a".to_vec(),
+    fn answer(newest: i64, revisions: &[i64]) -> WatchResponse {
+        let event = |revision: &i64| Event {
+            kv: Some(KeyValue {
+                key: "/k/a".into(),
                 create_revision: 1,
                 mod_revision: *revision,
                 version: (*revision).min(2),
-                ..PbKeyValue::default()
+                ..KeyValue::default()
             }),
-            ..PbEvent::default()
+            ..Event::default()
         };
-        PbWatchResponse {
-            header: Some(PbResponseHeader { revision: newest, ..PbResponseHeader::default() }),
+        WatchResponse {
+            header: Some(ResponseHeader { revision: newest, ..ResponseHeader::default() }),
             watch_id: ID,
             events: revisions.iter().map(event).collect(),
-            ..PbWatchResponse::default()
+            ..WatchResponse::default()
         }
     }
 
     fn begun() -> Expected {
-        Expected::new(KeyRange::prefix("/k/"), &PbWatchResponse { created: true, ..answer(9, &[]) }).unwrap()
+        Expected::new(KeyRange::prefix("/k/"), &WatchResponse { created: true, ..answer(9, &[]) }).unwrap()
     }
 
     /// The answers, and what is wrong with the last of them.
-    fn check(answers: impl IntoIterator<Item = PbWatchResponse>, expected: &str) {
+    fn check(answers: impl IntoIterator<Item = WatchResponse>, expected: &str) {
         let mut stream = begun();
-        let mut answers: Vec<PbWatchResponse> = answers.into_iter().collect();
+        let mut answers: Vec<WatchResponse> = answers.into_iter().collect();
         let last = answers.pop().unwrap();
         for answer in answers {
             stream.check(&answer).unwrap();
@@ -148,13 +149,13 @@ mod tests {
     #[test]
     fn what_an_etcd_sends_passes() {
         let mut stream = begun();
-        let fragment = |revisions: &[i64]| PbWatchResponse { fragment: true, ..answer(30, revisions) };
-        let all = PbWatchResponse { watch_id: NO_WATCH, ..answer(30, &[]) };
+        let fragment = |revisions: &[i64]| WatchResponse { fragment: true, ..answer(30, revisions) };
+        let all = WatchResponse { watch_id: NO_WATCH, ..answer(30, &[]) };
         for answer in [answer(9, &[]), answer(20, &[10, 12, 12]), fragment(&[13, 14]), fragment(&[14]), answer(30, &[14, 15]), all] {
             stream.check(&answer).unwrap();
         }
         // A compaction is announced with a header of revision 0.
-        let compacted = PbWatchResponse { compact_revision: 12, canceled: true, ..answer(0, &[]) };
+        let compacted = WatchResponse { compact_revision: 12, canceled: true, ..answer(0, &[]) };
         assert_eq!(stream.check(&compacted), Ok(Revision(0)));
     }
 
@@ -168,20 +169,20 @@ mod tests {
         check([answer(20, &[21])], "sent a change of revision 21, where the newest is 20");
         check([answer(20, &[-1])], "sent -1, which cannot be a revision");
         check([answer(i64::MAX, &[])], "sent 9223372036854775807, which cannot be a revision");
-        check([PbWatchResponse { header: None, ..answer(20, &[]) }], "sent no header, in which the newest revision stands");
-        check([PbWatchResponse { watch_id: 7, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
-        check([PbWatchResponse { watch_id: NO_WATCH, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
-        check([PbWatchResponse { created: true, ..answer(20, &[]) }], "confirmed a watch twice");
-        check([PbWatchResponse { compact_revision: -4, ..answer(20, &[]) }], "sent -4, which cannot be a revision");
+        check([WatchResponse { header: None, ..answer(20, &[]) }], "sent no header, in which the newest revision stands");
+        check([WatchResponse { watch_id: 7, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
+        check([WatchResponse { watch_id: NO_WATCH, ..answer(20, &[12]) }], "sent answers of a watch that was not asked for");
+        check([WatchResponse { created: true, ..answer(20, &[]) }], "confirmed a watch twice");
+        check([WatchResponse { compact_revision: -4, ..answer(20, &[]) }], "sent -4, which cannot be a revision");
         check((0..=MOST_IDLE).map(|_| answer(9, &[])), "sends answers without end that say nothing");
-        let with = |change: fn(&mut PbEvent)| {
+        let with = |change: fn(&mut Event)| {
             let mut answer = answer(20, &[12]);
             change(&mut answer.events[0]);
             [answer]
         };
         check(with(|event| event.kv = None), "sent a change of no key");
         check(with(|event| event.r#type = 2), "sent a change that is neither a put nor a deletion");
-        check(with(|event| event.kv.as_mut().unwrap().key = b"/l/a".to_vec()), "sent changes of keys that were not asked for");
+        check(with(|event| event.kv.as_mut().unwrap().key = "/l/a".into()), "sent changes of keys that were not asked for");
         check(with(|event| event.kv.as_mut().unwrap().version = 40), "sent a key that was written more often than there are revisions");
         assert!(Expected::new(KeyRange::all(), &answer(20, &[12])).is_err(), "no confirmation");
     }

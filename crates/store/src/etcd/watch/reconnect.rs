@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use etcd_client::WatchResponse;
 use futures_util::TryStreamExt;
 use tokio::time::{Instant, sleep};
+use tonic::Status;
 
 use super::connection::MemberWatch;
 use super::outage::PATIENCE;
@@ -42,14 +42,14 @@ impl Watch {
         Ok(Vec::new())
     }
 
-    pub(super) async fn disconnected(&mut self, member: usize, error: Option<etcd_client::Error>) -> Result<Vec<WatchItem>> {
+    pub(super) async fn disconnected(&mut self, member: usize, status: Option<Status>) -> Result<Vec<WatchItem>> {
         self.assembler.forget_incomplete();
         self.outages.begin(Instant::now());
         let member = &self.cluster.members[member];
-        let problem = match error {
+        let problem = match status {
             None => format!("{} ended the watch", member.endpoint.url()),
-            Some(error) => {
-                let trouble = member.explain(error, &self.cluster.config).await;
+            Some(status) => {
+                let trouble = member.explain(status, &self.cluster.config).await;
                 if !trouble.class.is_of_one_member() {
                     return Err(self.refused(trouble, &member.endpoint, false));
                 }
@@ -107,10 +107,10 @@ impl Watch {
         }
         // A member that stopped answering was found out later.
         let since = lost.map(|_| self.heard.checked_sub(KEEPALIVE).unwrap_or(self.heard));
-        let created = connection.created.as_ref().and_then(WatchResponse::header);
-        let is_behind = created.is_some_and(|header| header.revision() < next.before().0);
+        let created = connection.created.as_ref().and_then(|created| created.header.as_ref());
+        let is_behind = created.is_some_and(|header| header.revision < next.before().0);
         let up_to = match (connection.leaderless, created) {
-            (false, Some(header)) => Revision(header.revision()),
+            (false, Some(header)) => Revision(header.revision),
             // What a member without a leader will bring once it has one may be of any age.
             _ => Revision(i64::MAX),
         };

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_stream::stream;
-use etcd_client::WatchResponse;
-use etcd_client::proto::PbWatchResponse;
 use futures_util::TryStreamExt;
 use futures_util::stream::BoxStream;
 use tokio::time::{Instant, sleep, sleep_until};
+use tonic::Status;
 
 use super::connection::{IDLE_ASK, MemberWatch};
 use super::outage::{Outages, PATIENCE};
@@ -16,13 +15,14 @@ use crate::etcd::answer::Untrue;
 use crate::etcd::assemble::Assembler;
 use crate::etcd::client::Cluster;
 use crate::etcd::endpoint::Endpoint;
-use crate::etcd::errors::no_leader;
+use crate::etcd::errors::{no_leader, of_status};
 use crate::etcd::head::newest;
 use crate::etcd::range::range;
 use crate::etcd::rights::{denied, dense_denied};
 use crate::etcd::span::span;
 use crate::etcd::trouble::{Class, Trouble};
 use crate::etcd::wire::nonempty;
+use crate::proto::etcdserverpb::WatchResponse;
 use crate::{At, Error, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, Sources, Until, Want, WatchItem};
 
 /// So often in a row may a member end a watch that it has sent nothing on.
@@ -125,7 +125,7 @@ impl Watch {
         };
         if let Some(created) = connection.created.take() {
             self.check_not_restored(&created).await?;
-            return self.received(created.0, Revision(0), connection).await;
+            return self.received(created, Revision(0), connection).await;
         }
         // Answers without content, and connections that are lost at once, do not prolong the wait.
         if self.is_bounded() && self.advanced.elapsed() > PATIENCE * 2 {
@@ -139,16 +139,15 @@ impl Watch {
             () = sleep(connection.ask_every), if connection.asks => {
                 let slowest = if bounded { SLOWEST_ASK } else { IDLE_ASK };
                 connection.ask_every = (connection.ask_every * 2).min(slowest);
-                // Where the request cannot be sent the stream is about to say why.
-                let _ = connection.stream.request_progress().await;
+                connection.stream.request_progress().await;
                 self.connection = Some(connection);
                 return Ok(Vec::new());
             }
             () = sleep(SLOWEST_ASK), if connection.dense => return self.check_end_compacted(connection).await,
         };
         match response {
-            Ok(Some(response)) => match connection.expected.check(&response.0) {
-                Ok(newest) => self.received(response.0, newest, connection).await,
+            Ok(Some(response)) => match connection.expected.check(&response) {
+                Ok(newest) => self.received(response, newest, connection).await,
                 Err(untrue) => Err(self.untrue(&untrue, connection.member)),
             },
             Ok(None) => {
@@ -158,12 +157,12 @@ impl Watch {
                 }
                 self.disconnected(connection.member, None).await
             }
-            Err(error) => self.disconnected(connection.member, Some(error)).await,
+            Err(status) => self.disconnected(connection.member, Some(status)).await,
         }
     }
 
     /// Works on a checked response, whose header names the revision `newest`.
-    async fn received(&mut self, response: PbWatchResponse, newest: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+    async fn received(&mut self, response: WatchResponse, newest: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         if !connection.leaderless {
             self.heard = Instant::now();
         }
@@ -188,7 +187,7 @@ impl Watch {
     /// that merely lags behind is waited for.
     async fn check_not_restored(&self, created: &WatchResponse) -> Result<()> {
         let seen = self.assembler.next().before();
-        if created.header().is_none_or(|header| header.revision() >= seen.0) {
+        if created.header.is_none_or(|header| header.revision >= seen.0) {
             return Ok(());
         }
         match newest(&self.cluster).await {
@@ -244,7 +243,7 @@ impl Watch {
     }
 
     /// Works on one response; keeps the connection unless the response ends it.
-    async fn take(&mut self, response: PbWatchResponse, header: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
+    async fn take(&mut self, response: WatchResponse, header: Revision, connection: MemberWatch) -> Result<Vec<WatchItem>> {
         if response.compact_revision > 0 {
             return self.cross_compaction(Revision(response.compact_revision), connection.member).await;
         }
@@ -306,15 +305,14 @@ impl Watch {
 
     async fn canceled(&mut self, reason: &str, connection: &MemberWatch) -> Result<Vec<WatchItem>> {
         if no_leader(reason) {
-            let status = tonic::Status::unavailable(reason);
-            return self.disconnected(connection.member, Some(etcd_client::Error::GRpcStatus(status))).await;
+            return self.disconnected(connection.member, Some(Status::unavailable(reason))).await;
         }
         let member = &self.cluster.members[connection.member];
         let status = match reason.contains("permission denied") {
-            true => tonic::Status::permission_denied(reason),
-            false => tonic::Status::failed_precondition(reason),
+            true => Status::permission_denied(reason),
+            false => Status::failed_precondition(reason),
         };
-        let trouble = Trouble::of_call(etcd_client::Error::GRpcStatus(status), None, &member.endpoint, &self.cluster.config);
+        let trouble = of_status(&status, None, &member.endpoint, &self.cluster.config);
         Err(self.refused(trouble, &member.endpoint, connection.dense))
     }
 

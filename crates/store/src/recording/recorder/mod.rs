@@ -46,7 +46,6 @@ impl Default for RecorderOptions {
 const MOST_KEYS: usize = 100_000;
 /// How far a recording has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Recorded {
     /// The last revision that is on the disk.
     pub revision: Revision,

@@ -17,7 +17,6 @@ use crate::error::Result;
 
 /// Warning Events of one reason about one object.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(not(feature = "exhaustive"), non_exhaustive)]
 pub struct Warning {
     /// The object.
     pub subject: Subject,
