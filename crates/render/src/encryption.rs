@@ -1,8 +1,8 @@
 //! The audit of encryption at rest, as a table.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use crate::value::{columns, padded};
 use crate::visible::visible;
 use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
@@ -12,7 +12,7 @@ use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
 ///
 /// # Errors
 /// The stream's.
-pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     if rows.is_empty() {
         return writeln!(out, "there are no objects");
     }
@@ -98,6 +98,7 @@ fn verdict(row: &AuditRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style;
 
     fn row(scheme: Scheme, values: u64, opened: u64, promise: Promise) -> AuditRow {
         AuditRow { resource: "secrets".to_owned(), scheme, name: "new".to_owned(), key_id: None, values, opened, reason: None, promise }
@@ -109,9 +110,7 @@ mod tests {
         let kept = row(Scheme::AesGcm, 3, 3, Promise::Kept);
         let rows = [kept.clone(), row(Scheme::AesGcm, 5, 0, Promise::DoesNotOpen)];
         assert_eq!(answer(&rows), "5 of 8 values are not as the configuration writes them");
-        let mut out = Vec::new();
-        write_table(&rows, false, &mut out).unwrap();
-        let table = String::from_utf8(out).unwrap();
+        let table = style::plain(|out| write_table(&rows, false, out));
         let shown: Vec<&str> = table.lines().filter(|line| line.starts_with("secrets")).collect();
         let words = |line: &&str| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
         assert_eq!(shown.iter().map(words).collect::<Vec<_>>(), ["secrets aesgcm new 3 3", "secrets aesgcm new 5 0"], "{table}");

@@ -1,6 +1,6 @@
 //! What applying manifests to a cluster would change, and what stands in the way.
 
-use std::io::{self, Write};
+use std::io;
 
 use ketcd_cluster::diff::NamedDifference;
 use ketcd_cluster::extract::Plan;
@@ -10,14 +10,14 @@ use ketcd_restore::obstacles::{ApplyObstacle, Effect};
 use super::comparison::{self, Showing};
 use super::contract::common::KubernetesObject;
 use super::contract::extract as contract;
-use super::style::{self, paint};
+use super::style::{self, StyledWrite, paint};
 use super::visible::visible;
 
 /// Writes a plan as text.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn StyledWrite) -> io::Result<()> {
     comparison::write_text(&format!("apply to {}", plan.target), &plan.changes, showing, out)?;
     if plan.unchanged > 0 {
         writeln!(out, "{} as they are", plan.unchanged)?;

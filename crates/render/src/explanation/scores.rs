@@ -1,9 +1,9 @@
 //! The scores of the nodes that fit, side by side: only what differs gets a column.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
-use crate::style::{ADDED, FAINT, STRONG, paint};
+use crate::style::{ADDED, FAINT, STRONG, StyledWrite, paint};
 use crate::value::{columns as columns_of, padded};
 use crate::visible::visible;
 use ketcd_scheduler::{Explanation, PluginScore, Scores};
@@ -23,7 +23,7 @@ pub(super) fn write(
     scores: &Scores,
     all: bool,
     (width, terminal): (usize, Option<usize>),
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let ranked = ranked(scores);
     let (columns, same): (Vec<&PluginScore>, Vec<&PluginScore>) =

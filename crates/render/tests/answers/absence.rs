@@ -1,7 +1,7 @@
 //! Why there is nothing to look at, in words.
 
 use ketcd_cluster::triage::Absence;
-use ketcd_render::triage::absence_words;
+use ketcd_render::words::absence_words;
 
 #[test]
 fn the_reason_says_what_to_do_next() {

@@ -41,6 +41,7 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
         by: None,
         is_wide: false,
         width,
+        invocation: &fixture::INVOCATION,
     })
 }
 

@@ -4,10 +4,9 @@ mod rules;
 
 use jiff::Timestamp;
 
-use super::command_line::CommandLine;
-use super::duration;
-use super::status::bytes;
-use super::timeline::name;
+use super::{bytes, name};
+use crate::command_line::{CommandLine, Invocation};
+use crate::duration;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
@@ -211,7 +210,7 @@ fn address(subject: &Subject) -> String {
 }
 
 /// A kind in the plural.
-pub(super) fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
         Some(rest) => format!("{rest}ies"),
@@ -252,9 +251,9 @@ pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
 }
 
 /// The command that shows more about a finding's first object; `None` if the finding is not about an object.
-pub fn command(finding: &Finding) -> Option<CommandLine> {
+pub fn command(finding: &Finding, invocation: &Invocation) -> Option<CommandLine> {
     let address = name(finding.subjects.first()?);
-    let about = |command: &'static str| CommandLine::ketcd(command).word(&address);
+    let about = |command: &'static str| invocation.ketcd(command).word(&address);
     Some(match finding.trouble.kind {
         TroubleKind::EtcdAlarm
         | TroubleKind::MemberLeaderless
@@ -262,11 +261,11 @@ pub fn command(finding: &Finding) -> Option<CommandLine> {
         | TroubleKind::MemberSilent
         | TroubleKind::MemberBehind
         | TroubleKind::CompactionStalled
-        | TroubleKind::CompactionAwaited => CommandLine::ketcd("status"),
+        | TroubleKind::CompactionAwaited => invocation.ketcd("status"),
         TroubleKind::DataDiffers => {
             CommandLine::of("etcdctl endpoint hashkv --cluster --rev").word(&finding.trouble.numbers.unwrap_or_default().0.to_string())
         }
-        TroubleKind::DatabaseNearQuota => CommandLine::ketcd("usage"),
+        TroubleKind::DatabaseNearQuota => invocation.ketcd("usage"),
         TroubleKind::OwnerElsewhere => about("tree"),
         TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited | TroubleKind::NotScheduled => {
             about("explain")

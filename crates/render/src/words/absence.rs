@@ -1,8 +1,7 @@
-//! Reports that there was nothing to look at, and why: an empty store, or the store of other software, is not a healthy cluster.
+//! Why there was nothing to look at: an empty store, or the store of other software, is not a healthy cluster.
 
 use ketcd_cluster::triage::Absence;
 
-use super::TriagePage;
 use crate::visible::visible;
 
 /// Returns what there is instead, and what to do next.
@@ -31,17 +30,4 @@ pub fn absence_words(absence: &Absence) -> String {
         Absence::Namespace(name) => format!("namespace \"{name}\" does not exist; ketcd ls namespaces lists those that do"),
     };
     visible(&text).into_owned()
-}
-
-/// Returns the warning that comes before anything else: there was nothing to look at, or values could not be decoded; `None` if neither is the case.
-pub(super) fn said_first(page: &TriagePage<'_>) -> Option<String> {
-    if let Some(absence) = &page.absence {
-        return Some(format!("nothing to check at revision {}: {}", page.revision, absence_words(absence)));
-    }
-    let values = match page.not_decoded {
-        0 => return None,
-        1 => "1 value".to_owned(),
-        many => format!("{many} values"),
-    };
-    Some(format!("{values} could not be decoded: what they say is missing here"))
 }

@@ -269,8 +269,8 @@ mod tests {
     /// What is wrong, what shows it, and what ends it.
     #[track_caller]
     fn check(trouble: Trouble, what: &str, detail: &str, remedy: &str) {
-        let (said, shown) = (crate::trouble::what(&trouble), crate::trouble::detail(&trouble));
-        let ends = crate::trouble::remedy(&finding(trouble, 1));
+        let (said, shown) = (crate::words::trouble::what(&trouble), crate::words::trouble::detail(&trouble));
+        let ends = crate::words::trouble::remedy(&finding(trouble, 1));
         assert_eq!([said, shown, ends].each_ref().map(String::as_str), [what, detail, remedy]);
     }
 
@@ -374,7 +374,7 @@ mod tests {
             "",
             "kube-controller-manager deletes it; if it does not, delete it with --force",
         );
-        let several = crate::trouble::remedy(&finding(missing(), 2));
+        let several = crate::words::trouble::remedy(&finding(missing(), 2));
         assert_eq!(several, "kube-controller-manager deletes them; if it does not, delete them with --force");
     }
 

@@ -1,0 +1,94 @@
+//! What `what-if` does not take into account.
+
+use ketcd_cluster::simulate::{GroupDoubt, Unmodelled};
+
+/// The most names in a sentence.
+const NAMES: usize = 5;
+
+/// Some names in a sentence.
+pub(crate) fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let (shown, left) = (names.len().min(NAMES), names.len().saturating_sub(NAMES));
+    let more = if left == 0 { String::new() } else { format!(" and {left} more") };
+    format!("{}{more}", names[..shown].join(", "))
+}
+
+/// What the answer does not take into account, in a sentence.
+pub fn caveat(unknown: &Unmodelled) -> String {
+    match unknown {
+        Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing makes it again, and kubectl drain needs --force"),
+        Unmodelled::Webhooks { configurations } => {
+            format!("admission webhooks for pods ({configurations} configurations) may change or refuse what is created")
+        }
+        Unmodelled::DrainGoesOn { node, pods } => {
+            format!(
+                "kubectl drain tries again what a budget held back: once the others have left {node}, the budgets would let {pods} more go"
+            )
+        }
+        Unmodelled::Controller { kind, name } => format!("what {kind} {name} does when its pods are gone is not known"),
+        Unmodelled::NeverEnds { node } => {
+            format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
+        }
+        Unmodelled::NoEvictions { zone } => {
+            let place = zone.as_ref().map_or_else(|| "the cluster".to_owned(), |zone| format!("zone {zone}"));
+            format!("most nodes of {place} do not answer, so kube-controller-manager evicts no pods there; its flags may say otherwise")
+        }
+        Unmodelled::OtherScheduler { name } => format!("pods of the scheduler {name} are not scheduled"),
+        Unmodelled::Autoscaled { workload } => format!("an autoscaler may change the number of pods of {workload}"),
+        Unmodelled::NodesAutoscaled { by } => format!("{by} may add nodes for the pods that find no place"),
+        Unmodelled::Order { owners } => {
+            format!("pods of {} are made at once; in which order is chance (--seeds plays others)", owners.join(", "))
+        }
+        Unmodelled::Rollout { workload } => {
+            format!("how fast pods of {workload} start and stop is not known: nodes chosen during its rollout may be others")
+        }
+        Unmodelled::DeletedByChance { workload } => {
+            format!("which pods of {workload} are deleted is chance: some that go and some that stay are equal (--seeds plays others)")
+        }
+        Unmodelled::ImagePulls { pods: 1 } => "1 pod gets a node without its images: pulling takes time, and may fail".to_owned(),
+        Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
+        Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
+        Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
+        Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
+        Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
+        Unmodelled::PreemptionNode { pod, nodes } => format!(
+            "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",
+            some(nodes.iter().map(String::as_str))
+        ),
+        Unmodelled::Victims { pod, node } => {
+            format!("which pods of node {node} make room for pod {pod} is chance: some that go and some that stay are equal")
+        }
+        Unmodelled::PodsBounded { workload, most } => {
+            format!(
+                "{workload} wants more pods: one run adds no more than {most} to those that are there, so what becomes of the rest is not known"
+            )
+        }
+        Unmodelled::NodesBounded { wanted, added } => {
+            format!("{added} of {wanted} nodes are added: one run adds no more")
+        }
+        Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
+    }
+}
+
+/// What the answer does not take into account of a group of pods.
+fn of_group(group: &str, doubt: GroupDoubt) -> String {
+    match doubt {
+        GroupDoubt::GateOff => format!(
+            "pods of the group {group} are tried one by one: the scheduler's gates are taken to be those by default (--feature-gates says otherwise)"
+        ),
+        GroupDoubt::Order => format!("pods of the group {group} differ, and in which order they are tried is not in etcd: here by age"),
+        GroupDoubt::Placement => {
+            format!("several sets of nodes are as good for the group {group}; which one the scheduler takes is chance")
+        }
+        GroupDoubt::Preemption => {
+            format!("whether preemption makes room for the group {group} is not known: there are too many combinations")
+        }
+        GroupDoubt::Victims => format!("which pods make room for the group {group} is partly chance"),
+        GroupDoubt::OfNewJob => {
+            format!("the Job controller may make a group for the pods of Job {group}, as it did for other Jobs (its gate WorkloadWithJob)")
+        }
+        GroupDoubt::Sampled => {
+            format!("every node is seen for pods of the group {group}; the scheduler stops once it has found enough that fit")
+        }
+    }
+}
