@@ -45,7 +45,7 @@ pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn StyledWrite) -> i
     let (resources, values) = rows.iter().filter(|row| quiet(row)).fold((0, 0), |(n, values), row| (n + 1, values + row.values));
     if resources > 0 {
         let line = format!(
-            "{resources} {}resources with {values} values are in plain text, and no rule requires more",
+            "{resources} {}resources with {values} values are in plain text, which no rule forbids",
             if shown.is_empty() { "" } else { "other " }
         );
         writeln!(out, "{}", paint(FAINT, line))?;
@@ -66,7 +66,7 @@ fn answer(rows: &[AuditRow]) -> String {
     let unknown: u64 = rows.iter().filter(|row| row.promise == Promise::Unknown).map(|row| row.values).sum();
     match broken {
         0 if unknown > 0 => format!(
-            "of {total} values {unknown} may not be under the plugin's current key, the others are as the configuration writes them"
+            "{unknown} of {total} values may not be under the plugin's current key; the others are as the configuration writes them"
         ),
         0 => format!("all {total} values are as the configuration writes them"),
         broken => format!("{broken} of {total} values are not as the configuration writes them"),
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(answer(std::slice::from_ref(&kept)), "all 3 values are as the configuration writes them");
         assert_eq!(
             answer(&[kept, row(Scheme::KmsV2, 7, 7, Promise::Unknown)]),
-            "of 10 values 7 may not be under the plugin's current key, the others are as the configuration writes them"
+            "7 of 10 values may not be under the plugin's current key; the others are as the configuration writes them"
         );
         assert_eq!(
             answer(&[row(Scheme::AesGcm, 3, 0, Promise::NotAsked), row(Scheme::Identity, 4, 4, Promise::NotAsked)]),

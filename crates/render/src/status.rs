@@ -29,7 +29,7 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
     );
     let revisions = match report.one_moment {
         Some(Some(newest)) => format!("one moment, revision {}; the newest time in it is {newest}", span.newest),
-        Some(None) => format!("one moment, revision {}; no time is in it", span.newest),
+        Some(None) => format!("one moment, revision {}; it holds no time", span.newest),
         None => format!("revisions {} to {}, {reach}", span.oldest, span.newest),
     };
     writeln!(out, "{}  {revisions}", paint(STRONG, title(source)))?;
@@ -39,7 +39,9 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
         line(
             out,
             "begins",
-            &format!("at revision {begins}, the first that a request made; of objects that were there before, what bodies show"),
+            &format!(
+                "at revision {begins}, the first that a request made; objects that existed before are known only as far as bodies show them"
+            ),
         )?;
     } else if let Some(compacted) = span.compacted {
         // kine compacts by itself, every few minutes and up to its newest thousand.
@@ -70,7 +72,7 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
         line(out, if index == 0 { "encryption" } else { "" }, &format!("{}: {values} {how}", visible(resource)))?;
     }
     if report.is_sampled {
-        line(out, "", "counted: the keys; kubelets and encryption are of some values only (--full reads all)")?;
+        line(out, "", "keys are counted; kubelets and encryption come from some of the values (--full reads all)")?;
     }
     for (place, phrase) in source.not_recorded.iter().enumerate() {
         line(out, if place == 0 { "not recorded" } else { "" }, &visible(phrase))?;
@@ -92,9 +94,9 @@ pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
 fn checked(checksums: &[Checksum]) -> String {
     const SAID: [(Checksum, &str); 4] = [
         (Checksum::Holds, "SHA-256 holds"),
-        (Checksum::Fails, "SHA-256 does not hold"),
-        (Checksum::Absent, "no SHA-256 in the file: a value that was changed in it is not noticed"),
-        (Checksum::Kept, "found whole when its index was made, and not changed since"),
+        (Checksum::Fails, "SHA-256 does not match"),
+        (Checksum::Absent, "no SHA-256 in the file: ketcd cannot notice changed values"),
+        (Checksum::Kept, "intact when its index was made, and unchanged since"),
     ];
     let of_each = SAID.iter().filter_map(|(checksum, said)| match checksums.iter().filter(|known| *known == checksum).count() {
         0 => None,

@@ -44,10 +44,10 @@ fn foot(page: &UsagePage) -> Vec<String> {
         }
     } else {
         if let Some(unseen) = page.unseen.filter(|unseen| *unseen > 0) {
-            lines.push(format!("{unseen} revisions or more are not counted: keys that were created and deleted in between"));
+            lines.push(format!("at least {unseen} revisions are not counted: keys created and deleted in between"));
         }
         if page.live_growth().is_some() {
-            lines.push("growth is estimated: keys and writes, times the database's size in use per version in it".to_owned());
+            lines.push("growth is estimated from keys and writes, times the mean size of a version in the database".to_owned());
         }
         lines.push("counted from keys and versions; --full also reads the values, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
     }

@@ -92,7 +92,7 @@ fn bare(caveats: &[Unmodelled]) -> Option<String> {
     match pods[..] {
         [] => None,
         [_] => caveats.iter().find(|one| bare_pod(one).is_some()).map(caveat),
-        _ => Some(format!("pods {} have no controller: nothing makes them again, and kubectl drain needs --force", some(pods))),
+        _ => Some(format!("pods {} have no controller: nothing recreates them, and kubectl drain needs --force", some(pods))),
     }
 }
 
@@ -352,7 +352,7 @@ fn spare(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
     let proof = match (spare.is_largest, spare.nodes.len()) {
         (true, _) => "no larger set exists".to_owned(),
         (false, found) => {
-            format!("at least {found}: larger sets were looked for, but not in every order; by their room at most {}", spare.most)
+            format!("at least {found}: larger sets were looked for, but not in every order; there is room for at most {}", spare.most)
         }
     };
     writeln!(out, "  {}", paint(FAINT, proof))

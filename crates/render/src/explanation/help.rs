@@ -94,9 +94,9 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
 fn refuted(explanation: &Explanation, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let line = match explanation.help.refuted {
         0 => return Ok(()),
-        1 => "1 change that the filters accept is left out: played on with the controllers, the pod still finds no place".to_owned(),
+        1 => "1 change that the filters accept is left out: with the controllers played forward, the pod still finds no place".to_owned(),
         several => format!(
-            "{} changes that the filters accept are left out: played on with the controllers, the pod still finds no place",
+            "{} changes that the filters accept are left out: with the controllers played forward, the pod still finds no place",
             grouped(several)
         ),
     };

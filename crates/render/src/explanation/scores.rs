@@ -139,7 +139,7 @@ fn margin(scores: &Scores, ranked: &[usize], chosen: usize) -> Option<String> {
     let name = |at: usize| -> &Arc<str> { &scores.nodes[at] };
     if lead == 0 {
         let equals = scores.totals.iter().filter(|total| **total == scores.totals[chosen]).count();
-        return Some(format!("{} have the same total; which of them is taken is not decided by scores", count(equals, "node")));
+        return Some(format!("{} have the same total; scores do not decide which of them is taken", count(equals, "node")));
     }
     if lead < 0 {
         return Some(format!("{} scores {} more than {}", name(other), -lead, name(chosen)));

@@ -92,7 +92,7 @@ pub(super) fn write_deletion(
 ) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
-        _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
+        _ if deletion.vanished => ", gone; the time is no longer readable".to_owned(),
         (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
         _ => String::new(),
     };

@@ -88,7 +88,7 @@ fn healthy(page: &TriagePage<'_>) -> String {
         _ => "nothing is wrong",
     };
     let of_asked = match (page.is_selected, page.missing) {
-        (true, 1..) => " with what is there of what was asked for",
+        (true, 1..) => " with the objects asked for that exist",
         (true, 0) => " with what was asked for",
         _ => "",
     };
@@ -118,7 +118,9 @@ fn write_unknown_moment(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io:
         return Ok(());
     }
     let after = page.not_before.map_or(String::new(), |time| format!(", {time:.0} or later"));
-    let text = format!("when these objects were printed is not known{after}; --at TIME says it, then what lasts is counted");
+    let text = format!(
+        "these objects do not show when they were printed{after}; give the time with --at TIME to see how long troubles have lasted"
+    );
     writeln!(out, "{}", paint(style::WARNING, text))
 }
 

@@ -7,19 +7,17 @@ use crate::visible::visible;
 /// Returns what there is instead, and what to do next.
 pub fn absence_words(absence: &Absence) -> String {
     let text = match absence {
-        Absence::Empty => "nothing is stored there: an etcd that is new or not the cluster's, or a file without an object".to_owned(),
+        Absence::Empty => "the store is empty: a new etcd, an etcd that is not the cluster's, or a file without objects".to_owned(),
         Absence::OtherPrefix { prefix, cluster } => {
             format!("nothing is stored below {prefix}; a cluster's keys are below {cluster}: --prefix {cluster}")
         }
         Absence::Foreign { prefix, begin } => {
             let begin = begin.join(", ");
-            format!(
-                "no object of Kubernetes is stored below {prefix}: keys begin with {begin}; name the API server's etcd, or its --prefix"
-            )
+            format!("no Kubernetes object is stored below {prefix}: keys begin with {begin}; name the API server's etcd, or its --prefix")
         }
         Absence::OnlyEvents { prefix } => {
             format!(
-                "only Events are stored below {prefix}; name the etcd that holds the other objects (--etcd-servers of the API server), or give their files, too"
+                "only Events are stored below {prefix}; name the etcd that holds the other objects (--etcd-servers of the API server), or give their files too"
             )
         }
         Absence::OtherKinds { prefix, kinds } => {

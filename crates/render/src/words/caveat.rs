@@ -16,7 +16,7 @@ pub(crate) fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 /// What the answer does not take into account, in a sentence.
 pub fn caveat(unknown: &Unmodelled) -> String {
     match unknown {
-        Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing makes it again, and kubectl drain needs --force"),
+        Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing recreates it, and kubectl drain needs --force"),
         Unmodelled::Webhooks { configurations } => {
             format!("admission webhooks for pods ({configurations} configurations) may change or refuse what is created")
         }
@@ -25,7 +25,7 @@ pub fn caveat(unknown: &Unmodelled) -> String {
                 "kubectl drain tries again what a budget held back: once the others have left {node}, the budgets would let {pods} more go"
             )
         }
-        Unmodelled::Controller { kind, name } => format!("what {kind} {name} does when its pods are gone is not known"),
+        Unmodelled::Controller { kind, name } => format!("ketcd does not know what {kind} {name} does when its pods are gone"),
         Unmodelled::NeverEnds { node } => {
             format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
         }
@@ -37,30 +37,30 @@ pub fn caveat(unknown: &Unmodelled) -> String {
         Unmodelled::Autoscaled { workload } => format!("an autoscaler may change the number of pods of {workload}"),
         Unmodelled::NodesAutoscaled { by } => format!("{by} may add nodes for the pods that find no place"),
         Unmodelled::Order { owners } => {
-            format!("pods of {} are made at once; in which order is chance (--seeds plays others)", owners.join(", "))
+            format!("pods of {} are created at once; chance decides their order (--seeds plays others)", owners.join(", "))
         }
         Unmodelled::Rollout { workload } => {
-            format!("how fast pods of {workload} start and stop is not known: nodes chosen during its rollout may be others")
+            format!("ketcd does not know how fast pods of {workload} start and stop: other nodes may be chosen during its rollout")
         }
         Unmodelled::DeletedByChance { workload } => {
-            format!("which pods of {workload} are deleted is chance: some that go and some that stay are equal (--seeds plays others)")
+            format!("chance decides which pods of {workload} are deleted: some that go and some that stay are equal (--seeds plays others)")
         }
         Unmodelled::ImagePulls { pods: 1 } => "1 pod gets a node without its images: pulling takes time, and may fail".to_owned(),
         Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
         Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
-        Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
-        Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
+        Unmodelled::Provisioned { claim } => format!("a volume is assumed to be provided for claim {claim}"),
+        Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers ketcd does not know"),
         Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
         Unmodelled::PreemptionNode { pod, nodes } => format!(
-            "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",
+            "chance decides on which node room is made for pod {pod}: {} are equally good (--seeds plays others)",
             some(nodes.iter().map(String::as_str))
         ),
         Unmodelled::Victims { pod, node } => {
-            format!("which pods of node {node} make room for pod {pod} is chance: some that go and some that stay are equal")
+            format!("chance decides which pods of node {node} make room for pod {pod}: some that go and some that stay are equal")
         }
         Unmodelled::PodsBounded { workload, most } => {
             format!(
-                "{workload} wants more pods: one run adds no more than {most} to those that are there, so what becomes of the rest is not known"
+                "{workload} wants more pods: one run adds no more than {most} to those that are there, so ketcd does not know what becomes of the rest"
             )
         }
         Unmodelled::NodesBounded { wanted, added } => {
@@ -74,16 +74,18 @@ pub fn caveat(unknown: &Unmodelled) -> String {
 fn of_group(group: &str, doubt: GroupDoubt) -> String {
     match doubt {
         GroupDoubt::GateOff => format!(
-            "pods of the group {group} are tried one by one: the scheduler's gates are taken to be those by default (--feature-gates says otherwise)"
+            "pods of the group {group} are tried one by one: the scheduler is assumed to have its default gates (--feature-gates gives others)"
         ),
-        GroupDoubt::Order => format!("pods of the group {group} differ, and in which order they are tried is not in etcd: here by age"),
+        GroupDoubt::Order => {
+            format!("pods of the group {group} differ, and etcd does not hold the order in which they are tried: here by age")
+        }
         GroupDoubt::Placement => {
-            format!("several sets of nodes are as good for the group {group}; which one the scheduler takes is chance")
+            format!("several sets of nodes are equally good for the group {group}; chance decides which one the scheduler takes")
         }
         GroupDoubt::Preemption => {
-            format!("whether preemption makes room for the group {group} is not known: there are too many combinations")
+            format!("ketcd cannot tell whether preemption makes room for the group {group}: there are too many combinations")
         }
-        GroupDoubt::Victims => format!("which pods make room for the group {group} is partly chance"),
+        GroupDoubt::Victims => format!("chance partly decides which pods make room for the group {group}"),
         GroupDoubt::OfNewJob => {
             format!("the Job controller may make a group for the pods of Job {group}, as it did for other Jobs (its gate WorkloadWithJob)")
         }

@@ -31,7 +31,7 @@ pub fn what(trouble: &Trouble) -> String {
             let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
             format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
         }
-        TroubleKind::ChangeUnexplained => format!("changed at revision {} by no request of the audit log", numbers.0),
+        TroubleKind::ChangeUnexplained => format!("changed at revision {} without a request in the audit log", numbers.0),
         TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
         TroubleKind::LeaseReleased => "nobody leads: its lease was released".to_owned(),
         TroubleKind::NodeSilent => "silent".to_owned(),
@@ -66,8 +66,8 @@ pub fn what(trouble: &Trouble) -> String {
         },
         TroubleKind::ClaimLost => "its volume is lost".to_owned(),
         TroubleKind::NamespaceStuck | TroubleKind::FinalizersStuck => "does not end".to_owned(),
-        TroubleKind::WebhookUnreachable => "nothing answers for it: what it matches is refused".to_owned(),
-        TroubleKind::WebhookIgnored => "nothing answers for it: it is passed over".to_owned(),
+        TroubleKind::WebhookUnreachable => "no endpoint answers; requests that match it are refused".to_owned(),
+        TroubleKind::WebhookIgnored => "no endpoint answers; the webhook is ignored".to_owned(),
         TroubleKind::ApiUnavailable => "unavailable".to_owned(),
         TroubleKind::RequestRefused => format!("not signed: {}", reason.unwrap_or("denied")),
         TroubleKind::RequestPending => "nobody has approved it".to_owned(),
@@ -80,10 +80,10 @@ pub fn what(trouble: &Trouble) -> String {
 /// Which of the two is likelier, and why: it was written past the API server, or the log is incomplete.
 pub(super) fn unexplained(why: &str) -> &'static str {
     match why {
-        "SameBytes" => "written past the API server: the same bytes again, and an API server leaves such a write out",
-        "Misplaced" => "written past the API server: the value is of another object than the key",
+        "SameBytes" => "written past the API server: the same bytes again, which an API server does not write",
+        "Misplaced" => "written past the API server: the value belongs to another object than the key",
         "NoRequests" => "more likely the log is incomplete: several changes in a row have no request",
-        _ => "more likely written past the API server: the log holds the requests before and after it, and those of changes like it",
+        _ => "more likely written past the API server: the log holds the requests before and after it, and those of similar changes",
     }
 }
 
@@ -123,7 +123,7 @@ pub fn detail(trouble: &Trouble) -> String {
             format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
         }
         TroubleKind::ChangeUnexplained => unexplained(reason).to_owned(),
-        TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
+        TroubleKind::ComponentSilent => format!("held by {about}, valid for {} s", trouble.numbers.unwrap_or_default().0),
         TroubleKind::NodeSilent => noticed(trouble),
         TroubleKind::ClaimPending => match &trouble.about[..] {
             [_, node, provisioner] if !provisioner.is_empty() && message.is_empty() => {
