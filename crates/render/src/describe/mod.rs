@@ -42,7 +42,7 @@ pub struct Look<'a> {
     pub width: Option<usize>,
     /// Whether the source holds the state of one moment, which has no changes.
     pub is_one_moment: bool,
-    /// How ketcd was called: commands begin so.
+    /// The call of ketcd that suggested commands begin with.
     pub invocation: &'a Invocation,
 }
 

@@ -45,7 +45,7 @@ pub struct TriagePage<'a> {
     pub missing: usize,
     /// Whose changes alone are among them, where not all are.
     pub by: Option<&'a str>,
-    /// How ketcd was called: commands begin so.
+    /// The call of ketcd that suggested commands begin with.
     pub invocation: &'a Invocation,
     /// Whether all is shown, in full.
     pub is_wide: bool,

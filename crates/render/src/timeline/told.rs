@@ -35,7 +35,7 @@ pub struct Told<'a> {
     pub by: Option<&'a dyn Fn(Option<&Logged>) -> bool>,
     /// The oldest revision that can be read.
     pub oldest: Revision,
-    /// How ketcd was called: commands begin so.
+    /// The call of ketcd that suggested commands begin with.
     pub invocation: &'a Invocation,
 }
 
