@@ -162,9 +162,11 @@ fn neighbour(doubt: &NeighbourDoubt) -> String {
             format!("the outcome follows only if {pod} was assumed by then, though r{written} is the first revision that shows it")
         }
         (false, true) => {
-            format!("the outcome follows only if the scheduler had not decided about {pod} yet, whose decision r{written} shows")
+            format!("the outcome follows only if the scheduler had not yet decided about {pod}, whose decision r{written} shows")
         }
-        (true, false) => format!("{pod}, whose decision r{written} shows, is counted, but the scheduler may not have decided about it yet"),
+        (true, false) => {
+            format!("{pod}, whose decision r{written} shows, is counted, but the scheduler may not have decided about it by then")
+        }
         (false, false) => format!("{pod}, whose decision r{written} shows, is not counted, but may have been assumed by then"),
     };
     match doubt.nodes.is_empty() {
