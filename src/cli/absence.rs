@@ -1,6 +1,7 @@
 //! Saying why nothing was found: whether an object of that name exists at another revision, in another namespace or of another kind,
 //! with the command that shows it.
 
+use super::invocation::invocation;
 use super::listing::Wanted;
 use super::output::{note, report_error};
 use super::retyped::Typed;
@@ -140,7 +141,7 @@ impl Search {
             _ => command,
         };
         let (command, flags) = command.split_once(' ').unwrap_or((command, ""));
-        let line = CommandLine::ketcd(command).word(&found.first().address());
+        let line = invocation().ketcd(command).word(&found.first().address());
         let line = if flags.is_empty() { line } else { line.and(flags) };
         match revisions {
             Some(revisions) => line.and("--rev").word(&revisions),
@@ -156,7 +157,7 @@ pub(super) fn meant(without: &WithoutKind) -> String {
     let WithoutKind { word, called, .. } = without;
     let names: Vec<String> = called.places.iter().take(NAMED).map(ObjectElsewhere::address).collect();
     let (first, typed) = (&called.places[0], Typed::now());
-    let line = meant_line(&typed, word, first).unwrap_or_else(|| CommandLine::ketcd("get").word(&first.address()));
+    let line = meant_line(&typed, word, first).unwrap_or_else(|| invocation().ketcd("get").word(&first.address()));
     let line = match called.revision {
         Some(revision) if !typed.command().is_some_and(|command| READ_HISTORY.contains(&command)) && !typed.has("--rev") => {
             line.and("--rev").word(&revision.to_string())
@@ -306,7 +307,7 @@ pub(super) async fn note_missing_namespace(session: &Session) -> Result<()> {
 /// What to do about a namespace that does not exist.
 fn other_namespaces(near: &[String]) -> String {
     match near {
-        [] => format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")),
+        [] => format!("list the namespaces: {}", invocation().ketcd("ls namespaces")),
         near => format!("did you mean {}?", near.join(" or ")),
     }
 }

@@ -7,7 +7,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, Command, CommandFactory};
 
 use super::command_line::Cli;
-use ketcd_render::program::{self, PLUGIN};
+use super::invocation::{PLUGIN, is_plugin};
 
 /// The commands, for the places where a text names one of them.
 static COMMANDS: LazyLock<Vec<String>> =
@@ -15,12 +15,12 @@ static COMMANDS: LazyLock<Vec<String>> =
 
 /// Returns a text of ours with the command lines in it as the user would type them.
 pub(super) fn spelled(text: &str) -> Cow<'_, str> {
-    if program::is_plugin() { Cow::Owned(as_plugin(text)) } else { Cow::Borrowed(text) }
+    if is_plugin() { Cow::Owned(as_plugin(text)) } else { Cow::Borrowed(text) }
 }
 
 /// Returns the command line with its name and the examples of its help as the user would type them.
 pub(super) fn spelled_help(command: Command) -> Command {
-    if program::is_plugin() { help_as_plugin(command).bin_name(PLUGIN) } else { command }
+    if is_plugin() { help_as_plugin(command).bin_name(PLUGIN) } else { command }
 }
 
 fn help_as_plugin(mut command: Command) -> Command {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::args::GlobalArgs;
 use super::output::Output;
-use super::screen::Content;
 use super::system::files;
 use super::{Error, Result, connection};
+use ketcd_render::style::Content;
 
 /// A place to write one file to, checked before anything is written.
 pub(super) struct Destination {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::error::Category;
 
+use super::invocation::invocation;
 use ketcd_cluster::diff::Incomparable;
 use ketcd_cluster::{DeniedKeys, Nothing};
 use ketcd_kube::{AddressError, UnknownKind};
-use ketcd_render::command_line::CommandLine;
 use ketcd_store::shell::quoted;
 
 /// The result of a command.
@@ -135,7 +135,7 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
     match error {
         Failure::Source(error) => source_hint(error),
         Failure::Address(AddressError::Kind(UnknownKind::Unknown { nearest, .. })) if nearest.is_empty() => {
-            Some(format!("list the kinds: {}", CommandLine::ketcd("ls")))
+            Some(format!("list the kinds: {}", invocation().ketcd("ls")))
         }
         Failure::Address(other) => Some(other.hint()),
         Failure::WithoutKind(without) => Some(super::absence::meant(without)),
@@ -144,18 +144,18 @@ fn hint(error: &ketcd_cluster::Error) -> Option<String> {
             let flags: Vec<String> = prefixes.iter().take(2).map(|prefix| format!("--prefix {}", quoted(prefix.as_bytes()))).collect();
             Some(format!("choose one with {}", flags.join(" or ")))
         }
-        Failure::Nothing(Nothing::Objects { .. }) => Some(format!("what is there: {}", CommandLine::ketcd("ls"))),
+        Failure::Nothing(Nothing::Objects { .. }) => Some(format!("what is there: {}", invocation().ketcd("ls"))),
         Failure::Nothing(Nothing::InNamespace(_) | Nothing::InEither { .. }) => {
-            Some(format!("list the namespaces: {}", CommandLine::ketcd("ls namespaces")))
+            Some(format!("list the namespaces: {}", invocation().ketcd("ls namespaces")))
         }
         Failure::Nothing(Nothing::Selected { in_all: false }) => {
             Some("-A looks in all namespaces, --rev and --at at another state".to_owned())
         }
         Failure::Nothing(Nothing::Selected { in_all: true }) => Some("--rev and --at look at another state".to_owned()),
         Failure::Nothing(Nothing::PodsOfKind { kind, .. }) => {
-            Some(format!("list them in all namespaces: {}", CommandLine::ketcd("get").word(kind).and("-A")))
+            Some(format!("list them in all namespaces: {}", invocation().ketcd("get").word(kind).and("-A")))
         }
-        Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", CommandLine::ketcd("tree").word(owner))),
+        Failure::Nothing(Nothing::OwnedPods { owner, .. }) => Some(format!("what it owns: {}", invocation().ketcd("tree").word(owner))),
         Failure::Incomparable(Incomparable::Objects { .. }) => Some("name snapshots or data dirs".to_owned()),
         Failure::Incomparable(Incomparable::DifferentClusters { .. }) => Some("name the members of one cluster".to_owned()),
         Failure::Incomparable(Incomparable::TooFew) => Some("see the messages above about the others".to_owned()),

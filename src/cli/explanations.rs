@@ -4,7 +4,6 @@ use std::io::Write;
 use std::sync::Arc;
 
 use ketcd_history::clock::Clock;
-use ketcd_render::command_line::CommandLine;
 use ketcd_render::contract::window::Window;
 use ketcd_render::explanation::table::{self, Line};
 use ketcd_render::explanation::{PodNow, SinceRefusal, json, text};
@@ -13,6 +12,7 @@ use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
 use ketcd_store::Revision;
 
 use super::absence::note_nothing_within;
+use super::invocation::invocation;
 use super::output::{Format, Output, note};
 use super::session::Session;
 use super::{Error, Outcome, Result, window};
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
         if let Some(wanted) = wanted.filter(|wanted| !explanation.judgement.nodes.iter().any(|node| *node.name == **wanted)) {
             let revision = explanation.evaluated_revision;
             return Err(Error::new(format!("node {wanted} does not exist at revision {revision}"))
-                .hint(format!("list the nodes: {}", CommandLine::ketcd("ls nodes"))));
+                .hint(format!("list the nodes: {}", invocation().ketcd("ls nodes"))));
         }
         if self.is_text() {
             if self.written > 0 {

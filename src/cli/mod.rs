@@ -24,6 +24,7 @@ mod first_page;
 mod flag_file;
 mod interruptible;
 mod inventory;
+mod invocation;
 mod kms;
 mod leads;
 mod lines;
@@ -43,7 +44,6 @@ mod requested;
 mod retyped;
 mod running;
 mod scheduler;
-mod screen;
 mod select;
 mod serving;
 mod session;
@@ -64,8 +64,6 @@ use clap::error::ErrorKind;
 pub use command_line::command;
 pub(crate) use error::{Error, Result};
 
-use ketcd_render::command_line::remember_source;
-
 /// Parses the command line, runs the command and returns the exit code: 0 found, 1 nothing found or a difference, 2 an error,
 /// 130 broken off.
 pub fn main() -> ExitCode {
@@ -85,7 +83,7 @@ pub fn main() -> ExitCode {
         let conflict = format!("the argument '--file <PATH>' cannot be used with '{flag}'");
         leads::refuse(command_line::with_help().error(ErrorKind::ArgumentConflict, conflict));
     }
-    remember_source(cli.global.source_flags());
+    invocation::reads(cli.global.source_flags());
     match running::run(&cli.global, cli.command.as_run()) {
         Ok(outcome) => outcome.into(),
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,

@@ -7,13 +7,13 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use terminal_size::{Height, Width, terminal_size, terminal_size_of};
 
+use super::invocation::invocation;
 use super::pager::{self, Paged, Size};
-use super::screen::{Content, Screen};
 use super::system::closed;
 use super::{Error, Result, called, progress};
 use ketcd_kube::nearest;
 use ketcd_render::fit;
-use ketcd_render::program;
+use ketcd_render::style::{Content, Screen, StyledWrite};
 use ketcd_render::visible::visible;
 
 /// When to colour.
@@ -189,6 +189,8 @@ impl Write for Output {
         self.stream.flush()
     }
 }
+
+impl StyledWrite for Output {}
 
 impl Output {
     /// Writes bytes, line by line where lines are broken.
@@ -406,7 +408,7 @@ fn bounded(line: &str) -> Cow<'_, str> {
 /// A line in lines of `width` columns. A command at its end stays whole, for it is there to be copied: the terminal breaks it and gives it back whole.
 fn folded(line: &str, width: usize) -> String {
     let folded = fit::fold(line, width);
-    let name = format!("{} ", program::name());
+    let name = format!("{} ", invocation().program());
     match line.rfind(&name) {
         _ if folded == line => folded,
         Some(at) if line[..at].ends_with(": ") => format!("{}\n    {}", fit::fold(&line[..at - 1], width), &line[at..]),

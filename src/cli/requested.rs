@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 
+use super::invocation::invocation;
 use super::output::note;
 use super::session::Session;
 use super::{Error, Result};
@@ -166,7 +167,7 @@ impl ByArgs {
 
 /// The command that shows a user's requests.
 fn shown(session: &Session, words: &[String], user: &str) -> CommandLine {
-    let line = words.iter().fold(CommandLine::ketcd("history"), |line, word| line.word(word));
+    let line = words.iter().fold(invocation().ketcd("history"), |line, word| line.word(word));
     let line = match (&session.args.namespace, session.args.all_namespaces) {
         (Some(namespace), _) => line.and("-n").word(namespace),
         (None, true) => line.and("-A"),

@@ -3,6 +3,7 @@
 use clap::CommandFactory;
 
 use super::command_line::Cli;
+use super::invocation::invocation;
 use ketcd_render::command_line::CommandLine;
 
 /// Flags whose values name no object.
@@ -50,7 +51,7 @@ impl Typed {
         let is_value = |at: usize| at > 0 && OF_FLAGS.contains(&self.0[at - 1].as_str());
         let mut places = (begin..self.0.len()).filter(|at| !is_value(*at));
         let (at, rest) = places.find_map(|at| Some((at, value(&self.0[at])?)))?;
-        let line = self.0[..at].iter().fold(CommandLine::bare(), |line, word| line.word(word));
+        let line = self.0[..at].iter().fold(invocation().bare(), |line, word| line.word(word));
         let line = match others {
             [first, more @ ..] => more.iter().fold(line.word(&format!("{first}{rest}")), |line, word| line.word(word)),
             [] => line,
@@ -60,7 +61,7 @@ impl Typed {
 
     /// The command line with `-f` in front of a word that names a file.
     pub(super) fn with_file(&self, file: &str) -> CommandLine {
-        let line = CommandLine::bare().and("-f").word(file);
+        let line = invocation().bare().and("-f").word(file);
         self.0.iter().filter(|word| *word != file).fold(line, |line, word| line.word(word))
     }
 }

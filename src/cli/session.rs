@@ -1,7 +1,7 @@
 //! A cluster and the flags that say how to look at it: opened once, used by every command.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use ketcd_cluster::rights::Reads;
 use ketcd_cluster::{Cluster, DEFAULT_PREFIX, LogHistory, LogNotes, Options, ReleaseChoice, Selection, files, open_logs};
 use ketcd_history::clock::{Bound, Moment};
 use ketcd_store::etcd::{EtcdSource, grant_command};
-use ketcd_store::load::{AuditLogs, Cache, Limits, WithAuditLogs};
+use ketcd_store::load::{AuditLogs, Cache, Limits, StandardInput, WithAuditLogs};
 use ketcd_store::{At, Revision, Source};
 
 use super::args::GlobalArgs;
@@ -258,8 +258,10 @@ fn open_source(args: &GlobalArgs, attendance: Attendance) -> Result<Opened> {
 
 /// How much a file may take.
 pub(super) fn limits(args: &GlobalArgs) -> Limits {
+    static STANDARD_INPUT: LazyLock<StandardInput> = LazyLock::new(StandardInput::default);
     let cache = if args.no_cache { None } else { cache() };
-    Limits { unpacked: args.max_unpacked_size, cache, progress: progress::opening(), ..Limits::default() }
+    let (progress, standard_input) = (progress::opening(), STANDARD_INPUT.clone());
+    Limits { unpacked: args.max_unpacked_size, cache, standard_input, progress, ..Limits::default() }
 }
 
 /// Where indexes of large databases are kept.

@@ -5,9 +5,9 @@ use std::path::Path;
 use ketcd_cluster::built_in;
 use ketcd_cluster::diff::ComparedState;
 use ketcd_history::clock::Bound;
-use ketcd_render::command_line::CommandLine;
 
 use super::args::GlobalArgs;
+use super::invocation::invocation;
 use super::session::Session;
 use super::{Error, Result, placed};
 
@@ -39,7 +39,7 @@ impl<'a> Named<'a> {
 
 /// The error of words that name objects, where two revisions to compare them between are missing.
 fn needs_revisions(global: &GlobalArgs, words: &[String]) -> Error {
-    let line = words.iter().fold(CommandLine::ketcd("diff"), |line, word| line.word(word));
+    let line = words.iter().fold(invocation().ketcd("diff"), |line, word| line.word(word));
     let line = match (&global.namespace, global.all_namespaces) {
         (Some(namespace), _) => line.and("-n").word(namespace),
         (None, true) => line.and("-A"),

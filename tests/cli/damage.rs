@@ -101,7 +101,7 @@ fn status_says_what_was_checked_and_each_problem_counts() {
     for (bytes, code, checked) in [
         (&whole[..], 0, "checked       SHA-256 holds\n"),
         (&database()[..], 0, "checked       no SHA-256 in the file"),
-        (&changed[..], 2, "checked       SHA-256 does not hold\n"),
+        (&changed[..], 2, "checked       SHA-256 does not match\n"),
     ] {
         let file = write(bytes);
         let (found, printed) = status(file.path(), &[]);

@@ -107,14 +107,14 @@ fn secrets_are_left_out_unless_they_are_asked_for() {
 #[test]
 fn a_volume_and_its_claim_find_each_other_when_asked() {
     let (manifests, said) = extract("k120-story", &["pvc/web/data", "--with", "storage"]);
-    assert!(!said.contains("gets another volume"), "{said}");
+    assert!(!said.contains("will get another volume"), "{said}");
     let volume = manifests.iter().find(|manifest| manifest["kind"] == "PersistentVolume").unwrap();
     let claim = manifests.iter().find(|manifest| manifest["kind"] == "PersistentVolumeClaim").unwrap();
     assert_eq!(claim["spec"]["volumeName"], volume["metadata"]["name"]);
     let reference = &volume["spec"]["claimRef"];
     assert_eq!((&reference["namespace"], &reference["name"], &reference["uid"]), (&"web".into(), &"data".into(), &Value::Null));
     let (manifests, said) = extract("k120-story", &["pvc/web/data"]);
-    assert!(manifests[0]["spec"]["volumeName"].is_null() && said.contains("gets another volume"), "{said}");
+    assert!(manifests[0]["spec"]["volumeName"].is_null() && said.contains("will get another volume"), "{said}");
 }
 
 #[test]

@@ -381,7 +381,7 @@ fn go_templates_and_templates_of_files() {
     let of_file = story(&["get", "pods", "-A", "-o", &format!("custom-columns-file={columns}")]);
     assert_eq!(of_file.stdout, story(&["get", "pods", "-A", "-o", "custom-columns=NAME:.metadata.name,API:.apiVersion"]).stdout);
     let uneven = story(&["get", "pods", "-A", "-o", &format!("custom-columns-file={}", file("uneven", "NAME API\n.metadata.name\n"))]);
-    let said = "-o custom-columns-file: 2 headings do not go with 1 paths";
+    let said = "-o custom-columns-file: there are 2 headings but 1 paths";
     assert!(uneven.status.code() == Some(2) && text(&uneven.stderr).contains(said), "{}", text(&uneven.stderr));
     let as_json = story(&["get", "pods", "-A", "-o", "jsonpath-as-json={.items[*].metadata.name}"]);
     let names: Vec<String> = serde_json::from_slice(&as_json.stdout).unwrap();

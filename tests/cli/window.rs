@@ -207,7 +207,7 @@ fn heads_of_json_say_what_words_of_time_were_resolved_to() {
     let page = folder.path().join("page.html");
     text(&format!("report -n web --since 22:16:30 --out {}", page.display()));
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("shown is what happened after revision ") && page.contains(" (2026-11-20T22:16:30Z)"));
+    assert!(page.contains("the report shows what happened after revision ") && page.contains(" (2026-11-20T22:16:30Z)"));
 }
 
 #[test]

@@ -87,7 +87,7 @@ async fn where_nothing_of_kubernetes_is_nothing_is_well() {
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!((&document["absence"]["reason"], output.status.code()), (&reason.into(), Some(1)), "{document}");
     };
-    check(&[], "nothing is stored there", "Empty");
+    check(&[], "the store is empty", "Empty");
     let mut writer = etcd.writer().await;
     writer.put("/calico/v1/host", "1", None).await.unwrap();
     check(&[], "keys begin with /calico/", "Foreign");

@@ -1,6 +1,6 @@
 //! A source with what is needed to read it: opened once, asked by every question.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
@@ -27,11 +27,11 @@ pub(crate) const OPENSHIFT_PREFIX: &str = "/kubernetes.io";
 pub const DEFINITIONS: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
 /// Kubernetes' own kinds.
-static BUILT_IN: OnceLock<Kinds> = OnceLock::new();
+static BUILT_IN: LazyLock<Kinds> = LazyLock::new(Kinds::builtin);
 
 /// Returns Kubernetes' own kinds.
 pub fn built_in() -> &'static Kinds {
-    BUILT_IN.get_or_init(Kinds::builtin)
+    &BUILT_IN
 }
 
 /// One cluster: an open source and how to look at it.

@@ -8,7 +8,7 @@ use super::change_text::{clock_time, revision_text};
 use super::contract::blame as contract;
 use super::contract::common::{ActorFrom, KubernetesObject, Time};
 use super::request_text;
-use super::style::{self, paint};
+use super::style::{self, StyledWrite, paint};
 use super::value::{self, columns, padded};
 use super::visible::visible;
 use ketcd_history::blame::{Blamed, Setter, SetterTree};
@@ -31,7 +31,7 @@ pub fn write_text(
     blamed: &Blamed,
     managed_fields: ManagedFields,
     width: Option<usize>,
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let is_roomy = width.is_none_or(|width| width >= WIDE);
     let margins: Vec<[String; 3]> = blamed.setters.iter().map(|setter| margin(setter, is_roomy)).collect();
@@ -50,7 +50,7 @@ struct Yaml<'a> {
     gap: &'static str,
     managed_fields: ManagedFields,
     width: Option<usize>,
-    out: &'a mut dyn Write,
+    out: &'a mut dyn StyledWrite,
     /// The setter named on the line before: it is not repeated.
     last: Option<usize>,
 }

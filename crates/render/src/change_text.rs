@@ -1,9 +1,9 @@
 //! Changes as text: one line per change, or with its fields, old → new.
 
-use std::io::{self, Write};
+use std::io;
 
-use super::row::{FieldRow, row, sign_style};
-use super::style::{self, paint};
+use super::row::{FieldRow, row};
+use super::style::{self, StyledWrite, paint};
 use super::value::columns;
 use super::visible::visible;
 use super::{duration, request_text, value};
@@ -59,7 +59,7 @@ impl ChangeWriter {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         self.write_day(attributed.dated, out)?;
         let name = &*visible(name);
         let who = self.who(attributed);
@@ -83,7 +83,7 @@ impl ChangeWriter {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         let dated = Some(Dated { time: other.request.received, error: other.request.doubt.as_secs_f64() });
         self.write_day(dated, out)?;
         let head = format!("{}  {:>6}  ", clock_time(dated), "");
@@ -101,7 +101,7 @@ impl ChangeWriter {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn finish(self, out: &mut dyn StyledWrite) -> io::Result<()> {
         if self.folded > 0 {
             let fields = if self.folded == 1 { "field" } else { "fields" };
             let flags = if self.options.diff { "--all-fields" } else { "--diff --all-fields" };
@@ -119,7 +119,7 @@ impl ChangeWriter {
         self.inferred
     }
 
-    fn write_day(&mut self, dated: Option<Dated>, out: &mut dyn Write) -> io::Result<()> {
+    fn write_day(&mut self, dated: Option<Dated>, out: &mut dyn StyledWrite) -> io::Result<()> {
         let Some(day) = dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string()) else { return Ok(()) };
         if self.day.as_ref() != Some(&day) {
             writeln!(out, "{}", paint(style::FAINT, format!("{day} UTC")))?;
@@ -172,9 +172,9 @@ impl ChangeWriter {
     }
 
     /// One line for a whole change: object (among several), who, what.
-    fn brief_line(&self, head: &str, rows: &[FieldRow], name: &str, who: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn brief_line(&self, head: &str, rows: &[FieldRow], name: &str, who: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         let Some(row) = rows.first() else { return Ok(()) };
-        let sign = paint(sign_style(row.sign), row.sign);
+        let sign = paint(style::of_sign(row.sign), row.sign);
         let name_width = if self.options.many { columns(name).max(PATH) + 1 } else { 0 };
         let taken = head.len() + 2 + name_width + columns(who).max(WHO) + 2;
         if let Some(width) = self.options.width.filter(|width| *width < taken + LEAST) {
@@ -201,12 +201,12 @@ impl ChangeWriter {
         name: &str,
         who: &str,
         width: usize,
-        out: &mut dyn Write,
+        out: &mut dyn StyledWrite,
     ) -> io::Result<()> {
         let name = if self.options.many { name } else { "" };
         let gap = if name.is_empty() || who.is_empty() { "" } else { "  " };
         let taken = head.len() + 2 + columns(name) + gap.len() + columns(who);
-        write!(out, "{}{} {name}{gap}{}", paint(style::FAINT, head), paint(sign_style(row.sign), row.sign), paint(style::ACTOR, who))?;
+        write!(out, "{}{} {name}{gap}{}", paint(style::FAINT, head), paint(style::of_sign(row.sign), row.sign), paint(style::ACTOR, who))?;
         if taken + 2 + columns(&row.value) <= width {
             return writeln!(out, "  {}", row.value);
         }
@@ -219,7 +219,7 @@ impl ChangeWriter {
     }
 
     /// One line: margin, sign, path, value, and at its end who and how long after. On a terminal the value gives way where the line is too long.
-    fn line(&self, margin: &str, margin_width: usize, row: &FieldRow, tail: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn line(&self, margin: &str, margin_width: usize, row: &FieldRow, tail: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         let width = self.options.width.map(|width| width.max(60));
         let path_width = columns(&row.path);
         let padded = if row.value.is_empty() && tail.is_empty() { path_width } else { path_width.max(PATH) };
@@ -235,7 +235,7 @@ impl ChangeWriter {
             return value_below((margin, margin_width), row, tail, (width, most), out);
         }
         let value = left.map_or_else(|| row.value.clone(), |left| row.cut_to(left));
-        let style = sign_style(row.sign);
+        let style = style::of_sign(row.sign);
         let text = format!("{margin}{} {}{} {value}", paint(style, row.sign), row.path, " ".repeat(padded - path_width));
         if tail.is_empty() {
             return writeln!(out, "{}", text.trim_end());
@@ -255,9 +255,9 @@ fn value_below(
     row: &FieldRow,
     tail: &str,
     (width, most): (usize, usize),
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
-    write!(out, "{margin}{} {}", paint(sign_style(row.sign), row.sign), row.path)?;
+    write!(out, "{margin}{} {}", paint(style::of_sign(row.sign), row.sign), row.path)?;
     if !tail.is_empty() {
         let taken = margin_width + 2 + columns(&row.path);
         let gap = width.checked_sub(taken + columns(tail)).filter(|gap| *gap > 1);
@@ -269,7 +269,7 @@ fn value_below(
 }
 
 /// Writes a value in lines below others, so many at most.
-fn below(value: &str, indent: usize, width: usize, most: usize, out: &mut dyn Write) -> io::Result<()> {
+fn below(value: &str, indent: usize, width: usize, most: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let mut lines = value::broken(value, width.saturating_sub(indent + 1).max(LEAST));
     if lines.len() > most {
         lines.truncate(most);

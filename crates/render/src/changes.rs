@@ -10,6 +10,7 @@ use super::contract::request::RequestWithoutChange;
 use super::contract::window::Window;
 use super::json;
 use super::watch::{self, Beginning};
+use crate::style::StyledWrite;
 use ketcd_cluster::OtherRequest;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
@@ -64,7 +65,7 @@ impl Changes {
     ///
     /// # Errors
     /// The stream's.
-    pub fn begin(&mut self, beginning: &Beginning<'_>, out: &mut dyn Write) -> io::Result<()> {
+    pub fn begin(&mut self, beginning: &Beginning<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
         match self.form {
             ChangeForm::Text(_) => beginning.write_text(Timestamp::now(), out),
             ChangeForm::Lines => beginning.write_json(self.json.managed_fields, out),
@@ -76,7 +77,7 @@ impl Changes {
     ///
     /// # Errors
     /// The stream's.
-    pub fn gap(&mut self, from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<bool> {
+    pub fn gap(&mut self, from: Revision, to: Revision, out: &mut dyn StyledWrite) -> io::Result<bool> {
         match self.form {
             ChangeForm::Text(_) => watch::write_gap_text(from, to, out)?,
             ChangeForm::Lines => watch::write_gap_json(from, to, out)?,
@@ -89,7 +90,7 @@ impl Changes {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_text(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_text(&mut self, attributed: &AttributedChange, name: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         if let Some(text) = &mut self.text {
             text.write(attributed, name, out)?;
             self.written += 1;
@@ -112,7 +113,7 @@ impl Changes {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_request(&mut self, other: &OtherRequest, name: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
         match &mut self.text {
             Some(text) => text.write_request(other, name, out)?,
             None => self.around(out, |out| Ok(serde_json::to_writer(out, &RequestWithoutChange::of(other))?))?,
@@ -146,7 +147,7 @@ impl Changes {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(self, out: &mut dyn Write) -> io::Result<bool> {
+    pub fn finish(self, out: &mut dyn StyledWrite) -> io::Result<bool> {
         if let Some(text) = self.text {
             text.finish(out)?;
         }

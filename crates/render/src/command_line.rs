@@ -1,43 +1,51 @@
 //! Command lines that users copy into a shell. Every word that is not a literal of ours is quoted: names come from data, and a shell runs what it reads.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use ketcd_store::shell::quoted;
 
-use super::program;
-
-/// The flags that say what this run reads, as they are typed, each followed by a blank.
-static SOURCE: OnceLock<String> = OnceLock::new();
+/// How ketcd was called: by which name, and with which flags that say what it reads. The commands that an answer suggests begin so, and so
+/// read the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    program: &'static str,
+    /// The flags as they are typed, each followed by a blank.
+    source: String,
+}
 
 /// A command line. Its fixed words are string literals; every other word goes through [`CommandLine::word`], which quotes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine(String);
 
-/// Stores the flags that say what this run reads, each with its value, so that suggested commands read the same.
-pub fn remember_source(flags: impl IntoIterator<Item = (&'static str, String)>) {
-    let typed = |(flag, value): (&str, String)| match (flag, quoted(value.as_bytes())) {
-        // A name that looks like a flag.
-        ("-f", file) if value.starts_with('-') && value != "-" => format!("--file={file} "),
-        ("-f", file) => format!("-f {file} "),
-        (flag, value) => format!("{flag}={value} "),
-    };
-    // Nothing else sets it.
-    let _ = SOURCE.set(flags.into_iter().map(typed).collect());
-}
+impl Invocation {
+    /// Describes a call of `program` (`ketcd`) with these flags, each with its value.
+    pub fn new(program: &'static str, source: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let typed = |(flag, value): (&str, String)| match (flag, quoted(value.as_bytes())) {
+            // A name that looks like a flag.
+            ("-f", file) if value.starts_with('-') && value != "-" => format!("--file={file} "),
+            ("-f", file) => format!("-f {file} "),
+            (flag, value) => format!("{flag}={value} "),
+        };
+        Self { program, source: source.into_iter().map(typed).collect() }
+    }
 
-impl CommandLine {
-    /// Begins a command of ketcd on what this run reads, such as `explain` or `get --with-config`.
-    pub fn ketcd(command: &'static str) -> Self {
-        let source = SOURCE.get().map_or("", String::as_str);
-        Self(format!("{} {source}{command}", program::name()))
+    /// The name that ketcd was called by.
+    pub fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// Begins a command of ketcd on what this call reads, such as `explain` or `get --with-config`.
+    pub fn ketcd(&self, command: &'static str) -> CommandLine {
+        CommandLine(format!("{} {}{command}", self.program, self.source))
     }
 
     /// Begins a command line of ketcd to which nothing is added.
-    pub fn bare() -> Self {
-        Self(program::name().to_owned())
+    pub fn bare(&self) -> CommandLine {
+        CommandLine(self.program.to_owned())
     }
+}
 
+impl CommandLine {
     /// Begins a command line of another program.
     pub fn of(words: &'static str) -> Self {
         Self(words.to_owned())
@@ -72,8 +80,9 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_is_quoted() {
-        let command = CommandLine::ketcd("history").word("role/lab/reader$(touch x)").and("--diff");
-        assert_eq!(command.to_string(), "ketcd history 'role/lab/reader$(touch x)' --diff");
+        let invocation = Invocation::new("ketcd", [("-f", "a b.db".to_owned()), ("-f", "-x".to_owned()), ("--prefix", "/$k".to_owned())]);
+        let command = invocation.ketcd("history").word("role/lab/reader$(touch x)").and("--diff");
+        assert_eq!(command.to_string(), "ketcd -f 'a b.db' --file=-x --prefix='/$k' history 'role/lab/reader$(touch x)' --diff");
         assert_eq!(
             CommandLine::of("etcdctl role grant-permission ROLE read").word("/a b").to_string(),
             "etcdctl role grant-permission ROLE read '/a b'"

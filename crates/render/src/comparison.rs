@@ -6,8 +6,8 @@ use super::contract::common::KubernetesObject;
 use super::contract::diff as contract;
 use super::contract::window::Window;
 use super::json;
-use super::row::{row, sign_style};
-use super::style::{self, paint};
+use super::row::row;
+use super::style::{self, StyledWrite, paint};
 use super::value::columns;
 use super::visible::visible;
 use ketcd_cluster::WindowEnd;
@@ -32,7 +32,7 @@ pub struct Showing {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(head: &str, found: &[NamedDifference], showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(head: &str, found: &[NamedDifference], showing: Showing, out: &mut dyn StyledWrite) -> io::Result<()> {
     let listed: Vec<&NamedDifference> =
         found.iter().filter(|named| showing.all_fields || named.difference.weight() == Weight::Telling).collect();
     let count = |kind| listed.iter().filter(|named| named.difference.kind() == kind).count();
@@ -66,14 +66,14 @@ pub fn write_text(head: &str, found: &[NamedDifference], showing: Showing, out: 
     Ok(())
 }
 
-fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn StyledWrite) -> io::Result<()> {
     let difference = &named.difference;
     let sign = match difference.kind() {
         ChangeKind::Added => '+',
         ChangeKind::Deleted => '-',
         ChangeKind::Modified => '~',
     };
-    writeln!(out, "  {} {}", paint(sign_style(sign), sign), visible(&named.name()))?;
+    writeln!(out, "  {} {}", paint(style::of_sign(sign), sign), visible(&named.name()))?;
     for version in [&difference.before, &difference.after] {
         if let ObjectVersion::Opaque(opaque) = version {
             writeln!(out, "      {}", paint(style::WARNING, format!("cannot be decoded: {}", opaque.reason)))?;
@@ -87,7 +87,7 @@ fn write_one(named: &NamedDifference, showing: Showing, out: &mut dyn Write) -> 
         let row = row(change);
         let width = columns(&row.path).max(PATH);
         let text = showing.width.map_or_else(|| row.value.clone(), |columns| row.cut_to(columns.saturating_sub(9 + width).max(20)));
-        writeln!(out, "      {} {:<PATH$} {text}", paint(sign_style(row.sign), row.sign), row.path)?;
+        writeln!(out, "      {} {:<PATH$} {text}", paint(style::of_sign(row.sign), row.sign), row.path)?;
     }
     Ok(())
 }

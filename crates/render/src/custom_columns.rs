@@ -17,10 +17,10 @@ pub enum ColumnsError {
     #[error("\"{0}\" is not HEADING:path")]
     Shape(String),
     /// A file does not have two lines.
-    #[error("a line of headings and a line of paths are expected")]
+    #[error("expected a line of headings and a line of paths")]
     Lines,
     /// A file has other numbers of both.
-    #[error("{headings} headings do not go with {paths} paths")]
+    #[error("there are {headings} headings but {paths} paths")]
     Counts {
         /// How many headings there are.
         headings: usize,

@@ -1,8 +1,8 @@
 //! The audit of encryption at rest, as a table.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use crate::value::{columns, padded};
 use crate::visible::visible;
 use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
@@ -12,7 +12,7 @@ use ketcd_kube::encryption::{AuditRow, Promise, Scheme};
 ///
 /// # Errors
 /// The stream's.
-pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     if rows.is_empty() {
         return writeln!(out, "there are no objects");
     }
@@ -45,7 +45,7 @@ pub fn write_table(rows: &[AuditRow], all: bool, out: &mut dyn Write) -> io::Res
     let (resources, values) = rows.iter().filter(|row| quiet(row)).fold((0, 0), |(n, values), row| (n + 1, values + row.values));
     if resources > 0 {
         let line = format!(
-            "{resources} {}resources with {values} values are in plain text, and no rule requires more",
+            "{resources} {}resources with {values} values are in plain text, which no rule forbids",
             if shown.is_empty() { "" } else { "other " }
         );
         writeln!(out, "{}", paint(FAINT, line))?;
@@ -66,7 +66,7 @@ fn answer(rows: &[AuditRow]) -> String {
     let unknown: u64 = rows.iter().filter(|row| row.promise == Promise::Unknown).map(|row| row.values).sum();
     match broken {
         0 if unknown > 0 => format!(
-            "of {total} values {unknown} may not be under the plugin's current key, the others are as the configuration writes them"
+            "{unknown} of {total} values may not be under the plugin's current key; the others are as the configuration writes them"
         ),
         0 => format!("all {total} values are as the configuration writes them"),
         broken => format!("{broken} of {total} values are not as the configuration writes them"),
@@ -100,6 +100,7 @@ fn verdict(row: &AuditRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::style;
 
     fn row(scheme: Scheme, values: u64, opened: u64, promise: Promise) -> AuditRow {
         AuditRow { resource: "secrets".to_owned(), scheme, name: "new".to_owned(), key_id: None, values, opened, reason: None, promise }
@@ -111,9 +112,7 @@ mod tests {
         let kept = row(Scheme::AesGcm, 3, 3, Promise::Kept);
         let rows = [kept.clone(), row(Scheme::AesGcm, 5, 0, Promise::DoesNotOpen)];
         assert_eq!(answer(&rows), "5 of 8 values are not as the configuration writes them");
-        let mut out = Vec::new();
-        write_table(&rows, false, &mut out).unwrap();
-        let table = String::from_utf8(out).unwrap();
+        let table = style::plain(|out| write_table(&rows, false, out));
         let shown: Vec<&str> = table.lines().filter(|line| line.starts_with("secrets")).collect();
         let words = |line: &&str| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
         assert_eq!(shown.iter().map(words).collect::<Vec<_>>(), ["secrets aesgcm new 3 3", "secrets aesgcm new 5 0"], "{table}");
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(answer(std::slice::from_ref(&kept)), "all 3 values are as the configuration writes them");
         assert_eq!(
             answer(&[kept, row(Scheme::KmsV2, 7, 7, Promise::Unknown)]),
-            "of 10 values 7 may not be under the plugin's current key, the others are as the configuration writes them"
+            "7 of 10 values may not be under the plugin's current key; the others are as the configuration writes them"
         );
         assert_eq!(
             answer(&[row(Scheme::AesGcm, 3, 0, Promise::NotAsked), row(Scheme::Identity, 4, 4, Promise::NotAsked)]),

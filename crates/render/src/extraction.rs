@@ -50,7 +50,7 @@ pub fn notes(summary: &ExtractionSummary) -> Vec<String> {
     }
     let missing: Vec<&ObjectId> = summary.missing.iter().collect();
     if !missing.is_empty() {
-        lines.push(format!("referred to and not stored either: {}", list(&missing)));
+        lines.push(format!("also referred to, but not stored: {}", list(&missing)));
     }
     lines.extend(cautions(&summary.cautions));
     lines
@@ -101,14 +101,14 @@ fn cautions(cautions: &[Caution]) -> Vec<String> {
         let (count, names) = (ids.len(), list(ids));
         match sort {
             0 => format!(
-                "{count} claims were bound to volumes and get others, empty ones if they are provisioned; --with storage keeps them \
+                "{count} claims were bound to volumes and will get other ones, empty if they are provisioned; --with storage keeps them \
                  together: {names}"
             ),
             1 => format!(
                 "{count} volumes have the reclaim policy Delete: their disks are gone if their claims were deleted, and etcd does not hold \
-                 what was on them: {names}"
+                 their contents: {names}"
             ),
-            _ => format!("{count} Jobs begin anew: {names}"),
+            _ => format!("{count} Jobs will run again from the start: {names}"),
         }
     };
     let groups = grouped(cautions.iter().filter_map(about));
@@ -127,17 +127,17 @@ fn caution(caution: &Caution) -> String {
     match caution {
         Caution::OtherVolume { claim, volume } => {
             format!(
-                "{claim} was bound to {volume} and gets another volume, an empty one if it is provisioned; --with storage keeps them together"
+                "{claim} was bound to {volume} and will get another volume, empty if it is provisioned; --with storage keeps them together"
             )
         }
         Caution::DiskDeleted { volume } => {
             format!(
-                "{volume} has the reclaim policy Delete: its disk is gone if its claim was deleted, and etcd does not hold what was on it"
+                "{volume} has the reclaim policy Delete: its disk is gone if its claim was deleted, and etcd does not hold its contents"
             )
         }
-        Caution::RunsAgain { job } => format!("{job} begins anew"),
+        Caution::RunsAgain { job } => format!("{job} will run again from the start"),
         Caution::ApplyTwice { resources } => format!(
-            "where their CustomResourceDefinitions are not there yet, kubectl refuses {} the first time: apply twice",
+            "if their CustomResourceDefinitions do not exist yet, kubectl refuses {} the first time: apply twice",
             list(&resources.iter().collect::<Vec<_>>())
         ),
         #[cfg(not(ketcd_exhaustive))]

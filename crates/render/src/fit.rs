@@ -100,7 +100,7 @@ mod tests {
         let line = format!("{} two", paint(FAINT, "one"));
         assert_eq!(fold(&line, 7), line);
         let folded = fold(&format!("{} two", paint(FAINT, "one and")), 9);
-        assert_eq!(plain(&folded), "one and\n    two");
+        assert_eq!(plain(|out| write!(out, "{folded}")), "one and\n    two");
         assert_eq!(folded.matches(MARK).count(), 2);
     }
 

@@ -1,9 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Renderers write to any `std::io::Write` and always mark styles ([`style`]); who prints makes them a terminal's sequences or drops them.
 //! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
-mod alike;
 pub mod blame;
 pub mod change;
 pub mod change_text;
@@ -28,11 +26,11 @@ pub mod json_path;
 pub mod kyaml;
 pub mod members;
 pub mod notice;
+mod page;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod plan;
 pub mod plugins;
-pub mod program;
 pub mod report;
 mod request_text;
 mod row;
@@ -43,11 +41,11 @@ pub mod table;
 pub mod timeline;
 pub mod tree;
 pub mod triage;
-pub mod trouble;
 pub mod usage;
 pub mod value;
 pub mod visible;
 pub mod watch;
 pub mod what_if;
 pub mod with_config;
+pub mod words;
 pub mod yaml;

@@ -1,10 +1,10 @@
 //! The comparison of a cluster's members, as text and as JSON.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io;
 
 use super::contract::diff::{ComparedMember, HeldVersion, MemberDifference, Members};
-use super::style::{FAINT, REMOVED, STRONG, paint};
+use super::style::{FAINT, REMOVED, STRONG, StyledWrite, paint};
 use super::visible::visible;
 use ketcd_cluster::diff::{Comparison, DifferingKey, Holders};
 use ketcd_cluster::kinds::KeySubject;
@@ -45,7 +45,7 @@ fn difference<'a>(key: &'a DifferingKey, versions: Vec<HeldVersion<'a>>) -> Memb
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(comparison: &Comparison, out: &mut dyn StyledWrite) -> io::Result<()> {
     let Comparison { revision, members, keys, differences } = comparison;
     let at = format!("{} members at r{revision}", members.len());
     if differences.is_empty() {

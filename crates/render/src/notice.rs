@@ -55,15 +55,15 @@ pub fn words(notice: &Notice) -> String {
         Notice::AuditLogCut { log, problem } => format!("{log}: cannot be read to its end: {problem}"),
         Notice::AuditWithoutBodies { resources } => {
             let (named, count, plural) = counted(resources);
-            format!("{named} are logged without bodies: {count} {plural} of them cannot be shown")
+            format!("{named} are logged without bodies: {count} {plural} to them cannot be shown")
         }
         Notice::AuditWithoutAnswers { resources } => {
             let (named, count, plural) = counted(resources);
-            format!("{named} are logged without answers: {count} {plural} of them are derived from what was sent")
+            format!("{named} are logged without answers: {count} {plural} to them are derived from the requests alone")
         }
         Notice::AuditGap { from, to } => {
             format!(
-                "the audit logs lack the requests of revisions {from} to {to}: who made these changes is not known, and nothing is concluded from it"
+                "the audit logs lack the requests of revisions {from} to {to}: ketcd cannot tell who made these changes, and draws no conclusion from that"
             )
         }
         Notice::Unexplained { revisions } => unexplained(revisions),
@@ -112,15 +112,15 @@ pub fn words(notice: &Notice) -> String {
              it less"
         ),
         Notice::Unsearched { key, unsearched: Unsearched { from, to, longest } } => format!(
-            "{key}: not every revision from {from} to {to} was searched; if it existed there for {longest} revisions or fewer, that is not shown"
+            "{key}: not every revision from {from} to {to} was searched; ketcd may have missed it if it existed for {longest} revisions or fewer"
         ),
         Notice::AttemptsMissing(stretches) => attempts_missing(stretches),
         Notice::RestartsUnknown(RestartsUnknown::Denied { lock }) => format!(
-            "no permission to read lease {lock}: whether the scheduler was restarted is not known; decisions are evaluated as if it was not"
+            "no permission to read lease {lock}: ketcd cannot tell whether the scheduler restarted, and evaluates decisions as if it had not"
         ),
         Notice::RestartsUnknown(RestartsUnknown::Unread { lock, from, to }) => format!(
-            "lease {lock} cannot be read at revisions {from} to {to}: whether the scheduler was restarted is not known; \
-             decisions are evaluated as if it was not"
+            "lease {lock} cannot be read at revisions {from} to {to}: ketcd cannot tell whether the scheduler restarted, \
+             and evaluates decisions as if it had not"
         ),
         Notice::NotDecoded { reason, count, first } => {
             let which = if *count == 1 { first.clone() } else { format!("{count} values, the first {first},") };
@@ -134,7 +134,7 @@ pub fn words(notice: &Notice) -> String {
             let objects = if *objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
             format!("{fields} unknown field{s} in {objects} left out; --unknown shows them")
         }
-        Notice::GateWithoutEffect(name) => format!("feature gate {name} changes no scheduling rule known here"),
+        Notice::GateWithoutEffect(name) => format!("feature gate {name} affects no scheduling rule that ketcd knows"),
         Notice::ChangesSampled { changed, read } => format!("{changed} objects changed; details were read for {read} of them"),
         Notice::MembersNotCompared { compared, revision, left_out } => not_compared(*compared, *revision, &left_out.join("; ")),
         Notice::SinceBeforeHistory { asked, oldest } => {
@@ -158,8 +158,8 @@ pub fn words(notice: &Notice) -> String {
         }
         Notice::OwnersNotCounted(why) => {
             let why = match why {
-                Incomplete::Printed => "printed objects need not be all of a cluster",
-                Incomplete::Damaged => "owners may be in what is damaged",
+                Incomplete::Printed => "printed objects may not be the whole cluster",
+                Incomplete::Damaged => "their owners may be in the damaged part",
             };
             format!("objects whose owner no longer exists are not counted: {why}")
         }
@@ -187,7 +187,7 @@ fn start_words(start: &SchedulerStart) -> String {
 
 fn not_compared(compared: usize, revision: Revision, why: &str) -> String {
     if compared >= 2 {
-        return format!("not every member's data were compared: {why}");
+        return format!("not all members were compared: {why}");
     }
     let command = format!("etcdctl endpoint hashkv --cluster --rev {revision}");
     format!("members were not compared: {why}. Voting members can be compared with `{command}`, by root")

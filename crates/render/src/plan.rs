@@ -1,6 +1,6 @@
 //! What applying manifests to a cluster would change, and what stands in the way.
 
-use std::io::{self, Write};
+use std::io;
 
 use ketcd_cluster::diff::NamedDifference;
 use ketcd_cluster::extract::Plan;
@@ -10,14 +10,14 @@ use ketcd_restore::obstacles::{ApplyObstacle, Effect};
 use super::comparison::{self, Showing};
 use super::contract::common::KubernetesObject;
 use super::contract::extract as contract;
-use super::style::{self, paint};
+use super::style::{self, StyledWrite, paint};
 use super::visible::visible;
 
 /// Writes a plan as text.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(plan: &Plan, showing: Showing, out: &mut dyn StyledWrite) -> io::Result<()> {
     comparison::write_text(&format!("apply to {}", plan.target), &plan.changes, showing, out)?;
     if plan.unchanged > 0 {
         writeln!(out, "{} as they are", plan.unchanged)?;
@@ -45,34 +45,34 @@ fn message(problem: &ApplyObstacle) -> String {
             "{api_version} is not served with this kind: its CustomResourceDefinition is missing (--with crds adds it), or the version was removed (--api-version preferred --release 1.NN)"
         ),
         ApplyObstacle::NamespaceMissing { namespace } => {
-            format!("the namespace {namespace} is not there; extract ns/{namespace}, or make it")
+            format!("namespace {namespace} does not exist; extract ns/{namespace}, or create it")
         }
-        ApplyObstacle::NamespaceTerminating { namespace } => format!("the namespace {namespace} is being deleted; wait until it is gone"),
-        ApplyObstacle::Immutable { fields } => format!("{} may not be changed; delete the object first", fields.join(", ")),
-        ApplyObstacle::Needed { needed } => format!("{needed} is not there, and a Pod is not admitted without it (--with config adds it)"),
-        ApplyObstacle::NodePortTaken { port, by } => format!("node port {port} is that of {by}; leave out --keep node-port"),
-        ApplyObstacle::ClusterIpTaken { address, by } => format!("the address {address} is that of {by}; leave out --keep cluster-ip"),
+        ApplyObstacle::NamespaceTerminating { namespace } => format!("namespace {namespace} is being deleted; wait until it is gone"),
+        ApplyObstacle::Immutable { fields } => format!("{} cannot be changed; delete the object first", fields.join(", ")),
+        ApplyObstacle::Needed { needed } => {
+            format!("{needed} does not exist, and the API server admits no Pod without it (--with config adds it)")
+        }
+        ApplyObstacle::NodePortTaken { port, by } => format!("node port {port} is taken by {by}; leave out --keep node-port"),
+        ApplyObstacle::ClusterIpTaken { address, by } => format!("address {address} is taken by {by}; leave out --keep cluster-ip"),
         ApplyObstacle::QuotaExceeded { quota, resource, hard, used, requested } => {
             format!("{quota} allows {resource} {hard}, of which {used} is used; these take {requested}")
         }
         ApplyObstacle::WebhookUnreachable { configuration, webhook, service } => {
-            format!("the webhook {webhook} of {configuration} must answer, and {service} is not there")
+            format!("the webhook {webhook} of {configuration} must answer, but {service} does not exist")
         }
         ApplyObstacle::Webhook { configuration, webhook, must_answer } => {
             let reach = if *must_answer { ", and must answer" } else { "" };
             format!("the webhook {webhook} of {configuration} is asked{reach}")
         }
         ApplyObstacle::Policy { policy } => format!("{policy} is evaluated"),
-        ApplyObstacle::LimitRange { limits } => format!("{limits} is held against it, and sets what it does not say of its resources"),
-        ApplyObstacle::Terminating => {
-            "the object is being deleted, and whatever is applied to it is lost; wait until it is gone".to_owned()
-        }
+        ApplyObstacle::LimitRange { limits } => format!("{limits} limits it, and sets the resources that it leaves out"),
+        ApplyObstacle::Terminating => "the object is being deleted, and changes to it will be lost; wait until it is gone".to_owned(),
         ApplyObstacle::VolumeReserved { uid } => {
             format!(
                 "the volume is Released and reserved for the claim with the uid {uid}; kubectl patch it with {{\"spec\":{{\"claimRef\":{{\"uid\":null}}}}}}"
             )
         }
-        ApplyObstacle::Missing { missing } => format!("{missing} is referred to and not there; what needs it waits"),
+        ApplyObstacle::Missing { missing } => format!("{missing} is referred to but does not exist; what needs it will wait"),
         #[cfg(not(ketcd_exhaustive))]
         _ => unreachable!("of another version"),
     }

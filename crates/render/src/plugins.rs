@@ -1,67 +1,16 @@
 //! The scheduling rules as a list and as a page.
 
-use std::io::{self, Write};
+use std::io;
 
-use ketcd_scheduler::{Gates, NEWEST_SCHEDULER, OLDEST_SCHEDULER, Plugin, Profile, Release, applied_release};
-
-use super::style::{FAINT, STRONG, paint};
+use super::style::{FAINT, STRONG, StyledWrite, paint};
 use super::value::columns;
 
-/// A rule and where the defaults run it.
-pub struct PluginRow {
-    plugin: &'static dyn Plugin,
-    filters: Vec<u16>,
-    scores: Vec<u16>,
-}
-
-impl PluginRow {
-    /// Looks a rule up in the default profile of every release.
-    pub fn of(plugin: &'static dyn Plugin) -> Self {
-        let mut row = Self { plugin, filters: Vec::new(), scores: Vec::new() };
-        for minor in OLDEST_SCHEDULER.0..=NEWEST_SCHEDULER.0 {
-            let profile = Profile::new(Release(minor), Gates::new(Release(minor)));
-            row.filters.extend(profile.filters.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
-            row.scores.extend(profile.scores.iter().any(|entry| entry.name == plugin.name()).then_some(minor));
-        }
-        row
-    }
-
-    /// The rule's name.
-    pub fn name(&self) -> &'static str {
-        self.plugin.name()
-    }
-
-    /// Whether the defaults of a release run it.
-    pub fn runs_in(&self, release: Release) -> bool {
-        let minor = applied_release(release).0;
-        self.filters.contains(&minor) || self.scores.contains(&minor)
-    }
-
-    /// The minor releases whose defaults run it as a filter.
-    pub fn filters(&self) -> &[u16] {
-        &self.filters
-    }
-
-    /// The minor releases whose defaults run it as a score.
-    pub fn scores(&self) -> &[u16] {
-        &self.scores
-    }
-
-    /// The rule's page.
-    pub fn page(&self) -> &'static str {
-        self.plugin.doc()
-    }
-
-    /// The first line of the rule's page.
-    pub fn summary(&self) -> &'static str {
-        self.page().lines().next().unwrap_or_default()
-    }
-}
+pub use super::page::PluginRow;
 
 /// One line a rule; on a terminal of so few columns (`width`) that summaries do not fit, two.
-pub fn list(rows: &[PluginRow], width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub fn list(rows: &[PluginRow], width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let name = rows.iter().map(|row| row.name().len()).max().unwrap_or_default().max(4);
-    let spans: Vec<[String; 2]> = rows.iter().map(|row| [spans(&row.filters), spans(&row.scores)]).collect();
+    let spans: Vec<[String; 2]> = rows.iter().map(|row| [spans(row.filters()), spans(row.scores())]).collect();
     let widest = |at: usize, least: usize| spans.iter().map(|row| columns(&row[at])).max().unwrap_or_default().max(least);
     let (filters, scores) = (widest(0, 7), widest(1, 6));
     let summary = rows.iter().map(|row| columns(row.summary())).max().unwrap_or_default();
@@ -78,7 +27,7 @@ pub fn list(rows: &[PluginRow], width: Option<usize>, out: &mut dyn Write) -> io
 }
 
 /// The page of one rule; on a terminal of fewer columns (`width`) than the page's, lines are joined to be broken anew.
-pub fn page(row: &PluginRow, width: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
+pub fn page(row: &PluginRow, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<()> {
     writeln!(out, "{}", paint(STRONG, row.name()))?;
     let is_narrow = width.is_some_and(|width| row.page().lines().any(|line| columns(line) > width));
     for line in if is_narrow { joined(row.page()) } else { row.page().lines().map(str::to_owned).collect() } {
@@ -91,12 +40,12 @@ pub fn page(row: &PluginRow, width: Option<usize>, out: &mut dyn Write) -> io::R
         }
     }
     writeln!(out, "\n{}", paint(STRONG, "In the defaults"))?;
-    for (what, minors) in [("filters", &row.filters), ("scores", &row.scores)] {
+    for (what, minors) in [("filters", row.filters()), ("scores", row.scores())] {
         if !minors.is_empty() {
             writeln!(out, "  {what} {}", spans(minors))?;
         }
     }
-    if row.filters.is_empty() && row.scores.is_empty() {
+    if row.filters().is_empty() && row.scores().is_empty() {
         writeln!(out, "  {}", paint(FAINT, "never"))?;
     }
     Ok(())

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::value::columns;
+use super::value::{self, columns};
 use super::visible::visible;
-use super::{style, value};
 use ketcd_history::diff::{Field, FieldChange};
 
 /// A line of a difference.
@@ -38,17 +37,6 @@ impl FieldRow {
             }
             _ => value::cut(&self.value, width),
         }
-    }
-}
-
-/// The colour of a sign.
-pub(super) fn sign_style(sign: char) -> style::Style {
-    match sign {
-        '+' => style::ADDED,
-        '-' => style::REMOVED,
-        '~' => style::CHANGED,
-        '?' | '!' => style::WARNING,
-        _ => style::FAINT,
     }
 }
 

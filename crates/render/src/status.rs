@@ -1,54 +1,25 @@
 //! A source's state, as a page for people.
 
-use std::io::{self, Write};
+use std::io;
 
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
-use ketcd_history::clock::Dated;
-use ketcd_kube::Release;
 use ketcd_kube::encryption::Scheme;
-use ketcd_scheduler::cluster::Census;
-use ketcd_store::{Checksum, Member, PartStatus, RevisionSpan, SourceKind, SourceStatus};
+use ketcd_store::{Checksum, Member, PartStatus, SourceKind, SourceStatus};
 
 use super::duration;
-use super::style::{FAINT, REMOVED, STRONG, WARNING, paint};
+use super::style::{FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use super::visible::visible;
+use super::words::bytes;
 
-/// All that `status` shows.
-pub struct StatusPage {
-    /// The source's own word.
-    pub source: SourceStatus,
-    /// The readable revisions.
-    pub span: RevisionSpan,
-    /// Where it is the state of one moment: the newest time in it.
-    pub one_moment: Option<Option<Timestamp>>,
-    /// The first and the last revision that can be dated.
-    pub dated: Option<(Dated, Dated)>,
-    /// The API server's most likely release, where the data shows it.
-    pub release: Option<Release>,
-    /// The oldest and the newest it can be.
-    pub release_bounds: Option<(Release, Release)>,
-    /// What the values say.
-    pub census: Census,
-    /// Whether only some of the values were read for the census.
-    pub is_sampled: bool,
-    /// What else is to be known, a sentence each.
-    pub notes: Vec<String>,
-}
-
-impl StatusPage {
-    /// Returns whether anything is wrong with the source.
-    pub fn has_problems(&self) -> bool {
-        !(self.source.alarms.is_empty() && self.source.problems.is_empty())
-    }
-}
+pub use super::page::StatusPage;
 
 /// Writes the page for people: the answer first, one topic per line.
 ///
 /// # Errors
 /// The stream's.
-pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
+pub fn page(report: &StatusPage, out: &mut dyn StyledWrite) -> io::Result<()> {
     let StatusPage { source, span, dated, release, census, .. } = report;
     let reach = dated.map_or_else(
         || "undated: nothing in the data shows the time".to_owned(),
@@ -58,7 +29,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
     );
     let revisions = match report.one_moment {
         Some(Some(newest)) => format!("one moment, revision {}; the newest time in it is {newest}", span.newest),
-        Some(None) => format!("one moment, revision {}; no time is in it", span.newest),
+        Some(None) => format!("one moment, revision {}; it holds no time", span.newest),
         None => format!("revisions {} to {}, {reach}", span.oldest, span.newest),
     };
     writeln!(out, "{}  {revisions}", paint(STRONG, title(source)))?;
@@ -68,7 +39,9 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
         line(
             out,
             "begins",
-            &format!("at revision {begins}, the first that a request made; of objects that were there before, what bodies show"),
+            &format!(
+                "at revision {begins}, the first that a request made; objects that existed before are known only as far as bodies show them"
+            ),
         )?;
     } else if let Some(compacted) = span.compacted {
         // kine compacts by itself, every few minutes and up to its newest thousand.
@@ -99,7 +72,7 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
         line(out, if index == 0 { "encryption" } else { "" }, &format!("{}: {values} {how}", visible(resource)))?;
     }
     if report.is_sampled {
-        line(out, "", "counted: the keys; kubelets and encryption are of some values only (--full reads all)")?;
+        line(out, "", "keys are counted; kubelets and encryption come from some of the values (--full reads all)")?;
     }
     for (place, phrase) in source.not_recorded.iter().enumerate() {
         line(out, if place == 0 { "not recorded" } else { "" }, &visible(phrase))?;
@@ -121,9 +94,9 @@ pub fn page(report: &StatusPage, out: &mut dyn Write) -> io::Result<()> {
 fn checked(checksums: &[Checksum]) -> String {
     const SAID: [(Checksum, &str); 4] = [
         (Checksum::Holds, "SHA-256 holds"),
-        (Checksum::Fails, "SHA-256 does not hold"),
-        (Checksum::Absent, "no SHA-256 in the file: a value that was changed in it is not noticed"),
-        (Checksum::Kept, "found whole when its index was made, and not changed since"),
+        (Checksum::Fails, "SHA-256 does not match"),
+        (Checksum::Absent, "no SHA-256 in the file: ketcd cannot notice changed values"),
+        (Checksum::Kept, "intact when its index was made, and unchanged since"),
     ];
     let of_each = SAID.iter().filter_map(|(checksum, said)| match checksums.iter().filter(|known| *known == checksum).count() {
         0 => None,
@@ -137,7 +110,7 @@ fn checked(checksums: &[Checksum]) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub fn page_of_unread(source: &SourceStatus, problem: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn page_of_unread(source: &SourceStatus, problem: &str, out: &mut dyn StyledWrite) -> io::Result<()> {
     let newest = source.newest.map_or("unknown".to_owned(), |newest| newest.to_string());
     writeln!(out, "{}  newest revision {newest}, the oldest that can be read is unknown", paint(STRONG, &source.name))?;
     line(out, "source", &described(source))?;
@@ -148,12 +121,12 @@ pub fn page_of_unread(source: &SourceStatus, problem: &str, out: &mut dyn Write)
     Ok(())
 }
 
-fn line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+fn line(out: &mut dyn StyledWrite, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "{label:<14}{text}")
 }
 
 /// The database's sizes, alarms and members.
-fn database(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
+fn database(source: &SourceStatus, out: &mut dyn StyledWrite) -> io::Result<()> {
     line(
         out,
         "bytes",
@@ -198,7 +171,7 @@ fn directory(parts: &[PartStatus]) -> &str {
 }
 
 /// The sources that are read as one history, and the gaps between them. Paths are shown from their directory on, which the title names.
-fn parts(source: &SourceStatus, out: &mut dyn Write) -> io::Result<()> {
+fn parts(source: &SourceStatus, out: &mut dyn StyledWrite) -> io::Result<()> {
     let spans: Vec<String> = source.parts.iter().map(|part| format!("{} to {}", part.span.oldest, part.span.newest)).collect();
     let width = spans.iter().map(String::len).max().unwrap_or(0);
     let directory = directory(&source.parts);
@@ -274,26 +247,17 @@ fn member_lines(member: &Member) -> Vec<String> {
     lines
 }
 
-pub(super) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut size = count as f64;
-    let mut unit = 0;
-    while size >= 1024.0 && unit + 1 < UNITS.len() {
-        size /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{count} B") } else { format!("{size:.1} {}", UNITS[unit]) }
-}
-
 fn time(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
 #[cfg(test)]
 mod tests {
-    use ketcd_store::Revision;
+    use ketcd_scheduler::cluster::Census;
+    use ketcd_store::{Revision, RevisionSpan};
 
     use super::*;
+    use crate::style::plain;
 
     #[test]
     fn a_directory_of_several_sources_is_named_once() {
@@ -306,11 +270,7 @@ mod tests {
             let parts: Vec<PartStatus> = names.iter().map(part).collect();
             SourceStatus { parts, ..SourceStatus::new(SourceKind::Db, names.join(", ")) }
         };
-        let rows = |source: &SourceStatus| {
-            let mut out = Vec::new();
-            parts(source, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
+        let rows = |source: &SourceStatus| plain(|out| parts(source, out));
         let below = of(&["/backup/night/a.db", "/backup/noon/b.db"]);
         assert_eq!(title(&below), "2 sources in /backup");
         assert!(rows(&below).contains("  night/a.db  an etcd") && !rows(&below).contains("/backup/"), "{}", rows(&below));
@@ -344,9 +304,7 @@ mod tests {
                 is_sampled: false,
                 notes: Vec::new(),
             };
-            let mut out = Vec::new();
-            page(&report, &mut out).unwrap();
-            let page = String::from_utf8(out).unwrap();
+            let page = plain(|out| page(&report, out));
             page.lines().find(|line| line.starts_with("compacted ")).unwrap().to_owned()
         };
         let kine = "compacted     at revision 20, 684 revisions before the newest: older states and changes are gone";

@@ -8,6 +8,7 @@ use super::contract::common::Time;
 use super::contract::tree::{TreeList, TreeNode};
 use super::table::{TabbedLines, View, age, readiness};
 use super::{json, style};
+use crate::style::StyledWrite;
 use ketcd_cluster::related::Family;
 use ketcd_cluster::related::owners::{Owner, StoredObject};
 use ketcd_history::state::{Tone, state_of};
@@ -16,7 +17,7 @@ use ketcd_history::state::{Tone, state_of};
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(trees: &[TreeNode], now: Option<Timestamp>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(trees: &[TreeNode], now: Option<Timestamp>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let mut lines = TabbedLines::default();
     lines.push(["NAME", "READY", "STATUS", "AGE"]);
     for tree in trees {

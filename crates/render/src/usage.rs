@@ -1,131 +1,26 @@
 //! `usage`: what fills etcd and who writes to it, in one section per grouping.
 
 use std::cmp::Reverse;
-use std::io::{self, Write};
+use std::io;
 
 use super::duration;
-use super::status::bytes;
-use super::style::{FAINT, PLAIN, STRONG, paint};
+use super::style::{FAINT, PLAIN, STRONG, StyledWrite, paint};
 use super::table::write_aligned;
-use ketcd_history::clock::Dated;
+use super::words::bytes;
 use ketcd_history::usage::{LargestField, Remains, Sum};
-use ketcd_store::{Revision, SourceStatus};
+
+pub use super::page::UsagePage;
 
 /// Rows of a section, unless all are requested.
 const ROWS: usize = 8;
 /// How many sums are shown: those with the most changes, and as many of the largest.
 const MOST: usize = 6;
 
-use ketcd_cluster::usage::UsageData;
-pub use ketcd_cluster::usage::{Large, Left, Managers, NamedKey};
-
-/// All that `usage` shows.
-pub struct UsagePage {
-    /// The source's own word.
-    pub source: SourceStatus,
-    /// The revisions of the span: after the first, up to the second.
-    pub span: (Revision, Revision),
-    /// Their times.
-    pub times: Option<(Dated, Dated)>,
-    /// All of it.
-    pub total: Sum,
-    /// Keys, and bytes of their values where they are known, at the beginning of the span.
-    pub before: (u64, Option<u64>),
-    /// Whether values were read, so that bytes are known.
-    pub has_bytes: bool,
-    /// About how many versions the database holds, if growth is estimated from its size.
-    pub stored: Option<u64>,
-    /// The least number of revisions that no version shows, if versions were counted: those of keys that were created and deleted in between.
-    pub unseen: Option<u64>,
-    /// One write in this many was compared with what it replaced; 0 where none was.
-    pub compared_every: u64,
-    /// The quota, where it is known or was given.
-    pub quota: Option<u64>,
-    /// By resource.
-    pub resources: Vec<(String, Sum)>,
-    /// By namespace.
-    pub namespaces: Vec<(String, Sum)>,
-    /// By field manager; `None` where no values were read.
-    pub managers: Option<Managers>,
-    /// The busiest keys.
-    pub keys: Vec<(NamedKey, Sum)>,
-    /// The largest objects.
-    pub largest: Vec<Large>,
-    /// What controllers left behind.
-    pub left: Vec<Left>,
-    /// Whether all rows are shown.
-    pub is_wide: bool,
-}
-
-impl UsagePage {
-    /// Returns what the page shows of what was read; `quota` is the one given.
-    pub fn new(gathered: UsageData, quota: Option<u64>, is_wide: bool) -> Self {
-        let is_part = gathered.is_part();
-        Self {
-            span: gathered.span,
-            times: gathered.times,
-            total: gathered.usage.total(),
-            before: gathered.before,
-            has_bytes: gathered.has_bytes,
-            stored: gathered.stored().filter(|_| !is_part),
-            unseen: gathered.unseen().filter(|_| !is_part),
-            compared_every: gathered.compared_every,
-            quota: quota.or(gathered.quota()),
-            resources: gathered.by_resource(),
-            namespaces: gathered.by_namespace(),
-            managers: gathered.managers,
-            keys: gathered.keys,
-            largest: gathered.largest,
-            left: gathered.left,
-            is_wide,
-            source: gathered.source,
-        }
-    }
-
-    /// Seconds of the span.
-    pub fn seconds(&self) -> Option<f64> {
-        self.times.map(|(from, to)| duration::seconds_between(from, to)).filter(|seconds| *seconds > 0.0)
-    }
-
-    /// Bytes by which what is live grows in an hour; `None` where they or times are not known. Without values it is the growth in keys times the mean size.
-    pub fn live_growth(&self) -> Option<f64> {
-        let grown = match self.before.1 {
-            Some(before) => self.total.live_bytes as f64 - before as f64,
-            None => (self.total.keys as f64 - self.before.0 as f64) * self.mean_size()?,
-        };
-        Some(grown * 3600.0 / self.seconds()?)
-    }
-
-    /// Bytes that are written in an hour; without values, the writes times the mean size.
-    pub fn written_growth(&self) -> Option<f64> {
-        let written = if self.has_bytes { self.total.written_bytes as f64 } else { self.total.writes as f64 * self.mean_size()? };
-        Some(written * 3600.0 / self.seconds()?)
-    }
-
-    /// The mean size of a version by the size of the database, in bytes, keys and pages included; `None` where values were read or it has no size.
-    fn mean_size(&self) -> Option<f64> {
-        let stored = self.stored.filter(|stored| *stored > 0 && self.source.in_use_bytes > 0)?;
-        Some(self.source.in_use_bytes as f64 / stored as f64)
-    }
-
-    /// Days until live data fills the quota at the present rate; `None` if that is not known, or if it does not grow.
-    pub fn days_to_quota(&self) -> Option<f64> {
-        let room = self.quota?.saturating_sub(self.source.in_use_bytes) as f64;
-        let growth = self.live_growth().filter(|growth| *growth > 0.0)?;
-        Some(room / growth / 24.0)
-    }
-
-    /// The size of the history as a multiple of the live data.
-    pub fn history_to_live(&self) -> Option<f64> {
-        (self.has_bytes && self.total.live_bytes > 0).then_some(self.total.written_bytes as f64 / self.total.live_bytes as f64)
-    }
-}
-
 /// Writes the page.
 ///
 /// # Errors
 /// The stream's.
-pub fn page(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+pub fn page(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
     head(page, out)?;
     sums(page, "RESOURCE", &page.resources, out)?;
     sums(page, "NAMESPACE", &page.namespaces, out)?;
@@ -149,10 +44,10 @@ fn foot(page: &UsagePage) -> Vec<String> {
         }
     } else {
         if let Some(unseen) = page.unseen.filter(|unseen| *unseen > 0) {
-            lines.push(format!("{unseen} revisions or more are not counted: keys that were created and deleted in between"));
+            lines.push(format!("at least {unseen} revisions are not counted: keys created and deleted in between"));
         }
         if page.live_growth().is_some() {
-            lines.push("growth is estimated: keys and writes, times the database's size in use per version in it".to_owned());
+            lines.push("growth is estimated from keys and writes, times the mean size of a version in the database".to_owned());
         }
         lines.push("counted from keys and versions; --full also reads the values, for bytes, field managers, IDLE, the largest and what is left behind".to_owned());
     }
@@ -160,7 +55,7 @@ fn foot(page: &UsagePage) -> Vec<String> {
 }
 
 /// How much was written, compared with the live data, and what growth follows.
-fn head(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+fn head(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
     let lines = [Some(("written", written(page))), Some(("live", live(page))), idle_part(page).map(|text| ("idle", text))];
     let lines = lines.into_iter().chain([growth(page).map(|text| ("growth", text)), database(page).map(|text| ("database", text))]);
     lines.flatten().try_for_each(|(what, text)| {
@@ -224,14 +119,14 @@ enum Column {
 use Column::{L, R};
 
 /// The first rows of a section.
-fn first(page: &UsagePage, columns: &[Column], mut rows: Vec<Vec<String>>, out: &mut dyn Write) -> io::Result<()> {
+fn first(page: &UsagePage, columns: &[Column], mut rows: Vec<Vec<String>>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = if page.is_wide { rows.len() } else { ROWS.min(rows.len()) };
     let hidden = rows.len() - shown;
     rows.truncate(shown);
     section(columns, rows, hidden, out)
 }
 
-fn section(columns: &[Column], rows: Vec<Vec<String>>, hidden: usize, out: &mut dyn Write) -> io::Result<()> {
+fn section(columns: &[Column], rows: Vec<Vec<String>>, hidden: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -252,7 +147,7 @@ fn section(columns: &[Column], rows: Vec<Vec<String>>, hidden: usize, out: &mut 
     Ok(())
 }
 
-fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dyn Write) -> io::Result<()> {
+fn sums(page: &UsagePage, of: &'static str, sums: &[(String, Sum)], out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = outstanding(page, sums);
     let rows = shown.iter().map(|(name, sum)| {
         let mut row = vec![if name.is_empty() { "<none>".to_owned() } else { name.clone() }, sum.keys.to_string()];
@@ -289,7 +184,7 @@ fn idle(sum: Sum) -> String {
     if sum.compared == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * sum.idle as f64 / sum.compared as f64) }
 }
 
-fn by_manager(page: &UsagePage, managers: &[(String, Sum)], out: &mut dyn Write) -> io::Result<()> {
+fn by_manager(page: &UsagePage, managers: &[(String, Sum)], out: &mut dyn StyledWrite) -> io::Result<()> {
     let rows = managers.iter().map(|(name, sum)| {
         let name = if name.is_empty() { "<none>".to_owned() } else { name.clone() };
         vec![name, sum.writes.to_string(), bytes(sum.written_bytes), idle(*sum)]
@@ -297,7 +192,7 @@ fn by_manager(page: &UsagePage, managers: &[(String, Sum)], out: &mut dyn Write)
     first(page, &[L("FIELD MANAGER"), R("WRITES"), R("WRITTEN"), R("IDLE")], rows.collect(), out)
 }
 
-fn by_key(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+fn by_key(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
     let rows = page.keys.iter().map(|(key, sum)| {
         let mut row = vec![key.address.clone(), sum.writes.to_string()];
         row.extend(page.has_bytes.then(|| bytes(sum.written_bytes)));
@@ -313,7 +208,7 @@ fn by_key(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     first(page, columns, rows.collect(), out)
 }
 
-fn largest(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+fn largest(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
     let part = |field: &LargestField| format!("{:.0} %", 100.0 * field.bytes as f64 / (field.of as f64).max(1.0));
     let rows = page.largest.iter().map(|large| {
         let (part, path) = large.field.as_ref().map_or(("-".to_owned(), String::new()), |field| (part(field), field.path.clone()));
@@ -322,7 +217,7 @@ fn largest(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
     first(page, &[L("LARGEST"), R("LIVE"), R("OF IT"), L("FIELD")], rows.collect(), out)
 }
 
-fn left(page: &UsagePage, out: &mut dyn Write) -> io::Result<()> {
+fn left(page: &UsagePage, out: &mut dyn StyledWrite) -> io::Result<()> {
     let rows = page.left.iter().map(|left| {
         let owner = match (&left.owner[..], &left.release[..]) {
             ("", "") => "<none>".to_owned(),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::contract::common::KubernetesObject;
 use super::contract::watch as contract;
-use super::style::{FAINT, STRONG, WARNING, paint};
+use super::style::{FAINT, STRONG, StyledWrite, WARNING, paint};
 use super::table::{LabelColumns, Table, View};
 use super::visible::visible;
 use ketcd_cluster::watching::{Initial, InitialState};
@@ -31,7 +31,7 @@ impl Beginning<'_> {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_text(&self, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_text(&self, now: Timestamp, out: &mut dyn StyledWrite) -> io::Result<()> {
         let member = self.member.as_ref().map_or(String::new(), |member| format!(" at {}", visible(member)));
         let state = match &self.initial.state {
             InitialState::Absent => "does not exist".to_owned(),
@@ -71,7 +71,7 @@ impl Beginning<'_> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_gap_text(from: Revision, to: Revision, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_gap_text(from: Revision, to: Revision, out: &mut dyn StyledWrite) -> io::Result<()> {
     writeln!(out, "{}", paint(WARNING, gap_words(from, to)))
 }
 

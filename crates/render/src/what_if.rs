@@ -1,29 +1,27 @@
 //! `what-if`: what becomes of the pods, then what would happen, in order, and what the nodes carry.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io;
 
 use ketcd_what_if::{
-    DecisionVerdict, Future, GroupDoubt, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
+    DecisionVerdict, Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
 };
 
-use super::status::bytes;
-use super::style::{FAINT, PLAIN, STRONG, WARNING, paint};
+use super::style::{FAINT, PLAIN, STRONG, StyledWrite, WARNING, paint};
 use super::table::write_aligned;
 use super::visible::visible;
+use super::words::{bytes, caveat, some};
 
 /// The most events shown, unless all are asked for.
 const EVENTS: usize = 60;
 /// The most nodes shown whose load changes, unless all are asked for.
 const NODES: usize = 15;
-/// The most names in a sentence.
-const NAMES: usize = 5;
 
 /// Writes the answer as text, what becomes of the pods first; `is_wide`: all of it.
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (node, why) in answer.spare.iter().flat_map(|spare| &spare.others) {
         write_node(node, Some(why), out)?;
     }
@@ -34,7 +32,7 @@ pub fn write_text(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Re
 ///
 /// # Errors
 /// The stream's.
-pub fn write_other_order(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_other_order(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     writeln!(out, "\nin another order more could be drained:")?;
     write_text(answer, is_wide, out)
 }
@@ -43,7 +41,7 @@ pub fn write_other_order(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) ->
 ///
 /// # Errors
 /// The stream's.
-pub fn write_node(node: &str, obstacle: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_node(node: &str, obstacle: Option<&str>, out: &mut dyn StyledWrite) -> io::Result<()> {
     match obstacle {
         None => writeln!(out, "{}  could be drained", paint(STRONG, visible(node))),
         Some(why) => writeln!(out, "{}  stays: {}", visible(node), visible(why)),
@@ -54,7 +52,7 @@ pub fn write_node(node: &str, obstacle: Option<&str>, out: &mut dyn Write) -> io
 ///
 /// # Errors
 /// The stream's.
-pub fn write_after_nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_after_nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     spare(answer, out)?;
     verdict(answer, out)?;
     questions(answer, out)?;
@@ -68,7 +66,7 @@ pub fn write_after_nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) ->
 }
 
 /// Writes what happens, in order.
-fn events(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+fn events(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = if is_wide { answer.events.len() } else { answer.events.len().min(EVENTS) };
     if shown == 0 {
         return Ok(());
@@ -83,14 +81,6 @@ fn events(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Some names in a sentence.
-fn some<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.into_iter().collect();
-    let (shown, left) = (names.len().min(NAMES), names.len().saturating_sub(NAMES));
-    let more = if left == 0 { String::new() } else { format!(" and {left} more") };
-    format!("{}{more}", names[..shown].join(", "))
-}
-
 /// The pod that a caveat says has no controller.
 fn bare_pod(caveat: &Unmodelled) -> Option<&str> {
     if let Unmodelled::Bare { pod } = caveat { Some(pod) } else { None }
@@ -102,7 +92,7 @@ fn bare(caveats: &[Unmodelled]) -> Option<String> {
     match pods[..] {
         [] => None,
         [_] => caveats.iter().find(|one| bare_pod(one).is_some()).map(caveat),
-        _ => Some(format!("pods {} have no controller: nothing makes them again, and kubectl drain needs --force", some(pods))),
+        _ => Some(format!("pods {} have no controller: nothing recreates them, and kubectl drain needs --force", some(pods))),
     }
 }
 
@@ -110,7 +100,7 @@ fn bare(caveats: &[Unmodelled]) -> Option<String> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_decisions(judged: &[JudgedDecision], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_decisions(judged: &[JudgedDecision], is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     let is_shown = |decision: &&JudgedDecision| is_wide || is_change(&decision.verdict);
     let rows: Vec<Vec<String>> = judged.iter().filter(is_shown).map(decision_row).collect();
     write_aligned(&rows, out)?;
@@ -209,7 +199,7 @@ fn word(what: Happening) -> &'static str {
 }
 
 /// What became of the pods: how many fit and how many do not, by reason, then how much happened.
-fn verdict(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+fn verdict(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
     if let Some(fit) = &answer.fit {
         writeln!(out, "{} {}", paint(STRONG, fit.count), if fit.count == 1 { "more fits" } else { "more fit" })?;
         if let Some(message) = &fit.message {
@@ -290,7 +280,7 @@ impl Tally {
     }
 
     /// One reason is in the same line, several are a line each.
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, out: &mut dyn StyledWrite) -> io::Result<()> {
         let words = |(one, several, _): &(&'static str, &'static str, _), count: usize| {
             format!("{count} {}", if count == 1 { one } else { several })
         };
@@ -320,7 +310,7 @@ fn reason(message: &str) -> String {
 }
 
 /// Writes the pods that wait at the end: those with the same message in one line, unless all is asked for.
-fn waiting(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+fn waiting(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = answer.waiting.iter().filter(|(pod, _)| pod.is_new || !answer.actions.is_empty());
     let mut folded: Vec<(bool, Option<&str>, Vec<&SimulatedPod>)> = Vec::new();
     for (pod, message) in shown {
@@ -355,21 +345,21 @@ fn by_owner(pods: &[&SimulatedPod]) -> String {
 }
 
 /// Which nodes could be drained.
-fn spare(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+fn spare(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
     let Some(spare) = &answer.spare else { return Ok(()) };
     let names = if spare.nodes.is_empty() { "none".to_owned() } else { spare.nodes.join(", ") };
     writeln!(out, "{} {}", paint(STRONG, "could be drained, one after the other:"), visible(&names))?;
     let proof = match (spare.is_largest, spare.nodes.len()) {
         (true, _) => "no larger set exists".to_owned(),
         (false, found) => {
-            format!("at least {found}: larger sets were looked for, but not in every order; by their room at most {}", spare.most)
+            format!("at least {found}: larger sets were looked for, but not in every order; there is room for at most {}", spare.most)
         }
     };
     writeln!(out, "  {}", paint(FAINT, proof))
 }
 
 /// The answers to what was asked beyond the actions: several futures, losses.
-fn questions(answer: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
+fn questions(answer: &WhatIf, out: &mut dyn StyledWrite) -> io::Result<()> {
     if let Some(futures) = &answer.futures {
         for future in &futures.workloads {
             writeln!(out, "  {}", visible(&outcome(future, futures.count)))?;
@@ -412,7 +402,7 @@ fn outcome(future: &Future, count: usize) -> String {
 }
 
 /// The nodes whose load changes, those with the largest change first.
-fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
+fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn StyledWrite) -> io::Result<()> {
     let of = |loads: &ketcd_what_if::Loads, name: &String| loads.get(name).copied();
     let mut names: Vec<&String> =
         answer.before.keys().chain(answer.after.keys().filter(|name| !answer.before.contains_key(*name))).collect();
@@ -448,85 +438,4 @@ fn nodes(answer: &WhatIf, is_wide: bool, out: &mut dyn Write) -> io::Result<()> 
 /// A part of a whole in per cent.
 fn share(part: i64, whole: i64) -> String {
     if whole <= 0 { "-".to_owned() } else { format!("{}%", part.saturating_mul(100) / whole) }
-}
-
-/// What the answer does not take into account, in a sentence.
-pub fn caveat(unknown: &Unmodelled) -> String {
-    match unknown {
-        Unmodelled::Bare { pod } => format!("pod {pod} has no controller: nothing makes it again, and kubectl drain needs --force"),
-        Unmodelled::Webhooks { configurations } => {
-            format!("admission webhooks for pods ({configurations} configurations) may change or refuse what is created")
-        }
-        Unmodelled::DrainGoesOn { node, pods } => {
-            format!(
-                "kubectl drain tries again what a budget held back: once the others have left {node}, the budgets would let {pods} more go"
-            )
-        }
-        Unmodelled::Controller { kind, name } => format!("what {kind} {name} does when its pods are gone is not known"),
-        Unmodelled::NeverEnds { node } => {
-            format!("node {node} does not answer, so its pods stay there, being deleted, until the node or the pods are removed")
-        }
-        Unmodelled::NoEvictions { zone } => {
-            let place = zone.as_ref().map_or_else(|| "the cluster".to_owned(), |zone| format!("zone {zone}"));
-            format!("most nodes of {place} do not answer, so kube-controller-manager evicts no pods there; its flags may say otherwise")
-        }
-        Unmodelled::OtherScheduler { name } => format!("pods of the scheduler {name} are not scheduled"),
-        Unmodelled::Autoscaled { workload } => format!("an autoscaler may change the number of pods of {workload}"),
-        Unmodelled::NodesAutoscaled { by } => format!("{by} may add nodes for the pods that find no place"),
-        Unmodelled::Order { owners } => {
-            format!("pods of {} are made at once; in which order is chance (--seeds plays others)", owners.join(", "))
-        }
-        Unmodelled::Rollout { workload } => {
-            format!("how fast pods of {workload} start and stop is not known: nodes chosen during its rollout may be others")
-        }
-        Unmodelled::DeletedByChance { workload } => {
-            format!("which pods of {workload} are deleted is chance: some that go and some that stay are equal (--seeds plays others)")
-        }
-        Unmodelled::ImagePulls { pods: 1 } => "1 pod gets a node without its images: pulling takes time, and may fail".to_owned(),
-        Unmodelled::ImagePulls { pods } => format!("{pods} pods get nodes without their images: pulling takes time, and may fail"),
-        Unmodelled::PodGroup { group, doubt } => of_group(group, *doubt),
-        Unmodelled::Provisioned { claim } => format!("the volume of the claim {claim} is taken to be provided"),
-        Unmodelled::Extension { name } => format!("the scheduler also asks {name}, whose answers are not known"),
-        Unmodelled::UnknownFit { pod, missing } => format!("whether pod {pod} fits the node that it got is unknown: {missing}"),
-        Unmodelled::Unreadable { object } => format!("{object} cannot be read, so what depends on it is left out"),
-        Unmodelled::PreemptionNode { pod, nodes } => format!(
-            "on which node room is made for pod {pod} is chance: {} are as good (--seeds plays others)",
-            some(nodes.iter().map(String::as_str))
-        ),
-        Unmodelled::Victims { pod, node } => {
-            format!("which pods of node {node} make room for pod {pod} is chance: some that go and some that stay are equal")
-        }
-        Unmodelled::PodsBounded { workload, most } => {
-            format!(
-                "{workload} wants more pods: one run adds no more than {most} to those that are there, so what becomes of the rest is not known"
-            )
-        }
-        Unmodelled::NodesBounded { wanted, added } => {
-            format!("{added} of {wanted} nodes are added: one run adds no more")
-        }
-        Unmodelled::Endless { steps } => format!("the cluster did not come to rest within {steps} steps"),
-    }
-}
-
-/// What the answer does not take into account of a group of pods.
-fn of_group(group: &str, doubt: GroupDoubt) -> String {
-    match doubt {
-        GroupDoubt::GateOff => format!(
-            "pods of the group {group} are tried one by one: the scheduler's gates are taken to be those by default (--feature-gates says otherwise)"
-        ),
-        GroupDoubt::Order => format!("pods of the group {group} differ, and in which order they are tried is not in etcd: here by age"),
-        GroupDoubt::Placement => {
-            format!("several sets of nodes are as good for the group {group}; which one the scheduler takes is chance")
-        }
-        GroupDoubt::Preemption => {
-            format!("whether preemption makes room for the group {group} is not known: there are too many combinations")
-        }
-        GroupDoubt::Victims => format!("which pods make room for the group {group} is partly chance"),
-        GroupDoubt::OfNewJob => {
-            format!("the Job controller may make a group for the pods of Job {group}, as it did for other Jobs (its gate WorkloadWithJob)")
-        }
-        GroupDoubt::Sampled => {
-            format!("every node is seen for pods of the group {group}; the scheduler stops once it has found enough that fit")
-        }
-    }
 }

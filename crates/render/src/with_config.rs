@@ -153,9 +153,7 @@ mod tests {
         let print = |revision: Option<i64>| {
             let pod = Object::from(json!({"kind": "Pod", "metadata": {"name": "p"}}));
             let started = Started { pod, revision: revision.map(Revision), dated: None, config: configs() };
-            let mut out = Vec::new();
-            write_text(started, ManagedFields::Hidden, &mut out).unwrap();
-            crate::style::plain(&String::from_utf8(out).unwrap())
+            crate::style::plain(|out| write_text(started, ManagedFields::Hidden, out))
         };
         let text = print(Some(7));
         let lines: BTreeMap<usize, &str> = text.lines().enumerate().collect();

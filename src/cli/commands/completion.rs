@@ -9,8 +9,8 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::complete::SHELLS;
 use crate::cli::output::Output;
 use crate::cli::running::Run;
-use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
+use ketcd_render::style::Content;
 
 /// Print the completion script of a shell
 ///

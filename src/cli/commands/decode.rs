@@ -6,9 +6,9 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
 use crate::cli::raw_values::RawValues;
 use crate::cli::running::Run;
-use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_render::command_line::CommandLine;
+use ketcd_render::style::Content;
 
 /// Print the JSON of a raw value from etcd
 ///

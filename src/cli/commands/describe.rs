@@ -6,6 +6,7 @@ use clap::Args;
 use futures_util::TryStreamExt;
 
 use crate::cli::absence::read_subjects;
+use crate::cli::invocation::invocation;
 use crate::cli::output::{Format, Output};
 use crate::cli::running::Ask;
 use crate::cli::select::SelectArgs;
@@ -65,6 +66,7 @@ impl Ask for DescribeArgs {
                 release: session.release(),
                 width: out.width(),
                 is_one_moment: session.source.is_one_moment(),
+                invocation: invocation(),
             }),
         };
         let mut pages = Pages::new(form, session.args.managed_fields());

@@ -7,6 +7,7 @@ use ketcd_store::At;
 
 use crate::cli::absence::Search;
 use crate::cli::explanations::Writer;
+use crate::cli::invocation::invocation;
 use crate::cli::output::{Output, report_error};
 use crate::cli::running::Ask;
 use crate::cli::scheduler::SchedulerArgs;
@@ -17,7 +18,6 @@ use crate::cli::{Error, Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::rights::Question;
-use ketcd_render::command_line::CommandLine;
 
 /// Explain why a pod runs on its node, or why it runs on none
 ///
@@ -112,7 +112,7 @@ fn failed(error: ketcd_cluster::Error, is_past: bool) -> Error {
     let hint = match &error {
         ketcd_cluster::Error::NotFound(not_found) => return Search { command: "explain", looked: not_found.looked }.error(not_found),
         ketcd_cluster::Error::UnreadablePod { pod: (namespace, name), revision, .. } => {
-            let command = CommandLine::ketcd("get").word(&format!("pod/{namespace}/{name}")).and("-o json");
+            let command = invocation().ketcd("get").word(&format!("pod/{namespace}/{name}")).and("-o json");
             let command = if is_past { command.and("--rev").word(&revision.to_string()) } else { command };
             format!("what is stored: {command}")
         }

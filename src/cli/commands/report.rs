@@ -16,7 +16,7 @@ use crate::cli::window::WindowArgs;
 use crate::cli::{Outcome, Result};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
-use ketcd_render::triage::absence_words;
+use ketcd_render::words::absence_words;
 
 /// Write the history of a cluster as one HTML page
 ///

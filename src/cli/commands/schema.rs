@@ -7,10 +7,10 @@ use clap::Args;
 use crate::cli::args::GlobalArgs;
 use crate::cli::output::Output;
 use crate::cli::running::Run;
-use crate::cli::screen::Content;
 use crate::cli::{Error, Outcome, Result};
 use ketcd_kube::nearest;
 use ketcd_render::contract::{self, CONTRACTS, Contract};
+use ketcd_render::style::Content;
 
 /// Print the JSON Schema of a command's JSON output, or list the commands that have one
 ///

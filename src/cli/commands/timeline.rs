@@ -8,6 +8,7 @@ use ketcd_render::timeline::{Told, json};
 
 use crate::cli::absence::{Missing, Search, note_nothing_of};
 use crate::cli::around::{Around, AroundArgs};
+use crate::cli::invocation::invocation;
 use crate::cli::output::{Format, Output};
 use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
@@ -92,7 +93,17 @@ impl Ask for TimelineArgs {
         let seconds = around.map(|around| (around.center, around.window.as_secs_f64()));
         let takes = |logged: Option<&Logged>| self.by.take(logged.map(|logged| &logged.request));
         let by = (!self.by.take_all()).then_some(&takes as &dyn Fn(Option<&Logged>) -> bool);
-        let told = Told { story: &story, subjects, many: asked.many, all, after: session.counted_after(), around: seconds, by, oldest };
+        let told = Told {
+            story: &story,
+            subjects,
+            many: asked.many,
+            all,
+            after: session.counted_after(),
+            around: seconds,
+            by,
+            oldest,
+            invocation: invocation(),
+        };
         let managed_fields = session.args.managed_fields();
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,

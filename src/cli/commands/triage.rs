@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::cli::absence::Search;
+use crate::cli::invocation::invocation;
 use crate::cli::output::{Format, Output};
 use crate::cli::requested::ByArgs;
 use crate::cli::running::Ask;
@@ -92,6 +93,7 @@ impl Ask for TriageArgs {
             by: by.as_deref(),
             is_wide: session.format == Format::Wide,
             width: out.width(),
+            invocation: invocation(),
         };
         if session.format == Format::Json {
             json::write_document(&Triage { window: window::in_head(session).await?, ..Triage::from(&page) }, out)?;

@@ -10,6 +10,7 @@ use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::{ObjectPath, Opaque};
 use ketcd_render::contract::listing::Undecodable;
 use ketcd_render::contract::window::Window;
+use ketcd_render::style::StyledWrite;
 use ketcd_render::{document, json, kyaml, yaml};
 use ketcd_store::KeyValue;
 
@@ -21,7 +22,7 @@ impl Sink for ObjectLines {
         Extent::Text
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         match item.body {
             ReadBody::Text(text) => out.write_all(&text)?,
             ReadBody::Object(object) => json::write_compact(&*object, out)?,
@@ -32,7 +33,7 @@ impl Sink for ObjectLines {
         Ok(out.flush()?)
     }
 
-    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, _: &mut dyn StyledWrite) -> Result<()> {
         Ok(())
     }
 }
@@ -69,7 +70,7 @@ impl Sink for Single {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         match item.body {
             ReadBody::Object(object) => Ok((self.write)(&object, out)?),
             ReadBody::Opaque(opaque) => {
@@ -80,7 +81,7 @@ impl Sink for Single {
         }
     }
 
-    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, _: &mut dyn StyledWrite) -> Result<()> {
         Ok(())
     }
 }
@@ -116,7 +117,7 @@ impl Sink for List {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         if let ReadBody::Object(object) = item.body {
             self.form.write_item(&object, self.items == 0, out)?;
             self.items += 1;
@@ -124,7 +125,7 @@ impl Sink for List {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         Ok(self.form.write_end(self.items == 0, self.window, out)?)
     }
 }

@@ -1,7 +1,5 @@
 //! `get -w`: the objects as they are, then each change of one of them, as kubectl prints them.
 
-use std::io::Write;
-
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
@@ -14,6 +12,7 @@ use crate::cli::{Outcome, Result};
 use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
 use ketcd_history::{Change, ObjectVersion};
 use ketcd_kube::{Body as Decoded, KeyResource, ObjectPath, RegistryKey};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::table::{LabelColumns, View};
 use ketcd_store::{At, KeyValue, Revision, Until, Want};
 
@@ -127,7 +126,7 @@ impl<'a> Printer<'a> {
         keys: &Keys,
         entry: &KeyValue,
         version: ObjectVersion,
-        out: &mut dyn Write,
+        out: &mut dyn StyledWrite,
     ) -> Result<()> {
         let Some(item) = item(session, keys, entry, self.body(&version)).await? else { return Ok(()) };
         match &mut self.tables {
@@ -140,12 +139,12 @@ impl<'a> Printer<'a> {
     }
 
     /// Writes a table's rows, which wait for one another to be aligned.
-    fn end_first(&mut self, out: &mut dyn Write) -> Result<()> {
+    fn end_first(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
         self.tables.as_mut().map_or(Ok(()), |tables| tables.write_rows(out))
     }
 
     /// Prints what a change made of an object; of a deletion the object as it was last.
-    async fn print_change(&mut self, session: &Session, keys: &Keys, change: Change, out: &mut dyn Write) -> Result<()> {
+    async fn print_change(&mut self, session: &Session, keys: &Keys, change: Change, out: &mut dyn StyledWrite) -> Result<()> {
         let version = if change.after == ObjectVersion::Absent { &change.before } else { &change.after };
         let entry = key_only(&change);
         match item(session, keys, &entry, self.body(version)).await? {
@@ -154,7 +153,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn print(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn print(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         let is_first = self.printed == 0;
         self.printed += 1;
         if let Some(tables) = &mut self.tables {

@@ -8,8 +8,6 @@ mod sort;
 mod tables;
 mod templates;
 
-use std::io::Write;
-
 use clap::Args;
 
 use super::absence::{self, Search};
@@ -20,6 +18,7 @@ use super::session::Session;
 use super::{Outcome, Result, window};
 use ketcd_cluster::Selection;
 use ketcd_kube::{Address, KeyResource, Kinds, RegistryKey};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::table::{LabelColumns, View, row_fields};
 use ketcd_store::KeyValue;
 
@@ -64,9 +63,9 @@ pub(super) trait Sink {
     /// How much of each object it wants to see.
     fn need(&self) -> Extent;
     /// Takes an object.
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()>;
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()>;
     /// Prints what was kept until all are known.
-    fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()>;
+    fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()>;
 }
 
 /// Lists what is wanted of a command as `-o` says.

@@ -1,10 +1,9 @@
 //! `-o name`: `pod/web-0`, one a line, from the keys alone.
 
-use std::io::Write;
-
 use super::{Extent, Item, Sink};
 use crate::cli::Result;
 use ketcd_kube::{KeyResource, ObjectPath};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::visible::visible;
 
 pub(super) struct Names;
@@ -14,7 +13,7 @@ impl Sink for Names {
         Extent::Key
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         match item.key {
             Some(ObjectPath { resource: KeyResource::Known(kind), name, .. }) => {
                 writeln!(out, "{}/{}", kind.singular_resource(), visible(name))?
@@ -30,7 +29,7 @@ impl Sink for Names {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, _: &mut dyn StyledWrite) -> Result<()> {
         Ok(())
     }
 }

@@ -1,9 +1,8 @@
 //! `-o raw`: the bytes of one value, as they are stored.
 
-use std::io::Write;
-
 use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::{Error, Result};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::visible::visible;
 
 /// The bytes of one value. Those of a Secret are printed only if they are asked for.
@@ -17,7 +16,7 @@ impl Sink for Raw {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         if std::mem::replace(&mut self.is_written, true) {
             return Err(several());
         }
@@ -32,7 +31,7 @@ impl Sink for Raw {
         Ok(out.write_all(&item.entry.value)?)
     }
 
-    fn finish(self: Box<Self>, _: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, _: &mut dyn StyledWrite) -> Result<()> {
         Ok(())
     }
 }

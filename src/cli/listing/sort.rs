@@ -1,6 +1,5 @@
 //! `--sort-by`: waits for all objects, then hands them on in the order of a field. Meanwhile only that field is held: objects are decoded again.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use super::{Extent, Item, ReadBody, Sink};
@@ -9,6 +8,7 @@ use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, KeyResource, Kind, ObjectPath};
 use ketcd_render::json_path::JsonPath;
 use ketcd_render::sort_key::SortKey;
+use ketcd_render::style::StyledWrite;
 use ketcd_store::KeyValue;
 
 pub(super) struct Sorted {
@@ -40,7 +40,7 @@ impl Sink for Sorted {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, _: &mut dyn StyledWrite) -> Result<()> {
         let sort_key = match &item.body {
             ReadBody::Object(object) => SortKey::of(&self.parsed, object).map_err(|error| Error::new(format!("--sort-by: {error}")))?,
             ReadBody::Opaque(_) => SortKey::Absent,
@@ -51,7 +51,7 @@ impl Sink for Sorted {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         if !self.held.is_empty() && self.held.iter().all(|held| held.sort_key == SortKey::Absent) {
             return Err(Error::new(format!("--sort-by: no object has the field {}", self.path)).hint("check the path with -o yaml"));
         }

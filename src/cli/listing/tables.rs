@@ -1,6 +1,5 @@
 //! `-o table` and `-o wide`: a section for each kind, as kubectl prints them.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -9,6 +8,7 @@ use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::table::{Decoration, LabelColumns, Table, View};
 use serde_json::json;
 
@@ -72,7 +72,7 @@ impl Tables {
     }
 
     /// Writes the row of one object below those before it. Its age is counted to `now`.
-    pub(super) fn add_below(&mut self, item: Item<'_>, now: Option<Timestamp>, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn add_below(&mut self, item: Item<'_>, now: Option<Timestamp>, out: &mut dyn StyledWrite) -> Result<()> {
         let section = Section::of(&item);
         let place = self.tables.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
             self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone()).showing_states()));
@@ -85,7 +85,7 @@ impl Tables {
     }
 
     /// Writes the rows added so far, so that others can come below them.
-    pub(super) fn write_rows(&mut self, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn write_rows(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
         for (_, table) in &mut self.tables {
             table.write_below(self.decoration, out)?;
         }
@@ -104,7 +104,7 @@ impl Tables {
         self
     }
 
-    fn write_section(&mut self, table: Table, out: &mut dyn Write) -> Result<()> {
+    fn write_section(&mut self, table: Table, out: &mut dyn StyledWrite) -> Result<()> {
         if self.written > 0 {
             writeln!(out)?;
         }
@@ -118,7 +118,7 @@ impl Sink for Tables {
         Extent::Row
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         let section = Section::of(&item);
         if self.tables.last().is_none_or(|(last, _)| *last != section) {
             if self.has_sections
@@ -134,7 +134,7 @@ impl Sink for Tables {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         self.decoration.with_kind |= self.tables.len() > 1;
         for (_, table) in std::mem::take(&mut self.tables) {
             self.write_section(table, out)?;

@@ -1,7 +1,5 @@
 //! `-o jsonpath=`, `-o jsonpath-as-json=`, `-o go-template=` and `-o custom-columns=`.
 
-use std::io::Write;
-
 use serde_json::{Value, json};
 
 use super::{Extent, Item, ReadBody, Sink};
@@ -9,6 +7,7 @@ use crate::cli::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::go_template::{self, GoTemplate, GoTemplateError};
 use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};
+use ketcd_render::style::StyledWrite;
 use ketcd_render::table::{CellText, TabbedLines};
 
 fn template_error(error: &JsonPathError) -> Error {
@@ -51,7 +50,7 @@ impl Sink for Template {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, out: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         let ReadBody::Object(object) = item.body else { return Ok(()) };
         match &mut self.streamed {
             Some(streamed) => written(streamed.write(&object, out)),
@@ -62,7 +61,7 @@ impl Sink for Template {
         }
     }
 
-    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         if let Some(streamed) = self.streamed {
             return Ok(streamed.finish(out)?);
         }
@@ -100,14 +99,14 @@ impl Sink for GoTemplates {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, _: &mut dyn StyledWrite) -> Result<()> {
         if let ReadBody::Object(object) = item.body {
             self.items.push(object.into_value());
         }
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         let Some(value) = (if self.is_one { self.items.pop() } else { Some(list(self.items)) }) else { return Ok(()) };
         self.template.write(&value, out).map_err(|error| match error {
             go_template::GoTemplateWriteError::Template(error) => go_template_error(&error),
@@ -153,7 +152,7 @@ impl Sink for Columns {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, _: &mut dyn Write) -> Result<()> {
+    fn add(&mut self, item: Item<'_>, _: &mut dyn StyledWrite) -> Result<()> {
         if let ReadBody::Object(object) = item.body {
             let row = self.columns.row(&object).map_err(|error| Error::new(format!("-o custom-columns: {error}")))?;
             self.lines.push(row);
@@ -161,7 +160,7 @@ impl Sink for Columns {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, out: &mut dyn Write) -> Result<()> {
+    fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
         Ok(self.lines.write(out)?)
     }
 }

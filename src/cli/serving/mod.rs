@@ -13,7 +13,7 @@ use super::system::termination::Interruptions;
 use super::{Error, Outcome, Result, progress};
 use ketcd_cluster::Cluster;
 use ketcd_cluster::rights::Question;
-use ketcd_render::triage::absence_words;
+use ketcd_render::words::absence_words;
 use ketcd_serve::{Options, Server};
 use ketcd_store::shell::quoted;
 

@@ -63,12 +63,12 @@ fn no_circle_is_larger_than_a_type_and_its_parser() {
 type Module = Vec<String>;
 
 /// The files of a crate and which others each uses.
-struct Files {
+pub(super) struct Files {
     uses: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Files {
-    fn new(sources: Vec<SourceFile>) -> Self {
+    pub(super) fn new(sources: Vec<SourceFile>) -> Self {
         let no_names = BTreeMap::new();
         let seen: Vec<(String, Module, Seen<'_>)> = sources
             .iter()
@@ -88,8 +88,13 @@ impl Files {
         Self { uses: uses.collect() }
     }
 
+    /// The names of the files.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.uses.keys().map(String::as_str)
+    }
+
     /// All that a file uses, by whatever way.
-    fn reach<'a>(&'a self, file: &'a str) -> BTreeSet<&'a str> {
+    pub(super) fn reach<'a>(&'a self, file: &'a str) -> BTreeSet<&'a str> {
         let (mut reached, mut next) = (BTreeSet::new(), vec![file]);
         while let Some(file) = next.pop() {
             next.extend(self.uses.get(file).into_iter().flatten().map(String::as_str).filter(|used| reached.insert(*used)));

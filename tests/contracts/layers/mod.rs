@@ -5,6 +5,7 @@ mod commands;
 mod features;
 mod scheduler;
 mod serve;
+mod state;
 mod system;
 
 use ketcd_testing::layers::{self, SourceFile};

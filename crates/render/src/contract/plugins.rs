@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::plugins::PluginRow;
+use crate::page::PluginRow;
 
 /// What `plugins` prints.
 #[derive(Debug, JsonSchema)]

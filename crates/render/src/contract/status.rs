@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::common::Time;
 use crate::duration;
-use crate::status::StatusPage;
+use crate::page::StatusPage;
 
 /// What a source holds.
 #[derive(Debug, Serialize, JsonSchema)]

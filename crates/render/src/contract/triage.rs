@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::common::{ActorFrom, Subject, Time};
 use super::window::Window as HistoryWindow;
-use crate::triage::{self as page, TriagePage, absence_words, causes_of, command, words};
-use crate::{alike, trouble};
+use crate::page::TriagePage;
+use crate::words::{absence_words, alike, intervention_words, trouble};
+use ketcd_cluster::triage as answer;
 use ketcd_history::trouble::triage;
 use ketcd_history::{AttributedChange, intervention, timeline};
 
@@ -272,7 +273,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
         Self {
             absence: page.absence.as_ref().map(|absence| Absence { message: absence_words(absence), reason: absence.as_str() }),
             changes: page.changes.iter().filter_map(change).collect(),
-            findings: page.findings.iter().enumerate().map(|(place, of)| finding(page, of, causes_of(page, place))).collect(),
+            findings: page.findings.iter().enumerate().map(|(place, of)| finding(page, of, page.causes_of(place))).collect(),
             looked_at: LookedAt { nodes: page.counts.nodes, pods: page.counts.pods, workloads: page.counts.workloads },
             not_before: page.not_before.map(Time),
             not_decoded: page.not_decoded,
@@ -297,7 +298,7 @@ impl<'a> From<&TriagePage<'a>> for Triage<'a> {
     }
 }
 
-fn warning(warning: &page::Warning) -> Warning<'_> {
+fn warning(warning: &answer::Warning) -> Warning<'_> {
     Warning {
         count: warning.count,
         first_time: warning.first.map(Time),
@@ -308,8 +309,8 @@ fn warning(warning: &page::Warning) -> Warning<'_> {
     }
 }
 
-fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[page::Cause]) -> Finding<'a> {
-    let cause = |cause: &page::Cause| {
+fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[answer::Cause]) -> Finding<'a> {
+    let cause = |cause: &answer::Cause| {
         let change = page.changes.get(cause.change).and_then(change)?;
         Some(Cause { change, relation: cause.relation.as_str(), seconds_before: cause.before.map(|before| before.as_secs_f64()) })
     };
@@ -317,7 +318,7 @@ fn finding<'a>(page: &TriagePage<'_>, finding: &'a triage::Finding, causes: &[pa
     let is_of_all = matches!(messages[..], [(count, ..)] if count == finding.subjects.len());
     Finding {
         causes: causes.iter().filter_map(cause).collect(),
-        command: command(page, finding).map_or(String::new(), |command| command.to_string()),
+        command: page.command(finding).map_or(String::new(), |command| command.to_string()),
         detail: alike::all_detail(finding),
         effects: finding.effects.iter().map(|effect| self::finding(page, effect, &[])).collect(),
         message: finding.trouble.message.as_deref().filter(|_| is_of_all),
@@ -345,6 +346,6 @@ fn change(attributed: &AttributedChange) -> Option<Change> {
         namespace: subject.namespace,
         revision: attributed.change.revision.0,
         time: Time::of(attributed.dated),
-        what: words(&intervention(attributed)?),
+        what: intervention_words(&intervention(attributed)?),
     })
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::common::Time;
 use super::window::Window;
-use crate::usage::{Large, NamedKey, UsagePage};
+use crate::page::UsagePage;
 use ketcd_cluster::kinds::KeySubject;
+use ketcd_cluster::usage::{Large, NamedKey};
 use ketcd_history::usage::Sum;
 
 /// What `usage` prints.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use ketcd_what_if as answer;
 
-use crate::what_if::caveat;
+use crate::words::caveat;
 
 /// What `what-if` prints.
 #[derive(Debug, JsonSchema)]

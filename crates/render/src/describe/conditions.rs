@@ -1,16 +1,16 @@
 //! The conditions of an object, one a line, with how long each has held.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde_json::Value;
 
 use super::Look;
-use crate::style::{STRONG, paint};
+use crate::style::{STRONG, StyledWrite, paint};
 use crate::table::fields::{at, list, text};
 use crate::table::{ColumnWidths, write_wrapped};
 use crate::visible::visible;
 
-pub(super) fn write(object: &Value, look: Look, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(object: &Value, look: Look<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let conditions = list(object, "status.conditions");
     if conditions.is_empty() {
         return Ok(());

@@ -15,7 +15,7 @@ const LISTS: [(&str, &str, &str); 3] = [
 ];
 
 /// Adds every container of a pod's spec, with its status where there is one.
-pub(super) fn add(spec: &Value, status: &Value, look: Look, page: &mut Page) {
+pub(super) fn add(spec: &Value, status: &Value, look: Look<'_>, page: &mut Page) {
     for (field, statuses, word) in LISTS {
         for container in list(spec, field) {
             let name = text(container, "name");
@@ -26,7 +26,7 @@ pub(super) fn add(spec: &Value, status: &Value, look: Look, page: &mut Page) {
     }
 }
 
-fn add_one(container: &Value, status: Option<&Value>, look: Look, page: &mut Page) {
+fn add_one(container: &Value, status: Option<&Value>, look: Look<'_>, page: &mut Page) {
     page.field(1, "Image", text(container, "image"));
     if let Some(status) = status {
         page.field(1, "State", state(&status["state"], look));
@@ -48,7 +48,7 @@ fn add_one(container: &Value, status: Option<&Value>, look: Look, page: &mut Pag
 }
 
 /// `Running since 2026-…Z (3m ago)`; `Terminated: Error, exit code 1, 2026-…Z to 2026-…Z (3m ago)`; empty where there is none.
-fn state(state: &Value, look: Look) -> String {
+fn state(state: &Value, look: Look<'_>) -> String {
     if let Some(running) = at(state, "running") {
         return format!("Running since {} ({})", text(running, "startedAt"), look.ago(at(running, "startedAt")));
     }

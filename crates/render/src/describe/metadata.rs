@@ -12,7 +12,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// Columns of an annotation's value on a terminal.
 const ANNOTATION: usize = 120;
 
-pub(super) fn add(description: &Description, look: Look, page: &mut Page) {
+pub(super) fn add(description: &Description, look: Look<'_>, page: &mut Page) {
     let object: &Value = &description.object;
     let created = text(object, "metadata.creationTimestamp");
     page.field(0, "Created", with_ago(created, &look.ago(at(object, "metadata.creationTimestamp"))));
@@ -29,13 +29,13 @@ fn with_ago(time: &str, ago: &str) -> String {
     if ago.is_empty() { time.to_owned() } else { format!("{time} ({ago})") }
 }
 
-fn deleting(object: &Value, look: Look) -> String {
+fn deleting(object: &Value, look: Look<'_>) -> String {
     let Some(end) = at(object, "metadata.deletionTimestamp") else { return String::new() };
     let grace = int(object, "metadata.deletionGracePeriodSeconds");
     format!("since {} (grace {grace}s, ends {})", look.ago_before(end, grace), end.as_str().unwrap_or_default())
 }
 
-impl Look {
+impl Look<'_> {
     /// How long ago a time was less some seconds; the time itself, where now is not known.
     fn ago_before(self, time: &Value, seconds: i64) -> String {
         let begin = crate::table::fields::time(Some(time)).and_then(|time| time.checked_sub(jiff::SignedDuration::from_secs(seconds)).ok());

@@ -11,15 +11,15 @@ mod pages;
 mod pod;
 mod workload;
 
-use std::io::{self, Write};
+use std::io;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change_text::{ChangeWriter, Options};
-use super::command_line::CommandLine;
+use super::command_line::Invocation;
 use super::event::{EventTable, EventView};
-use super::style::{self, FAINT, STRONG, paint};
+use super::style::{self, FAINT, STRONG, StyledWrite, paint};
 use super::table::{Cell, STATES, View, cells, fields};
 use super::value::{broken, columns};
 use ketcd_history::state::state_of;
@@ -33,7 +33,7 @@ pub use ketcd_cluster::describe::{DescribedOwner, Description};
 
 /// How a page is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Look<'a> {
     /// The moment ages are counted to; unknown where nothing dates it.
     pub now: Option<Timestamp>,
     /// The release whose API server prints.
@@ -42,9 +42,11 @@ pub struct Look {
     pub width: Option<usize>,
     /// Whether the source holds the state of one moment, which has no changes.
     pub is_one_moment: bool,
+    /// The call of ketcd that suggested commands begin with.
+    pub invocation: &'a Invocation,
 }
 
-impl Look {
+impl Look<'_> {
     fn view(self) -> View {
         View { now: self.now, is_wide: false, release: self.release }
     }
@@ -62,7 +64,7 @@ impl Look {
 ///
 /// # Errors
 /// The stream's.
-pub fn write_text(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(description: &Description, look: Look<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     write_headline(description, look, out)?;
     let mut page = Page::new(look.width);
     metadata::add(description, look, &mut page);
@@ -81,7 +83,7 @@ pub fn write_text(description: &Description, look: Look, out: &mut dyn Write) ->
 }
 
 /// Writes the object and what its row in a table says: `pod/lab/ubuntu  ready 1/1, status Running, …`.
-fn write_headline(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+fn write_headline(description: &Description, look: Look<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let cells = cells(description.kind.as_ref(), &description.object, look.view());
     let headline = headline(description, &cells);
     let says = |heading: &str| cells.iter().find(|(own, cell)| own == heading && !cell.is_empty()).map(|(_, cell)| cell);
@@ -104,7 +106,7 @@ fn headline(description: &Description, cells: &[Cell]) -> String {
     format!("{}  {}", description.name, facts.join(", ")).trim_end().to_owned()
 }
 
-fn write_events(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+fn write_events(description: &Description, look: Look<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if description.events.is_empty() {
         return writeln!(out, "\n{}", paint(STRONG, "Events: none stored"));
     }
@@ -122,7 +124,7 @@ fn write_events(description: &Description, look: Look, out: &mut dyn Write) -> i
     table.write(out)
 }
 
-fn write_changes(description: &Description, look: Look, out: &mut dyn Write) -> io::Result<()> {
+fn write_changes(description: &Description, look: Look<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if look.is_one_moment {
         return writeln!(out, "\n{}", paint(FAINT, "API objects are the state of one moment: they show no changes"));
     }
@@ -135,7 +137,7 @@ fn write_changes(description: &Description, look: Look, out: &mut dyn Write) -> 
         writeln!(out, "{}", paint(FAINT, "* inferred from what changed"))?;
     }
     let what = if description.has_earlier_changes { "field by field, with the earlier ones:" } else { "field by field:" };
-    let command = CommandLine::ketcd("history").word(&description.name).and("--diff").to_string();
+    let command = look.invocation.ketcd("history").word(&description.name).and("--diff").to_string();
     let fits = look.width.is_none_or(|width| columns(what) + 1 + columns(&command) <= width);
     let between = if fits { " " } else { "\n  " };
     writeln!(out, "{}{between}{}", paint(FAINT, what), paint(FAINT, command))

@@ -7,7 +7,7 @@ use super::page::Page;
 use crate::table::fields::{at, flag, list, scalar, text};
 use ketcd_cluster::describe::NodePods;
 
-pub(super) fn add(node: &Value, pods: Option<&NodePods>, look: Look, page: &mut Page) {
+pub(super) fn add(node: &Value, pods: Option<&NodePods>, look: Look<'_>, page: &mut Page) {
     let (spec, info) = (&node["spec"], &node["status"]["nodeInfo"]);
     page.field(0, "Unschedulable", if flag(spec, "unschedulable") { "yes (cordoned)" } else { "no" });
     page.list(0, "Taints", list(spec, "taints").iter().map(|own| taint(own, look)).collect());
@@ -28,7 +28,7 @@ pub(super) fn add(node: &Value, pods: Option<&NodePods>, look: Look, page: &mut 
     page.list(0, "Attached volumes", volumes.into_iter().map(str::to_owned).collect());
 }
 
-fn taint(taint: &Value, look: Look) -> String {
+fn taint(taint: &Value, look: Look<'_>) -> String {
     let [key, value, effect] = ["key", "value", "effect"].map(|field| text(taint, field));
     let value = if value.is_empty() { String::new() } else { format!("={value}") };
     let added = look.ago(at(taint, "timeAdded"));

@@ -1,8 +1,8 @@
 //! Fields under headings: labels in one column, values in the next, broken into lines at the terminal's width.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{STRONG, paint};
+use crate::style::{STRONG, StyledWrite, paint};
 use crate::value::{broken, columns, padded};
 use crate::visible::visible;
 
@@ -59,7 +59,7 @@ impl Page {
     ///
     /// # Errors
     /// The stream's.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, out: &mut dyn StyledWrite) -> io::Result<()> {
         for (place, line) in self.lines.iter().enumerate() {
             let Some(values) = &line.values else {
                 let before = if line.level == 0 { "\n" } else { "" };
@@ -105,10 +105,8 @@ mod tests {
         page.field(0, "Empty", "");
         page.heading(0, "Below\u{1b}");
         page.field(1, "B", "y\nz");
-        let mut out = Vec::new();
-        page.write(&mut out).unwrap();
         let wanted =
             "A:           x\nLong label:  one\n             two three four five\n             six seven\n\nBelow\\x1b\n  B:  y\\nz\n";
-        assert_eq!(plain(&String::from_utf8(out).unwrap()), wanted);
+        assert_eq!(plain(|out| page.write(out)), wanted);
     }
 }

@@ -1,16 +1,17 @@
 //! Pages one after the other, in one of the formats.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::{Description, Look, document, write_text};
 use crate::json;
+use crate::style::StyledWrite;
 use ketcd_history::diff::ManagedFields;
 
 /// What pages are written as.
 #[derive(Clone, Copy, Debug)]
-pub enum PageForm {
+pub enum PageForm<'a> {
     /// Text for people.
-    Text(Look),
+    Text(Look<'a>),
     /// A JSON document a line.
     Lines,
     /// One JSON document of one page.
@@ -20,15 +21,15 @@ pub enum PageForm {
 }
 
 /// Pages that are being written.
-pub struct Pages {
-    form: PageForm,
+pub struct Pages<'a> {
+    form: PageForm<'a>,
     managed_fields: ManagedFields,
     written: usize,
 }
 
-impl Pages {
+impl<'a> Pages<'a> {
     /// Begins to write pages; nothing is written yet.
-    pub fn new(form: PageForm, managed_fields: ManagedFields) -> Self {
+    pub fn new(form: PageForm<'a>, managed_fields: ManagedFields) -> Self {
         Self { form, managed_fields, written: 0 }
     }
 
@@ -36,7 +37,7 @@ impl Pages {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(&mut self, description: &Description, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&mut self, description: &Description, out: &mut dyn StyledWrite) -> io::Result<()> {
         let page = || document(description, self.managed_fields);
         match self.form {
             PageForm::Lines => json::write_line(&page(), out)?,
@@ -58,7 +59,7 @@ impl Pages {
     ///
     /// # Errors
     /// The stream's.
-    pub fn finish(self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn finish(self, out: &mut dyn StyledWrite) -> io::Result<()> {
         if let PageForm::List = self.form {
             let lead = if self.written == 0 { "{\"items\":[" } else { "" };
             writeln!(out, "{lead}],\"kind\":\"List\"}}")?;

@@ -7,7 +7,7 @@ use super::{Look, containers, metadata};
 use crate::table::fields::{at, flag, int, list, text};
 use crate::value::plain;
 
-pub(super) fn add(pod: &Value, look: Look, page: &mut Page) {
+pub(super) fn add(pod: &Value, look: Look<'_>, page: &mut Page) {
     let (spec, status) = (&pod["spec"], &pod["status"]);
     page.field(0, "Node", node(pod));
     page.field(0, "Nominated node", text(status, "nominatedNodeName"));

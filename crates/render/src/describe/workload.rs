@@ -14,7 +14,7 @@ pub(super) fn is_workload(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-pub(super) fn add(kind: &str, object: &Value, look: Look, page: &mut Page) {
+pub(super) fn add(kind: &str, object: &Value, look: Look<'_>, page: &mut Page) {
     let (spec, status) = (&object["spec"], &object["status"]);
     match kind {
         "CronJob" => add_cron_job(spec, status, look, page),
@@ -71,7 +71,7 @@ fn counts(status: &Value, counts: Counts) -> String {
     shown.map(|(field, word)| format!("{} {word}", int(status, field))).collect::<Vec<_>>().join(", ")
 }
 
-fn add_job(spec: &Value, status: &Value, look: Look, page: &mut Page) {
+fn add_job(spec: &Value, status: &Value, look: Look<'_>, page: &mut Page) {
     let completions = at(spec, "completions").and_then(Value::as_i64).map_or("any number of".to_owned(), |wanted| wanted.to_string());
     let mode = text(spec, "completionMode");
     let mode = if mode.is_empty() || mode == "NonIndexed" { String::new() } else { format!(" ({mode})") };
@@ -87,7 +87,7 @@ fn add_job(spec: &Value, status: &Value, look: Look, page: &mut Page) {
     page.field(0, "Failed indexes", text(status, "failedIndexes"));
 }
 
-fn add_cron_job(spec: &Value, status: &Value, look: Look, page: &mut Page) {
+fn add_cron_job(spec: &Value, status: &Value, look: Look<'_>, page: &mut Page) {
     let zone = text(spec, "timeZone");
     page.field(0, "Schedule", format!("{} {zone}", text(spec, "schedule")).trim_end().to_owned());
     page.field(0, "Suspended", if flag(spec, "suspend") { "yes" } else { "no" });

@@ -68,8 +68,8 @@ fn sentences(caveat: &Caveat) -> Vec<String> {
         Caveat::Neighbours(pods) => return pods.iter().map(neighbour).collect(),
         Caveat::UnseenEnds(ends) => return ends.iter().map(unseen_end).collect(),
         Caveat::RestartsUntraced => {
-            "no lock of the scheduler is in etcd, as without leader election: whether its process was restarted meanwhile, \
-            and forgot what it had assumed, is not known"
+            "etcd holds no lock of the scheduler, as without leader election: ketcd cannot tell whether its process restarted meanwhile \
+            and forgot what it had assumed"
                 .to_owned()
         }
         Caveat::UnknownFilters { nodes, missing } => {
@@ -127,7 +127,7 @@ fn no_attempt(decided_by: DecidedBy) -> &'static str {
         }
         DecidedBy::Creator => "it was created with its node, so no scheduler decided; evaluated as if it were to be scheduled now",
         DecidedBy::Unreadable | DecidedBy::Scheduler => {
-            "when the pod was bound cannot be read: it is evaluated as if it were to be scheduled now"
+            "ketcd cannot read when the pod was bound: it is evaluated as if it were to be scheduled now"
         }
         #[cfg(not(ketcd_exhaustive))]
         _ => unreachable!("of another version"),
@@ -168,8 +168,12 @@ fn neighbour(doubt: &NeighbourDoubt) -> String {
         (true, true) => {
             format!("the outcome follows only if {pod} was assumed by then, though r{written} is the first revision that shows it")
         }
-        (false, true) => format!("the outcome follows only if {pod}, whose decision r{written} shows, was not decided about yet"),
-        (true, false) => format!("{pod}, whose decision r{written} shows, is counted, but may not have been decided about yet"),
+        (false, true) => {
+            format!("the outcome follows only if the scheduler had not yet decided about {pod}, whose decision r{written} shows")
+        }
+        (true, false) => {
+            format!("{pod}, whose decision r{written} shows, is counted, but the scheduler may not have decided about it by then")
+        }
         (false, false) => format!("{pod}, whose decision r{written} shows, is not counted, but may have been assumed by then"),
     };
     match doubt.nodes.is_empty() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ketcd_scheduler::cluster::Taint;
 use ketcd_scheduler::{Fix, MOST_CHANGES, Obstacle, VolumeRequest};
 
-use super::words::is_in_bytes;
+use super::facts::is_in_bytes;
 
 /// The kubelet sets it where a cloud provider is external; the cloud node controller takes it off (k8s.io/cloud-provider 1.36, api/well_known_taints.go,
 /// controllers/node/node_controller.go).

@@ -1,8 +1,8 @@
 //! The cycle of a pod's group as text: the placements tried, which pod found no node, and the result for the group.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{PLAIN, STRONG, paint};
+use crate::style::{PLAIN, STRONG, StyledWrite, paint};
 use ketcd_scheduler::{CompositeGroupResult, Explanation, GroupCycle, GroupOutcome, PlacementResult};
 
 use super::words::{count, hanging};
@@ -11,7 +11,7 @@ use super::words::{count, hanging};
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let Some(cycle) = &explanation.judgement.group else { return Ok(()) };
     writeln!(out, "\n{}", paint(STRONG, title(cycle)))?;
     for group in &cycle.above {
@@ -68,7 +68,7 @@ fn above(group: &CompositeGroupResult) -> String {
     format!("part of {}, {fitting} of {} {verb}{wanted}{place}: {became}", group.name, count(group.groups.len(), "group"))
 }
 
-fn placement(cycle: &GroupCycle, placement: &PlacementResult, chosen: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn placement(cycle: &GroupCycle, placement: &PlacementResult, chosen: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     if let (Some(key), Some(name)) = (&cycle.topology_key, &placement.name) {
         let scores: Vec<String> =
             placement.scores.iter().map(|(plugin, _, normalized, weight)| format!("{plugin} {}", normalized * weight)).collect();

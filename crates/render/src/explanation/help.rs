@@ -1,8 +1,8 @@
 //! What would make a pod that fits on no node fit, and the pods that preemption would evict for it.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{FAINT, PLAIN, STRONG, paint};
+use crate::style::{FAINT, PLAIN, STRONG, StyledWrite, paint};
 use ketcd_scheduler::{Explanation, Fix, Victim};
 
 use super::fixes;
@@ -12,7 +12,7 @@ use super::words::{count, grouped, hanging, names};
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let shown = if all { usize::MAX } else { 3 };
     let evicting = |victim: &Victim| {
         let budget = if victim.violates_budget { ", against its disruption budget" } else { "" };
@@ -50,7 +50,7 @@ pub(super) fn preemption(explanation: &Explanation, all: bool, width: usize, out
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     const NODES: usize = 4;
     let shown = if all { usize::MAX } else { 5 };
     let mut equal: Vec<(&[Fix], Vec<&str>)> = Vec::new();
@@ -91,12 +91,12 @@ pub(super) fn remedies(explanation: &Explanation, all: bool, width: usize, out: 
 }
 
 /// Writes how many changes do not help, though every filter would accept them.
-fn refuted(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn refuted(explanation: &Explanation, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let line = match explanation.help.refuted {
         0 => return Ok(()),
-        1 => "1 change that the filters accept is left out: played on with the controllers, the pod still finds no place".to_owned(),
+        1 => "1 change that the filters accept is left out: with the controllers played forward, the pod still finds no place".to_owned(),
         several => format!(
-            "{} changes that the filters accept are left out: played on with the controllers, the pod still finds no place",
+            "{} changes that the filters accept are left out: with the controllers played forward, the pod still finds no place",
             grouped(several)
         ),
     };
@@ -104,7 +104,7 @@ fn refuted(explanation: &Explanation, width: usize, out: &mut dyn Write) -> io::
 }
 
 /// Writes why nothing helps, where that was searched for: the obstacles, equal nodes together.
-fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn nothing(explanation: &Explanation, shown: usize, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     const NODES: usize = 4;
     let mut equal: Vec<(String, Vec<&str>)> = Vec::new();
     for hopeless in &explanation.help.hopeless {

@@ -1,8 +1,8 @@
 //! One node in depth: what every filter compared there, and how each score was computed.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, WARNING, paint};
+use crate::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use ketcd_scheduler::{Explanation, NodeJudgement, Scores, Verdict};
 
 use super::facts;
@@ -12,7 +12,7 @@ use super::words::hanging;
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, node: &NodeJudgement, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let judgement = &explanation.judgement;
     let first = node.first_refusal().map(|(at, _)| at);
     let answer = match first {
@@ -47,7 +47,7 @@ fn filter(
     (plugin, verdict): (&'static str, &Verdict),
     (longest, after): (usize, bool),
     width: usize,
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let indent = longest + 6;
     let reached = if after { "; not reached" } else { "" };
@@ -65,7 +65,7 @@ fn filter(
     let mut checked = evidence.flat_map(|evidence| &evidence.facts);
     let lead = format!("  {} {plugin:<longest$}  ", paint(style, mark));
     // The lead's own columns, without its colours.
-    let first = |text: &str, style, out: &mut dyn Write| -> io::Result<()> {
+    let first = |text: &str, style, out: &mut dyn StyledWrite| -> io::Result<()> {
         let mut lines = super::words::fold(text, width.saturating_sub(indent)).into_iter();
         writeln!(out, "{}", format!("{lead}{}", paint(style, lines.next().unwrap_or_default())).trim_end())?;
         lines.try_for_each(|line| writeln!(out, "{:indent$}{}", "", paint(style, line)))
@@ -83,7 +83,7 @@ fn filter(
 }
 
 /// The node's scores: each plugin's own number, the normalised one, its weight, and what that makes.
-fn points(explanation: &Explanation, scores: &Scores, at: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn points(explanation: &Explanation, scores: &Scores, at: usize, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let best = (0..scores.totals.len()).max_by_key(|other| scores.totals[*other]).unwrap_or(at);
     let rank = scores.totals.iter().filter(|total| **total > scores.totals[at]).count() + 1;
     let equals = scores.totals.iter().filter(|total| **total == scores.totals[at]).count();

@@ -7,8 +7,7 @@ use ketcd_history::trouble::triage::Finding;
 
 use super::since::SinceRefusal;
 use crate::contract::common::ObjectName;
-use crate::timeline::name;
-use crate::trouble;
+use crate::words::{name, trouble};
 
 /// What the data says of a pod apart from the decision about it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Nodes that do not fit, grouped by what refuses them, with what was compared on those nearest to fitting.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{FAINT, PLAIN, REMOVED, STRONG, paint};
+use crate::style::{FAINT, PLAIN, REMOVED, STRONG, StyledWrite, paint};
 use crate::value::columns;
 use ketcd_scheduler::{Explanation, Fact, NodeJudgement};
 
@@ -32,7 +32,7 @@ const NAMES: usize = 4;
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(explanation: &Explanation, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let filters = filters(explanation);
     if filters.is_empty() {
         return Ok(());
@@ -129,7 +129,7 @@ fn details(
     compared: &HashMap<(&str, &str), &[Fact]>,
     lines: usize,
     (indent, width): (usize, usize),
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let mut nodes = group.nodes.clone();
     nodes.sort_by_key(|node| (node.distance(), &node.name));

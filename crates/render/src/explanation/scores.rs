@@ -1,9 +1,9 @@
 //! The scores of the nodes that fit, side by side: only what differs gets a column.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
-use crate::style::{ADDED, FAINT, STRONG, paint};
+use crate::style::{ADDED, FAINT, STRONG, StyledWrite, paint};
 use crate::value::{columns as columns_of, padded};
 use crate::visible::visible;
 use ketcd_scheduler::{Explanation, PluginScore, Scores};
@@ -23,7 +23,7 @@ pub(super) fn write(
     scores: &Scores,
     all: bool,
     (width, terminal): (usize, Option<usize>),
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let ranked = ranked(scores);
     let (columns, same): (Vec<&PluginScore>, Vec<&PluginScore>) =
@@ -139,7 +139,7 @@ fn margin(scores: &Scores, ranked: &[usize], chosen: usize) -> Option<String> {
     let name = |at: usize| -> &Arc<str> { &scores.nodes[at] };
     if lead == 0 {
         let equals = scores.totals.iter().filter(|total| **total == scores.totals[chosen]).count();
-        return Some(format!("{} have the same total; which of them is taken is not decided by scores", count(equals, "node")));
+        return Some(format!("{} have the same total; scores do not decide which of them is taken", count(equals, "node")));
     }
     if lead < 0 {
         return Some(format!("{} scores {} more than {}", name(other), -lead, name(chosen)));

@@ -1,8 +1,8 @@
 //! The last decision about each of many pods: one line per pod.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, WARNING, paint};
+use crate::style::{ADDED, FAINT, PLAIN, REMOVED, STRONG, Style, StyledWrite, WARNING, paint};
 use crate::value::{beginning, columns};
 use crate::visible::visible;
 use ketcd_scheduler::{Agreement, AttemptOutcome, Explanation, WholePod};
@@ -106,7 +106,7 @@ pub fn write<'l>(
     lines: impl Iterator<Item = &'l Line> + Clone,
     namespaces: bool,
     shown: TextOptions,
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let cells = |line: &Line| {
         let own = [line.pod.clone(), line.node.clone(), line.verdict.word().to_owned()];
@@ -154,9 +154,7 @@ mod tests {
     }
 
     fn printed(lines: &[Line], namespaces: bool, width: Option<usize>) -> String {
-        let mut out = Vec::new();
-        write(lines.iter(), namespaces, TextOptions { width, ..TextOptions::default() }, &mut out).unwrap();
-        crate::style::plain(&String::from_utf8(out).unwrap())
+        crate::style::plain(|out| write(lines.iter(), namespaces, TextOptions { width, ..TextOptions::default() }, out))
     }
 
     #[test]

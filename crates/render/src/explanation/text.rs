@@ -1,9 +1,9 @@
 //! An explanation for people: the first line is the answer, what follows says why.
 
-use std::io::{self, Write};
+use std::io;
 
 use crate::duration;
-use crate::style::{ADDED, FAINT, REMOVED, STRONG, WARNING, paint};
+use crate::style::{ADDED, FAINT, REMOVED, STRONG, StyledWrite, WARNING, paint};
 use crate::value::columns;
 use crate::visible::visible;
 use ketcd_history::clock::{Clock, Dated};
@@ -54,7 +54,7 @@ impl TextOptions<'_> {
 ///
 /// # Errors
 /// The stream's.
-pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(explanation: &Explanation, clock: Option<&Clock>, shown: TextOptions, out: &mut dyn StyledWrite) -> io::Result<()> {
     let (columns, width) = (shown.columns(), shown.prose());
     headline(explanation, clock, shown.wide || shown.width.is_none(), width, out)?;
     waited(explanation, clock, shown.refusals, width, out)?;
@@ -105,7 +105,7 @@ impl Rules {
     }
 }
 
-fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     let attempt = &explanation.attempt;
     let pod = visible(&attempt.pod.full_name()).into_owned();
     let at = format!("r{}", attempt.revision);
@@ -178,7 +178,13 @@ fn headline(explanation: &Explanation, clock: Option<&Clock>, all: bool, width: 
 }
 
 /// For a pod that was refused before it got its node: how long it waited, how often it was refused, and the last message.
-fn waited(explanation: &Explanation, clock: Option<&Clock>, refusals: &[Attempt], width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn waited(
+    explanation: &Explanation,
+    clock: Option<&Clock>,
+    refusals: &[Attempt],
+    width: usize,
+    out: &mut dyn StyledWrite,
+) -> io::Result<()> {
     let Some(last) = refusals.last().filter(|_| explanation.attempt.outcome == AttemptOutcome::Scheduled) else { return Ok(()) };
     let long = age(explanation, clock).map(|long| format!(" {long}")).unwrap_or_default();
     let message = last.recorded_message.as_deref().unwrap_or_default();
@@ -263,7 +269,7 @@ fn assumed(explanation: &Explanation) -> Vec<String> {
 }
 
 /// Writes sentences as a list below the answer.
-fn list(sentences: &[String], width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn list(sentences: &[String], width: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     if !sentences.is_empty() {
         writeln!(out)?;
     }
@@ -302,7 +308,7 @@ impl Summary {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(&self, shown: TextOptions, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, shown: TextOptions, out: &mut dyn StyledWrite) -> io::Result<()> {
         let [agree, ties, disagree, unverifiable] = self.verdicts;
         let parts = [
             (agree, "agree", ADDED),
@@ -328,11 +334,7 @@ mod tests {
 
     #[test]
     fn pods_that_nobody_decided_about_are_not_counted() {
-        let written = |summary: &Summary| {
-            let mut out = Vec::new();
-            summary.write(TextOptions::default(), &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
+        let written = |summary: &Summary| crate::style::plain(|out| summary.write(TextOptions::default(), out));
         let mut summary = Summary { assumed: vec!["version 1.34".to_owned()], ..Summary::default() };
         let without = written(&summary);
         assert!(without.contains("version 1.34") && !without.contains("decision"), "{without:?}");

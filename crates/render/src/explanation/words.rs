@@ -1,8 +1,8 @@
 //! Words on a page of limited width: folding, hanging lines, counts.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::style::{Style, paint};
+use crate::style::{Style, StyledWrite, paint};
 use crate::value::{beginning, columns};
 use crate::visible::visible;
 
@@ -42,11 +42,6 @@ pub(super) fn names<'a>(all: impl ExactSizeIterator<Item = &'a str>, shown: usiz
     if more > 0 { format!("{text} and {} more", grouped(more)) } else { text }
 }
 
-/// Whether a resource is counted in bytes.
-pub(super) fn is_in_bytes(resource: &str) -> bool {
-    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
-}
-
 /// Breaks a text between words so that no line is longer than `width` columns; a word that is longer is cut. What data could do to a
 /// terminal is escaped.
 pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
@@ -78,7 +73,7 @@ pub(super) fn fold(text: &str, width: usize) -> Vec<String> {
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn hanging(lead: &str, text: &str, hang: usize, width: usize, style: Style, out: &mut dyn StyledWrite) -> io::Result<()> {
     let first = width.saturating_sub(columns(lead));
     let mut lines = fold(text, first.max(1)).into_iter();
     let head = lines.next().unwrap_or_default();
@@ -108,8 +103,7 @@ mod tests {
     fn lines_are_broken_between_words() {
         assert_eq!(fold("one two three", 7), ["one two", "three"]);
         assert_eq!(fold("an unbreakable", 6), ["an", "unbrea", "kable"]);
-        let mut out = Vec::new();
-        hanging("- ", "one two three four", 4, 9, crate::style::PLAIN, &mut out).unwrap();
-        assert_eq!(crate::style::plain(&String::from_utf8(out).unwrap()), "- one two\n    three\n    four\n");
+        let text = crate::style::plain(|out| hanging("- ", "one two three four", 4, 9, crate::style::PLAIN, out));
+        assert_eq!(text, "- one two\n    three\n    four\n");
     }
 }

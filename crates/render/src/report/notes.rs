@@ -12,14 +12,14 @@ pub fn selection_note(selection: &RowSelection) -> String {
     let count: usize = selection.unlisted.iter().flat_map(|unlisted| &unlisted.states).map(|(_, count)| count).sum();
     let mut note = format!(
         "{count} objects have no rows and are counted by kind and namespace: ketcd ls KIND -n NAMESPACE lists them, ketcd report \
-             KIND/NAMESPACE/NAME tells of one. "
+             KIND/NAMESPACE/NAME shows one. "
     );
     let quiet = count - selection.storied;
     note.push_str(&match selection.storied {
-        0 => "They were never broken or held up, nobody changed or deleted them, and no Event warns of them.".to_owned(),
+        0 => "They were never broken or held up, nobody changed or deleted them, and no Event warns about them.".to_owned(),
         storied => format!(
-            "{quiet} of them were never broken or held up, nobody changed or deleted them, and no Event warns of them; for {storied} \
-                 with less of a story than those shown there was no room."
+            "{quiet} of them were never broken or held up, nobody changed or deleted them, and no Event warns about them; {storied} \
+                 others, with less of a story than those shown, did not fit."
         ),
     });
     note
@@ -42,7 +42,7 @@ pub fn window_words(window: &Window) -> String {
     };
     let since = window.since.as_ref().map(|since| format!("after {}", end(since)));
     let until = window.until.as_ref().map(|until| format!("up to {}", end(until)));
-    format!("shown is what happened {}", since.into_iter().chain(until).collect::<Vec<_>>().join(", "))
+    format!("the report shows what happened {}", since.into_iter().chain(until).collect::<Vec<_>>().join(", "))
 }
 
 /// What the reader must know of decisions that were evaluated by the rules of a scheduler.

@@ -12,7 +12,7 @@ use ketcd_history::trouble::{Episodes, Trouble, TroubleKind, troubles_of, waits_
 
 use super::lines::Line;
 use super::row::ObjectRow;
-use crate::trouble;
+use crate::words::trouble;
 
 /// The most that are shown.
 const MOST: usize = 8;

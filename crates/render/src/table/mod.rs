@@ -24,13 +24,13 @@ mod workloads;
 mod wrapped;
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::style::{self, Style};
+use crate::style::{self, Style, StyledWrite};
 use ketcd_history::state::state_of;
 use ketcd_kube::{Kind, Release};
 
@@ -233,7 +233,7 @@ impl Table {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write(self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(self, decoration: Decoration, out: &mut dyn StyledWrite) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -246,7 +246,7 @@ impl Table {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_below(&mut self, decoration: Decoration, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_below(&mut self, decoration: Decoration, out: &mut dyn StyledWrite) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
         }

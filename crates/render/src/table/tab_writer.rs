@@ -85,7 +85,7 @@ impl TabbedLines {
     }
 
     /// Adds a row of which one cell has a style.
-    pub fn push_styled(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>, cell: usize, style: Style) {
+    pub(crate) fn push_styled(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>, cell: usize, style: Style) {
         self.styles.insert(self.ends.len(), (cell, style));
         self.push(cells);
     }

@@ -1,10 +1,10 @@
 //! The axis: one line per step, or a few where its words need them.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::{EntryKind, TimelineEntry};
 use crate::change_text::{clock_time, revision_text};
-use crate::style::{self, paint};
+use crate::style::{self, StyledWrite, paint};
 use crate::value::columns;
 use crate::visible::visible;
 use crate::{duration, request_text, value};
@@ -45,7 +45,7 @@ pub(super) struct Room {
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_axis(entries: &[TimelineEntry], many: bool, room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     let entries: Vec<TimelineEntry> = entries.iter().map(TimelineEntry::visible).collect();
     let entries = &entries[..];
     let width = room.width.map(|width| width.max(80));
@@ -104,7 +104,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn write(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&mut self, entry: &TimelineEntry, out: &mut dyn StyledWrite) -> io::Result<()> {
         self.begin(entry, out)?;
         let tail = self.tail(entry);
         let revision = if entry.one_moment { String::new() } else { revision_text(entry.revision, entry.is_placed) };
@@ -141,7 +141,7 @@ impl Axis {
         line: &str,
         tail: String,
         (taken, width): (usize, usize),
-        out: &mut dyn Write,
+        out: &mut dyn StyledWrite,
     ) -> io::Result<()> {
         // Who did it stays whole: where the line has no room for it, it stands below.
         let (tail, tail_below) = if taken + 2 + columns(&tail) > width { (String::new(), tail) } else { (tail, String::new()) };
@@ -166,7 +166,7 @@ impl Axis {
     }
 
     /// Writes what a line has no room for: words and, at the end, who did it.
-    fn write_below(&self, mut words: Vec<String>, tail: &str, room: usize, out: &mut dyn Write) -> io::Result<()> {
+    fn write_below(&self, mut words: Vec<String>, tail: &str, room: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
         let last = if tail.is_empty() { None } else { words.pop_if(|last| columns(last) + 2 + columns(tail) <= room) };
         for line in words {
             writeln!(out, "{}{line}", " ".repeat(INDENT))?;
@@ -180,7 +180,7 @@ impl Axis {
     }
 
     /// Writes what stands above a line: a new day, an empty line before a chapter.
-    fn begin(&mut self, entry: &TimelineEntry, out: &mut dyn Write) -> io::Result<()> {
+    fn begin(&mut self, entry: &TimelineEntry, out: &mut dyn StyledWrite) -> io::Result<()> {
         let day = entry.dated.map(|dated| dated.time.strftime("%Y-%m-%d").to_string());
         if day.is_some() && day != self.day {
             writeln!(out, "{}", paint(style::FAINT, format!("{} UTC", day.as_deref().unwrap_or_default())))?;

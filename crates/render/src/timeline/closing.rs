@@ -1,15 +1,15 @@
 //! What stands above and below the axis: rollouts as chapters, what still waits, deletions, outages and cordons.
 
-use std::io::{self, Write};
+use std::io;
 
 use super::axis::{Room, wrapped};
 use super::detail::{detail, template_change};
-use super::name;
 use crate::change_text::{clock_time, revision_text};
-use crate::command_line::CommandLine;
-use crate::style::{self, paint};
+use crate::command_line::Invocation;
+use crate::style::{self, StyledWrite, paint};
 use crate::value::{columns, padded};
 use crate::visible::visible;
+use crate::words::name;
 use crate::{duration, request_text};
 use ketcd_history::ActorFrom;
 use ketcd_history::timeline::{Cordon, Deletion, Fate, Outage, Phase, Replacement, Rollout, RolloutEnd, StepKind, Subject, Timeline};
@@ -23,7 +23,7 @@ const NARROWEST: usize = 40;
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_rollouts(rollouts: &[Rollout], room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_rollouts(rollouts: &[Rollout], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (place, rollout) in rollouts.iter().enumerate() {
         let number = rollout.number.clone().unwrap_or_else(|| (place + 1).to_string());
         let what = if rollout.undo.is_some() { "undo, " } else { "" };
@@ -60,7 +60,7 @@ fn ending(rollout: &Rollout) -> String {
 }
 
 /// Words below a head, indented, within the columns of the terminal.
-fn paragraph(text: &str, room: Room, out: &mut dyn Write) -> io::Result<()> {
+fn paragraph(text: &str, room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     let most = if room.whole { usize::MAX } else { LINES };
     wrapped(text, room.width.map(|width| width.max(NARROWEST) - 4), most)
         .iter()
@@ -72,7 +72,7 @@ fn paragraph(text: &str, room: Room, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for (timeline, phase) in waiting {
         let since = clock_time(phase.dated);
         writeln!(out, "{}", paint(style::WARNING, format!("waits: {}, {} since {}", name(&timeline.subject), phase.phase, since.trim())))?;
@@ -85,10 +85,16 @@ pub(super) fn write_waiting(waiting: &[(&Timeline, &Phase)], room: Room, out: &m
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_deletion(deletion: &Deletion, object: &str, room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_deletion(
+    deletion: &Deletion,
+    object: &str,
+    invocation: &Invocation,
+    room: Room,
+    out: &mut dyn StyledWrite,
+) -> io::Result<()> {
     let took = match (deletion.asked_at, deletion.gone_at) {
         (Some(asked), Some(gone)) if deletion.gone != Some(deletion.asked) => format!(", gone after {}", duration::between(asked, gone)),
-        _ if deletion.vanished => ", gone; when is no longer readable".to_owned(),
+        _ if deletion.vanished => ", gone; the time is no longer readable".to_owned(),
         (_, None) if deletion.gone.is_none() => ", still there".to_owned(),
         _ => String::new(),
     };
@@ -107,7 +113,7 @@ pub(super) fn write_deletion(deletion: &Deletion, object: &str, room: Room, out:
         writeln!(out, "    finalizer {} {how}", visible(&finalizer.name))?;
     }
     if deletion.gone.is_some() || deletion.vanished {
-        let command = CommandLine::ketcd("get").word(object).and("--rev").word(&deletion.last_manifest.to_string()).and("-o yaml");
+        let command = invocation.ketcd("get").word(object).and("--rev").word(&deletion.last_manifest.to_string()).and("-o yaml");
         let manifest = format!("last manifest: {command}");
         writeln!(out, "{}", paint(style::FAINT, manifest))?;
     }
@@ -118,7 +124,7 @@ pub(super) fn write_deletion(deletion: &Deletion, object: &str, room: Room, out:
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for outage in outages {
         let span = outage.from.dated.zip(outage.until.as_ref().and_then(|until| until.dated));
         let length = span
@@ -157,7 +163,7 @@ pub(super) fn write_outages(outages: &[Outage], room: Room, out: &mut dyn Write)
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn StyledWrite) -> io::Result<()> {
     for cordon in cordons {
         let span = cordon.from.dated.zip(cordon.until.as_ref().and_then(|until| until.dated));
         let length = span.map_or_else(
@@ -177,7 +183,7 @@ pub(super) fn write_cordons(cordons: &[Cordon], room: Room, out: &mut dyn Write)
     Ok(())
 }
 
-fn fates(pods: &[(Subject, Fate)], out: &mut dyn Write) -> io::Result<()> {
+fn fates(pods: &[(Subject, Fate)], out: &mut dyn StyledWrite) -> io::Result<()> {
     let width = pods.iter().map(|(pod, _)| columns(&visible(&pod.name))).max().unwrap_or(0);
     for (pod, fate) in pods {
         let instead = match fate {

@@ -12,9 +12,10 @@ use jiff::Timestamp;
 
 use super::duration;
 use super::visible::visible;
+use super::words::name;
 use ketcd_history::clock::Dated;
 use ketcd_history::state::state_of;
-use ketcd_history::timeline::{Gap, Note, Phase, StepKind, Subject, Timeline};
+use ketcd_history::timeline::{Gap, Note, Phase, StepKind, Timeline};
 use ketcd_history::{Actor, ActorFrom, Logged};
 use ketcd_store::Revision;
 
@@ -78,28 +79,6 @@ pub enum EntryKind {
     Note,
     /// Missing versions.
     Gap,
-}
-
-/// kubectl's short names for the kinds that timelines show most.
-const SHORT: &[(&str, &str)] = &[
-    ("configmap", "cm"),
-    ("daemonset", "ds"),
-    ("deployment", "deploy"),
-    ("horizontalpodautoscaler", "hpa"),
-    ("namespace", "ns"),
-    ("persistentvolume", "pv"),
-    ("persistentvolumeclaim", "pvc"),
-    ("replicaset", "rs"),
-    ("service", "svc"),
-    ("serviceaccount", "sa"),
-    ("statefulset", "sts"),
-];
-
-/// The kind and name of a subject: `pod/lab/ubuntu`.
-pub fn name(subject: &Subject) -> String {
-    let kind = subject.kind.to_lowercase();
-    let kind = SHORT.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
-    if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
 }
 
 /// The lines of one timeline.

@@ -1,6 +1,6 @@
 //! A story as text: which of its lines are printed, under which head, and what follows them.
 
-use std::io::{self, Write};
+use std::io;
 
 use jiff::Timestamp;
 
@@ -12,8 +12,10 @@ use ketcd_store::Revision;
 use super::axis::{Room, write_axis};
 use super::closing::{write_cordons, write_deletion, write_outages, write_rollouts, write_waiting};
 use super::coalesce::{by_write, coalesce, tidy};
-use super::{EntryKind, TimelineEntry, entries, head, name, within};
-use crate::style::{STRONG, paint};
+use super::{EntryKind, TimelineEntry, entries, head, within};
+use crate::command_line::Invocation;
+use crate::style::{STRONG, StyledWrite, paint};
+use crate::words::name;
 
 /// A story, and how much of it to tell.
 pub struct Told<'a> {
@@ -33,6 +35,8 @@ pub struct Told<'a> {
     pub by: Option<&'a dyn Fn(Option<&Logged>) -> bool>,
     /// The oldest revision that can be read.
     pub oldest: Revision,
+    /// The call of ketcd that suggested commands begin with.
+    pub invocation: &'a Invocation,
 }
 
 /// Phases that are printed of objects that belong to the subject; `-o wide` prints all.
@@ -76,7 +80,7 @@ impl Told<'_> {
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_text(&self, width: Option<usize>, out: &mut dyn Write) -> io::Result<bool> {
+    pub fn write_text(&self, width: Option<usize>, out: &mut dyn StyledWrite) -> io::Result<bool> {
         let single = if let ([only], false) = (&self.subjects[..], self.many) { Some(*only) } else { None };
         let (lines, mixed) = lines(self);
         let room = Room { width, whole: self.all };
@@ -98,7 +102,7 @@ impl Told<'_> {
         if let Some((subject, deletion)) =
             single.filter(|_| self.by.is_none()).and_then(|subject| Some((subject, self.story.deletion(subject)?)))
         {
-            write_deletion(&deletion, &name(&subject.subject), room, out)?;
+            write_deletion(&deletion, &name(&subject.subject), self.invocation, room, out)?;
         }
         Ok(!lines.is_empty())
     }

@@ -1,30 +1,24 @@
 //! Who changed what: below a finding the changes that explain it, and last those that explain nothing, folded by author.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, Write};
+use std::io;
 
 use jiff::SignedDuration;
-use serde_json::Value;
 
 use super::super::change_text::clock_time;
-use super::super::command_line::CommandLine;
 use super::super::duration;
 use super::super::request_text::{self, NO_REQUEST};
-use super::super::row::row;
-use super::super::style::{self, paint};
-use super::super::timeline::name;
-use super::super::trouble::plural;
+use super::super::style::{self, StyledWrite, paint};
 use super::super::value::{columns, cut};
 use super::super::visible::visible;
+use super::super::words::trouble::plural;
+use super::super::words::{intervention_words, name};
 use super::{SHOWN, TriagePage, WIDTH, is_partial};
 use ketcd_cluster::triage::Cause;
 use ketcd_history::audit::Authorship;
-use ketcd_history::diff::FieldChange;
 use ketcd_history::timeline::Subject;
-use ketcd_history::{ActorFrom, AttributedChange, Intervention, intervention};
+use ketcd_history::{ActorFrom, AttributedChange, intervention};
 
-/// Where `kubectl apply` keeps what was applied: it repeats the change itself.
-const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The fewest columns for what changed, and for what changed before a finding, whose new value is what one looks for.
 const LEAST: usize = 20;
 const LEAST_OF_CAUSE: usize = 60;
@@ -42,7 +36,7 @@ struct ChangeLine {
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_causes(page: &TriagePage<'_>, causes: &[Cause], indent: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_causes(page: &TriagePage<'_>, causes: &[Cause], indent: usize, out: &mut dyn StyledWrite) -> io::Result<()> {
     for cause in causes {
         let Some(line) = page.changes.get(cause.change).and_then(|change| line(cause.change, change)) else { continue };
         let (who, by) = (name(&line.subjects[0]), if line.by.is_empty() { "author unknown" } else { &line.by });
@@ -69,7 +63,7 @@ pub(super) fn ago(before: SignedDuration) -> String {
 ///
 /// # Errors
 /// The stream's.
-pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_others(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let explain: BTreeSet<usize> = page.causes.iter().flatten().map(|cause| cause.change).collect();
     let windows = page.windows.iter().map(|(from, to, is_cut)| {
         let cut = if *is_cut { " (the readable history begins within it)" } else { "" };
@@ -145,7 +139,7 @@ impl ChangeLine {
     }
 }
 
-fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -> io::Result<()> {
+fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWrite) -> io::Result<()> {
     let time = clock_time(page.changes[line.first].dated);
     let by = if line.by.is_empty() { "author unknown" } else { &line.by };
     let what = match line.count {
@@ -158,7 +152,7 @@ fn write_folded(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     writeln!(out, "  {}  {}: {what}", paint(style::FAINT, &time), paint(style::ACTOR, &by))
 }
 
-fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -> io::Result<()> {
+fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn StyledWrite) -> io::Result<()> {
     let time = clock_time(page.changes[line.first].dated);
     let who = match &line.subjects[..] {
         [only] => name(only),
@@ -166,7 +160,7 @@ fn write_change(page: &TriagePage<'_>, line: &ChangeLine, out: &mut dyn Write) -
     };
     let by = if line.by.is_empty() { String::new() } else { format!("  {}", line.by) };
     let command = match &line.subjects[..] {
-        [only] => format!("  {}", CommandLine::ketcd("history").word(&name(only)).and("--diff")),
+        [only] => format!("  {}", page.invocation.ketcd("history").word(&name(only)).and("--diff")),
         _ => String::new(),
     };
     let (who, by) = (visible(&who).into_owned(), visible(&by).into_owned());
@@ -186,45 +180,6 @@ fn line(place: usize, attributed: &AttributedChange) -> Option<ChangeLine> {
         (_, None) => String::new(),
         (_, Some(actor)) => format!("{}{}", request_text::actor(&actor), if actor.from == ActorFrom::Inferred { "*" } else { "" }),
     };
-    let what = words(&intervention(attributed)?);
+    let what = intervention_words(&intervention(attributed)?);
     Some(ChangeLine { first: place, count: 1, subjects: vec![subject], what, by })
-}
-
-/// What somebody did, in words.
-pub fn words(intervention: &Intervention<'_>) -> String {
-    match intervention {
-        Intervention::Created => "created".to_owned(),
-        Intervention::Deleted => "deleted".to_owned(),
-        Intervention::Changed(fields) => {
-            let says_more = |field: &&FieldChange<'_>| !repeats(field);
-            let mut told: Vec<&FieldChange<'_>> = fields.iter().filter(says_more).collect();
-            if told.is_empty() {
-                told = fields.iter().collect();
-            }
-            told.into_iter().map(field_words).collect::<Vec<_>>().join("; ")
-        }
-        #[cfg(not(ketcd_exhaustive))]
-        _ => unreachable!("of another version"),
-    }
-}
-
-fn field_words(field: &FieldChange<'_>) -> String {
-    if field.path.starts_with(&["metadata", "deletionTimestamp"]) {
-        return "deletion asked for".to_owned();
-    }
-    let row = row(field);
-    let path = ["spec.template.spec.", "metadata."].into_iter().find_map(|start| row.path.strip_prefix(start)).unwrap_or(&row.path);
-    let sign = if row.sign == '~' { String::new() } else { format!("{} ", row.sign) };
-    format!("{sign}{path} {}", row.value)
-}
-
-/// Whether a field is only the copy of what was applied.
-fn repeats(field: &FieldChange<'_>) -> bool {
-    let is_copy = |value: Option<&Value>| value.is_none_or(|map| map.as_object().is_some_and(|map| map.keys().all(|key| key == APPLIED)));
-    let path = &field.path;
-    path.starts_with(&["metadata", "annotations", APPLIED])
-        || path.0.len() == 2
-            && path.starts_with(&["metadata", "annotations"])
-            && is_copy(field.field.before())
-            && is_copy(field.field.after())
 }

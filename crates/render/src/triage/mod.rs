@@ -1,81 +1,33 @@
 //! `triage` as one screen: how much is wrong and at which moment, then what, the weightiest first, what followed from it, who changed what before, and etcd itself.
 
-mod absence;
 mod changes;
 mod warnings;
 
-use std::io::{self, Write};
+use std::io;
 
-use jiff::Timestamp;
-
-use super::command_line::CommandLine;
-use super::status::bytes;
-use super::style::{self, paint};
+use super::duration;
+use super::style::{self, StyledWrite, paint};
 use super::value::{columns, cut};
 use super::visible::visible;
-use super::{alike, duration, trouble};
-use ketcd_history::AttributedChange;
+use super::words::{absence_words, alike, bytes, trouble};
+use ketcd_cluster::triage::{Cause, StorageFacts, WriteSums, Writes};
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::{Counts, Finding};
-use ketcd_store::{Revision, SourceKind};
+use ketcd_store::SourceKind;
 
-pub use absence::absence_words;
-pub use changes::words;
-pub use ketcd_cluster::triage::{Absence, Cause, StorageFacts, Warning, WriteSums, Writes};
+pub use super::page::TriagePage;
 
 /// Columns of a line, where the output has no width of its own.
 const WIDTH: usize = 100;
 /// Findings and changes that one screen shows.
 const SHOWN: usize = 6;
 
-/// All that `triage` shows.
-pub struct TriagePage<'a> {
-    /// What is wrong, the weightiest first.
-    pub findings: &'a [Finding],
-    /// The changes that explain each of them, by their places in `changes`.
-    pub causes: &'a [Vec<Cause>],
-    /// Warning Events that occur often and that no finding explains, those that occur most often first.
-    pub warnings: &'a [Warning],
-    /// What was looked at.
-    pub counts: Counts,
-    /// The moment looked at, where anything shows it.
-    pub now: Option<Timestamp>,
-    /// The newest time in printed objects that do not show when they were printed: it was not before.
-    pub not_before: Option<Timestamp>,
-    /// Its revision.
-    pub revision: Revision,
-    /// Whether that is not the newest one: commands then have `--rev`.
-    pub is_past: bool,
-    /// The changes before it, oldest first.
-    pub changes: &'a [AttributedChange],
-    /// The periods that they cover, and whether the history begins within them.
-    pub windows: &'a [(Timestamp, Timestamp, bool)],
-    /// etcd itself.
-    pub storage: &'a StorageFacts,
-    /// Why there was nothing to look at, where that is so.
-    pub absence: Option<Absence>,
-    /// How many values could not be decoded.
-    pub not_decoded: usize,
-    /// Whether some of the data could not be read. Absent objects are then not reported.
-    pub is_partial: bool,
-    /// Whether only what concerns the objects asked for is shown.
-    pub is_selected: bool,
-    /// How many of the objects asked for are not there.
-    pub missing: usize,
-    /// Whose changes alone are among them, where not all are.
-    pub by: Option<&'a str>,
-    /// Whether all is shown, in full.
-    pub is_wide: bool,
-    /// Columns of the terminal.
-    pub width: Option<usize>,
-}
-
 /// Writes the screen.
 ///
 /// # Errors
 /// The stream's.
-pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(first) = absence::said_first(page) {
+pub fn page(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
+    if let Some(first) = said_first(page) {
         writeln!(out, "{}", paint(style::WARNING, first))?;
     }
     if page.findings.is_empty() {
@@ -91,13 +43,26 @@ pub fn page(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_unknown_moment(page, out)?;
     let shown = if page.is_wide { page.findings.len() } else { SHOWN };
     for (place, finding) in page.findings.iter().enumerate().take(shown) {
-        write_finding(page, finding, causes_of(page, place), (0, None), out)?;
+        write_finding(page, finding, page.causes_of(place), (0, None), out)?;
     }
     if let Some(more) = page.findings.len().checked_sub(shown).filter(|more| *more > 0) {
         writeln!(out, "{}", paint(style::FAINT, format!("and {more} more of less weight (-o wide shows all)")))?;
     }
     warnings::write(page, out)?;
     below(page, out)
+}
+
+/// Returns the warning that comes before anything else: there was nothing to look at, or values could not be decoded; `None` if neither is the case.
+fn said_first(page: &TriagePage<'_>) -> Option<String> {
+    if let Some(absence) = &page.absence {
+        return Some(format!("nothing to check at revision {}: {}", page.revision, absence_words(absence)));
+    }
+    let values = match page.not_decoded {
+        0 => return None,
+        1 => "1 value".to_owned(),
+        many => format!("{many} values"),
+    };
+    Some(format!("{values} could not be decoded: what they say is missing here"))
 }
 
 /// Whether some of what there is was not looked at.
@@ -123,7 +88,7 @@ fn healthy(page: &TriagePage<'_>) -> String {
         _ => "nothing is wrong",
     };
     let of_asked = match (page.is_selected, page.missing) {
-        (true, 1..) => " with what is there of what was asked for",
+        (true, 1..) => " with the objects asked for that exist",
         (true, 0) => " with what was asked for",
         _ => "",
     };
@@ -148,24 +113,21 @@ fn looked_at(page: &TriagePage<'_>) -> String {
 }
 
 /// Says of printed objects that they do not show when they were printed, and how to give that.
-fn write_unknown_moment(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_unknown_moment(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if page.now.is_some() || page.storage.status.kind != SourceKind::Objects {
         return Ok(());
     }
     let after = page.not_before.map_or(String::new(), |time| format!(", {time:.0} or later"));
-    let text = format!("when these objects were printed is not known{after}; --at TIME says it, then what lasts is counted");
+    let text = format!(
+        "these objects do not show when they were printed{after}; give the time with --at TIME to see how long troubles have lasted"
+    );
     writeln!(out, "{}", paint(style::WARNING, text))
 }
 
 /// Changes and storage.
-fn below(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn below(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     changes::write_others(page, out)?;
     write_storage(page, out)
-}
-
-/// The changes that explain a finding.
-pub fn causes_of<'a>(page: &TriagePage<'a>, place: usize) -> &'a [Cause] {
-    page.causes.get(place).map_or(&[], Vec::as_slice)
 }
 
 /// Writes a finding: who, what and since when, the changes that explain it, what followed, and a command. What followed, at this depth below its
@@ -175,14 +137,14 @@ fn write_finding(
     finding: &Finding,
     causes: &[Cause],
     (depth, cause): (usize, Option<&Finding>),
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> io::Result<()> {
     let (lead, indent) = if depth == 0 { (String::new(), 2) } else { (format!("{}→ ", "  ".repeat(depth)), 2 * depth + 2) };
     let (who, (what, more)) = (trouble::who(finding), says(page, finding, cause));
     let says = format!("{what}{more}");
     let style = if depth == 0 { style::STRONG } else { style::PLAIN };
     let line = format!("{lead}{who}  {says}");
-    let command = command(page, finding).map_or(String::new(), |command| command.to_string());
+    let command = page.command(finding).map_or(String::new(), |command| command.to_string());
     let width = page.width.unwrap_or(WIDTH);
     let state = style::of_tone(finding.trouble.kind.tone());
     let head = format!("{lead}{}  {}{}", paint(style, &who), paint(state, &what), visible(&more));
@@ -237,17 +199,7 @@ fn pods(count: usize) -> String {
     if count == 1 { "1 pod".to_owned() } else { format!("{count} pods") }
 }
 
-/// The command that shows more about a finding, at the moment looked at.
-pub fn command(page: &TriagePage<'_>, finding: &Finding) -> Option<CommandLine> {
-    trouble::command(finding).map(|command| at_moment(page, command))
-}
-
-/// A command at the moment looked at.
-fn at_moment(page: &TriagePage<'_>, command: CommandLine) -> CommandLine {
-    if page.is_past { command.and("--rev").word(&page.revision.to_string()) } else { command }
-}
-
-fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_storage(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     let StorageFacts { status, kept, writes, .. } = page.storage;
     let mut parts = Vec::new();
     if status.file_bytes > 0 {
@@ -265,7 +217,7 @@ fn write_storage(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let of = if status.kind == SourceKind::AuditLog { "log" } else { "etcd" };
     let line = format!("{of:<4}  {}", parts.join("; "));
-    let command = at_moment(page, CommandLine::ketcd("usage")).to_string();
+    let command = page.at_moment(page.invocation.ketcd("usage")).to_string();
     let width = page.width.unwrap_or(WIDTH);
     let gap = width.checked_sub(columns(&line) + columns(&command)).filter(|gap| *gap > 1);
     let gap = gap.map_or("  ".to_owned(), |gap| " ".repeat(gap));

@@ -1,21 +1,20 @@
 //! Warning Events that no finding explains, a line for each.
 
-use std::io::{self, Write};
+use std::io;
 
-use super::{TriagePage, at_moment};
-use crate::command_line::CommandLine;
+use super::TriagePage;
 use crate::duration;
-use crate::style::{self, paint};
-use crate::timeline::name;
+use crate::style::{self, StyledWrite, paint};
 use crate::value::cut;
 use crate::visible::visible;
+use crate::words::name;
 use ketcd_cluster::triage::Warning;
 
 /// Warnings that one line names.
 const NAMED: usize = 3;
 
 /// Writes them, those that occur most often first, with the command that shows all.
-pub(super) fn write(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(page: &TriagePage<'_>, out: &mut dyn StyledWrite) -> io::Result<()> {
     if page.warnings.is_empty() {
         return Ok(());
     }
@@ -28,7 +27,7 @@ pub(super) fn write(page: &TriagePage<'_>, out: &mut dyn Write) -> io::Result<()
     }
     let more = page.warnings.len().saturating_sub(shown);
     let more = if more > 0 { format!("{more} more: ") } else { String::new() };
-    let command = at_moment(page, CommandLine::ketcd("events --types=Warning -A"));
+    let command = page.at_moment(page.invocation.ketcd("events --types=Warning -A"));
     writeln!(out, "  {}", paint(style::FAINT, format!("{more}{command}")))
 }
 

@@ -1,7 +1,7 @@
 //! Why there is nothing to look at, in words.
 
 use ketcd_cluster::triage::Absence;
-use ketcd_render::triage::absence_words;
+use ketcd_render::words::absence_words;
 
 #[test]
 fn the_reason_says_what_to_do_next() {
@@ -9,8 +9,8 @@ fn the_reason_says_what_to_do_next() {
     let foreign = |begin: &str| Absence::Foreign { prefix: prefix(), begin: vec![begin.to_owned()] };
     let other = |prefix: &str, cluster: &str| Absence::OtherPrefix { prefix: prefix.to_owned(), cluster: cluster.to_owned() };
     let cases = [
-        (Absence::Empty, "nothing is stored there"),
-        (foreign("compact_rev_key"), "no object of Kubernetes is stored below /registry"),
+        (Absence::Empty, "the store is empty"),
+        (foreign("compact_rev_key"), "no Kubernetes object is stored below /registry"),
         (foreign("/calico/"), "keys begin with /calico/"),
         (Absence::OnlyEvents { prefix: prefix() }, "only Events are stored below /registry"),
         (Absence::OnlyEvents { prefix: prefix() }, "name the etcd that holds the other objects"),

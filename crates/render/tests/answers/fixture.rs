@@ -1,9 +1,15 @@
 //! Clusters to ask: recorded ones, and small ones that a test makes up.
 
+use std::sync::LazyLock;
+
 use ketcd_cluster::{Cluster, Options, files};
-use ketcd_render::style::MARK;
+use ketcd_render::command_line::Invocation;
+use ketcd_render::style::Plain;
 use ketcd_store::load::{self, Limits};
 use ketcd_testing::{temporary, testdata};
+
+/// A call of ketcd without flags.
+pub(crate) static INVOCATION: LazyLock<Invocation> = LazyLock::new(|| Invocation::new("ketcd", []));
 
 async fn open(path: String, options: Options) -> Cluster {
     let files = files::open(&[path], &Limits::default()).unwrap();
@@ -27,20 +33,9 @@ pub(crate) async fn stored(database: Vec<u8>) -> Cluster {
     Cluster::open(source, Options::default()).await.unwrap()
 }
 
-/// What is written, without the marks of styles.
-pub(crate) fn text(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
-    let mut out = Vec::new();
+/// What is written, as plain text.
+pub(crate) fn text(write: impl FnOnce(&mut Plain<Vec<u8>>) -> std::io::Result<()>) -> String {
+    let mut out = Plain::new(Vec::new());
     write(&mut out).unwrap();
-    let marked = String::from_utf8(out).unwrap();
-    let mut chars = marked.chars();
-    // A mark is two characters.
-    std::iter::from_fn(|| {
-        let mut next = chars.next();
-        while next == Some(MARK) {
-            chars.next();
-            next = chars.next();
-        }
-        next
-    })
-    .collect()
+    String::from_utf8(out.into_inner()).unwrap()
 }

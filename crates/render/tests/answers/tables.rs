@@ -1,11 +1,14 @@
 //! Tables equal those of the API server's own printers, which made `testdata/tables`, on every kind that has columns.
 
 use std::fs;
+use std::io::Write as _;
 
 use ketcd_kube::{Kinds, Release};
 use ketcd_render::table::{Decoration, LabelColumns, Table, View};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
+
+use crate::fixture::text;
 
 #[test]
 fn default_columns() {
@@ -48,12 +51,12 @@ fn tables(objects: &[Value], view: View) -> String {
         });
         sections[index].1.push(object);
     }
-    let mut out = Vec::new();
-    for (heading, table) in sections {
-        out.extend(heading.into_bytes());
-        table.write(Decoration::default(), &mut out).unwrap();
-    }
-    String::from_utf8(out).unwrap()
+    text(|out| {
+        sections.into_iter().try_for_each(|(heading, table)| {
+            write!(out, "{heading}")?;
+            table.write(Decoration::default(), out)
+        })
+    })
 }
 
 fn cells(release: u16, object: &Value) -> Vec<String> {

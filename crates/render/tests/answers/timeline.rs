@@ -28,7 +28,17 @@ fn subject((story, key): &(Story, Vec<u8>)) -> &Timeline {
 
 /// The whole story of one object.
 fn told(found: &(Story, Vec<u8>), oldest: Revision) -> Told<'_> {
-    Told { story: &found.0, subjects: vec![subject(found)], many: false, all: true, after: Revision(0), around: None, by: None, oldest }
+    Told {
+        story: &found.0,
+        subjects: vec![subject(found)],
+        many: false,
+        all: true,
+        after: Revision(0),
+        around: None,
+        by: None,
+        oldest,
+        invocation: &fixture::INVOCATION,
+    }
 }
 
 /// The document of one object's timeline.

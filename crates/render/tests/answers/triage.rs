@@ -41,6 +41,7 @@ fn with_page<T>(answer: &Answer, width: Option<usize>, show: impl FnOnce(&Triage
         by: None,
         is_wide: false,
         width,
+        invocation: &fixture::INVOCATION,
     })
 }
 
@@ -121,7 +122,7 @@ async fn writes_past_the_api_server_are_findings() {
     let found = answer.findings.iter().filter(|finding| finding.trouble.kind == TroubleKind::ChangeUnexplained).count();
     assert_eq!(found, 5);
     let page = text(&answer, None);
-    assert!(page.contains("by no request of the audit log") && page.contains("written past the API server"), "{page}");
+    assert!(page.contains("without a request in the audit log") && page.contains("written past the API server"), "{page}");
     let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());
     let of_them = |finding: &&Value| finding["trouble"] == "ChangeUnexplained";
     assert_eq!(document["findings"].as_array().unwrap().iter().filter(of_them).count(), 5);
@@ -191,7 +192,7 @@ async fn nothing_is_well_where_an_object_is_missing() {
     let none_there = text(&elsewhere.triage_of(&["deploy".to_owned()]).await.unwrap(), None);
     assert!(none_there.ends_with("none of the objects asked for is there in namespace \"default\"; -A looks in all\n"), "{none_there}");
     let some_missing = of(&["pod/web/nosuch", "node/node1"]).await;
-    assert!(some_missing.starts_with("nothing wrong was found with what is there of what was asked for at "), "{some_missing}");
+    assert!(some_missing.starts_with("nothing wrong was found with the objects asked for that exist at "), "{some_missing}");
     assert!(of(&["node/node1"]).await.starts_with("nothing is wrong with what was asked for at "));
 }
 
@@ -203,7 +204,7 @@ async fn what_ends_a_trouble_stands_below_it_and_in_json() {
     let objects = format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{quota}, {pod}]}}"#);
     let answer = fixture::cluster_of(&objects).await.triage().await.unwrap();
     let page = text(&answer, None);
-    let remedy = "kube-controller-manager counts anew every 5 minutes; if it does not, restart it";
+    let remedy = "kube-controller-manager recounts every 5 minutes; if it does not, restart it";
     let mut lines = page.lines().skip_while(|line| !line.starts_with("resourcequota/shop/quota  used up, but its counter is wrong: "));
     assert!(lines.next().is_some_and(|line| line.contains("pods 3 counted, 1 there")), "{page}");
     assert_eq!(lines.next(), Some(format!("  {remedy}").as_str()), "{page}");

@@ -14,6 +14,7 @@ use super::node::fields::parse_node;
 use super::owner::OwnerFields;
 use super::pod::template::ParsedPod;
 use super::raw_object::{FromRaw, ParseError};
+use super::unreadable::Encounters;
 use super::watched_kind::watched_kinds;
 use super::{
     Claim, Class, DeviceTaintRule, ImageState, Labels, Lister, Node, NodeFields, ObjectKey, Owner, PodGroup, PodInfo, RawObject, Slice,
@@ -73,6 +74,11 @@ macro_rules! objects {
         }
 
         impl Listers {
+            /// Reports lookups there from now on.
+            pub(super) fn report_to(&mut self, encounters: &Arc<Encounters>) {
+                $(self.$lister.report_to(encounters);)*
+            }
+
             /// Looks up an object and lists all, in every lister and every way.
             #[cfg(test)]
             fn look_up_everywhere(&self, namespace: &str, name: &str) -> usize {
@@ -177,7 +183,7 @@ mod tests {
     use ketcd_kube::proto::kinds::KINDS;
 
     use super::*;
-    use crate::cluster::{ClusterState, ObjectKey, RequestRules, unreadable};
+    use crate::cluster::{ClusterState, ObjectKey, RequestRules};
 
     #[test]
     fn every_kind_is_added_found_and_deleted() {
@@ -193,7 +199,7 @@ mod tests {
                 let added = state.apply(&key, Some(object), 1);
                 assert_eq!(added.after.as_ref().is_some_and(|after| after.unreadable().is_none()), readable, "{kind:?}");
                 assert_eq!((added.before.is_none(), state.has_unreadable()), (true, !readable), "{kind:?}");
-                let (found, met) = unreadable::collect(|| {
+                let (found, met) = state.collect(|| {
                     let own = state.node("a").iter().count() + state.nodes().count();
                     let pods = state.pod(&key.namespace, "a").iter().count() + state.pods().count();
                     own + pods + state.listers().look_up_everywhere(&key.namespace, "a")

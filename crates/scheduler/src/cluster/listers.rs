@@ -5,10 +5,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::namespaced_name::{Namespaced, NamespacedName};
-use super::unreadable::{Unreadable, Unreadables};
+use super::unreadable::{Encounters, Unreadable, Unreadables};
 
-/// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup of one that cannot be read is reported to
-/// [`super::unreadable::collect`].
+/// Objects of one kind by namespace (empty for cluster-scoped kinds) and name. A lookup of one that cannot be read is reported
+/// ([`Encounters`]).
 #[derive(Debug)]
 pub(crate) struct Lister<T> {
     objects: BTreeMap<NamespacedName, Arc<T>>,
@@ -28,6 +28,11 @@ impl<T> Default for Lister<T> {
 }
 
 impl<T> Lister<T> {
+    /// Reports lookups there from now on.
+    pub(super) fn report_to(&mut self, encounters: &Arc<Encounters>) {
+        self.unreadable.report_to(encounters);
+    }
+
     /// Returns one object.
     pub(crate) fn get(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
         let found = self.objects.get(&(namespace, name) as &dyn Namespaced);

@@ -11,7 +11,7 @@ use super::node::images::Images;
 use super::pod::index::{self, PodIndex};
 use super::pod::template::Templates;
 use super::undo::RecordedChanges;
-use super::unreadable::{ObjectProblem, Unreadables};
+use super::unreadable::{Encounters, ObjectProblem, Unreadables};
 use super::{
     CachedObject, ImageState, IncomingObject, LabelGroup, Labels, Listers, Node, NodeCounts, NodeId, NodeInfo, ObjectKey, PodInfo,
     PodInterner, PodKey, RequestRules, Unreadable, WatchedKind, WeightedTerm,
@@ -41,15 +41,44 @@ pub struct ClusterState {
     nominated: BTreeSet<PodKey>,
     images: Images,
     index: PodIndex,
-    listers: Listers,
+    lookups: Lookups,
     problems: HashMap<ObjectKey, Vec<ObjectProblem>>,
-    unreadable_pods: Unreadables,
-    unreadable_nodes: Unreadables,
     /// How many objects of all kinds cannot be read.
     unreadable: usize,
     pub(super) changes: RecordedChanges,
     /// Whether pods are evaluated on one core.
     pub(crate) is_on_one_core: bool,
+}
+
+/// All that may hold an object that cannot be read. A clone has encounters of its own.
+#[derive(Debug)]
+struct Lookups {
+    listers: Listers,
+    pods: Unreadables,
+    nodes: Unreadables,
+    encounters: Arc<Encounters>,
+}
+
+impl Lookups {
+    fn of(mut listers: Listers, mut pods: Unreadables, mut nodes: Unreadables) -> Self {
+        let encounters = Arc::default();
+        listers.report_to(&encounters);
+        pods.report_to(&encounters);
+        nodes.report_to(&encounters);
+        Self { listers, pods, nodes, encounters }
+    }
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self::of(Listers::default(), Unreadables::default(), Unreadables::default())
+    }
+}
+
+impl Clone for Lookups {
+    fn clone(&self) -> Self {
+        Self::of(self.listers.clone(), self.pods.clone(), self.nodes.clone())
+    }
 }
 
 impl ClusterState {
@@ -66,10 +95,8 @@ impl ClusterState {
             nominated: BTreeSet::new(),
             images: Images::default(),
             index: PodIndex::default(),
-            listers: Listers::default(),
+            lookups: Lookups::default(),
             problems: HashMap::default(),
-            unreadable_pods: Unreadables::default(),
-            unreadable_nodes: Unreadables::default(),
             unreadable: 0,
             changes: RecordedChanges::default(),
             is_on_one_core: false,
@@ -89,7 +116,7 @@ impl ClusterState {
 
     /// The nodes that exist and can be read, in order of first appearance.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &NodeInfo> {
-        self.unreadable_nodes.report_all();
+        self.lookups.nodes.report_all();
         self.nodes.iter().filter(|node| node.exists)
     }
 
@@ -117,7 +144,7 @@ impl ClusterState {
     pub fn node(&self, name: &str) -> Option<&NodeInfo> {
         let found = self.node_ids.get(name).map(|id| &self.nodes[*id as usize]).filter(|node| node.exists);
         if found.is_none() {
-            self.unreadable_nodes.report("", name);
+            self.lookups.nodes.report("", name);
         }
         found
     }
@@ -126,49 +153,49 @@ impl ClusterState {
     pub fn pod(&self, namespace: &str, name: &str) -> Option<&Arc<PodInfo>> {
         let found = self.pods.get(&(namespace, name) as &dyn Namespaced);
         if found.is_none() {
-            self.unreadable_pods.report(namespace, name);
+            self.lookups.pods.report(namespace, name);
         }
         found
     }
 
     /// All pods, in no order.
     pub fn pods(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.report_all();
+        self.lookups.pods.report_all();
         self.pods.values()
     }
 
     /// Pods that wait and are nominated to a node (`NominatedNodeName`), by namespace and name.
     pub fn nominated(&self) -> impl Iterator<Item = &Arc<PodInfo>> {
-        self.unreadable_pods.report_placed();
+        self.lookups.pods.report_placed();
         self.nominated.iter().filter_map(|key| self.pods.get(key))
     }
 
     /// The groups of equal labels among the bound pods of a namespace.
     pub(crate) fn groups_in(&self, namespace: &str) -> impl Iterator<Item = &LabelGroup> {
-        self.unreadable_pods.report_placed();
+        self.lookups.pods.report_placed();
         self.index.groups_in(namespace)
     }
 
     /// Namespaces that have bound pods.
     pub(crate) fn populated_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.unreadable_pods.report_placed();
+        self.lookups.pods.report_placed();
         self.index.namespaces()
     }
 
     /// The affinity terms of bound pods, each with the nodes.
     pub(crate) fn terms(&self) -> impl Iterator<Item = (&WeightedTerm, &NodeCounts)> {
-        self.unreadable_pods.report_placed();
+        self.lookups.pods.report_placed();
         self.index.terms()
     }
 
     /// The labels of a namespace.
     pub(crate) fn namespace_labels(&self, namespace: &str) -> Option<&Labels> {
-        self.listers.namespaces.get("", namespace).map(|labels| &**labels)
+        self.lookups.listers.namespaces.get("", namespace).map(|labels| &**labels)
     }
 
     /// The listers of all kinds except pods and nodes.
     pub(crate) fn listers(&self) -> &Listers {
-        &self.listers
+        &self.lookups.listers
     }
 
     /// Whether there is an object that cannot be read.
@@ -176,14 +203,24 @@ impl ClusterState {
         self.unreadable > 0
     }
 
+    /// Runs `look` and returns its result with the unreadable objects that lookups in this state encountered meanwhile, each once.
+    pub(crate) fn collect<T>(&self, look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+        if self.has_unreadable() { self.lookups.encounters.collect(look) } else { (look(), Vec::new()) }
+    }
+
+    /// Where lookups report the unreadable objects that they encounter.
+    pub(crate) fn encounters(&self) -> Arc<Encounters> {
+        Arc::clone(&self.lookups.encounters)
+    }
+
     /// Nodes that exist but cannot be read.
     pub(crate) fn unreadable_nodes(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
-        self.unreadable_nodes.iter()
+        self.lookups.nodes.iter()
     }
 
     /// Pods that exist but cannot be read.
     pub fn unreadable_pods(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
-        self.unreadable_pods.iter()
+        self.lookups.pods.iter()
     }
 
     /// What could not be read of the current objects.
@@ -241,9 +278,9 @@ impl ClusterState {
         let mark = stored.as_ref().and_then(CachedObject::unreadable).cloned();
         self.unreadable += usize::from(mark.is_some());
         let (before, marked) = match key.kind {
-            WatchedKind::Pod => (self.set_pod(key, stored), self.unreadable_pods.set(key.namespaced_name(), mark)),
-            WatchedKind::Node => (self.set_node(key, stored), self.unreadable_nodes.set(key.namespaced_name(), mark)),
-            _ => self.listers.set(key, stored, mark),
+            WatchedKind::Pod => (self.set_pod(key, stored), self.lookups.pods.set(key.namespaced_name(), mark)),
+            WatchedKind::Node => (self.set_node(key, stored), self.lookups.nodes.set(key.namespaced_name(), mark)),
+            _ => self.lookups.listers.set(key, stored, mark),
         };
         self.unreadable -= usize::from(marked.is_some());
         before.or_else(|| marked.map(CachedObject::Unreadable))

@@ -1,9 +1,8 @@
-//! Objects that exist but cannot be read. A lookup of one is reported to the innermost [`collect`], so that no plugin takes it for absent.
+//! Objects that exist but cannot be read. The state notes each lookup of one, so that no plugin takes it for absent.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::ObjectKey;
 use super::namespaced_name::{Namespaced, NamespacedName};
@@ -47,64 +46,77 @@ impl Unreadable {
 
 /// Unreadable objects of one kind, by namespace (empty for cluster-wide kinds) and name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unreadables(BTreeMap<NamespacedName, Arc<Unreadable>>);
+pub(super) struct Unreadables {
+    objects: BTreeMap<NamespacedName, Arc<Unreadable>>,
+    encounters: Arc<Encounters>,
+}
 
 impl Unreadables {
+    /// Reports lookups there from now on.
+    pub(super) fn report_to(&mut self, encounters: &Arc<Encounters>) {
+        self.encounters = Arc::clone(encounters);
+    }
+
     /// Adds one, or removes it; returns the one from before.
     pub(super) fn set(&mut self, key: NamespacedName, unreadable: Option<Arc<Unreadable>>) -> Option<Arc<Unreadable>> {
         match unreadable {
-            Some(unreadable) => self.0.insert(key, unreadable),
-            None if self.0.is_empty() => None,
-            None => self.0.remove(&key),
+            Some(unreadable) => self.objects.insert(key, unreadable),
+            None if self.objects.is_empty() => None,
+            None => self.objects.remove(&key),
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Unreadable>> {
-        self.0.values()
+        self.objects.values()
     }
 
     /// Reports one, if it is among them.
     pub(super) fn report(&self, namespace: &str, name: &str) {
-        self.0.get(&(namespace, name) as &dyn Namespaced).into_iter().for_each(report);
+        self.objects.get(&(namespace, name) as &dyn Namespaced).into_iter().for_each(|one| self.encounters.report(one));
     }
 
     /// Reports all of one namespace.
     pub(super) fn report_in(&self, namespace: &str) {
-        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(report);
+        self.iter().filter(|unreadable| *unreadable.key.namespace == *namespace).for_each(|one| self.encounters.report(one));
     }
 
     /// Reports all of them.
     pub(super) fn report_all(&self) {
-        self.iter().for_each(report);
+        self.iter().for_each(|one| self.encounters.report(one));
     }
 
     /// Reports pods that may be bound or nominated to some node.
     pub(super) fn report_placed(&self) {
-        self.iter().filter(|unreadable| !unreadable.idle).for_each(report);
+        self.iter().filter(|unreadable| !unreadable.idle).for_each(|one| self.encounters.report(one));
     }
 }
 
-thread_local! {
-    /// Objects reported on this thread, one list for each [`collect`] under way, the innermost last.
-    static COLLECTIONS: RefCell<Vec<Vec<Arc<Unreadable>>>> = const { RefCell::new(Vec::new()) };
-}
+/// The unreadable objects that lookups in one state encountered: a list for each [`Encounters::collect`] under way, the innermost last.
+///
+/// All lookups of a collection are made by one thread at a time: see [`in_parallel`](crate::cycle::in_parallel).
+#[derive(Debug, Default)]
+pub(crate) struct Encounters(Mutex<Vec<Vec<Arc<Unreadable>>>>);
 
-/// Runs `look` and returns its result with the unreadable objects that its lookups on this thread encountered, each once.
-pub(crate) fn collect<T>(look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
-    COLLECTIONS.with_borrow_mut(|collections| collections.push(Vec::new()));
-    let result = look();
-    (result, COLLECTIONS.with_borrow_mut(Vec::pop).unwrap_or_default())
-}
+impl Encounters {
+    /// Runs `look` and returns its result with the unreadable objects that lookups encountered meanwhile, each once.
+    pub(crate) fn collect<T>(&self, look: impl FnOnce() -> T) -> (T, Vec<Arc<Unreadable>>) {
+        self.collections().push(Vec::new());
+        let result = look();
+        (result, self.collections().pop().unwrap_or_default())
+    }
 
-/// Reports an unreadable object to the innermost [`collect`].
-pub(crate) fn report(unreadable: &Arc<Unreadable>) {
-    COLLECTIONS.with_borrow_mut(|collections| {
-        if let Some(collected) = collections.last_mut()
+    /// Adds an object to the innermost collection.
+    pub(crate) fn report(&self, unreadable: &Arc<Unreadable>) {
+        if let Some(collected) = self.collections().last_mut()
             && !collected.contains(unreadable)
         {
             collected.push(unreadable.clone());
         }
-    });
+    }
+
+    fn collections(&self) -> MutexGuard<'_, Vec<Vec<Arc<Unreadable>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -116,11 +128,12 @@ mod tests {
     fn an_object_is_reported_once_and_to_the_innermost_collection() {
         let key = ObjectKey { kind: WatchedKind::CsiNode, namespace: "".into(), name: "n1".into() };
         let one = Arc::new(Unreadable { key, why: "it is empty".into(), node: None, idle: false });
-        report(&one);
-        let ((inside, met), outside) = collect(|| {
-            report(&one);
-            report(&one);
-            collect(|| 7)
+        let encounters = Encounters::default();
+        encounters.report(&one);
+        let ((inside, met), outside) = encounters.collect(|| {
+            encounters.report(&one);
+            encounters.report(&one);
+            encounters.collect(|| 7)
         });
         assert_eq!((inside, met.len(), outside), (7, 0, vec![one.clone()]));
         assert_eq!(one.to_string(), "CSINode \"n1\" cannot be read: it is empty");

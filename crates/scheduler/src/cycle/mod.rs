@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use crate::cluster::unreadable;
 use crate::cluster::{ClusterState, NodeInfo, PodInfo};
 
 use crate::framework::{Candidate, Cycle, Feasible, Judgement, NodeJudgement, Sample, Scores, Verdict, WholePod};
@@ -187,10 +186,11 @@ const PARALLEL_FROM: usize = 256;
 /// Stack size of each thread, in bytes: expressions that plugins evaluate may nest deeply.
 const STACK: usize = 8 << 20;
 
-/// Maps nodes in order, on all cores where there are many nodes, unless other cores have states of their own.
+/// Maps nodes in order, on all cores where there are many nodes, unless other cores have states of their own. Where the state has an object that
+/// cannot be read, one core maps them all, so that each encounter with it belongs to the lookup under way.
 pub(crate) fn in_parallel<T: Send>(state: &ClusterState, nodes: &[&NodeInfo], map: impl Fn(&NodeInfo) -> T + Sync) -> Vec<T> {
     // How many cores there are is read from files: not for few nodes.
-    let is_alone = nodes.len() < PARALLEL_FROM || state.is_on_one_core;
+    let is_alone = nodes.len() < PARALLEL_FROM || state.is_on_one_core || state.has_unreadable();
     let workers = if is_alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
     if workers == 1 {
         return nodes.iter().map(|node| map(node)).collect();
@@ -200,16 +200,10 @@ pub(crate) fn in_parallel<T: Send>(state: &ClusterState, nodes: &[&NodeInfo], ma
         let parts: Vec<_> = nodes
             .chunks(nodes.len().div_ceil(workers))
             .map(|part| {
-                let work = move || unreadable::collect(|| part.iter().map(|node| map(node)).collect::<Vec<T>>());
+                let work = move || part.iter().map(|node| map(node)).collect::<Vec<T>>();
                 thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).expect("the system starts threads")
             })
             .collect();
-        let parts = parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        parts
-            .flat_map(|(part, unread)| {
-                unread.iter().for_each(unreadable::report);
-                part
-            })
-            .collect()
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fit_error;
 use super::unread::Unread;
-use crate::cluster::unreadable;
+use crate::cluster::Unreadable;
 use crate::framework::{Candidate, Cycle, Filter, FilterEntry, FilterMode, NodeJudgement, PreFilter, Refusal, Verdict, WholePod};
 use crate::registry;
 use crate::volumes::{claim_refs, owner_problem};
@@ -29,17 +29,17 @@ impl<'a> Cycle<'a> {
         let mut filters: Vec<Option<Filter<'a>>> = entries.iter().map(|_| None).collect();
         let mut subset: Option<(BTreeSet<Arc<str>>, Vec<&'static str>)> = None;
         // Pods in a group's cycle have passed PreEnqueue.
-        let gated = if self.scope.is_none() { known(|| self.gated()) } else { None };
-        let mut whole_pod = gated.or_else(|| known(|| self.missing_claim()));
+        let gated = if self.scope.is_none() { self.known(|| self.gated()) } else { None };
+        let mut whole_pod = gated.or_else(|| self.known(|| self.missing_claim()));
         for (entry, at) in self.prefilters() {
-            let (mut prefilter, unread) = unreadable::collect(|| entry.plugin.filter(self));
+            let (mut prefilter, unread) = self.state.collect(|| entry.plugin.filter(self));
             if self.profile.without_prefilter.contains(&entry.name) {
                 prefilter = entry.plugin.filter_without_state(self, prefilter);
             }
             if let Some(missing) = unread.first().map(ToString::to_string) {
                 match at {
                     Some(at) => filters[at] = Some(Box::new(move |_| Verdict::Unknown { missing: missing.clone().into() })),
-                    None => unread.iter().for_each(unreadable::report),
+                    None => self.report(&unread),
                 }
                 continue;
             }
@@ -76,6 +76,19 @@ impl<'a> Cycle<'a> {
         let idle = |entry: &FilterEntry| if self.profile.rules.skips(entry.name) { Verdict::Skip } else { Verdict::Pass };
         let idle = entries.iter().map(idle).collect();
         Prepared { filters, idle, subset, whole_pod, unread: Unread::new(self) }
+    }
+
+    /// Runs `ask` and returns its result, unless that depends on an object that cannot be read; the judgement then reports the object.
+    fn known<T>(&self, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+        let (answer, unread) = self.state.collect(ask);
+        self.report(&unread);
+        answer.filter(|_| unread.is_empty())
+    }
+
+    /// Reports objects that cannot be read to the judgement.
+    fn report(&self, unread: &[Arc<Unreadable>]) {
+        let encounters = self.state.encounters();
+        unread.iter().for_each(|one| encounters.report(one));
     }
 
     /// Returns the rejection where the PreFilterResults of these plugins leave no node. Up to 1.29 preemption is tried all the same.
@@ -169,13 +182,6 @@ impl<'a> Prepared<'a> {
             FilterMode::All | FilterMode::FirstRefusal => verdicts.collect(),
         }
     }
-}
-
-/// Runs `ask` and returns its result, unless that depends on an object that cannot be read; the judgement then reports the object.
-fn known<T>(ask: impl FnOnce() -> Option<T>) -> Option<T> {
-    let (answer, unread) = unreadable::collect(ask);
-    unread.iter().for_each(unreadable::report);
-    answer.filter(|_| unread.is_empty())
 }
 
 /// Keeps the first reason of a verdict, as 1.17 does for each predicate.

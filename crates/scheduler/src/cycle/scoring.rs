@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use super::in_parallel;
-use crate::cluster::unreadable;
 use crate::framework::{Cycle, Feasible, PluginScore, PreScore, ScoreEntry, Scores};
 
 /// The result of one score plugin.
@@ -19,7 +18,7 @@ pub(crate) fn score<'a>(cycle: &'a Cycle<'a>, feasible: &'a Feasible<'a>) -> Res
     let nodes = feasible.iter().map(|node| node.name.clone()).collect();
     let mut scores = Scores { nodes, totals: vec![i64::from(!cycle.profile.scoring); feasible.len()], ..Scores::default() };
     for entry in &cycle.profile.scores {
-        let (scored, unread) = unreadable::collect(|| scored(cycle, entry, feasible));
+        let (scored, unread) = cycle.state.collect(|| scored(cycle, entry, feasible));
         let pod = || cycle.state.unreadable_pods().find(|pod| !pod.idle && entry.plugin.looks_at_pods());
         let pod = if matches!(scored, Ok(Scored::Points(_))) { pod() } else { None };
         if let Some(unread) = unread.first().or(pod) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::cluster::unreadable;
+use crate::cluster::unreadable::Encounters;
 use crate::cluster::{Unreadable, WatchedKind};
 use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 
@@ -11,6 +11,8 @@ use crate::framework::{Candidate, Cycle, NodeJudgement, Verdict};
 pub(crate) struct Unread {
     /// Whether the state has an unreadable object at all; without one, lookups are not collected.
     any: bool,
+    /// Where lookups report them.
+    encounters: Arc<Encounters>,
     /// Unreadable pods that may run on a node.
     pods: Vec<Arc<Unreadable>>,
     /// Which filters, by position, look at pods.
@@ -24,6 +26,7 @@ impl Unread {
     pub(crate) fn new(cycle: &Cycle) -> Self {
         Self {
             any: cycle.state.has_unreadable(),
+            encounters: cycle.state.encounters(),
             pods: cycle.state.unreadable_pods().filter(|pod| !pod.idle && !is_of(pod, cycle)).cloned().collect(),
             look_at_pods: cycle.profile.filters.iter().map(|entry| entry.plugin.looks_at_pods()).collect(),
             everywhere: Mutex::default(),
@@ -35,7 +38,7 @@ impl Unread {
         if !self.any {
             return filter();
         }
-        let (verdict, met) = unreadable::collect(filter);
+        let (verdict, met) = self.encounters.collect(filter);
         // A lookup of the node's own objects concerns that node alone; any other may have been prepared once for all nodes.
         let (own, shared): (Vec<_>, Vec<_>) =
             met.iter().partition(|unread| matches!(unread.key.kind, WatchedKind::CsiNode | WatchedKind::Node));

@@ -1,6 +1,5 @@
 //! One attempt to schedule a single pod: its cycle, and PostFilter where no node fits (upstream's `schedulingCycle`).
 
-use crate::cluster::unreadable;
 use crate::cycle::fit_error;
 use crate::cycle::prepared::Prepared;
 use crate::framework::{Cycle, Judgement, NodeJudgement};
@@ -8,13 +7,19 @@ use crate::framework::{Cycle, Judgement, NodeJudgement};
 impl<'a> Cycle<'a> {
     /// Evaluates the pod on every node, scores the nodes that fit, and returns the message the scheduler would write.
     pub fn evaluate(&'a self) -> Judgement {
-        with_unread(|| self.attempted(true))
+        self.with_unread(|| self.attempted(true))
     }
 
     /// Evaluates the pod as [`Cycle::evaluate`] does, but scores no node where the scheduler sees only some of those that fit
     /// ([`Sample::unseen`](crate::Sample::unseen)): for a caller that knows which, and lets them be scored by [`Cycle::score_among`].
     pub fn evaluate_for_sample(&'a self) -> Judgement {
-        with_unread(|| self.attempted(false))
+        self.with_unread(|| self.attempted(false))
+    }
+
+    /// Adds what could not be read.
+    fn with_unread(&self, evaluate: impl FnOnce() -> Judgement) -> Judgement {
+        let (judgement, unread) = self.state.collect(evaluate);
+        Judgement { unread, ..judgement }
     }
 
     fn attempted(&'a self, scores_unseen: bool) -> Judgement {
@@ -36,12 +41,6 @@ impl<'a> Cycle<'a> {
         judgement.message = first;
         judgement.equal_messages.extend(equals);
     }
-}
-
-/// Adds what could not be read.
-fn with_unread(evaluate: impl FnOnce() -> Judgement) -> Judgement {
-    let (judgement, unread) = unreadable::collect(evaluate);
-    Judgement { unread, ..judgement }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::cluster::unreadable;
 use crate::cluster::{CachedObject, ObjectKey, PodInfo, UndoLog};
 use crate::explanation::{Agreement, AssumedPod, Attempt, AttemptOutcome, UnseenEnd};
 use crate::framework::{Cycle, Judgement};
@@ -74,8 +73,10 @@ impl Replay {
         before.extend(replay.assumed_writes(&before, revision));
         let known = replay.known_members(attempt, pod, revision, neighbours);
         let (profile, _) = replay.scheduler.profile_for(pod);
-        let (of_group, unread) =
-            unreadable::collect(|| groups::evaluate(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
+        let (of_group, unread) = replay
+            .state
+            .encounters()
+            .collect(|| groups::evaluate(pod, &mut replay.state, profile, &known, attempt.recorded_message.as_deref()));
         let (mut judgement, scope) = match of_group {
             Some(evaluation) => {
                 before.extend(evaluation.assumed);

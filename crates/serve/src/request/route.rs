@@ -1,6 +1,6 @@
 //! Which resource a path leads to, and all that a request for one says.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use axum::http::{HeaderMap, HeaderValue, Uri, header};
 use ketcd_kube::Release;
@@ -39,8 +39,8 @@ pub(crate) fn resource<'c, 'p>(
 /// # Errors
 /// The `Status` that the client gets, as JSON.
 pub fn read_request(url: &str, accept: &str) -> Option<std::result::Result<String, String>> {
-    static CATALOG: OnceLock<Catalog> = OnceLock::new();
-    let catalog = CATALOG.get_or_init(|| Catalog::new(Release::NEWEST, &[]));
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(Release::NEWEST, &[]));
+    let catalog = &*CATALOG;
     let uri: Uri = url.parse().ok()?;
     let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_str(accept).ok()?)]);
     let read = || -> Result<String> {

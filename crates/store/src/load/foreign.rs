@@ -11,12 +11,12 @@ const OPENSSL: &str = "is encrypted with `openssl enc`; decrypt it first with th
 const LFS: &str = "is a pointer of git-lfs, not the file itself; run `git lfs pull` where it is checked out";
 const HTML: &str =
     "is a page of HTML, not a backup: most likely the error or login page of the server it was downloaded from; download it again";
-const XML: &str = "is XML, which is no backup and not read; name the backup itself";
+const XML: &str = "is XML, not a backup, and is not read; name the backup itself";
 const BUCKET: &str = "is XML, not a backup: most likely the error of the bucket it was downloaded from; download it again";
 const SEVEN: &str = "is a 7z archive, which is not read; unpack it (7z x FILE) and name what is in it";
 const RAR: &str = "is a RAR archive, which is not read; unpack it and name what is in it";
 
-/// Names of files that are what they are called, and no backup that was loaded from the wrong place: `event-filter.html` of a must-gather.
+/// Names of files that are what they are called, not a backup that was downloaded from the wrong place: `event-filter.html` of a must-gather.
 const PAGES: [&str; 4] = [".html", ".htm", ".xhtml", ".xml"];
 
 /// What a file begins with, and what to say. Letters count whatever their case.
@@ -136,7 +136,7 @@ mod tests {
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n", "git lfs pull"),
             (b"\n<!doctype HTML><html>", "HTML"),
             (b"<?xml version=\"1.0\"?>\n<Error><Code>AccessDenied</Code></Error>", "error of the bucket"),
-            (b"<?xml version=\"1.0\"?>\n<busconfig/>", "is XML, which is no backup and not read"),
+            (b"<?xml version=\"1.0\"?>\n<busconfig/>", "is XML, not a backup, and is not read"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7z x"),
         ] {
             let said = recognised(bytes).unwrap_or_default();

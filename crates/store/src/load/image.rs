@@ -5,7 +5,7 @@ use std::io::{self, Read};
 #[cfg(not(unix))]
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -151,9 +151,6 @@ fn of_file(path: &str, bytes: Bytes, reading: &Reading<'_>) -> Result<Image> {
 /// A database that is written may grow by so much while it is read.
 const ROOM: usize = 1 << 30;
 
-/// What came through standard input, which can be read once.
-static STANDARD_INPUT: OnceLock<Bytes> = OnceLock::new();
-
 /// The bytes of standard input as they are, read to its end when they are first asked for.
 ///
 /// # Errors
@@ -161,13 +158,14 @@ static STANDARD_INPUT: OnceLock<Bytes> = OnceLock::new();
 /// As of [`open`].
 pub(super) fn standard_input(reading: &Reading<'_>) -> Result<Bytes> {
     const NAME: &str = "-";
-    if let Some(bytes) = STANDARD_INPUT.get() {
+    let read = &reading.limits.standard_input.0;
+    if let Some(bytes) = read.get() {
         return Ok(bytes.clone());
     }
     let mut file = standard_input_file().map_err(|cause| Error::File { path: NAME.to_owned(), cause })?;
     refuse_device(NAME, &file)?;
     let bytes = spool::stream(NAME, &mut file, reading)?;
-    Ok(STANDARD_INPUT.get_or_init(|| bytes).clone())
+    Ok(read.get_or_init(|| bytes).clone())
 }
 
 #[cfg(unix)]

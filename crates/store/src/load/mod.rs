@@ -78,7 +78,7 @@ pub use budget::{Bounds, Budget, Exceeded, Reservation, Spent};
 pub use finds::Finds;
 pub use mapped::file_at as mapped_file_at;
 pub use opening::OpeningProgress;
-pub use options::{Cache, KeyOf, Limits};
+pub use options::{Cache, KeyOf, Limits, StandardInput};
 pub use rebuilt::{Rebuilt, RebuiltChange, ValuePlace, ValueWriter, Values, open_rebuilt};
 pub use spool::RECOGNISED_WITHIN;
 

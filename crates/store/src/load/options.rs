@@ -1,6 +1,10 @@
 //! The caller's options for reading files.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
 
 use super::budget::{Bounds, Budget, Spent};
 use super::finds::Finds;
@@ -22,6 +26,8 @@ pub struct Limits {
     pub cache: Option<Cache>,
     /// What was found already, where files are looked into before they are opened.
     pub finds: Finds,
+    /// What came through standard input: those who read for one process share it.
+    pub standard_input: StandardInput,
     /// Counts what was read of databases.
     pub progress: OpeningProgress,
 }
@@ -34,6 +40,7 @@ impl Default for Limits {
             spent: Spent::default(),
             cache: None,
             finds: Finds::default(),
+            standard_input: StandardInput::default(),
             progress: OpeningProgress::default(),
         }
     }
@@ -43,6 +50,16 @@ impl Limits {
     /// What may be taken, and what was.
     pub fn budget(&self) -> Budget {
         Budget::new(self.unpacked, self.bounds, self.spent.clone())
+    }
+}
+
+/// What came through standard input, which can be read once. Clones share it.
+#[derive(Clone, Default)]
+pub struct StandardInput(pub(super) Arc<OnceLock<Bytes>>);
+
+impl fmt::Debug for StandardInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StandardInput").field(&self.0.get().map(Bytes::len)).finish()
     }
 }
 

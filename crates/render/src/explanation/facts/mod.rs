@@ -10,6 +10,8 @@ mod volumes;
 use ketcd_scheduler::cluster::PodKey;
 use ketcd_scheduler::{Fact, FilterCheck};
 
+pub(super) use resources::is_in_bytes;
+
 /// What was checked.
 pub(super) fn text(fact: &Fact) -> String {
     let holds = fact.holds;

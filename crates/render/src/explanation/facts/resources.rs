@@ -3,7 +3,11 @@
 use ketcd_scheduler::ResourceCheck;
 
 use super::{list, pod};
-use crate::explanation::words::is_in_bytes;
+
+/// Whether a resource is counted in bytes.
+pub(in crate::explanation) fn is_in_bytes(resource: &str) -> bool {
+    matches!(resource, "memory" | "ephemeral-storage") || resource.starts_with("hugepages-")
+}
 
 /// What was checked.
 pub(super) fn text(check: &ResourceCheck) -> String {

@@ -80,7 +80,7 @@ fn stale_copies_replace_lost_leaves() {
 
 /// Leaves that reach over several pages have lost the first: what lies whole in the others proves itself.
 #[test]
-fn the_ends_of_leaves_are_read_without_their_beginnings() {
+fn a_leafs_tail_is_read_without_its_header() {
     for (name, least) in [("k136-story/snapshot.db.zst", 50), ("k136-random/snapshot.db.zst", 50)] {
         let whole = decompressed(name);
         let truth = by_place(events(&*open(whole.clone()).unwrap()));

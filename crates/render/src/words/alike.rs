@@ -14,7 +14,7 @@ const SHOWN: usize = 3;
 /// What is wrong with all objects of a finding, in a few words that may stand behind their names.
 pub(crate) fn all_what(finding: &Finding) -> String {
     match finding.trouble.kind {
-        TroubleKind::ChangeUnexplained if finding.troubles.len() > 1 => "changed by no request of the audit log".to_owned(),
+        TroubleKind::ChangeUnexplained if finding.troubles.len() > 1 => "changed without a request in the audit log".to_owned(),
         _ => what(&finding.trouble),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn what(trouble: &Trouble) -> String {
                 "missing" => format!("no volume: {volume}, which it names, does not exist"),
                 "released" => format!("no volume: {volume}, which would suit it, is Released"),
                 "unsuited" => format!("no volume: {volume}, which it names, does not suit it"),
-                _ => format!("no volume: {volume}, which it names, is of another claim"),
+                _ => format!("no volume: {volume}, which it names, belongs to another claim"),
             }
         }
         TroubleKind::ClaimUnplaced => "no volume: no scheduler chose a node for it".to_owned(),
@@ -108,12 +108,12 @@ pub(super) fn detail(trouble: &Trouble) -> Option<String> {
         }
         TroubleKind::ApiServerGone => match parts(trouble) {
             [_, "unleased"] => "no API server holds a lease of this address (masterleases)".to_owned(),
-            [_, "lease"] => "it stands in masterleases only; its lease was not renewed".to_owned(),
+            [_, "lease"] => "it is only in masterleases; its lease was not renewed".to_owned(),
             _ => "its lease (masterleases) was not renewed".to_owned(),
         },
         TroubleKind::CompactionStalled | TroubleKind::CompactionAwaited => format!("{second} revisions since"),
         TroubleKind::OwnerElsewhere => {
-            "an owner is looked for in the object's own namespace: the garbage collector deletes the object".to_owned()
+            "the garbage collector looks for an owner in the object's own namespace only, and deletes the object".to_owned()
         }
         _ => return None,
     })
@@ -142,19 +142,19 @@ pub(super) fn remedy(finding: &Finding) -> String {
     match trouble.kind {
         TroubleKind::VolumeHeld => match parts::<7>(trouble) {
             [_, node, "used", user, ..] => {
-                format!("end pod {user}; if {node} is down for good, taint it node.kubernetes.io/out-of-service:NoExecute")
+                format!("delete pod {user}; if {node} is down for good, taint it node.kubernetes.io/out-of-service:NoExecute")
             }
             [.., driver, ""] => format!("delete the VolumeAttachment; if it does not end, {driver} has to detach the volume"),
             [.., driver, _] => format!("it ends when {driver} has detached the volume"),
         },
         TroubleKind::VolumeTaken => match parts::<3>(trouble) {
-            [volume, "earlier", _] => format!("remove spec.claimRef.uid of pv/{volume}: it is bound to this claim then, with its data"),
-            [volume, "released", _] => format!("remove spec.claimRef of pv/{volume}: it is free then, with its data"),
-            [_, "missing", _] => "make the volume, or a claim that does not name it".to_owned(),
+            [volume, "earlier", _] => format!("remove spec.claimRef.uid of pv/{volume}: it is then bound to this claim, with its data"),
+            [volume, "released", _] => format!("remove spec.claimRef of pv/{volume}: it is then free, with its data"),
+            [_, "missing", _] => "create the volume, or a claim that does not name it".to_owned(),
             [_, "unsuited", _] => "name a volume that suits it, or none, in a new claim".to_owned(),
             _ => "name another volume, or none, in a new claim".to_owned(),
         },
-        TroubleKind::ClaimUnplaced => "choose the node by nodeSelector or affinity, not by spec.nodeName".to_owned(),
+        TroubleKind::ClaimUnplaced => "choose the node with nodeSelector or affinity, not with spec.nodeName".to_owned(),
         TroubleKind::ClaimInUse => "it ends when these are gone".to_owned(),
         TroubleKind::NodeMissing => {
             let them = if finding.subjects.len() == 1 { "it" } else { "them" };
@@ -177,8 +177,8 @@ pub(super) fn remedy(finding: &Finding) -> String {
             }
         },
         TroubleKind::OutdatedPodKept => format!("delete pod {}", parts::<1>(trouble)[0]),
-        TroubleKind::QuotaMiscounted => "kube-controller-manager counts anew every 5 minutes; if it does not, restart it".to_owned(),
-        TroubleKind::OwnerElsewhere => "remove the ownerReference, or have an owner in the same namespace or without one".to_owned(),
+        TroubleKind::QuotaMiscounted => "kube-controller-manager recounts every 5 minutes; if it does not, restart it".to_owned(),
+        TroubleKind::OwnerElsewhere => "remove the ownerReference, or name an owner in the same namespace, or a cluster-scoped one".to_owned(),
         TroubleKind::ApiServerGone => {
             "a running API server removes it when the lease ends; delete the key below masterleases if it stays".to_owned()
         }
@@ -187,7 +187,7 @@ pub(super) fn remedy(finding: &Finding) -> String {
                 .to_owned()
         }
         TroubleKind::CompactionAwaited => {
-            "kine, or the API server through it, compacts every 5 minutes, and keeps the newest 1,000 revisions: so few are not a fault".to_owned()
+            "kine, or the API server through it, compacts every 5 minutes, and keeps the newest 1,000 revisions: so few are normal".to_owned()
         }
         TroubleKind::RolloutUnfinished | TroubleKind::RolloutStuck if !fence(trouble).is_empty() => {
             "set maxUnavailable to 1, if an old pod may end before a new one is ready".to_owned()
@@ -203,14 +203,14 @@ fn cron_job(trouble: &Trouble) -> String {
         Some("FailedNeedsStart") => "set spec.startingDeadlineSeconds: only runs missed within it count".to_owned(),
         // Since 1.21 (pkg/controller/cronjob/utils.go, `nextScheduleTime`) too many missed times are said and stop nothing.
         Some("TooManyMissedTimes") => {
-            "set spec.startingDeadlineSeconds, as the Event says; since 1.21 that many stop no run: see the log of kube-controller-manager"
+            "set spec.startingDeadlineSeconds, as the Event says; since 1.21 so many missed runs do not stop the next one: see the log of kube-controller-manager"
                 .to_owned()
         }
         Some("UnknownTimeZone") => "correct spec.timeZone".to_owned(),
         Some("InvalidSchedule" | "UnparseableSchedule" | "UnParseableCronJobSchedule") => "correct spec.schedule".to_owned(),
         Some("MissSchedule") => "raise spec.startingDeadlineSeconds: the controller came too late for this run".to_owned(),
         Some("FailedCreate" | "FailedGet" | "FailedDelete") => String::new(),
-        _ => "see whether kube-controller-manager runs".to_owned(),
+        _ => "check that kube-controller-manager is running".to_owned(),
     }
 }
 
@@ -220,14 +220,14 @@ fn autoscaler(trouble: &Trouble) -> String {
         return "give each container of its pods a request for the resource".to_owned();
     }
     match reason {
-        "FailedGetScale" => "see whether its scaleTargetRef is there".to_owned(),
+        "FailedGetScale" => "check that its scaleTargetRef exists".to_owned(),
         "FailedGetResourceMetric" | "FailedGetContainerResourceMetric" => {
-            "see whether metrics-server answers (v1beta1.metrics.k8s.io)".to_owned()
+            "check that metrics-server answers (v1beta1.metrics.k8s.io)".to_owned()
         }
         "FailedGetExternalMetric" | "FailedGetObjectMetric" | "FailedGetPodsMetric" => {
-            "see whether the adapter of its metrics answers".to_owned()
+            "check that the adapter of its metrics answers".to_owned()
         }
-        "AmbiguousSelector" => "let one autoscaler alone select these pods".to_owned(),
+        "AmbiguousSelector" => "let only one autoscaler select these pods".to_owned(),
         _ => String::new(),
     }
 }
@@ -269,8 +269,8 @@ mod tests {
     /// What is wrong, what shows it, and what ends it.
     #[track_caller]
     fn check(trouble: Trouble, what: &str, detail: &str, remedy: &str) {
-        let (said, shown) = (crate::trouble::what(&trouble), crate::trouble::detail(&trouble));
-        let ends = crate::trouble::remedy(&finding(trouble, 1));
+        let (said, shown) = (crate::words::trouble::what(&trouble), crate::words::trouble::detail(&trouble));
+        let ends = crate::words::trouble::remedy(&finding(trouble, 1));
         assert_eq!([said, shown, ends].each_ref().map(String::as_str), [what, detail, remedy]);
     }
 
@@ -310,13 +310,13 @@ mod tests {
         let taken = |about: &[&str]| trouble(TroubleKind::VolumeTaken, about);
         check(
             taken(&["pv-1", "earlier", "shop/media"]),
-            "no volume: pv-1, which it names, is of another claim",
+            "no volume: pv-1, which it names, belongs to another claim",
             "the claimRef of pv-1 has the uid of an earlier claim shop/media",
-            "remove spec.claimRef.uid of pv/pv-1: it is bound to this claim then, with its data",
+            "remove spec.claimRef.uid of pv/pv-1: it is then bound to this claim, with its data",
         );
         check(
             taken(&["pv-1", "other", "shop/other"]),
-            "no volume: pv-1, which it names, is of another claim",
+            "no volume: pv-1, which it names, belongs to another claim",
             "the claimRef of pv-1 names claim shop/other",
             "name another volume, or none, in a new claim",
         );
@@ -324,13 +324,13 @@ mod tests {
             taken(&["pv-1", "released", "shop/gone"]),
             "no volume: pv-1, which would suit it, is Released",
             "the claimRef of pv-1 names claim shop/gone",
-            "remove spec.claimRef of pv/pv-1: it is free then, with its data",
+            "remove spec.claimRef of pv/pv-1: it is then free, with its data",
         );
         check(
             taken(&["pv-1", "missing", ""]),
             "no volume: pv-1, which it names, does not exist",
             "",
-            "make the volume, or a claim that does not name it",
+            "create the volume, or a claim that does not name it",
         );
         let unsuited = "name a volume that suits it, or none, in a new claim";
         check(
@@ -353,7 +353,7 @@ mod tests {
             trouble(TroubleKind::ClaimUnplaced, &["disk", "shop/pinned", "node1"]),
             "no volume: no scheduler chose a node for it",
             "class disk waits for a scheduler to choose; pod shop/pinned was put on node1 without one",
-            "choose the node by nodeSelector or affinity, not by spec.nodeName",
+            "choose the node with nodeSelector or affinity, not with spec.nodeName",
         );
         let used = |about: &[&str]| trouble(TroubleKind::ClaimInUse, about);
         check(used(&["pod/shop/a"]), "does not end: pod/shop/a uses it", "", "it ends when these are gone");
@@ -374,7 +374,7 @@ mod tests {
             "",
             "kube-controller-manager deletes it; if it does not, delete it with --force",
         );
-        let several = crate::trouble::remedy(&finding(missing(), 2));
+        let several = crate::words::trouble::remedy(&finding(missing(), 2));
         assert_eq!(several, "kube-controller-manager deletes them; if it does not, delete them with --force");
     }
 
@@ -382,8 +382,8 @@ mod tests {
     fn a_cron_job_says_what_its_event_calls_for() {
         const LATE: &str = "not started when it was due";
         let cron = |active: &str, never: &str| trouble(TroubleKind::CronJobNotStarted, &["*/5 * * * *", active, never]);
-        check(cron("", ""), LATE, "schedule */5 * * * *", "see whether kube-controller-manager runs");
-        check(cron("", "never"), LATE, "schedule */5 * * * *, never started", "see whether kube-controller-manager runs");
+        check(cron("", ""), LATE, "schedule */5 * * * *", "check that kube-controller-manager is running");
+        check(cron("", "never"), LATE, "schedule */5 * * * *, never started", "check that kube-controller-manager is running");
         check(
             cron("poll-1", ""),
             LATE,
@@ -394,7 +394,7 @@ mod tests {
             ("FailedNeedsStart", "set spec.startingDeadlineSeconds: only runs missed within it count"),
             (
                 "TooManyMissedTimes",
-                "set spec.startingDeadlineSeconds, as the Event says; since 1.21 that many stop no run: see the log of kube-controller-manager",
+                "set spec.startingDeadlineSeconds, as the Event says; since 1.21 so many missed runs do not stop the next one: see the log of kube-controller-manager",
             ),
             ("UnknownTimeZone", "correct spec.timeZone"),
             ("InvalidSchedule", "correct spec.schedule"),
@@ -419,10 +419,10 @@ mod tests {
     #[test]
     fn an_autoscaler_says_who_owes_the_metric() {
         let stuck = |reason: &str, message: &str| said(trouble(TroubleKind::AutoscalerStuck, &["deployment/api"]), reason, message);
-        let metrics = "see whether metrics-server answers (v1beta1.metrics.k8s.io)";
-        let adapter = "see whether the adapter of its metrics answers";
+        let metrics = "check that metrics-server answers (v1beta1.metrics.k8s.io)";
+        let adapter = "check that the adapter of its metrics answers";
         for (reason, message, remedy) in [
-            ("FailedGetScale", "not found", "see whether its scaleTargetRef is there"),
+            ("FailedGetScale", "not found", "check that its scaleTargetRef exists"),
             ("FailedGetResourceMetric", "no metrics returned", metrics),
             ("FailedGetContainerResourceMetric", "no metrics returned", metrics),
             (
@@ -433,7 +433,7 @@ mod tests {
             ("FailedGetExternalMetric", "no metrics returned", adapter),
             ("FailedGetObjectMetric", "no metrics returned", adapter),
             ("FailedGetPodsMetric", "no metrics returned", adapter),
-            ("AmbiguousSelector", "pods by multiple HPAs", "let one autoscaler alone select these pods"),
+            ("AmbiguousSelector", "pods by multiple HPAs", "let only one autoscaler select these pods"),
             ("FailedUpdateScale", "conflict", ""),
         ] {
             check(stuck(reason, message), "does not scale deployment/api", &format!("{reason}: {message}"), remedy);
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn what_the_control_plane_keeps_wrongly_says_who_mends_it() {
-        let recount = "kube-controller-manager counts anew every 5 minutes; if it does not, restart it";
+        let recount = "kube-controller-manager recounts every 5 minutes; if it does not, restart it";
         let quota = |about: &[&str]| trouble(TroubleKind::QuotaMiscounted, about);
         check(quota(&["pods", "3", "1"]), "used up, but its counter is wrong: pods 3 counted, 1 there", "", recount);
         check(
@@ -516,13 +516,13 @@ mod tests {
         check(
             trouble(TroubleKind::OwnerElsewhere, &["deployment/parent", "infra"]),
             "its owner deployment/parent is in another namespace (infra)",
-            "an owner is looked for in the object's own namespace: the garbage collector deletes the object",
-            "remove the ownerReference, or have an owner in the same namespace or without one",
+            "the garbage collector looks for an owner in the object's own namespace only, and deletes the object",
+            "remove the ownerReference, or name an owner in the same namespace, or a cluster-scoped one",
         );
         let gone = "a running API server removes it when the lease ends; delete the key below masterleases if it stays";
         for (state, detail) in [
             ("unleased", "no API server holds a lease of this address (masterleases)"),
-            ("lease", "it stands in masterleases only; its lease was not renewed"),
+            ("lease", "it is only in masterleases; its lease was not renewed"),
             ("expired", "its lease (masterleases) was not renewed"),
         ] {
             check(trouble(TroubleKind::ApiServerGone, &["10.0.0.1", state]), "has 10.0.0.1, an API server that is gone", detail, gone);
@@ -533,8 +533,7 @@ mod tests {
     fn a_compaction_that_is_late_is_a_fault_only_where_more_was_written_than_is_kept() {
         let late = |kind, compacted| counted(trouble(kind, &[]), (compacted, 5_000));
         let failed = "kine, or the API server through it, compacts every 5 minutes all but the newest 1,000 revisions: see kine's log for \"Compact failed\"";
-        let few =
-            "kine, or the API server through it, compacts every 5 minutes, and keeps the newest 1,000 revisions: so few are not a fault";
+        let few = "kine, or the API server through it, compacts every 5 minutes, and keeps the newest 1,000 revisions: so few are normal";
         let stalled = TroubleKind::CompactionStalled;
         check(late(stalled, 20), "not compacted after revision 20", "5000 revisions since", failed);
         check(late(stalled, 0), "never compacted", "5000 revisions since", failed);

@@ -3,12 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use ketcd_render::style::{MARK, Mark};
-use ketcd_render::visible::{is_unsafe, write_escaped, write_json_escaped};
+use super::{MARK, Mark};
+use crate::visible::{is_unsafe, write_escaped, write_json_escaped};
+
+/// A writer that shows styles or drops them: [`Plain`], [`Ansi`], [`Screen`], or one that hands all it gets to one of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` shows no styles",
+    note = "wrap it: `ketcd_render::style::Plain` drops them, `ketcd_render::style::Ansi` makes them a terminal's sequences"
+)]
+pub trait StyledWrite: Write {}
 
 /// What is written, which decides how unsafe characters are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub enum Content {
     /// Lines for people, with the marks of styles. Unsafe characters are shown by their numbers.
     Text,
     /// JSON. Unsafe characters, which can only lie in strings, become JSON's own escapes.
@@ -17,8 +24,9 @@ pub(super) enum Content {
     Raw,
 }
 
-/// A stream that passes text on as `content` and the place it goes to ask for.
-pub(super) struct Screen<W> {
+/// A writer for now text, now JSON, now bytes, which passes on what it gets as [`Content`] and the place it goes to require.
+#[derive(Debug)]
+pub struct Screen<W> {
     inner: W,
     content: Content,
     is_terminal: bool,
@@ -30,18 +38,18 @@ pub(super) struct Screen<W> {
 }
 
 impl<W: Write> Screen<W> {
-    /// A stream to a terminal or something else, which shows styles where it `colors`.
-    pub(super) fn new(inner: W, is_terminal: bool, colors: bool) -> Self {
+    /// Writes to a terminal or something else, text first, and shows styles if it `colors`.
+    pub fn new(inner: W, is_terminal: bool, colors: bool) -> Self {
         Self { inner, content: Content::Text, is_terminal, colors, pending: Vec::new(), marked: false }
     }
 
-    /// Where it is written.
-    pub(super) fn get_mut(&mut self) -> &mut W {
+    /// The writer that gets all this.
+    pub fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// Says what is written from now on.
-    pub(super) fn set_content(&mut self, content: Content) {
+    /// Changes what is written from now on.
+    pub fn set_content(&mut self, content: Content) {
         self.content = content;
     }
 
@@ -138,10 +146,51 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
+impl<W: Write> StyledWrite for Screen<W> {}
+
+/// Writes text without its styles. What could drive a terminal is shown by its number.
+#[derive(Debug)]
+pub struct Plain<W>(Screen<W>);
+
+/// Writes text with its styles as a terminal's sequences. Everything else that could drive a terminal is shown by its number.
+#[derive(Debug)]
+pub struct Ansi<W>(Screen<W>);
+
+macro_rules! text_writer {
+    ($name:ident, $colors:literal) => {
+        impl<W: Write> $name<W> {
+            /// Writes to `inner`.
+            pub fn new(inner: W) -> Self {
+                Self(Screen::new(inner, false, $colors))
+            }
+
+            /// Returns the writer that got the text.
+            pub fn into_inner(self) -> W {
+                self.0.inner
+            }
+        }
+
+        impl<W: Write> Write for $name<W> {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.write(bytes)
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                self.0.flush()
+            }
+        }
+
+        impl<W: Write> StyledWrite for $name<W> {}
+    };
+}
+
+text_writer!(Plain, false);
+text_writer!(Ansi, true);
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ketcd_render::style::{STRONG, paint};
+    use crate::style::{STRONG, paint};
 
     fn written(content: Content, is_terminal: bool, colors: bool, pieces: &[&[u8]]) -> String {
         let mut screen = Screen::new(Vec::new(), is_terminal, colors);
@@ -156,6 +205,10 @@ mod tests {
         assert_eq!(written(Content::Text, true, true, &[text.as_bytes()]), "\u{1b}[1mx\u{1b}[0m a\\x1b[31mb\\x9b\\u202e ünï\n");
         assert_eq!(written(Content::Text, false, false, &[text.as_bytes()]), "x a\\x1b[31mb\\x9b\\u202e ünï\n");
         assert_eq!(written(Content::Text, true, true, &["\u{fdd0}?\u{fdef}".as_bytes()]), "\\ufdd0?\\ufdef");
+        let (mut plain, mut colored) = (Plain::new(Vec::new()), Ansi::new(Vec::new()));
+        plain.write_all(text.as_bytes()).and_then(|()| colored.write_all(text.as_bytes())).unwrap();
+        assert_eq!(String::from_utf8(plain.into_inner()).unwrap(), "x a\\x1b[31mb\\x9b\\u202e ünï\n");
+        assert_eq!(String::from_utf8(colored.into_inner()).unwrap(), "\u{1b}[1mx\u{1b}[0m a\\x1b[31mb\\x9b\\u202e ünï\n");
     }
 
     #[test]

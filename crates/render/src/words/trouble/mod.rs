@@ -4,10 +4,9 @@ mod rules;
 
 use jiff::Timestamp;
 
-use super::command_line::CommandLine;
-use super::duration;
-use super::status::bytes;
-use super::timeline::name;
+use super::{bytes, name};
+use crate::command_line::{CommandLine, Invocation};
+use crate::duration;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::triage::Finding;
 use ketcd_history::trouble::{Trouble, TroubleKind};
@@ -32,7 +31,7 @@ pub fn what(trouble: &Trouble) -> String {
             let size = |count: i64| bytes(u64::try_from(count).unwrap_or(0));
             format!("database at {:.0} % of its quota ({} of {})", percent(numbers), size(numbers.0), size(numbers.1))
         }
-        TroubleKind::ChangeUnexplained => format!("changed at revision {} by no request of the audit log", numbers.0),
+        TroubleKind::ChangeUnexplained => format!("changed at revision {} without a request in the audit log", numbers.0),
         TroubleKind::ComponentSilent => "does not renew its lease".to_owned(),
         TroubleKind::LeaseReleased => "nobody leads: its lease was released".to_owned(),
         TroubleKind::NodeSilent => "silent".to_owned(),
@@ -67,8 +66,8 @@ pub fn what(trouble: &Trouble) -> String {
         },
         TroubleKind::ClaimLost => "its volume is lost".to_owned(),
         TroubleKind::NamespaceStuck | TroubleKind::FinalizersStuck => "does not end".to_owned(),
-        TroubleKind::WebhookUnreachable => "nothing answers for it: what it matches is refused".to_owned(),
-        TroubleKind::WebhookIgnored => "nothing answers for it: it is passed over".to_owned(),
+        TroubleKind::WebhookUnreachable => "no endpoint answers; requests that match it are refused".to_owned(),
+        TroubleKind::WebhookIgnored => "no endpoint answers; the webhook is ignored".to_owned(),
         TroubleKind::ApiUnavailable => "unavailable".to_owned(),
         TroubleKind::RequestRefused => format!("not signed: {}", reason.unwrap_or("denied")),
         TroubleKind::RequestPending => "nobody has approved it".to_owned(),
@@ -81,10 +80,10 @@ pub fn what(trouble: &Trouble) -> String {
 /// Which of the two is likelier, and why: it was written past the API server, or the log is incomplete.
 pub(super) fn unexplained(why: &str) -> &'static str {
     match why {
-        "SameBytes" => "written past the API server: the same bytes again, and an API server leaves such a write out",
-        "Misplaced" => "written past the API server: the value is of another object than the key",
+        "SameBytes" => "written past the API server: the same bytes again, which an API server does not write",
+        "Misplaced" => "written past the API server: the value belongs to another object than the key",
         "NoRequests" => "more likely the log is incomplete: several changes in a row have no request",
-        _ => "more likely written past the API server: the log holds the requests before and after it, and those of changes like it",
+        _ => "more likely written past the API server: the log holds the requests before and after it, and those of similar changes",
     }
 }
 
@@ -124,7 +123,7 @@ pub fn detail(trouble: &Trouble) -> String {
             format!("webhook {} calls service {service}, which has no ready endpoint", trouble.about.first().map_or("", String::as_str))
         }
         TroubleKind::ChangeUnexplained => unexplained(reason).to_owned(),
-        TroubleKind::ComponentSilent => format!("held by {about}, good for {} s", trouble.numbers.unwrap_or_default().0),
+        TroubleKind::ComponentSilent => format!("held by {about}, valid for {} s", trouble.numbers.unwrap_or_default().0),
         TroubleKind::NodeSilent => noticed(trouble),
         TroubleKind::ClaimPending => match &trouble.about[..] {
             [_, node, provisioner] if !provisioner.is_empty() && message.is_empty() => {
@@ -211,7 +210,7 @@ fn address(subject: &Subject) -> String {
 }
 
 /// A kind in the plural.
-pub(super) fn plural(kind: &str) -> String {
+pub(crate) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o'])) {
         Some(rest) => format!("{rest}ies"),
@@ -252,9 +251,9 @@ pub fn since(finding: &Finding, now: Option<Timestamp>) -> String {
 }
 
 /// The command that shows more about a finding's first object; `None` if the finding is not about an object.
-pub fn command(finding: &Finding) -> Option<CommandLine> {
+pub fn command(finding: &Finding, invocation: &Invocation) -> Option<CommandLine> {
     let address = name(finding.subjects.first()?);
-    let about = |command: &'static str| CommandLine::ketcd(command).word(&address);
+    let about = |command: &'static str| invocation.ketcd(command).word(&address);
     Some(match finding.trouble.kind {
         TroubleKind::EtcdAlarm
         | TroubleKind::MemberLeaderless
@@ -262,11 +261,11 @@ pub fn command(finding: &Finding) -> Option<CommandLine> {
         | TroubleKind::MemberSilent
         | TroubleKind::MemberBehind
         | TroubleKind::CompactionStalled
-        | TroubleKind::CompactionAwaited => CommandLine::ketcd("status"),
+        | TroubleKind::CompactionAwaited => invocation.ketcd("status"),
         TroubleKind::DataDiffers => {
             CommandLine::of("etcdctl endpoint hashkv --cluster --rev").word(&finding.trouble.numbers.unwrap_or_default().0.to_string())
         }
-        TroubleKind::DatabaseNearQuota => CommandLine::ketcd("usage"),
+        TroubleKind::DatabaseNearQuota => invocation.ketcd("usage"),
         TroubleKind::OwnerElsewhere => about("tree"),
         TroubleKind::Unschedulable | TroubleKind::VolumeAwaited | TroubleKind::DeviceAwaited | TroubleKind::NotScheduled => {
             about("explain")

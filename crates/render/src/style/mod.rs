@@ -1,40 +1,45 @@
 //! What colours mean; renderers name the meaning, never the colour.
 //!
-//! A renderer writes no escape sequence: [`paint`] puts marks around the text, two noncharacters of Unicode each, and what prints them
-//! makes them a terminal's sequences or drops them ([`Mark`]). Text from data cannot imitate a style, because it is escaped.
+//! A renderer writes no escape sequence: [`paint`] puts marks around the text, two noncharacters of Unicode each. It writes to a
+//! [`StyledWrite`], which drops the marks ([`Plain`]) or makes them a terminal's sequences ([`Ansi`]), so that none leaves this crate.
+//! Text from data cannot imitate a style, because it is escaped.
+
+mod screen;
 
 use std::fmt::{self, Write};
 
-use anstyle::{AnsiColor, Style as Ansi};
+use anstyle::{AnsiColor, Style as Sequence};
 
 use super::visible::Visible;
 use ketcd_history::state::Tone;
 
+pub use screen::{Ansi, Content, Plain, Screen, StyledWrite};
+
 /// A meaning that a terminal shows by colour or weight: a place in the table of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style(usize);
+pub(crate) struct Style(usize);
 
 /// Something was created: an object, a field.
-pub const ADDED: Style = Style(0);
+pub(crate) const ADDED: Style = Style(0);
 /// Something went away, or is refused.
-pub const REMOVED: Style = Style(1);
+pub(crate) const REMOVED: Style = Style(1);
 /// Something changed.
-pub const CHANGED: Style = Style(2);
+pub(crate) const CHANGED: Style = Style(2);
 /// What a reader should see first: the answer, a column's header.
-pub const STRONG: Style = Style(3);
+pub(crate) const STRONG: Style = Style(3);
 /// Context that may be skipped.
-pub const FAINT: Style = Style(4);
+pub(crate) const FAINT: Style = Style(4);
 /// Who did it.
-pub const ACTOR: Style = Style(5);
+pub(crate) const ACTOR: Style = Style(5);
 /// A doubt or a gap that must not be overlooked.
-pub const WARNING: Style = Style(6);
+pub(crate) const WARNING: Style = Style(6);
 /// Nothing in particular.
-pub const PLAIN: Style = Style(7);
+pub(crate) const PLAIN: Style = Style(7);
 /// A state that is on its way to another, and nobody's fault.
-pub const UNDER_WAY: Style = Style(8);
+pub(crate) const UNDER_WAY: Style = Style(8);
 
 /// The style of a state: broken is red, held up yellow, on its way blue, being deleted faint; what is as it should be stands out nowhere.
-pub fn of_tone(tone: Tone) -> Style {
+pub(crate) fn of_tone(tone: Tone) -> Style {
     match tone {
         Tone::Bad => REMOVED,
         Tone::Waiting => CHANGED,
@@ -44,32 +49,42 @@ pub fn of_tone(tone: Tone) -> Style {
     }
 }
 
+/// The style of a sign before a change.
+pub(crate) fn of_sign(sign: char) -> Style {
+    match sign {
+        '+' => ADDED,
+        '-' => REMOVED,
+        '~' => CHANGED,
+        '?' | '!' => WARNING,
+        _ => FAINT,
+    }
+}
+
 /// The mark that begins each style, and what a terminal shows.
-const MARKS: [(&str, Ansi); 9] = [
+const MARKS: [(&str, Sequence); 9] = [
     ("\u{fdd0}\u{fde0}", AnsiColor::Green.on_default()),
     ("\u{fdd0}\u{fde1}", AnsiColor::Red.on_default()),
     ("\u{fdd0}\u{fde2}", AnsiColor::Yellow.on_default()),
-    ("\u{fdd0}\u{fde3}", Ansi::new().bold()),
-    ("\u{fdd0}\u{fde4}", Ansi::new().dimmed()),
+    ("\u{fdd0}\u{fde3}", Sequence::new().bold()),
+    ("\u{fdd0}\u{fde4}", Sequence::new().dimmed()),
     ("\u{fdd0}\u{fde5}", AnsiColor::Cyan.on_default()),
     ("\u{fdd0}\u{fde6}", AnsiColor::Magenta.on_default()),
-    ("\u{fdd0}\u{fde7}", Ansi::new()),
+    ("\u{fdd0}\u{fde7}", Sequence::new()),
     ("\u{fdd0}\u{fde8}", AnsiColor::BrightBlue.on_default()),
 ];
 
 /// What every mark begins with.
-pub const MARK: char = '\u{fdd0}';
+pub(crate) const MARK: char = '\u{fdd0}';
 
 /// What ends every style.
 const END: &str = "\u{fdd0}\u{fdef}";
 
-/// What a mark stands for: the beginning of a style, or the end of any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(Option<Style>);
+/// What a mark stands for, shown as a terminal's sequence: the beginning of a style, or the end of any.
+struct Mark(Option<Style>);
 
 impl Mark {
     /// The mark whose second character this is; `None` if there is no such mark.
-    pub fn of(second: char) -> Option<Self> {
+    fn of(second: char) -> Option<Self> {
         if END.ends_with(second) {
             return Some(Self(None));
         }
@@ -78,7 +93,6 @@ impl Mark {
 }
 
 impl fmt::Display for Mark {
-    /// The terminal's sequence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(Style(place)) => write!(f, "{}", MARKS[place].1.render()),
@@ -88,7 +102,7 @@ impl fmt::Display for Mark {
 }
 
 /// `text` in `style`, on one line and with unsafe characters escaped, for use in a format string.
-pub fn paint<T: fmt::Display>(style: Style, text: T) -> impl fmt::Display {
+pub(crate) fn paint<T: fmt::Display>(style: Style, text: T) -> impl fmt::Display {
     Painted { style, text }
 }
 
@@ -105,13 +119,12 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
     }
 }
 
-/// Text without its marks.
+/// What is written, as plain text.
 #[cfg(test)]
-pub fn plain(text: &str) -> String {
-    let mut parts = text.split(MARK);
-    let first = parts.next().unwrap_or_default().to_owned();
-    // The second character of each mark goes too.
-    parts.fold(first, |plain, part| plain + part.char_indices().nth(1).map_or("", |(at, _)| &part[at..]))
+pub(crate) fn plain(write: impl FnOnce(&mut dyn StyledWrite) -> std::io::Result<()>) -> String {
+    let mut out = Plain::new(Vec::new());
+    write(&mut out).unwrap();
+    String::from_utf8(out.into_inner()).unwrap()
 }
 
 #[cfg(test)]
@@ -122,6 +135,6 @@ mod tests {
     fn data_cannot_end_or_begin_a_style() {
         let painted = paint(FAINT, "a\u{1b}[1m\u{fdd0}\u{fdef}\nb").to_string();
         assert_eq!(painted, "\u{fdd0}\u{fde4}a\\x1b[1m\\ufdd0\\ufdef\\nb\u{fdd0}\u{fdef}");
-        assert_eq!(plain(&painted), "a\\x1b[1m\\ufdd0\\ufdef\\nb");
+        assert_eq!(plain(|out| out.write_all(painted.as_bytes())), "a\\x1b[1m\\ufdd0\\ufdef\\nb");
     }
 }

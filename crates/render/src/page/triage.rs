@@ -1,0 +1,71 @@
+//! What `triage` shows.
+
+use jiff::Timestamp;
+
+use crate::command_line::{CommandLine, Invocation};
+use crate::words::trouble;
+use ketcd_cluster::triage::{Absence, Cause, StorageFacts, Warning};
+use ketcd_history::AttributedChange;
+use ketcd_history::trouble::triage::{Counts, Finding};
+use ketcd_store::Revision;
+
+/// All that `triage` shows.
+pub struct TriagePage<'a> {
+    /// What is wrong, the weightiest first.
+    pub findings: &'a [Finding],
+    /// The changes that explain each of them, by their places in `changes`.
+    pub causes: &'a [Vec<Cause>],
+    /// Warning Events that occur often and that no finding explains, those that occur most often first.
+    pub warnings: &'a [Warning],
+    /// What was looked at.
+    pub counts: Counts,
+    /// The moment looked at, where anything shows it.
+    pub now: Option<Timestamp>,
+    /// The newest time in printed objects that do not show when they were printed: it was not before.
+    pub not_before: Option<Timestamp>,
+    /// Its revision.
+    pub revision: Revision,
+    /// Whether that is not the newest one: commands then have `--rev`.
+    pub is_past: bool,
+    /// The changes before it, oldest first.
+    pub changes: &'a [AttributedChange],
+    /// The periods that they cover, and whether the history begins within them.
+    pub windows: &'a [(Timestamp, Timestamp, bool)],
+    /// etcd itself.
+    pub storage: &'a StorageFacts,
+    /// Why there was nothing to look at, where that is so.
+    pub absence: Option<Absence>,
+    /// How many values could not be decoded.
+    pub not_decoded: usize,
+    /// Whether some of the data could not be read. Absent objects are then not reported.
+    pub is_partial: bool,
+    /// Whether only what concerns the objects asked for is shown.
+    pub is_selected: bool,
+    /// How many of the objects asked for are not there.
+    pub missing: usize,
+    /// Whose changes alone are among them, where not all are.
+    pub by: Option<&'a str>,
+    /// The call of ketcd that suggested commands begin with.
+    pub invocation: &'a Invocation,
+    /// Whether all is shown, in full.
+    pub is_wide: bool,
+    /// Columns of the terminal.
+    pub width: Option<usize>,
+}
+
+impl<'a> TriagePage<'a> {
+    /// The changes that explain the finding at a place.
+    pub fn causes_of(&self, place: usize) -> &'a [Cause] {
+        self.causes.get(place).map_or(&[], Vec::as_slice)
+    }
+
+    /// The command that shows more about a finding, at the moment looked at.
+    pub fn command(&self, finding: &Finding) -> Option<CommandLine> {
+        trouble::command(finding, self.invocation).map(|command| self.at_moment(command))
+    }
+
+    /// A command at the moment looked at.
+    pub(crate) fn at_moment(&self, command: CommandLine) -> CommandLine {
+        if self.is_past { command.and("--rev").word(&self.revision.to_string()) } else { command }
+    }
+}

@@ -1,0 +1,48 @@
+//! Answers in words: the sentences that text and JSON share. They know neither a terminal nor a document.
+
+mod absence;
+pub(crate) mod alike;
+mod caveat;
+mod intervention;
+pub mod trouble;
+
+use ketcd_history::timeline::Subject;
+
+pub use absence::absence_words;
+pub use caveat::caveat;
+pub(crate) use caveat::some;
+pub(crate) use intervention::intervention_words;
+
+/// kubectl's short names for the kinds that are named most.
+const SHORT: &[(&str, &str)] = &[
+    ("configmap", "cm"),
+    ("daemonset", "ds"),
+    ("deployment", "deploy"),
+    ("horizontalpodautoscaler", "hpa"),
+    ("namespace", "ns"),
+    ("persistentvolume", "pv"),
+    ("persistentvolumeclaim", "pvc"),
+    ("replicaset", "rs"),
+    ("service", "svc"),
+    ("serviceaccount", "sa"),
+    ("statefulset", "sts"),
+];
+
+/// The kind and name of a subject: `pod/lab/ubuntu`.
+pub fn name(subject: &Subject) -> String {
+    let kind = subject.kind.to_lowercase();
+    let kind = SHORT.iter().find(|(long, _)| *long == kind).map_or(kind.as_str(), |(_, short)| short);
+    if subject.namespace.is_empty() { format!("{kind}/{}", subject.name) } else { format!("{kind}/{}/{}", subject.namespace, subject.name) }
+}
+
+/// A size as people read it: `1.5 KiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = count as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} B") } else { format!("{size:.1} {}", UNITS[unit]) }
+}
