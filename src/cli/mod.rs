@@ -26,7 +26,6 @@ mod interruptible;
 mod inventory;
 mod kms;
 mod leads;
-mod lines;
 mod listing;
 mod live_view;
 mod members;

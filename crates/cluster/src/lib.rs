@@ -46,5 +46,11 @@ pub use notice::{Incomplete, Notice, Notices, RestartsUnknown, SchedulerStart};
 pub use options::{Options, ReleaseChoice};
 pub use other_requests::{OtherRequest, RequestScope};
 pub use problems::Problems;
+pub use read::Read;
 pub use selection::Selection;
 pub use since::{Since, Window, WindowEnd};
+
+pub use futures_util::TryStreamExt;
+pub use ketcd_history::AttributedChange;
+pub use ketcd_kube::{FieldSelector, LabelSelector, Object};
+pub use ketcd_store::{At, Revision};
