@@ -27,7 +27,6 @@ mod inventory;
 mod invocation;
 mod kms;
 mod leads;
-mod lines;
 mod listing;
 mod live_view;
 mod members;

@@ -1,15 +1,14 @@
 //! The rows of a report, gathered from a cluster.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 
-use ketcd_cluster::read::{Keys, Read};
+use ketcd_cluster::read::{History, Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
-use ketcd_cluster::report::Reported;
-use ketcd_history::clock::Clock;
-use ketcd_history::{AttributedChange, Change, ObjectVersion};
+use ketcd_history::{AttributedChange, ObjectVersion};
 use ketcd_render::report::{Report, decisions_note, recorded_note, selection_note};
 use ketcd_store::Revision;
 
@@ -36,22 +35,23 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
     let clock = session.clock_of_writers(&[], &[], &[]).await?;
     let reported = session.report_on(words).await?;
     let mut report = Report::new(session.args.managed_fields());
-    let changed = changed_by(&reported, &clock, by, session.counted_after()).await?;
-    let counts = |change: &Change| {
+    let changed = match by.take_all() {
+        true => None,
+        false => Some(changed_by(reported.history(Arc::clone(&clock)), by, session.counted_after()).await?),
+    };
+    let counts = |AttributedChange { change, .. }: &AttributedChange| {
         let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
         changed.as_ref().is_none_or(|changed| changed.contains(&change.key) || is_event())
     };
     let alive = reported.alive().await?;
     let mut before = Before { after: session.counted_after(), held: HashMap::new() };
-    let observe = |report: &mut Report, changes: Vec<Change>| {
-        let mut changes = changes.into_iter().map(|change| AttributedChange::new(change, &clock));
-        changes.try_for_each(|change| report.observe(&change, clock.leases()))
-    };
+    let observe =
+        |report: &mut Report, changes: Vec<AttributedChange>| changes.iter().try_for_each(|change| report.observe(change, clock.leases()));
     let mut missing = Missing::of(session, &reported.keys).await?;
-    let mut changes = reported.changes();
+    let mut changes = reported.history(Arc::clone(&clock)).changes();
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = &read {
-            missing.saw(&change.key);
+            missing.saw(&change.change.key);
         }
         match read {
             Read::Item(change) if counts(&change) => observe(&mut report, before.and(change))?,
@@ -85,52 +85,50 @@ pub(super) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> 
     Ok(Gathered { report, notes, is_part_missing })
 }
 
-/// The keys that were changed by whom `by` takes, after a revision; `None` where all count.
-async fn changed_by(reported: &Reported<'_>, clock: &Clock, by: &ByArgs, after: Revision) -> Result<Option<HashSet<Bytes>>> {
-    if by.take_all() {
-        return Ok(None);
-    }
+/// The keys that were changed by whom `by` takes, after a revision.
+async fn changed_by(history: History<'_>, by: &ByArgs, after: Revision) -> Result<HashSet<Bytes>> {
     let mut keys = HashSet::new();
-    let mut changes = reported.changes();
+    let mut changes = history.changes();
     while let Some(read) = changes.try_next().await? {
         if let Read::Item(change) = read
-            && change.revision > after
-            && by.take(clock.request(change.revision, change.sub_revision))
+            && change.change.revision > after
+            && by.takes(&change)
         {
-            keys.insert(change.key);
+            keys.insert(change.change.key);
         }
     }
-    Ok(Some(keys))
+    Ok(keys)
 }
 
 /// What was there when the changes begin that count: the last version of each object.
 struct Before {
     /// Changes after it count.
     after: Revision,
-    held: HashMap<Bytes, Change>,
+    held: HashMap<Bytes, AttributedChange>,
 }
 
 impl Before {
     /// Keeps a change that does not count; returns one that does, behind what was there before the first.
-    fn and(&mut self, change: Change) -> Vec<Change> {
+    fn and(&mut self, attributed: AttributedChange) -> Vec<AttributedChange> {
+        let change = &attributed.change;
         if change.revision > self.after {
             let mut changes = self.take();
-            changes.push(change);
+            changes.push(attributed);
             return changes;
         }
         match change.after.object() {
             // An Event tells what happened then.
             Some(object) if object["kind"] == "Event" => {}
             None if change.after == ObjectVersion::Absent => drop(self.held.remove(&change.key)),
-            _ => drop(self.held.insert(change.key.clone(), change)),
+            _ => drop(self.held.insert(change.key.clone(), attributed)),
         }
         Vec::new()
     }
 
     /// Returns what was there, once.
-    fn take(&mut self) -> Vec<Change> {
-        let mut there: Vec<Change> = self.held.drain().map(|(_, change)| change).collect();
-        there.sort_by_key(|change| (change.revision, change.sub_revision));
+    fn take(&mut self) -> Vec<AttributedChange> {
+        let mut there: Vec<AttributedChange> = self.held.drain().map(|(_, change)| change).collect();
+        there.sort_by_key(|AttributedChange { change, .. }| (change.revision, change.sub_revision));
         there
     }
 }

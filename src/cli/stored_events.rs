@@ -10,8 +10,9 @@ use super::output::{Output, note};
 use super::session::Session;
 use ketcd_cluster::describe::events::{EventsAsked, HeldEvent};
 use ketcd_cluster::read::Read;
+use ketcd_history::AttributedChange;
 use ketcd_render::event::EventTable;
-use ketcd_store::{Revision, Until};
+use ketcd_store::Revision;
 
 /// Prints Events that were read.
 ///
@@ -36,19 +37,15 @@ pub(super) async fn follow(
     out: &mut Output,
 ) -> Result<bool> {
     out.flush()?;
-    let past = if at < newest { Some(session.clock().await?) } else { None };
     let filter = asked.filter.clone();
-    let mut changes = ketcd_cluster::read::changes_from(session, asked.keys(), at.after(), Until::Forever).await?;
+    let mut changes = session.watching_after(asked.keys(), at, newest).changes().await?;
     let mut any = false;
     while let Some(read) = changes.try_next().await? {
         match read {
             // What is deleted was shown before.
-            Read::Item(change) => {
+            Read::Item(AttributedChange { change, dated, .. }) => {
                 let Some(event) = change.after.whole().filter(|event| filter.fits(event)) else { continue };
-                table.set_now(match past.filter(|_| change.revision <= newest) {
-                    Some(clock) => clock.date(change.revision).map(|dated| dated.time),
-                    None => Some(Timestamp::now()),
-                });
+                table.set_now(if change.revision <= newest { dated.map(|dated| dated.time) } else { Some(Timestamp::now()) });
                 table.push(event);
                 table.write(out)?;
                 out.flush()?;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use ketcd_history::AttributedChange;
-use ketcd_render::change::JsonOptions;
+use ketcd_render::change::{JsonOptions, json};
 use ketcd_render::change_text::Options;
 use ketcd_render::changes::{ChangeForm, Changes};
 
@@ -56,7 +56,10 @@ pub(super) async fn write(session: &Session, changes: &mut Changes, change: &Att
     let key = &change.change.key;
     match changes.are_text() {
         true => changes.write_text(change, &session.name_of(key).await?, out)?,
-        false => changes.write_json(change, &session.subject_of(key).await?, out)?,
+        false => {
+            let document = json(change, &session.subject_of(key).await?, None, changes.json());
+            changes.write_json(&document, out)?;
+        }
     }
     Ok(())
 }

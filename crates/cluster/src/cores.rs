@@ -1,35 +1,90 @@
 //! Work on many values at once: the one place that decides how many threads share it.
 
+use std::mem;
 use std::panic::resume_unwind;
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-/// Makes something of each of `items` on all cores, in their order, while this thread does something else. Fewer than `least` items are not worth a
-/// thread, nor is one core.
-pub fn in_order_beside<T: Sync, R: Send, M>(
-    items: &[T],
-    least: usize,
-    make: impl Fn(&T) -> R + Sync,
-    meanwhile: impl FnOnce() -> M,
-) -> (Vec<R>, M) {
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len() / least.max(1));
+use async_stream::try_stream;
+use futures_util::{Stream, StreamExt};
+
+/// Fewer items of a stream are not worth a thread.
+const MIN_ITEMS_PER_THREAD: usize = 16;
+
+/// Maximum items of a stream per batch.
+const MAX_BATCH_ITEMS: usize = 512;
+
+/// Maximum bytes of a stream per batch.
+const MAX_BATCH_BYTES: usize = 4 << 20;
+
+/// Makes something of each of `items` on all cores, in their order. Fewer than `least` items are not worth a thread.
+pub fn in_order<T: Sync, R: Send>(items: &[T], least: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let workers = count().min(items.len() / least.max(1));
     if workers < 2 {
-        let done = meanwhile();
-        return (items.iter().map(make).collect(), done);
+        return items.iter().map(make).collect();
     }
     let make = &make;
     thread::scope(|scope| {
         let parts = items.chunks(items.len().div_ceil(workers));
         let threads: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(make).collect::<Vec<_>>())).collect();
-        let done = meanwhile();
-        let made = threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        (made.collect(), done)
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     })
 }
 
-/// Makes something of each of `items` on all cores, in their order.
-pub fn in_order<T: Sync, R: Send>(items: &[T], least: usize, make: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    in_order_beside(items, least, make, || ()).0
+/// Makes something of each item of a stream on all cores, in their order, while what was made before is used. `bytes` says how much memory an item takes.
+/// Ends with the first error, behind all that came before it.
+pub fn in_order_ahead<'s, T: Send + 'static, R: Send + 'static, E: Send + 's>(
+    items: impl Stream<Item = Result<T, E>> + Send + 's,
+    bytes: impl Fn(&T) -> usize + Send + 's,
+    make: impl Fn(T) -> R + Send + Sync + 'static,
+) -> impl Stream<Item = Result<R, E>> + Send + 's {
+    let make = Arc::new(make);
+    try_stream! {
+        let mut items = pin!(items);
+        let mut ahead = Vec::new();
+        loop {
+            let (mut taken, mut size, mut end) = (Vec::new(), 0, None);
+            while end.is_none() && taken.len() < MAX_BATCH_ITEMS && size < MAX_BATCH_BYTES {
+                match items.next().await {
+                    Some(Ok(item)) => {
+                        size += bytes(&item);
+                        taken.push(item);
+                    }
+                    other => end = Some(other.map_or(Ok(()), |failed| failed.map(drop))),
+                }
+            }
+            // While this one is made, the one before is handed over.
+            let mut ready = mem::replace(&mut ahead, start(taken, &make));
+            if end.is_some() {
+                ready.append(&mut ahead);
+            }
+            for thread in ready {
+                for made in thread.join().unwrap_or_else(|panic| resume_unwind(panic)) {
+                    yield made;
+                }
+            }
+            if let Some(end) = end {
+                end?;
+                break;
+            }
+        }
+    }
+}
+
+/// Starts to make something of each of `items`, on as many threads as they are worth.
+fn start<T: Send + 'static, R: Send + 'static>(
+    items: Vec<T>,
+    make: &Arc<impl Fn(T) -> R + Send + Sync + 'static>,
+) -> Vec<JoinHandle<Vec<R>>> {
+    let workers = count().min(items.len().div_ceil(MIN_ITEMS_PER_THREAD));
+    let (each, mut items) = (items.len().div_ceil(workers.max(1)), items.into_iter());
+    let start = |_| {
+        let (part, make) = (items.by_ref().take(each).collect::<Vec<T>>(), Arc::clone(make));
+        thread::spawn(move || part.into_iter().map(&*make).collect())
+    };
+    (0..workers).map(start).collect()
 }
 
 /// How many threads may work at once.
@@ -69,8 +124,16 @@ mod tests {
     fn order_is_kept() {
         for count in [0, 1, 31, 32, 33, 1000] {
             let items: Vec<usize> = (0..count).collect();
-            let (made, beside) = in_order_beside(&items, 8, |item| item * 2, || "beside");
-            assert_eq!((made, beside), (items.iter().map(|item| item * 2).collect(), "beside"));
+            assert_eq!(in_order(&items, 8, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_keeps_its_order_and_ends_with_its_first_error() {
+        for count in [0, 1, 31, 32, 511, 512, 513, 3000] {
+            let items = (0..count).map(Ok).chain([Err("broken off"), Ok(usize::MAX)]);
+            let made: Vec<_> = in_order_ahead(futures_util::stream::iter(items), |_| 9_000, |item| item * 2).collect().await;
+            assert_eq!(made, (0..count).map(|item| Ok(item * 2)).chain([Err("broken off")]).collect::<Vec<_>>());
         }
     }
 

@@ -25,5 +25,11 @@ pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};
 pub use reading::other_requests::{OtherRequest, RequestScope};
 pub use reading::{api, clock, files, kinds, read, related, replay, rights, watching};
+pub use reading::read::Read;
 pub use selection::Selection;
 pub use since::{Since, Window, WindowEnd};
+
+pub use futures_util::TryStreamExt;
+pub use ketcd_history::AttributedChange;
+pub use ketcd_kube::{FieldSelector, LabelSelector, Object};
+pub use ketcd_store::{At, Revision};

@@ -1,6 +1,6 @@
 //! A change with its time, its actor and its request.
 
-use super::actor::{Actor, ActorFrom, actor_by};
+use super::actor::{Actor, ActorFrom, actor, actor_by};
 use super::change::Change;
 use super::clock::{Arrived, Clock, Dated};
 use ketcd_audit::Authorship;
@@ -38,6 +38,12 @@ impl AttributedChange {
         let arrived = clock.arrived(change.revision);
         let request = clock.request(change.revision, change.sub_revision).cloned();
         Self { change, dated, actor, arrived, request }
+    }
+
+    /// A change that arrives from a live cluster, dated by its arrival.
+    pub fn arriving(change: Change, dated: Dated) -> Self {
+        let actor = actor(&change);
+        Self { change, dated: Some(dated), actor, arrived: None, request: None }
     }
 
     /// Returns what audit logs say of who made the change; `None` where no log says.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::change::{Change, ObjectVersion};
 use super::event_pair::{EventPair, PrevVersion};
 use ketcd_kube::{Body, Object};
-use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
+use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision};
 
 /// The most stored bytes of which decoded objects are kept, so that objects that change often are seldom decoded twice. Decoded objects take
 /// several times as much memory.
@@ -63,15 +63,7 @@ impl<'p, D: Fn(&KeyValue) -> Body> Follower<'p, D> {
     /// Adds a key that was alive before the first event. Returns it as the change that made it, whose version before cannot be
     /// read unless this is its first.
     pub fn seed(&mut self, key_value: KeyValue, origin: Origin) -> Change {
-        let event = Event {
-            revision: key_value.mod_revision,
-            sub_revision: 0,
-            kind: EventKind::Put,
-            key_value,
-            origin,
-            sources: Sources::default(),
-        };
-        self.change(event)
+        self.change(Event::put(key_value, origin))
     }
 
     /// Whether a version of the key is known.
@@ -181,6 +173,7 @@ mod tests {
     use super::*;
     use crate::change::ChangeKind;
     use crate::diff::ManagedFields;
+    use ketcd_store::Sources;
 
     fn put(revision: i64, created: i64, version: i64, value: &str) -> Event {
         let key_value = KeyValue {

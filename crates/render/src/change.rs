@@ -1,8 +1,6 @@
 //! Changes as JSON, one per line: `history -o ndjson`, `watch -o ndjson`.
 
-use std::io::{self, Write};
-
-use super::contract::change::{Change, ChangeWithObject};
+use super::contract::change::Change;
 use super::contract::common::KubernetesObject;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
@@ -17,30 +15,24 @@ pub struct JsonOptions {
     pub objects: bool,
 }
 
-/// Writes one change of an object as one JSON document, without a line end.
-///
-/// # Errors
-/// The stream's.
-pub fn write_json(change: &AttributedChange, subject: &KeySubject, options: JsonOptions, out: &mut dyn Write) -> io::Result<()> {
+/// Returns one change of an object as one JSON document, without a line end. `text` is the JSON of the object after it, where `change` holds less.
+pub fn json(change: &AttributedChange, subject: &KeySubject, text: Option<&[u8]>, options: JsonOptions) -> Vec<u8> {
     let managed_fields = options.managed_fields;
-    let document = Change::new(change, subject, managed_fields);
-    if !options.objects {
-        return Ok(serde_json::to_writer(out, &document)?);
-    }
-    let object = change.change.after.object().map(|object| KubernetesObject { object, managed_fields });
-    Ok(serde_json::to_writer(out, &ChangeWithObject { change: document, object })?)
-}
-
-/// Appends one change as [`write_json`] writes it, whose object after the change is `text` and may be incomplete in `change`.
-pub fn append_json(change: &AttributedChange, subject: &KeySubject, text: Option<&[u8]>, options: JsonOptions, out: &mut Vec<u8>) {
-    serde_json::to_writer(&mut *out, &Change::new(change, subject, options.managed_fields)).expect("writing to memory");
+    let mut out = serde_json::to_vec(&Change::new(change, subject, managed_fields)).expect("writing to memory");
     if options.objects {
         let end = out.pop();
         debug_assert_eq!(end, Some(b'}'));
         out.extend_from_slice(br#","object":"#);
-        out.extend_from_slice(text.unwrap_or(b"null"));
+        match text {
+            Some(text) => out.extend_from_slice(text),
+            None => {
+                let object = change.change.after.object().map(|object| KubernetesObject { object, managed_fields });
+                serde_json::to_writer(&mut out, &object).expect("writing to memory");
+            }
+        }
         out.push(b'}');
     }
+    out
 }
 
 /// RFC 3339 in UTC, to the millisecond.

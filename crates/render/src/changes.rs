@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use super::change::{self, JsonOptions};
+use super::change::JsonOptions;
 use super::change_text::{ChangeWriter, Options};
 use super::contract::request::RequestWithoutChange;
 use super::contract::window::Window;
@@ -12,7 +12,6 @@ use super::json;
 use super::watch::{self, Beginning};
 use crate::style::StyledWrite;
 use ketcd_cluster::OtherRequest;
-use ketcd_cluster::kinds::KeySubject;
 use ketcd_history::AttributedChange;
 use ketcd_store::Revision;
 
@@ -98,17 +97,6 @@ impl Changes {
         Ok(())
     }
 
-    /// Writes one change of an object as JSON.
-    ///
-    /// # Errors
-    /// The stream's.
-    pub fn write_json(&mut self, attributed: &AttributedChange, subject: &KeySubject, out: &mut dyn Write) -> io::Result<()> {
-        let json = self.json;
-        self.around(out, |out| change::write_json(attributed, subject, json, out))?;
-        self.written += 1;
-        Ok(())
-    }
-
     /// Writes a request that made no change; `name` is its object, where it is about one.
     ///
     /// # Errors
@@ -122,11 +110,11 @@ impl Changes {
         Ok(())
     }
 
-    /// Writes a change whose JSON is made already.
+    /// Writes a change, of which this is the JSON.
     ///
     /// # Errors
     /// The stream's.
-    pub fn write_made(&mut self, document: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    pub fn write_json(&mut self, document: &[u8], out: &mut dyn Write) -> io::Result<()> {
         self.around(out, |out| out.write_all(document))?;
         self.written += 1;
         Ok(())

@@ -99,6 +99,11 @@ pub struct Event {
 }
 
 impl Event {
+    /// The write of a version that was read by itself.
+    pub fn put(key_value: KeyValue, origin: Origin) -> Self {
+        Self { revision: key_value.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value, origin, sources: Sources::default() }
+    }
+
     /// Whether it is the first version of an object.
     pub fn is_creation(&self) -> bool {
         self.kind == EventKind::Put && self.key_value.version == 1

@@ -3,7 +3,6 @@
 use clap::Args;
 
 use crate::cli::absence::{Missing, Search, note_nothing_of};
-use crate::cli::lines;
 use crate::cli::output::{Format, Output, note};
 use crate::cli::requested::RequestedArgs;
 use crate::cli::running::Ask;
@@ -84,13 +83,8 @@ impl Ask for HistoryArgs {
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
         let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
-        if !told.are_text() && select.takes_all() && self.requested.by.take_all() && !self.requested.requests {
-            lines::write(session, keys.clone(), newest, &mut missing, &mut told, out).await?;
-        } else {
-            let keys = keys.clone();
-            let shown = Shown { keys, newest, select: &select, requested: &self.requested, words: &self.addresses };
-            walked::write(session, shown, &mut missing, &mut told, out).await?;
-        }
+        let shown = Shown { keys: keys.clone(), newest, select, requested: &self.requested, words: &self.addresses };
+        walked::write(session, shown, &mut missing, &mut told, out).await?;
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         note_owners_elsewhere(session, &keys).await?;

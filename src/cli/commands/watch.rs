@@ -97,8 +97,7 @@ impl Ask for WatchArgs {
         while let Some(read) = changes.try_next().await? {
             match read {
                 Read::Item(change) => {
-                    missing.saw(&change.key);
-                    let change = watching.attributed(change);
+                    missing.saw(&change.change.key);
                     if !select.takes(&change.change) || !self.by.takes(&change) {
                         continue;
                     }

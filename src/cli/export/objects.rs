@@ -1,12 +1,15 @@
 //! The table `objects`: every object at the exported revision.
 
+use std::pin::pin;
+
+use futures_util::TryStreamExt;
+
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
+use crate::cli::Result;
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
-use ketcd_cluster::AskedKeys;
 use ketcd_cluster::read::{Extent, Fetch};
-use ketcd_kube::{FieldSelector, LabelSelector};
+use ketcd_cluster::{AskedKeys, Selection};
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::export::ExportedObject;
 use ketcd_store::{At, Revision};
@@ -20,18 +23,17 @@ pub(super) async fn objects(session: &Session, dataset: &Dataset, of: Option<&As
     let time = session.moment_of(At::Revision(revision)).await?;
     // Text is made on all cores; what the columns show of it is read from the text.
     let need = if writer.has(revision.0) { Extent::Key } else { Extent::Text };
-    let mut fetch = Fetch::new(session, LabelSelector::default(), FieldSelector::default(), need);
-    fetch
-        .everything::<Error>(&mut |item| {
-            if of.is_some_and(|of| !of.contains(&item.entry.key)) {
-                return Ok(());
-            }
-            if need == Extent::Key {
-                return writer.skip();
-            }
-            let Some(object) = ExportedObject::read(&item)? else { return Ok(()) };
-            writer.push(&object.row(revision, time), revision.0, time)
-        })
-        .await?;
+    let fetch = Fetch::new(session, Selection::default(), need);
+    let mut items = pin!(fetch.items(None, usize::MAX));
+    while let Some(item) = items.try_next().await? {
+        if of.is_some_and(|of| !of.contains(&item.entry.key)) {
+            continue;
+        }
+        if need == Extent::Key {
+            writer.skip()?;
+        } else if let Some(object) = ExportedObject::read(&item)? {
+            writer.push(&object.row(revision, time), revision.0, time)?;
+        }
+    }
     writer.finish()
 }

@@ -1,32 +1,30 @@
 //! `-o json`, `-o yaml`, `-o kyaml` and `-o ndjson`: whole objects, streamed.
 
-use std::io::Write;
 
 use serde_json::Value;
 
 use super::{Extent, Item, ReadBody, Sink};
 use crate::cli::Result;
 use ketcd_cluster::kinds::KeySubject;
-use ketcd_kube::{ObjectPath, Opaque};
+use ketcd_kube::Opaque;
 use ketcd_render::contract::listing::Undecodable;
 use ketcd_render::contract::window::Window;
 use ketcd_render::style::StyledWrite;
 use ketcd_render::{document, json, kyaml, yaml};
-use ketcd_store::KeyValue;
 
 /// One object a line, each flushed.
 pub(super) struct ObjectLines;
 
-impl Sink for ObjectLines {
+impl Sink<'_> for ObjectLines {
     fn need(&self) -> Extent {
         Extent::Text
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
-        match item.body {
-            ReadBody::Text(text) => out.write_all(&text)?,
-            ReadBody::Object(object) => json::write_compact(&*object, out)?,
-            ReadBody::Opaque(opaque) => json::write_compact(&undecodable(item.entry, item.key, &opaque), out)?,
+        match &item.body {
+            ReadBody::Text(text) => out.write_all(text)?,
+            ReadBody::Object(object) => json::write_compact(&***object, out)?,
+            ReadBody::Opaque(opaque) => json::write_compact(&undecodable(&item, opaque), out)?,
             ReadBody::None => return Ok(()),
         }
         out.write_all(b"\n")?;
@@ -39,44 +37,48 @@ impl Sink for ObjectLines {
 }
 
 /// What stands in place of an object that cannot be decoded.
-fn undecodable<'a>(entry: &'a KeyValue, path: Option<ObjectPath<'_>>, opaque: &'a Opaque) -> Undecodable<'a> {
-    Undecodable::new(&entry.key, path.map(KeySubject::of).unwrap_or_default(), entry.mod_revision.0, opaque)
+fn undecodable<'a>(item: &'a Item<'_>, opaque: &'a Opaque) -> Undecodable<'a> {
+    Undecodable::new(&item.entry.key, item.path().map(KeySubject::of).unwrap_or_default(), item.entry.mod_revision.0, opaque)
 }
 
 /// The way a document is written.
-type WriteDocument = fn(&Value, &mut dyn Write) -> std::io::Result<()>;
+type WriteDocument = fn(&Value, &mut dyn StyledWrite) -> std::io::Result<()>;
 
 /// One object, one document.
 pub(super) struct Single {
     write: WriteDocument,
+    /// What stands between two documents, where several come.
+    separator: &'static [u8],
+    written: usize,
 }
 
 impl Single {
     pub(super) fn json() -> Self {
-        Self { write: |object, out| json::write_pretty(object, out).and_then(|()| out.write_all(b"\n")) }
+        Self { write: |object, out| json::write_pretty(object, out).and_then(|()| out.write_all(b"\n")), separator: b"", written: 0 }
     }
 
     pub(super) fn yaml() -> Self {
-        Self { write: yaml::write }
+        Self { write: yaml::write, separator: b"---\n", written: 0 }
     }
 
     pub(super) fn kyaml() -> Self {
-        Self { write: kyaml::write }
+        Self { write: kyaml::write, separator: b"", written: 0 }
     }
 }
 
-impl Sink for Single {
+impl Sink<'_> for Single {
     fn need(&self) -> Extent {
         Extent::Object
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
-        match item.body {
-            ReadBody::Object(object) => Ok((self.write)(&object, out)?),
-            ReadBody::Opaque(opaque) => {
-                let document = undecodable(item.entry, item.key, &opaque);
-                Ok((self.write)(&serde_json::to_value(document)?, out)?)
-            }
+        if matches!(item.body, ReadBody::Object(_) | ReadBody::Opaque(_)) {
+            out.write_all(if self.written > 0 { self.separator } else { b"" })?;
+            self.written += 1;
+        }
+        match &item.body {
+            ReadBody::Object(object) => Ok((self.write)(object, out)?),
+            ReadBody::Opaque(opaque) => Ok((self.write)(&serde_json::to_value(undecodable(&item, opaque))?, out)?),
             ReadBody::None | ReadBody::Text(_) => Ok(()),
         }
     }
@@ -112,7 +114,7 @@ impl List {
     }
 }
 
-impl Sink for List {
+impl Sink<'_> for List {
     fn need(&self) -> Extent {
         Extent::Object
     }

@@ -1,20 +1,19 @@
 //! `get -w`: the objects as they are, then each change of one of them, as kubectl prints them.
 
+use std::io::Write as _;
+use std::pin::pin;
+
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::tables::Tables;
-use super::{Item, ListArgs, ReadBody, Sink, Wanted, documents, is_single, names, templates};
+use super::{ListArgs, Pace, Sink, Wanted, fetch, sink};
 use crate::cli::absence::{Missing, Search, note_nothing, note_nothing_of};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
 use crate::cli::{Outcome, Result};
-use ketcd_cluster::read::{Keys, Read, changes_from, own_key};
-use ketcd_history::{Change, ObjectVersion};
-use ketcd_kube::{Body as Decoded, KeyResource, ObjectPath, RegistryKey};
-use ketcd_render::style::StyledWrite;
-use ketcd_render::table::{LabelColumns, View};
-use ketcd_store::{At, KeyValue, Revision, Until, Want};
+use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
+use ketcd_history::{AttributedChange, Change, ObjectVersion};
+use ketcd_store::{At, KeyValue, Revision};
 
 /// What `-w` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,172 +46,72 @@ pub(in crate::cli) async fn follow(
         At::Revision(revision) => revision,
     };
     out.set_content(session.format.content());
-    let mut printer = Printer::new(session, args, &keys, out).await?;
-    let mut is_missing = false;
+    let wanted = Wanted::Addresses(keys.addresses.clone());
+    let mut sink = sink(session, &wanted, args, Pace::OneByOne, out.is_terminal()).await?;
+    let (mut printed, mut is_missing) = (0, false);
     if watched == Watched::ObjectsAndChanges {
-        let mut missing = Missing::of(session, &keys).await?;
-        for range in &keys.ranges {
-            let mut entries = session.source.range(range.clone(), At::Revision(at), Want::Values).await?.entries;
-            while let Some(entry) = entries.try_next().await? {
-                missing.saw(&entry.key);
-                let object = session.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body;
-                if matches!(&object, Decoded::Object(object) if !select.fits(object)) {
-                    continue;
-                }
-                printer.print_first(session, &keys, &entry, ObjectVersion::from(object), out).await?;
-            }
-        }
-        printer.end_first(out)?;
-        is_missing = missing.report(session, &Search::at(session, "get").await?).await?;
-        if printer.printed == 0 {
-            note_nothing(session, &Wanted::Addresses(keys.addresses.clone())).await?;
-        }
+        let fetch = fetch(session, select.clone(), sink.need()).at(At::Revision(at));
+        (printed, is_missing) = print_objects(session, (&keys, &wanted), &fetch, sink.as_mut(), out).await?;
     }
     out.flush()?;
-    let past = if at < newest { Some(session.clock().await?) } else { None };
-    let mut changes = changes_from(session, keys.clone(), at.after(), Until::Forever).await?;
+    sink.begin_changes();
+    let mut asked = Vec::new();
+    for (range, address) in keys.ranges.iter().zip(&keys.addresses) {
+        asked.push((range, KeyFilter::of(session, Some(address)).await?));
+    }
+    let decoder = decoder(session);
+    let decoder = if let [one] = &keys.addresses[..] { decoder_of(&decoder, one.kind()).into_owned() } else { decoder };
+    let mut changes = session.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) if select.takes(&change) => {
-                printer.now = match past.filter(|_| change.revision <= newest) {
-                    Some(clock) => clock.date(change.revision).map(|dated| dated.time),
-                    None => Some(Timestamp::now()),
-                };
-                printer.print_change(session, &keys, change, out).await?;
+            Read::Item(AttributedChange { change, dated, .. }) if select.takes(&change) => {
+                let asked = asked.iter().find(|(range, _)| range.contains(&change.key)).map(|(_, asked)| asked);
+                let Some(mut item) = asked.and_then(|asked| asked.pick(key_only(&change))) else { continue };
+                let Change { revision, before, after, .. } = change;
+                // Of a deletion the object as it was last.
+                item.body = if after == ObjectVersion::Absent { before.into() } else { after.into() };
+                printed += 1;
+                sink.set_now(if revision <= newest { dated.map(|dated| dated.time) } else { Some(Timestamp::now()) });
+                sink.add(item, out)?;
+                sink.flush(out)?;
                 out.flush()?;
             }
             Read::Item(_) => {}
             Read::Gap { from, to } => note(&format!("revisions {from} to {to} were compacted away before they could be read: a gap")),
         }
     }
-    if printer.printed == 0 && watched == Watched::Changes && !session.interrupt.is_set() {
+    if printed == 0 && watched == Watched::Changes && !session.interrupt.is_set() {
         note_nothing_of(session, &keys, &format!("no change after revision {at}")).await?;
     }
-    Ok(if printer.printed == 0 || is_missing { Outcome::Nothing } else { Outcome::Found })
+    Ok(if printed == 0 || is_missing { Outcome::Nothing } else { Outcome::Found })
 }
 
-/// Prints objects one by one in the format asked for.
-struct Printer<'a> {
-    format: &'a Format,
-    args: &'a ListArgs,
-    tables: Option<Tables>,
-    is_terminal: bool,
-    shows_managed_fields: bool,
-    now: Option<Timestamp>,
-    printed: usize,
-}
-
-impl<'a> Printer<'a> {
-    async fn new(session: &'a Session, args: &'a ListArgs, keys: &Keys, out: &Output) -> Result<Self> {
-        let now = session.moment_of_ages().await?;
-        let is_wide = session.format == Format::Wide;
-        let tables = matches!(session.format, Format::Table | Format::Wide).then(|| {
-            let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
-            let first = keys.addresses.first().and_then(|address| address.kind());
-            let several = keys.addresses.iter().any(|address| address.kind() != first);
-            let of_list = !keys.addresses.iter().all(is_single);
-            Tables::new(session, View { now, is_wide, release: session.release() }, labels, args.no_headers, false)
-                .with_kinds(several || args.show_kind)
-                .of_list(of_list)
-        });
-        let (is_terminal, shows_managed_fields) = (out.is_terminal(), session.args.show_managed_fields);
-        Ok(Self { format: &session.format, args, tables, is_terminal, shows_managed_fields, now, printed: 0 })
-    }
-
-    /// Prints an object as it is, before any change.
-    async fn print_first(
-        &mut self,
-        session: &Session,
-        keys: &Keys,
-        entry: &KeyValue,
-        version: ObjectVersion,
-        out: &mut dyn StyledWrite,
-    ) -> Result<()> {
-        let Some(item) = item(session, keys, entry, self.body(&version)).await? else { return Ok(()) };
-        match &mut self.tables {
-            Some(tables) => {
-                self.printed += 1;
-                tables.add(item, out)
+/// Prints the objects as they are. Returns how many there are, and whether one that was named is not there.
+async fn print_objects<'c>(
+    session: &Session,
+    (keys, wanted): (&Keys, &Wanted),
+    fetch: &Fetch<'c>,
+    sink: &mut dyn Sink<'c>,
+    out: &mut Output,
+) -> Result<(usize, bool)> {
+    let (mut printed, mut missing) = (0, Missing::of(session, keys).await?);
+    for address in &keys.addresses {
+        let mut items = pin!(fetch.items(Some(address), usize::MAX));
+        while let Some(item) = items.try_next().await? {
+            missing.saw(&item.entry.key);
+            // Only these are followed: a raw key is not meant as a directory.
+            if keys.contains(&item.entry.key) {
+                printed += 1;
+                sink.add(item, out)?;
             }
-            None => self.print(item, out),
         }
     }
-
-    /// Writes a table's rows, which wait for one another to be aligned.
-    fn end_first(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
-        self.tables.as_mut().map_or(Ok(()), |tables| tables.write_rows(out))
+    sink.flush(out)?;
+    let is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
+    if printed == 0 {
+        note_nothing(session, wanted).await?;
     }
-
-    /// Prints what a change made of an object; of a deletion the object as it was last.
-    async fn print_change(&mut self, session: &Session, keys: &Keys, change: Change, out: &mut dyn StyledWrite) -> Result<()> {
-        let version = if change.after == ObjectVersion::Absent { &change.before } else { &change.after };
-        let entry = key_only(&change);
-        match item(session, keys, &entry, self.body(version)).await? {
-            Some(item) => self.print(item, out),
-            None => Ok(()),
-        }
-    }
-
-    fn print(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
-        let is_first = self.printed == 0;
-        self.printed += 1;
-        if let Some(tables) = &mut self.tables {
-            return tables.add_below(item, self.now, out);
-        }
-        if *self.format == Format::Yaml && !is_first {
-            out.write_all(b"---\n")?;
-        }
-        let mut sink: Box<dyn Sink> = match self.format {
-            Format::Name => Box::new(names::Names),
-            Format::Json => Box::new(documents::Single::json()),
-            Format::Yaml => Box::new(documents::Single::yaml()),
-            Format::Kyaml => Box::new(documents::Single::kyaml()),
-            Format::JsonPath(template) => Box::new(templates::Template::new(template, true)?),
-            Format::JsonPathAsJson(template) => Box::new(templates::Template::as_json(template, true)?),
-            Format::CustomColumns(columns) => {
-                Box::new(templates::Columns::new(columns, self.args.no_headers || !is_first, self.is_terminal)?)
-            }
-            Format::CustomColumnsFile(text) => {
-                Box::new(templates::Columns::of_file(text, self.args.no_headers || !is_first, self.is_terminal)?)
-            }
-            Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, true)?),
-            Format::Ndjson | Format::Table | Format::Wide | Format::Raw => Box::new(documents::ObjectLines),
-        };
-        sink.add(item, out)?;
-        sink.finish(out)
-    }
-
-    fn body(&self, version: &ObjectVersion) -> ReadBody {
-        match version {
-            ObjectVersion::Object(object) => {
-                let mut object = (**object).clone();
-                if !self.shows_managed_fields {
-                    object.remove_managed_fields();
-                }
-                ReadBody::Object(object)
-            }
-            ObjectVersion::Opaque(opaque) => ReadBody::Opaque(opaque.clone()),
-            ObjectVersion::Absent | ObjectVersion::Unreadable => ReadBody::None,
-        }
-    }
-}
-
-/// An object with what its key says of it; `None` where the key is none of those that the address is about.
-async fn item<'a>(session: &'a Session, keys: &'a Keys, entry: &'a KeyValue, body: ReadBody) -> Result<Option<Item<'a>>> {
-    let prefix = session.prefix().await?;
-    let address = keys.ranges.iter().zip(&keys.addresses).find(|(range, _)| range.contains(&entry.key)).map(|(_, address)| address);
-    let key = match address.and_then(|address| address.kind()) {
-        Some(kind) => match own_key(kind, prefix, &entry.key) {
-            None => return Ok(None),
-            own => own,
-        },
-        None => RegistryKey::parse(prefix, &entry.key, session.kinds().await?).object(),
-    };
-    let kind = match key {
-        Some(ObjectPath { resource: KeyResource::Known(kind), .. }) => Some(kind),
-        _ => None,
-    };
-    Ok(Some(Item { kind, key, entry, body }))
+    Ok((printed, is_missing))
 }
 
 /// The key of a change, whose bytes are not needed any more.

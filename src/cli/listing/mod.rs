@@ -1,4 +1,4 @@
-//! Listing objects: addresses and selectors in, objects one by one to a sink that prints them. What `ls` and `get` have in common.
+//! Fetch objects: addresses and selectors in, objects one by one to a sink that prints them. What `ls` and `get` have in common.
 
 mod documents;
 mod follow;
@@ -8,7 +8,11 @@ mod sort;
 mod tables;
 mod templates;
 
+use std::pin::pin;
+
 use clap::Args;
+use futures_util::TryStreamExt;
+use jiff::Timestamp;
 
 use super::absence::{self, Search};
 use super::output::{Format, Output};
@@ -16,15 +20,15 @@ use super::overtaken::{self, Overtaken};
 use super::select::SelectArgs;
 use super::session::Session;
 use super::{Outcome, Result, window};
-use ketcd_cluster::Selection;
-use ketcd_kube::{Address, KeyResource, Kinds, RegistryKey};
-use ketcd_render::style::StyledWrite;
+use ketcd_cluster::{Selection, built_in};
+use ketcd_kube::Address;
 use ketcd_render::table::{LabelColumns, View, row_fields};
 use ketcd_store::KeyValue;
 
 pub(super) use follow::{Watched, follow};
 pub(super) use ketcd_cluster::read::{Extent, Item, ReadBody};
-use ketcd_cluster::read::{Fetch, decoder};
+use ketcd_cluster::read::{Fetch, KeyFilter, decoder};
+use ketcd_render::style::StyledWrite;
 
 /// Which objects, in what order, with what beside them.
 #[derive(Args, Clone, Debug, Default)]
@@ -58,12 +62,29 @@ pub(super) enum Wanted {
     Everything,
 }
 
+/// When objects come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// All at once.
+    AtOnce,
+    /// One by one.
+    OneByOne,
+}
+
 /// Prints objects one by one; tables may wait until all are known.
-pub(super) trait Sink {
+pub(super) trait Sink<'c> {
     /// How much of each object it wants to see.
     fn need(&self) -> Extent;
     /// Takes an object.
-    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()>;
+    fn add(&mut self, item: Item<'c>, out: &mut dyn StyledWrite) -> Result<()>;
+    /// Prints what waits for others to be aligned with.
+    fn flush(&mut self, _: &mut dyn StyledWrite) -> Result<()> {
+        Ok(())
+    }
+    /// Takes changes of objects from now on.
+    fn begin_changes(&mut self) {}
+    /// Counts ages to this moment from now on.
+    fn set_now(&mut self, _: Option<Timestamp>) {}
     /// Prints what was kept until all are known.
     fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()>;
 }
@@ -82,17 +103,16 @@ async fn once(
     overtaken: Overtaken,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let Selection { labels, fields, .. } = args.select.read()?;
-    let mut sink = sink(session, wanted, args, &session.format, out.is_terminal()).await?;
+    let select = args.select.read()?;
+    let mut sink = sink(session, wanted, args, Pace::AtOnce, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
         sink = Box::new(sort::Sorted::new(path, sink, decoder(session))?);
     }
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let fetch = Fetch::new(session, labels, fields, sink.need()).up_to(limit);
-    let mut fetch = fetch.with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all));
-    let mut absent = Vec::new();
-    let is_cut_short = match read(&mut fetch, wanted, sink.as_mut(), &mut absent, out).await {
-        Err(error) if error.is_compacted() && fetch.found() > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
+    let fetch = fetch(session, select, sink.need());
+    let (mut found, mut absent) = (0, Vec::new());
+    let is_cut_short = match read(&fetch, wanted, (limit, &mut found), sink.as_mut(), &mut absent, out).await {
+        Err(error) if error.is_compacted() && found > 0 && (out.has_begun() || overtaken == Overtaken::ShowFound) => true,
         read => read.map(|()| false)?,
     };
     let is_missing = !absent.is_empty();
@@ -101,30 +121,46 @@ async fn once(
     }
     sink.finish(out)?;
     if is_cut_short {
-        overtaken::note_cut_short(fetch.found());
+        overtaken::note_cut_short(found);
         return Ok(Outcome::Damaged);
     }
-    if fetch.found() == 0 && !session.interrupt.is_set() {
+    if found == 0 && !session.interrupt.is_set() {
         absence::note_nothing(session, wanted).await?;
         return Ok(Outcome::Nothing);
     }
     Ok(if is_missing { Outcome::Nothing } else { Outcome::Found })
 }
 
+/// What reads the objects that are selected, as far as a sink needs them.
+fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
+    Fetch::new(session, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+}
+
 /// Hands what is wanted to the sink; single objects that are not there are `absent`.
-async fn read<'w>(
-    fetch: &mut Fetch<'_>,
+async fn read<'c, 'w>(
+    fetch: &Fetch<'c>,
     wanted: &'w Wanted,
-    sink: &mut dyn Sink,
+    (limit, found): (usize, &mut usize),
+    sink: &mut dyn Sink<'c>,
     absent: &mut Vec<&'w Address>,
     out: &mut Output,
 ) -> Result<()> {
-    let Wanted::Addresses(addresses) = wanted else { return fetch.everything(&mut |item| sink.add(item, out)).await.map(drop) };
+    let addresses = match wanted {
+        Wanted::Addresses(addresses) => addresses.iter().map(Some).collect(),
+        Wanted::Everything => vec![None],
+    };
     for address in addresses {
-        let here = fetch.address(address, &mut |item| sink.add(item, out)).await?;
-        if here == 0 && matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)) && !fetch.is_filtered() {
-            absent.push(address);
+        let before = *found;
+        if before == limit {
+            break;
         }
+        let mut items = pin!(fetch.items(address, limit - before));
+        while let Some(item) = items.try_next().await? {
+            sink.add(item, out)?;
+            *found += 1;
+        }
+        let single = address.filter(|address| matches!(address, Address::Objects { name: Some(_), .. } | Address::Key(_)));
+        absent.extend(single.filter(|_| *found == before && !fetch.is_filtered()));
     }
     Ok(())
 }
@@ -136,24 +172,24 @@ pub(super) async fn print_all(
     args: &ListArgs,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let (prefix, kinds, decoder) = (session.prefix().await?, Kinds::builtin(), decoder(session));
-    let mut sink: Box<dyn Sink> = match window::in_head(session).await? {
-        None => sink(session, &Wanted::Addresses(Vec::new()), args, &session.format, out.is_terminal()).await?,
+    let (asked, decoder) = (KeyFilter::any(session.prefix().await?, built_in()), decoder(session));
+    let mut sink: Box<dyn Sink<'_> + '_> = match window::in_head(session).await? {
+        None => sink(session, &Wanted::Addresses(Vec::new()), args, Pace::AtOnce, out.is_terminal()).await?,
         window => Box::new(documents::List::json_within(window)),
     };
     let mut outcome = Outcome::Nothing;
-    for entry in entries {
-        let key = RegistryKey::parse(prefix, &entry.key, &kinds).object();
-        let kind = key.and_then(|key| if let KeyResource::Known(kind) = key.resource { Some(kind) } else { None });
-        sink.add(Item { kind, key, entry: &entry, body: ReadBody::object(&decoder, &entry) }, out)?;
+    for mut item in entries.into_iter().filter_map(|entry| asked.pick(entry)) {
+        item.body = ReadBody::object(&decoder, &item.entry);
+        sink.add(item, out)?;
         outcome = Outcome::Found;
     }
     sink.finish(out)?;
     Ok(outcome)
 }
 
-async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Format, is_terminal: bool) -> Result<Box<dyn Sink>> {
-    let is_one = matches!(wanted, Wanted::Addresses(addresses) if matches!(&addresses[..], [one] if is_single(one)));
+async fn sink<'c>(session: &'c Session, wanted: &Wanted, args: &ListArgs, pace: Pace, is_terminal: bool) -> Result<Box<dyn Sink<'c> + 'c>> {
+    let (format, addresses) = (&session.format, if let Wanted::Addresses(addresses) = wanted { &addresses[..] } else { &[] });
+    let is_one = pace == Pace::OneByOne || matches!(addresses, [one] if is_single(one));
     Ok(match format {
         Format::Name => Box::new(names::Names),
         Format::Ndjson => Box::new(documents::ObjectLines),
@@ -175,9 +211,13 @@ async fn sink(session: &Session, wanted: &Wanted, args: &ListArgs, format: &Form
             let view = View { now, is_wide: *format == Format::Wide, release: session.release() };
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, Wanted::Everything);
-            let of_list = is_everything || matches!(wanted, Wanted::Addresses(addresses) if !addresses.iter().all(is_single));
+            let of_list = is_everything || !addresses.iter().all(is_single);
+            // Rows that come one by one cannot wait until it is known whether others are of another kind.
+            let mut kinds = addresses.iter().map(Address::kind);
+            let first = kinds.next();
+            let several = pace == Pace::OneByOne && kinds.any(|kind| Some(kind) != first);
             let tables = tables::Tables::new(session, view, labels, args.no_headers, is_everything);
-            Box::new(tables.with_kinds(args.show_kind).of_list(of_list))
+            Box::new(tables.with_kinds(several || args.show_kind).of_list(of_list))
         }
     })
 }

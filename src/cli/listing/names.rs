@@ -8,13 +8,13 @@ use ketcd_render::visible::visible;
 
 pub(super) struct Names;
 
-impl Sink for Names {
+impl Sink<'_> for Names {
     fn need(&self) -> Extent {
         Extent::Key
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
-        match item.key {
+        match item.path() {
             Some(ObjectPath { resource: KeyResource::Known(kind), name, .. }) => {
                 writeln!(out, "{}/{}", kind.singular_resource(), visible(name))?
             }

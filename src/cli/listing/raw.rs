@@ -11,7 +11,7 @@ pub(super) struct Raw {
     pub(super) is_written: bool,
 }
 
-impl Sink for Raw {
+impl Sink<'_> for Raw {
     fn need(&self) -> Extent {
         Extent::Object
     }

@@ -18,6 +18,8 @@ pub(super) struct Tables {
     decoration: Decoration,
     /// Sections follow one another for sure, so each can be written when the next one begins.
     has_sections: bool,
+    /// Rows come one by one, each below those of its kind.
+    takes_changes: bool,
     written: usize,
     /// In the order of their first object; the name distinguishes kinds that are not known.
     tables: Vec<(Section, Table)>,
@@ -31,7 +33,7 @@ enum Section {
 
 impl Section {
     fn of(item: &Item<'_>) -> Self {
-        match (item.kind, item.key) {
+        match (&item.kind, item.path()) {
             (Some(kind), _) => Self::Kind(Arc::clone(kind)),
             (None, Some(ObjectPath { resource, .. })) => Self::Unknown(format!("{resource:?}")),
             (None, None) => Self::Unknown(String::new()),
@@ -40,56 +42,36 @@ impl Section {
 }
 
 /// Adds the row of an object, or of what cannot be decoded.
-fn push(table: &mut Table, item: Item<'_>) {
-    match item.body {
-        ReadBody::Object(object) => table.push(&named(object, item.key, &item.entry.key)),
+fn push(table: &mut Table, item: &Item<'_>) {
+    let path = item.path();
+    match &item.body {
+        ReadBody::Object(object) => table.push(&named(Arc::clone(object), path, &item.entry.key)),
         ReadBody::Opaque(opaque) => {
             let key = String::from_utf8_lossy(&item.entry.key);
-            table.push_opaque(item.key.and_then(|key| key.namespace), item.key.map_or(&key, |key| key.name), &opaque.reason);
+            table.push_opaque(path.and_then(|path| path.namespace), path.map_or(&key, |path| path.name), &opaque.reason);
         }
         ReadBody::None | ReadBody::Text(_) => {}
     }
 }
 
 /// The object; one that does not say its name, as JSON that is none of Kubernetes', gets the one that its key says.
-fn named(object: Object, path: Option<ObjectPath<'_>>, key: &[u8]) -> Object {
+fn named(object: Arc<Object>, path: Option<ObjectPath<'_>>, key: &[u8]) -> Arc<Object> {
     if object["metadata"]["name"].as_str().is_some_and(|name| !name.is_empty()) {
         return object;
     }
     let name = path.map_or_else(|| String::from_utf8_lossy(key).into_owned(), |path| path.name.to_owned());
-    let mut value = object.into_value();
+    let mut value = Arc::unwrap_or_clone(object).into_value();
     if let Some(metadata) = value.as_object_mut().and_then(|fields| fields.entry("metadata").or_insert_with(|| json!({})).as_object_mut()) {
         metadata.insert("name".to_owned(), name.into());
     }
-    value.into()
+    Arc::new(value.into())
 }
 
 impl Tables {
     pub(super) fn new(session: &Session, view: View, labels: LabelColumns, without_headings: bool, is_everything: bool) -> Self {
         let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings, of_list: false };
-        Self { view, labels, decoration, has_sections: is_everything, written: 0, tables: Vec::new() }
-    }
-
-    /// Writes the row of one object below those before it. Its age is counted to `now`.
-    pub(super) fn add_below(&mut self, item: Item<'_>, now: Option<Timestamp>, out: &mut dyn StyledWrite) -> Result<()> {
-        let section = Section::of(&item);
-        let place = self.tables.iter().position(|(known, _)| *known == section).unwrap_or_else(|| {
-            self.tables.push((section, Table::new(item.kind, self.view, self.labels.clone()).showing_states()));
-            self.tables.len() - 1
-        });
-        let table = &mut self.tables[place].1;
-        table.set_now(now);
-        push(table, item);
-        Ok(table.write_below(Decoration { of_list: false, ..self.decoration }, out)?)
-    }
-
-    /// Writes the rows added so far, so that others can come below them.
-    pub(super) fn write_rows(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
-        for (_, table) in &mut self.tables {
-            table.write_below(self.decoration, out)?;
-        }
-        Ok(())
+        Self { view, labels, decoration, has_sections: is_everything, takes_changes: false, written: 0, tables: Vec::new() }
     }
 
     /// Says whether the rows are a list's, and not those of objects that were asked for by name.
@@ -113,25 +95,47 @@ impl Tables {
     }
 }
 
-impl Sink for Tables {
+impl Sink<'_> for Tables {
     fn need(&self) -> Extent {
         Extent::Row
     }
 
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         let section = Section::of(&item);
-        if self.tables.last().is_none_or(|(last, _)| *last != section) {
-            if self.has_sections
-                && let Some((_, table)) = self.tables.pop()
-            {
-                self.write_section(table, out)?;
+        let place = match self.takes_changes {
+            true => self.tables.iter().position(|(known, _)| *known == section),
+            false => self.tables.len().checked_sub(1).filter(|&last| self.tables[last].0 == section),
+        };
+        let place = match place {
+            Some(place) => place,
+            None => {
+                if self.has_sections
+                    && let Some((_, table)) = self.tables.pop()
+                {
+                    self.write_section(table, out)?;
+                }
+                let table = Table::new(item.kind.as_ref(), self.view, self.labels.clone()).showing_states();
+                self.tables.push((section, table));
+                self.tables.len() - 1
             }
-            let table = Table::new(item.kind, self.view, self.labels.clone()).showing_states();
-            self.tables.push((section, table));
-        }
-        let Some((_, table)) = self.tables.last_mut() else { return Ok(()) };
-        push(table, item);
+        };
+        push(&mut self.tables[place].1, &item);
         Ok(())
+    }
+
+    fn flush(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
+        let decoration = self.decoration;
+        Ok(self.tables.iter_mut().try_for_each(|(_, table)| table.write_below(decoration, out))?)
+    }
+
+    fn begin_changes(&mut self) {
+        self.takes_changes = true;
+        self.decoration.of_list = false;
+    }
+
+    fn set_now(&mut self, now: Option<Timestamp>) {
+        self.view.now = now;
+        self.tables.iter_mut().for_each(|(_, table)| table.set_now(now));
     }
 
     fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {

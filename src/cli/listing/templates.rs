@@ -1,5 +1,8 @@
 //! `-o jsonpath=`, `-o jsonpath-as-json=`, `-o go-template=` and `-o custom-columns=`.
 
+use std::mem;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Extent, Item, ReadBody, Sink};
@@ -43,9 +46,13 @@ impl Template {
     pub(super) fn as_json(template: &str, is_one: bool) -> Result<Self> {
         Ok(Self { as_json: true, streamed: None, ..Self::new(template, is_one)? })
     }
+
+    fn write(&self, value: &Value, out: &mut dyn StyledWrite) -> Result<()> {
+        written(if self.as_json { self.path.write_as_json(value, out) } else { self.path.write(value, out) })
+    }
 }
 
-impl Sink for Template {
+impl Sink<'_> for Template {
     fn need(&self) -> Extent {
         Extent::Object
     }
@@ -53,21 +60,22 @@ impl Sink for Template {
     fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
         let ReadBody::Object(object) = item.body else { return Ok(()) };
         match &mut self.streamed {
-            Some(streamed) => written(streamed.write(&object, out)),
-            None => {
-                self.items.push(object.into_value());
-                Ok(())
-            }
+            Some(streamed) => return written(streamed.write(&object, out)),
+            None if self.is_one => return self.write(&object, out),
+            None => self.items.push(Arc::unwrap_or_clone(object).into_value()),
         }
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
-        if let Some(streamed) = self.streamed {
-            return Ok(streamed.finish(out)?);
+        match self.streamed.take() {
+            Some(streamed) => Ok(streamed.finish(out)?),
+            None if self.is_one => Ok(()),
+            None => {
+                let all = list(mem::take(&mut self.items));
+                self.write(&all, out)
+            }
         }
-        let value = if self.is_one { self.items.pop() } else { Some(list(self.items)) };
-        let Some(value) = value else { return Ok(()) };
-        written(if self.as_json { self.path.write_as_json(&value, out) } else { self.path.write(&value, out) })
     }
 }
 
@@ -87,6 +95,13 @@ impl GoTemplates {
     pub(super) fn new(template: &str, is_one: bool) -> Result<Self> {
         Ok(Self { template: GoTemplate::parse(template).map_err(|error| go_template_error(&error))?, is_one, items: Vec::new() })
     }
+
+    fn write(&self, value: &Value, out: &mut dyn StyledWrite) -> Result<()> {
+        self.template.write(value, out).map_err(|error| match error {
+            go_template::GoTemplateWriteError::Template(error) => go_template_error(&error),
+            go_template::GoTemplateWriteError::Stream(error) => error.into(),
+        })
+    }
 }
 
 fn go_template_error(error: &GoTemplateError) -> Error {
@@ -94,30 +109,35 @@ fn go_template_error(error: &GoTemplateError) -> Error {
         .hint("write it as kubectl does, for example '{{range .items}}{{.metadata.name}}{{\"\\n\"}}{{end}}'")
 }
 
-impl Sink for GoTemplates {
+impl Sink<'_> for GoTemplates {
     fn need(&self) -> Extent {
         Extent::Object
     }
 
-    fn add(&mut self, item: Item<'_>, _: &mut dyn StyledWrite) -> Result<()> {
-        if let ReadBody::Object(object) = item.body {
-            self.items.push(object.into_value());
+    fn add(&mut self, item: Item<'_>, out: &mut dyn StyledWrite) -> Result<()> {
+        match item.body {
+            ReadBody::Object(object) if self.is_one => self.write(&object, out)?,
+            ReadBody::Object(object) => self.items.push(Arc::unwrap_or_clone(object).into_value()),
+            ReadBody::None | ReadBody::Text(_) | ReadBody::Opaque(_) => {}
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
-        let Some(value) = (if self.is_one { self.items.pop() } else { Some(list(self.items)) }) else { return Ok(()) };
-        self.template.write(&value, out).map_err(|error| match error {
-            go_template::GoTemplateWriteError::Template(error) => go_template_error(&error),
-            go_template::GoTemplateWriteError::Stream(error) => error.into(),
-        })
+        if self.is_one {
+            return Ok(());
+        }
+        let all = list(mem::take(&mut self.items));
+        self.write(&all, out)
     }
 }
 
 /// Columns of the user's own.
 pub(super) struct Columns {
     columns: CustomColumns,
+    cell_text: CellText,
+    /// Where they are not written yet.
+    headings: Option<Vec<String>>,
     lines: TabbedLines,
 }
 
@@ -139,15 +159,13 @@ impl Columns {
     }
 
     fn of(columns: CustomColumns, without_headings: bool, is_terminal: bool) -> Self {
-        let mut lines = TabbedLines::of(if is_terminal { CellText::Escaped } else { CellText::Raw });
-        if !without_headings {
-            lines.push(columns.headings());
-        }
-        Self { columns, lines }
+        let cell_text = if is_terminal { CellText::Escaped } else { CellText::Raw };
+        let headings = (!without_headings).then(|| columns.headings());
+        Self { columns, cell_text, headings, lines: TabbedLines::of(cell_text) }
     }
 }
 
-impl Sink for Columns {
+impl Sink<'_> for Columns {
     fn need(&self) -> Extent {
         Extent::Object
     }
@@ -155,12 +173,17 @@ impl Sink for Columns {
     fn add(&mut self, item: Item<'_>, _: &mut dyn StyledWrite) -> Result<()> {
         if let ReadBody::Object(object) = item.body {
             let row = self.columns.row(&object).map_err(|error| Error::new(format!("-o custom-columns: {error}")))?;
-            self.lines.push(row);
+            self.headings.take().into_iter().chain([row]).for_each(|line| self.lines.push(line));
         }
         Ok(())
     }
 
-    fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
-        Ok(self.lines.write(out)?)
+    fn flush(&mut self, out: &mut dyn StyledWrite) -> Result<()> {
+        Ok(mem::replace(&mut self.lines, TabbedLines::of(self.cell_text)).write(out)?)
+    }
+
+    fn finish(mut self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()> {
+        self.headings.take().into_iter().for_each(|headings| self.lines.push(headings));
+        self.flush(out)
     }
 }

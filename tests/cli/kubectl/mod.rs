@@ -96,6 +96,11 @@ fn get_watch_prints_what_is_and_then_each_change() {
     assert_eq!(yaml.split("\n---\n").count(), read.len());
     let names = text(&watch(&["-w", "-o", "custom-columns=N:.metadata.name"]));
     assert_eq!(names.lines().count(), 1 + read.len());
+    let templated = text(&watch(&["-w", "-o", "jsonpath={.metadata.name}{\"\\n\"}"]));
+    assert_eq!(templated.lines().collect::<Vec<_>>(), names.lines().skip(1).map(str::trim_end).collect::<Vec<_>>());
+    // What cannot be read as a template is refused before anything happens.
+    let broken = run(&watch(&["--watch-only", "--field-selector", "metadata.name=nothing", "-o", "go-template={{"]));
+    assert_eq!((broken.status.code(), broken.stdout.len()), (Some(2), 0), "{}", stderr(&broken));
 
     // A selector takes an object that fits before or after the change.
     let running = text(&watch(&["--watch-only", "--no-headers", "--field-selector", "status.phase=Running"]));

@@ -2,12 +2,11 @@
 
 use futures_util::TryStreamExt;
 
-use ketcd_history::AttributedChange;
 use ketcd_history::blame::Blame;
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{Keys, Read, dated_changes};
+use crate::read::{Keys, Read};
 
 /// What the history of one object says of its fields.
 pub struct ObjectBlame {
@@ -28,11 +27,11 @@ impl Cluster {
             self.note_reach().await?;
         }
         let mut blamed = ObjectBlame { blame: Blame::default(), is_there: false };
-        let (mut changes, clock) = dated_changes(self, keys, newest).await?;
+        let mut changes = self.history(keys, newest).await?.changes();
         while let Some(read) = changes.try_next().await? {
             if let Read::Item(change) = read {
                 blamed.is_there = true;
-                blamed.blame.observe(&AttributedChange::new(change, &clock));
+                blamed.blame.observe(&change);
             }
         }
         Ok(blamed)

@@ -1,16 +1,16 @@
 //! What a report is about: the objects that get a row, their changes, and what is there at the end.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
 
-use ketcd_history::Change;
-use ketcd_store::{KeyRange, Revision, Until};
+use ketcd_history::clock::Clock;
+use ketcd_store::{KeyRange, Revision};
 
 use crate::cluster::Cluster;
 use crate::error::Result;
-use crate::read::{Keys, Read, alive_names, changes_of};
+use crate::read::{History, Keys, alive_names};
 use crate::survey::RowSelection;
 
 /// The objects of a report.
@@ -64,8 +64,8 @@ impl Reported<'_> {
         alive_names(self.cluster, &self.keys, self.newest, |key| self.is_shown(key)).await
     }
 
-    /// Returns every readable change, oldest first.
-    pub fn changes(&self) -> BoxStream<'_, Result<Read<Change>>> {
-        changes_of(self.cluster, self.keys.clone(), Until::Revision(self.newest), |key| self.is_shown(key))
+    /// Returns the history, dated by a clock.
+    pub fn history(&self, clock: Arc<Clock>) -> History<'_> {
+        History::of_wanted(self.cluster, (self.keys.clone(), self.newest), clock, |key| self.is_shown(key))
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
 use jiff::Timestamp;
 
-use ketcd_history::clock::{Clock, LiveClock};
-use ketcd_history::{AttributedChange, Change, actor};
-use ketcd_kube::{Body, Kind, RegistryKey};
+use ketcd_history::clock::LiveClock;
+use ketcd_history::{AttributedChange, Change};
+use ketcd_kube::{Body, Decoder, Kind, RegistryKey};
 use ketcd_store::{At, Error as StoreError, KeyRange, Revision, Until, Want};
 
 use crate::cluster::Cluster;
@@ -25,12 +26,11 @@ pub struct Watching<'c> {
     /// The oldest and the newest revision when it began.
     oldest: Revision,
     newest: Revision,
-    /// Dates changes that were there when it began.
-    past: Option<Arc<Clock>>,
     /// Where it ends.
     until: Until,
-    /// Dates changes as they arrive.
-    live: LiveClock,
+    decoder: Decoder,
+    /// Whether leases are read, which show who wrote what was there when it began.
+    names_writers: bool,
     begun: Instant,
 }
 
@@ -76,18 +76,15 @@ impl Cluster {
                 Revision(1)
             }
         };
-        let past = if from <= span.newest { Some(self.clock_of_writers(&[], &[], &[]).await?) } else { None };
-        Ok(Watching {
-            cluster: self,
-            keys,
-            from,
-            oldest: span.oldest,
-            newest: span.newest,
-            past,
-            until: Until::Forever,
-            live: LiveClock::default(),
-            begun,
-        })
+        let (oldest, newest, decoder) = (span.oldest, span.newest, self.reporting_decoder.clone());
+        Ok(Watching { cluster: self, keys, from, oldest, newest, until: Until::Forever, decoder, names_writers: true, begun })
+    }
+
+    /// Begins to watch keys behind a revision that was shown, when `newest` was the newest. Nobody is to be told who changed them.
+    pub fn watching_after(&self, keys: Keys, shown: Revision, newest: Revision) -> Watching<'_> {
+        let (decoder, begun) = (self.reporting_decoder.clone(), Instant::now());
+        let (from, until) = (shown.after(), Until::Forever);
+        Watching { cluster: self, keys, from, oldest: shown, newest, until, decoder, names_writers: false, begun }
     }
 }
 
@@ -96,6 +93,12 @@ impl<'c> Watching<'c> {
     #[must_use]
     pub fn until(self, last: Revision) -> Self {
         Self { until: Until::Revision(last), ..self }
+    }
+
+    /// Decodes objects as `decoder` does.
+    #[must_use]
+    pub fn decoded_by(self, decoder: Decoder) -> Self {
+        Self { decoder, ..self }
     }
 
     /// Returns the revision of the first change.
@@ -156,23 +159,28 @@ impl<'c> Watching<'c> {
         Ok(Some(initial))
     }
 
-    /// Returns the changes: of a live etcd without an end, of a file to its newest revision.
+    /// Returns the changes: of a live etcd without an end, of a file to its newest revision. One that arrives was made just now.
     ///
     /// # Errors
     /// The source cannot be read.
-    pub async fn changes(&self) -> Result<BoxStream<'c, Result<Read<Change>>>> {
-        changes_from(self.cluster, self.keys.clone(), self.from, self.until).await
-    }
-
-    /// Says when a change was made, and by whom: one that arrives was made just now.
-    pub fn attributed(&mut self, change: Change) -> AttributedChange {
-        match self.past.as_ref().filter(|_| change.revision <= self.newest) {
-            Some(clock) => AttributedChange::new(change, clock),
-            None => {
-                let delay = self.cluster.source.latest_delay(change.revision).unwrap_or_else(|| self.begun.elapsed());
-                let (dated, actor) = (Some(self.live.date(Timestamp::now(), delay)), actor(&change));
-                AttributedChange { change, dated, actor, arrived: None, request: None }
-            }
-        }
+    pub async fn changes(&self) -> Result<BoxStream<'c, Result<Read<AttributedChange>>>> {
+        let (cluster, newest, begun) = (self.cluster, self.newest, self.begun);
+        let past = match self.from <= newest {
+            false => None,
+            true if self.names_writers => Some(cluster.clock_of_writers(&[], &[], &[]).await?),
+            true => Some(cluster.clock_around(&[], &[]).await?),
+        };
+        let mut live = LiveClock::default();
+        let changes = changes_from(cluster, self.keys.clone(), (self.from, self.until), self.decoder.clone()).await?;
+        let attributed = move |read: Read<_>| {
+            read.map(|change: Change| match past.as_ref().filter(|_| change.revision <= newest) {
+                Some(clock) => AttributedChange::new(change, clock),
+                None => {
+                    let delay = cluster.source.latest_delay(change.revision).unwrap_or_else(|| begun.elapsed());
+                    AttributedChange::arriving(change, live.date(Timestamp::now(), delay))
+                }
+            })
+        };
+        Ok(changes.map_ok(attributed).boxed())
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use futures_util::TryStreamExt;
 use serde_json::Value;
 
-use ketcd_cluster::read::{Keys, Read, dated_changes};
-use ketcd_cluster::{Cluster, Notice, Options};
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::{Cluster, Notice, Options, Read};
 use ketcd_history::audit::{Authorship, Unexplained};
 use ketcd_history::{ActorFrom, AttributedChange};
 use ketcd_store::load::{AuditLogs, Limits};
@@ -21,10 +21,9 @@ pub(crate) fn file(name: &str) -> String {
 
 /// Every change of the day, with what a log says of it.
 async fn changes(cluster: &Cluster) -> Vec<AttributedChange> {
-    let (read, clock) = dated_changes(cluster, Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
-    let read: Vec<_> = read.try_collect().await.unwrap();
-    let change = |read| if let Read::Item(change) = read { Some(AttributedChange::new(change, &clock)) } else { None };
-    read.into_iter().filter_map(change).collect()
+    let history = cluster.history(Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
+    let read: Vec<_> = history.changes().try_collect().await.unwrap();
+    read.into_iter().filter_map(|read| if let Read::Item(change) = read { Some(change) } else { None }).collect()
 }
 
 pub(crate) async fn opened(log: &str, options: Options) -> Cluster {

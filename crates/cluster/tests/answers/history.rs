@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use ketcd_cluster::read::{Keys, Read, dated_changes};
-use ketcd_cluster::{Cluster, Notice, Options};
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::{Cluster, Notice, Options, Read, Revision};
 use ketcd_history::config::ConfigKind;
 use ketcd_history::diff::ManagedFields;
 use ketcd_history::{Actor, ActorFrom, AttributedChange, ChangeKind, ObjectVersion};
@@ -18,14 +18,31 @@ use crate::fixture::{capture, database, noting};
 
 /// Every change of these keys, oldest first.
 async fn history(cluster: &Cluster, keys: Keys) -> Vec<AttributedChange> {
-    let (changes, clock) = dated_changes(cluster, keys, cluster.revision().await.unwrap()).await.unwrap();
-    let read: Vec<_> = changes.try_collect().await.unwrap();
-    let change = |read| if let Read::Item(change) = read { Some(AttributedChange::new(change, &clock)) } else { None };
-    read.into_iter().filter_map(change).collect()
+    let history = cluster.history(keys, cluster.revision().await.unwrap()).await.unwrap();
+    let read: Vec<_> = history.changes().try_collect().await.unwrap();
+    read.into_iter().filter_map(|read| if let Read::Item(change) = read { Some(change) } else { None }).collect()
 }
 
 async fn history_of(cluster: &Cluster, address: &str) -> Vec<AttributedChange> {
     history(cluster, Keys::of(cluster, &[address.to_owned()]).await.unwrap()).await
+}
+
+/// What is told of a change.
+fn told(attributed: &AttributedChange) -> (Revision, Option<String>, Option<Actor>, Option<Timestamp>) {
+    let patch = attributed.change.patch(ManagedFields::Hidden).map(|patch| patch.to_string());
+    (attributed.change.revision, patch, attributed.actor.clone(), attributed.dated.map(|dated| dated.time))
+}
+
+#[tokio::test]
+async fn on_cores_makes_of_each_change_what_one_thread_does_in_the_same_order() {
+    let cluster = capture("k120-story", Options::default()).await;
+    let wanted: Vec<_> = history(&cluster, Keys::all()).await.iter().map(told).collect();
+    for texts in [None, Some(ManagedFields::Hidden)] {
+        let history = cluster.history(Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
+        let made: Vec<_> = history.on_cores(texts, |change, _, _| told(&change)).try_collect().await.unwrap();
+        let made = made.into_iter().filter_map(|read| if let Read::Item((_, made)) = read { made } else { None });
+        assert_eq!(made.collect::<Vec<_>>(), wanted);
+    }
 }
 
 #[tokio::test]

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use ketcd_cluster::read::{Keys, Read, dated_changes};
+use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Error, Notice, Options, files, open_logs};
-use ketcd_history::AttributedChange;
 use ketcd_history::audit::Authorship;
 use ketcd_store::load::{AuditLogs, Limits};
 use ketcd_store::{At, EventKind, KeyRange, Origin, Revision, Until, Want, WatchItem};
@@ -112,12 +111,11 @@ async fn the_state_at_every_moment_is_that_of_etcd() {
 #[tokio::test]
 async fn changes_name_the_users_of_their_requests_and_accuse_nobody() {
     let cluster = alone(&file("eks.jsonl.zst"), &[], Options::default()).await;
-    let (read, clock) = dated_changes(&cluster, Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
-    let read: Vec<_> = read.try_collect().await.unwrap();
+    let history = cluster.history(Keys::all(), cluster.revision().await.unwrap()).await.unwrap();
+    let read: Vec<_> = history.changes().try_collect().await.unwrap();
     let (mut named, mut all) = (0, 0);
     for read in read {
-        let Read::Item(change) = read else { continue };
-        let attributed = AttributedChange::new(change, &clock);
+        let Read::Item(attributed) = read else { continue };
         assert!(!matches!(attributed.request, Some(Authorship::Unexplained(_))), "r{} is accused", attributed.change.revision);
         all += 1;
         named += usize::from(attributed.request.is_some());
@@ -172,8 +170,7 @@ async fn objects_that_kubectl_printed_are_the_base_of_a_log() {
     assert_eq!(data(5).await, Some(serde_json::json!({"a": "1"})));
     assert_eq!(data(6).await, Some(serde_json::json!({"a": "1", "b": "2"})));
     assert_eq!(data(7).await, None);
-    let history = cluster.history("cm/shop/old").await.unwrap();
-    let read: Vec<Read<_>> = history.changes.try_collect().await.unwrap();
+    let read: Vec<Read<_>> = cluster.changes("cm/shop/old").try_collect().await.unwrap();
     assert_eq!(read.iter().filter(|read| matches!(read, Read::Item(_))).count(), 3);
 }
 

@@ -24,25 +24,42 @@ mod usage;
 use futures_util::TryStreamExt;
 
 use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, Whereabouts};
-use ketcd_cluster::read::{Keys, Read};
-use ketcd_cluster::{Error, Notice, Options};
+use ketcd_cluster::read::Keys;
+use ketcd_cluster::{At, Error, LabelSelector, Notice, Object, Options, Read, Revision, Selection};
 use ketcd_history::ChangeKind;
-use ketcd_store::{At, Revision};
 
 use fixture::{at, capture, noting, open, path};
 
 #[tokio::test]
 async fn a_history_begins_with_the_creation() {
     let cluster = capture("k120-story", Options::default()).await;
-    let history = cluster.history("pod/lab/ubuntu").await.unwrap();
-    let read: Vec<Read<_>> = history.changes.try_collect().await.unwrap();
-    let changes: Vec<_> = read.into_iter().filter_map(|read| if let Read::Item(change) = read { Some(change) } else { None }).collect();
+    let read: Vec<Read<_>> = cluster.changes("pod/lab/ubuntu").try_collect().await.unwrap();
+    let found: Vec<_> = read.into_iter().filter_map(|read| if let Read::Item(change) = read { Some(change) } else { None }).collect();
+    let changes: Vec<_> = found.iter().map(|attributed| &attributed.change).collect();
     assert!(changes.len() > 3);
     assert_eq!(changes[0].kind, ChangeKind::Added);
     assert!(
         changes.is_sorted_by_key(|change| change.revision) && changes.iter().all(|change| &*change.key == b"/registry/pods/lab/ubuntu")
     );
-    assert!(history.clock.date(changes[0].revision).is_some());
+    assert!(found.iter().all(|attributed| attributed.dated.is_some()));
+    let error = cluster.changes("widgetz/a").try_next().await.map(drop).unwrap_err();
+    assert!(matches!(error, Error::Address(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn list_returns_the_objects_of_an_address_in_the_order_of_their_keys() {
+    let selection = Selection { labels: LabelSelector::parse("app=spread").unwrap(), ..Selection::default() };
+    let all = Options { all_namespaces: true, ..Options::default() };
+    let cluster = capture("k120-story", Options { selection, ..all.clone() }).await;
+    let spread: Vec<Object> = cluster.list("pods").try_collect().await.unwrap();
+    assert!(!spread.is_empty() && spread.iter().all(|pod| pod["metadata"]["labels"]["app"] == "spread" && pod["kind"] == "Pod"));
+    let cluster = capture("k120-story", Options { at: At::Revision(Revision(600)), ..all }).await;
+    let pods: Vec<Object> = cluster.list("pods").try_collect().await.unwrap();
+    let place = |pod: &Object| (pod["metadata"]["namespace"].to_string(), pod["metadata"]["name"].to_string());
+    assert!(pods.len() > 5 && pods.is_sorted_by_key(place));
+    assert!(pods.iter().all(|pod| pod["metadata"]["resourceVersion"].as_str().unwrap().parse::<i64>().unwrap() <= 600));
+    let error = cluster.list("widgetz").try_next().await.map(drop).unwrap_err();
+    assert!(matches!(error, Error::Address(_)), "{error:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ketcd_cluster::read::{Keys, dated_changes};
+use ketcd_cluster::read::Keys;
 use ketcd_cluster::{Cluster, Notice, Options, OtherRequest, RequestScope};
 use ketcd_history::audit::{RequestOutcome, Verb};
 use ketcd_store::KeyRange;
@@ -11,7 +11,7 @@ use crate::audit::{authors, file, opened};
 use crate::fixture::noting;
 
 async fn others(cluster: &Cluster, keys: Keys) -> Vec<OtherRequest> {
-    let (_, clock) = dated_changes(cluster, keys.clone(), cluster.revision().await.unwrap()).await.unwrap();
+    let clock = cluster.history(keys.clone(), cluster.revision().await.unwrap()).await.unwrap().clock();
     cluster.other_requests(&keys, &clock, |_| true).await.unwrap().into()
 }
 

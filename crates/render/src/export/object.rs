@@ -36,14 +36,14 @@ impl<'a> ExportedObject<'a> {
 
     /// Returns the row of a state: its revision, and its time where that is known.
     pub fn row(&self, revision: Revision, time: Option<Timestamp>) -> ObjectRow<'_> {
-        let (entry, key) = (self.item.entry, self.item.key);
+        let (entry, key) = (&self.item.entry, self.item.path());
         let Head { api_version, kind, metadata } = &self.head;
         let owner = metadata.owner_references.iter().flatten();
         let owner = owner.clone().find(|owner| owner.controller == Some(true)).or_else(|| owner.clone().next());
         ObjectRow {
             revision: revision.0,
             time: time.map(Time),
-            kind: kind.as_deref().or_else(|| kind_of(self.item.key.as_ref())),
+            kind: kind.as_deref().or_else(|| kind_of(key.as_ref())),
             api_version: api_version.as_deref(),
             namespace: key.and_then(|key| key.namespace),
             name: key.map_or("", |key| key.name),

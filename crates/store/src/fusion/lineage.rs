@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::part::{Part, PartState};
 use crate::load::Peek;
-use crate::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Source, Sources, Until, Want, WatchItem};
+use crate::{At, Event, EventKind, KeyRange, KeyValue, Origin, Result, Revision, RevisionSpan, Source, Until, Want, WatchItem};
 
 /// The least number of changes compared: the newest of those that both can have.
 const COMPARED: usize = 256;
@@ -106,14 +106,7 @@ impl<'a> Witness<'a> {
                 let mut found: Vec<Event> = entries
                     .into_iter()
                     .filter(|entry| entry.mod_revision <= revision)
-                    .map(|key_value| Event {
-                        revision: key_value.mod_revision,
-                        sub_revision: 0,
-                        kind: EventKind::Put,
-                        key_value,
-                        origin: Origin::Live,
-                        sources: Sources::default(),
-                    })
+                    .map(|entry| Event::put(entry, Origin::Live))
                     .collect();
                 found.sort_by_key(|event| std::cmp::Reverse(event.revision));
                 found.truncate(COMPARED);

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use ketcd_history::clock::Moment;
 use ketcd_history::{AttributedChange, Change, Follower, intervention};
 use ketcd_kube::FieldSet;
-use ketcd_store::{At, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
+use ketcd_store::{At, Event, Generations, KeyRange, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
 use super::kinds;
 use super::upkeep::Upkeep;
@@ -234,13 +234,5 @@ async fn versions(cluster: &Cluster, key: ChangedKey, from: Revision, to: Revisi
             break;
         }
     }
-    let put = |key_value: KeyValue| Event {
-        revision: key_value.mod_revision,
-        sub_revision: 0,
-        kind: EventKind::Put,
-        key_value,
-        origin: Origin::Live,
-        sources: Sources::default(),
-    };
-    Ok(found.into_iter().rev().map(put).collect())
+    Ok(found.into_iter().rev().map(|version| Event::put(version, Origin::Live)).collect())
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use ketcd_history::ObjectVersion;
 use ketcd_kube::{Body as Decoded, Decoder, FieldSet, KeyResource, Kind, Object, ObjectPath, Opaque};
 use ketcd_store::KeyValue;
 
@@ -16,7 +17,7 @@ pub enum ReadBody {
     /// Compact JSON with sorted members.
     Text(Vec<u8>),
     /// The object.
-    Object(Object),
+    Object(Arc<Object>),
     /// It could not be decoded.
     Opaque(Opaque),
 }
@@ -28,10 +29,20 @@ impl ReadBody {
     }
 }
 
+impl From<ObjectVersion> for ReadBody {
+    fn from(version: ObjectVersion) -> Self {
+        match version {
+            ObjectVersion::Object(object) => Self::Object(object),
+            ObjectVersion::Opaque(opaque) => Self::Opaque(opaque),
+            ObjectVersion::Absent | ObjectVersion::Unreadable => Self::None,
+        }
+    }
+}
+
 impl From<Decoded> for ReadBody {
     fn from(decoded: Decoded) -> Self {
         match decoded {
-            Decoded::Object(object) => Self::Object(object),
+            Decoded::Object(object) => Self::Object(Arc::new(object)),
             Decoded::Opaque(opaque) => Self::Opaque(opaque),
         }
     }

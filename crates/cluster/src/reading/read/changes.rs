@@ -5,8 +5,8 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use ketcd_history::{Change, EventPair, Follower};
-use ketcd_kube::Body;
-use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources, Until, Want, WatchItem};
+use ketcd_kube::{Body, Decoder};
+use ketcd_store::{Event, KeyValue, Origin, Revision, Until, Want, WatchItem};
 
 use super::alive::alive;
 use super::keys::Keys;
@@ -26,6 +26,21 @@ pub enum Read<T> {
         /// The last.
         to: Revision,
     },
+}
+
+impl<T> Read<T> {
+    /// Makes something of an item.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Read<U> {
+        match self {
+            Self::Item(item) => Read::Item(make(item)),
+            Self::Gap { from, to } => Read::Gap { from, to },
+        }
+    }
+
+    /// Whether it is an item, or a gap that does not end before what counts.
+    pub(super) fn counts(&self, after: Revision) -> bool {
+        !matches!(self, Self::Gap { to, .. } if *to <= after)
+    }
 }
 
 /// Every readable event of `keys` up to `until`, oldest first. Where the source's own history begins after a compaction, the versions
@@ -54,7 +69,7 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
                             last = last.max(at);
                         }
                         for entry in survivors.into_iter().filter(|entry| entry.mod_revision >= from && entry.mod_revision <= last) {
-                            yield Read::Item(Event { revision: entry.mod_revision, sub_revision: 0, kind: EventKind::Put, key_value: entry, origin: Origin::Live, sources: Sources::default() });
+                            yield Read::Item(Event::put(entry, Origin::Live));
                         }
                     }
                     yield Read::Gap { from, to };
@@ -69,30 +84,19 @@ pub fn events<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> impl Stream
 
 /// Every readable change of `keys` up to `until`, oldest first.
 pub fn changes<'a>(cluster: &'a Cluster, keys: Keys, until: Until) -> BoxStream<'a, Result<Read<Change>>> {
-    changes_of(cluster, keys, until, |_| true)
-}
-
-/// [`changes`] of those keys alone that `is_wanted`; the others are not decoded.
-pub fn changes_of<'a>(
-    cluster: &'a Cluster,
-    keys: Keys,
-    until: Until,
-    is_wanted: impl Fn(&[u8]) -> bool + Send + Sync + 'a,
-) -> BoxStream<'a, Result<Read<Change>>> {
     let mut follower = follower(cluster);
-    let is_wanted = move |read: &Read<Event>| !matches!(read, Read::Item(event) if !is_wanted(&event.key_value.key));
-    let read = events(cluster, keys, until).try_filter(move |read| std::future::ready(is_wanted(read)));
-    read.map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
+    events(cluster, keys, until).map_ok(move |read| follow(&mut follower, read, Follower::change)).boxed()
 }
 
-/// Every change of `keys` from revision `from` on; what was alive before it is known, so that the first changes have their patches too.
-pub async fn changes_from<'a>(
+/// Every change of `keys` from revision `from` on, decoded by `decoder`; what was alive before it is known, so that the first changes have their patches
+/// too.
+pub(crate) async fn changes_from<'a>(
     cluster: &'a Cluster,
     keys: Keys,
-    from: Revision,
-    until: Until,
+    (from, until): (Revision, Until),
+    decoder: Decoder,
 ) -> Result<BoxStream<'a, Result<Read<Change>>>> {
-    read_from(cluster, follower(cluster), keys, (from, until), |_| true, Follower::change).await
+    read_from(cluster, follower_by(cluster, decoder), keys, (from, until), |_| true, Follower::change).await
 }
 
 /// [`changes_from`], of those events alone that `is_wanted`, both versions as they are stored. It must want all events of a source that cannot read the
@@ -145,21 +149,18 @@ pub(super) fn follow<'p, D: Fn(&KeyValue) -> Body, T>(
     read: Read<Event>,
     item: impl FnOnce(&mut Follower<'p, D>, Event) -> T,
 ) -> Read<T> {
-    match read {
-        Read::Item(event) => Read::Item(item(follower, event)),
-        Read::Gap { from, to } => {
-            follower.gap(to);
-            Read::Gap { from, to }
-        }
+    if let Read::Gap { to, .. } = read {
+        follower.gap(to);
     }
+    read.map(|event| item(follower, event))
 }
 
 /// A follower that holds no versions which the source can give again.
 pub fn follower(cluster: &Cluster) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
-    let follower = Follower::new(decoding(cluster));
-    if cluster.source.reads_before() { follower.asking(|version| cluster.source.read_before(version)) } else { follower }
+    follower_by(cluster, cluster.reporting_decoder.clone())
 }
 
-fn decoding(cluster: &Cluster) -> impl Fn(&KeyValue) -> Body + Send + '_ {
-    |entry| cluster.reporting_decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body
+fn follower_by(cluster: &Cluster, decoder: Decoder) -> Follower<'_, impl Fn(&KeyValue) -> Body + Send> {
+    let follower = Follower::new(move |entry: &KeyValue| decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
+    if cluster.source.reads_before() { follower.asking(|version| cluster.source.read_before(version)) } else { follower }
 }

@@ -6,7 +6,7 @@ use super::walk_back::walk_back;
 use crate::cluster::Cluster;
 use crate::error::Result;
 use ketcd_history::{AttributedChange, Change, Follower};
-use ketcd_store::{Event, EventKind, KeyValue, Origin, Revision, Sources};
+use ketcd_store::{KeyValue, Origin, Revision};
 
 /// The last changes of an object, and what came before them.
 pub struct LastChanges {
@@ -28,21 +28,7 @@ pub async fn last_changes(cluster: &Cluster, newest: &KeyValue, most: usize, clo
     let has_earlier = (versions[0].version != 1 || versions.len() > most) && !cluster.source.is_one_moment();
     let mut follower = Follower::new(|entry: &KeyValue| cluster.decoder.decode(&entry.key, &entry.value, entry.mod_revision.0).body);
     let origin = if cluster.source.is_one_moment() { Origin::Objects } else { Origin::Live };
-    let changes: Vec<Change> = versions
-        .iter()
-        .cloned()
-        .map(|entry| {
-            let revision = entry.mod_revision;
-            follower.change(Event {
-                revision,
-                sub_revision: 0,
-                kind: EventKind::Put,
-                key_value: entry,
-                origin,
-                sources: Sources::default(),
-            })
-        })
-        .collect();
+    let changes: Vec<Change> = versions.iter().map(|version| follower.seed(version.clone(), origin)).collect();
     let revisions: Vec<Revision> = versions.iter().map(|version| version.mod_revision).collect();
     let around = if closely { Some(cluster.clock_of_writers(&revisions, &versions, &[]).await?) } else { None };
     let clock = match &around {

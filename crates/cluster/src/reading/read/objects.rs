@@ -1,19 +1,27 @@
-//! Reading the keys of an address and handing over each object that is selected, decoded no further than it is needed.
+//! The objects of addresses, one by one, each decoded no further than it is needed: on all cores, in the order of their keys.
 
+use std::pin::pin;
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt};
+use async_stream::try_stream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
 
 use super::body::{ReadBody, decoder, decoder_of, fits_stored, kind_of};
-use super::texts::{Picked, Text, texts};
 use crate::cluster::Cluster;
+use crate::cores::in_order;
 use crate::error::{Error, Result};
 use crate::selection::Selection;
-use ketcd_kube::{Address, Decoder, FieldSelector, FieldSet, KeyResource, Kind, Kinds, LabelSelector, ObjectPath, RegistryKey};
-use ketcd_store::{KeyRange, KeyValue, Want};
+use ketcd_kube::{Address, Body, Decoded, Decoder, FieldSet, KeyResource, Kind, Kinds, ObjectPath, Opaque, RegistryKey, UnknownField};
+use ketcd_store::{At, KeyRange, KeyValue, Want};
 
 /// How many available entries are taken at once.
-const AT_ONCE: usize = 256;
+const MAX_ENTRIES_AT_ONCE: usize = 256;
+
+/// How many stored bytes are decoded at once.
+const MAX_BYTES_AT_ONCE: usize = 4 << 20;
+
+/// Fewer values are not worth a thread.
+const MIN_VALUES_PER_THREAD: usize = 32;
 
 /// How much of an object is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,69 +37,97 @@ pub enum Extent {
 }
 
 /// An object on its way to whoever asked.
-pub struct Item<'a> {
+pub struct Item<'c> {
     /// Its kind, where it is known.
-    pub kind: Option<&'a Arc<Kind>>,
-    /// What its key says; `None` for keys that belong to no resource.
-    pub key: Option<ObjectPath<'a>>,
+    pub kind: Option<Arc<Kind>>,
     /// The stored key and value.
-    pub entry: &'a KeyValue,
+    pub entry: KeyValue,
     /// As much of the object as is needed.
     pub body: ReadBody,
+    prefix: &'c str,
+    /// The kinds by which the key is read, where its kind was not asked for.
+    kinds: Option<&'c Kinds>,
+}
+
+impl Item<'_> {
+    /// Returns what the key says; `None` for keys that belong to no resource.
+    pub fn path(&self) -> Option<ObjectPath<'_>> {
+        match (self.kinds, &self.kind) {
+            (Some(kinds), _) => RegistryKey::parse(self.prefix, &self.entry.key, kinds).object(),
+            (None, Some(kind)) => own_key(kind, self.prefix, &self.entry.key),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Which keys are asked for.
-struct KeyFilter<'p> {
-    prefix: &'p str,
+pub struct KeyFilter<'c> {
+    prefix: &'c str,
     /// The kind, where all keys are of one.
-    kind: Option<&'p Arc<Kind>>,
+    kind: Option<Arc<Kind>>,
     /// The kinds by which that of each key is found, where they differ.
-    kinds: Option<&'p Kinds>,
+    kinds: Option<&'c Kinds>,
     /// Whether keys that do not belong to an object count.
     counts_others: bool,
     /// The only namespace.
-    namespace: Option<&'p str>,
+    namespace: Option<&'c str>,
 }
 
-impl KeyFilter<'_> {
-    /// Returns what a key says, `Some(None)` where it says nothing of an object; `None` where it is not asked for.
-    #[allow(clippy::option_option)]
-    fn pick<'e>(&'e self, key: &'e [u8]) -> Option<Option<ObjectPath<'e>>> {
-        let object = match (self.kind, self.kinds) {
-            (Some(kind), _) => own_key(kind, self.prefix, key),
-            (None, Some(kinds)) => RegistryKey::parse(self.prefix, key, kinds).object(),
-            (None, None) => None,
-        };
-        let is_asked_for = match object {
-            Some(object) => self.namespace.is_none_or(|wanted| object.namespace == Some(wanted)),
+impl<'c> KeyFilter<'c> {
+    /// The keys of an address: below a kind's prefix, a key of another shape is none of its objects. Without an address those of all objects (of the one
+    /// namespace, where one is given).
+    ///
+    /// # Errors
+    /// The kinds cannot be read.
+    pub async fn of(cluster: &'c Cluster, address: Option<&Address>) -> Result<Self> {
+        let (prefix, kind) = (cluster.prefix().await?, address.and_then(Address::kind).cloned());
+        let kinds = if kind.is_some() { None } else { Some(cluster.kinds().await?) };
+        let namespace = cluster.options.namespace.as_deref().filter(|_| address.is_none());
+        Ok(Self { prefix, counts_others: address.is_some() && kind.is_none(), kind, kinds, namespace })
+    }
+
+    /// Any key, of the kinds given.
+    pub fn any(prefix: &'c str, kinds: &'c Kinds) -> Self {
+        Self { prefix, kind: None, kinds: Some(kinds), counts_others: true, namespace: None }
+    }
+
+    /// Returns what is stored under a key as an item, of which nothing is decoded; `None` where the key is not asked for.
+    pub fn pick(&self, entry: KeyValue) -> Option<Item<'c>> {
+        let mut item = Item { kind: self.kind.clone(), entry, body: ReadBody::None, prefix: self.prefix, kinds: self.kinds };
+        let path = item.path();
+        let is_asked_for = match path {
+            Some(path) => self.namespace.is_none_or(|wanted| path.namespace == Some(wanted)),
             None => self.counts_others,
         };
-        is_asked_for.then_some(object)
+        if self.kinds.is_some() {
+            item.kind = kind_of(path).cloned();
+        }
+        is_asked_for.then_some(item)
     }
 }
 
 /// Reads, filters, decodes.
-pub struct Fetch<'a> {
-    cluster: &'a Cluster,
+pub struct Fetch<'c> {
+    cluster: &'c Cluster,
+    at: At,
     decoder: Decoder,
+    /// The same, which reports nothing.
+    quiet: Decoder,
     selection: Selection,
     /// What the selectors look at.
     selected_by: FieldSet,
     need: Extent,
     /// What of an object of a kind the row of a table shows, where that is known.
     row_fields: fn(&Kind) -> Option<&'static FieldSet>,
-    /// How many objects are still wanted.
-    wanted: usize,
-    /// How many there were.
-    found: usize,
 }
 
-impl<'a> Fetch<'a> {
-    /// Reads objects that the selectors select.
-    pub fn new(cluster: &'a Cluster, labels: LabelSelector, fields: FieldSelector, need: Extent) -> Self {
-        let selection = Selection { labels, fields, ever: false };
-        let selected_by = selection.looks_at();
-        Self { cluster, decoder: decoder(cluster), selection, selected_by, need, row_fields: |_| None, wanted: usize::MAX, found: 0 }
+impl<'c> Fetch<'c> {
+    /// Reads objects that are selected.
+    pub fn new(cluster: &'c Cluster, selection: Selection, need: Extent) -> Self {
+        let (decoder, selected_by) = (decoder(cluster), selection.looks_at());
+        let quiet = cluster.decoder.clone();
+        let quiet = if cluster.options.show_managed_fields { quiet } else { quiet.without_managed_fields() };
+        Self { cluster, at: cluster.at, decoder, quiet, selection, selected_by, need, row_fields: |_| None }
     }
 
     /// Says what of an object of a kind the row of a table shows; without it, the row needs the object.
@@ -100,97 +136,84 @@ impl<'a> Fetch<'a> {
         Self { row_fields, ..self }
     }
 
-    /// No more than `limit` objects.
+    /// Reads at another revision than the one looked at.
     #[must_use]
-    pub fn up_to(self, limit: usize) -> Self {
-        Self { wanted: limit, ..self }
+    pub fn at(self, at: At) -> Self {
+        Self { at, ..self }
     }
 
-    /// How many objects were handed over.
-    pub fn found(&self) -> usize {
-        self.found
-    }
-
-    /// Whether a selector may have left something out.
+    /// Whether a selector may leave something out.
     pub fn is_filtered(&self) -> bool {
         !self.selection.takes_all()
     }
 
-    /// Hands over the objects of an address and returns how many they were.
-    ///
-    /// # Errors
-    /// The source cannot be read, or those of `take`.
-    pub async fn address<E: From<Error>>(
-        &mut self,
-        address: &Address,
-        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
-    ) -> Result<usize, E> {
-        let prefix = self.cluster.prefix().await?;
-        let (key, is_whole) = address.key(prefix);
-        let kinds = match address.kind() {
-            Some(_) => None,
-            None => Some(self.cluster.kinds().await?),
-        };
-        let mut ranges = vec![if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) }];
-        if is_whole && address.kind().is_none() {
-            // A raw key may be meant as the directory it looks like.
-            ranges.push(KeyRange::prefix(format!("{key}/")));
-        }
-        // Below a kind's prefix, a key of another shape is none of its objects.
-        let asked = KeyFilter { prefix, kind: address.kind(), kinds, counts_others: address.kind().is_none(), namespace: None };
-        let mut found = 0;
-        for range in ranges {
-            let entries = match self.cluster.range(range, self.want()).await {
-                // The key itself was it.
-                Err(error) if error.refusal().is_some() && found > 0 => break,
-                listing => listing?.entries,
-            };
-            found += self.picked(entries, &asked, take).await?;
-        }
-        Ok(found)
-    }
-
-    /// Hands over every object of every kind (of the one namespace, where one is given) and returns how many they were.
-    ///
-    /// # Errors
-    /// The source cannot be read, or those of `take`.
-    pub async fn everything<E: From<Error>>(&mut self, take: &mut dyn FnMut(Item<'_>) -> Result<(), E>) -> Result<usize, E> {
-        let prefix = self.cluster.prefix().await?;
-        let kinds = self.cluster.kinds().await?;
-        let entries = self.cluster.range(KeyRange::prefix(format!("{prefix}/")), self.want()).await?.entries;
-        let namespace = self.cluster.options.namespace.as_deref();
-        let asked = KeyFilter { prefix, kind: None, kinds: Some(kinds), counts_others: false, namespace };
-        self.picked(entries, &asked, take).await
-    }
-
-    /// Hands over those of `entries` that are asked for, and returns how many they were.
-    async fn picked<E: From<Error>>(
-        &mut self,
-        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Unpin,
-        asked: &KeyFilter<'_>,
-        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
-    ) -> Result<usize, E> {
-        let mut batches = entries.ready_chunks(AT_ONCE);
-        let mut found = 0;
-        while self.wanted > 0
-            && let Some(batch) = batches.next().await
-        {
-            let failed = batch.iter().position(|read| read.is_err()).unwrap_or(batch.len());
-            let read = batch[..failed].iter().flatten();
-            let picked: Vec<Picked<'_>> = read.filter_map(|entry| Some((entry, asked.pick(&entry.key)?))).collect();
-            let mut texts =
-                if self.need == Extent::Text && !self.filters_objects() { texts(&self.decoder, &picked) } else { Vec::new() }.into_iter();
-            for (entry, object) in picked {
-                let text = texts.next();
-                if self.wanted > 0 {
-                    found += self.entry(entry, object, text, take)?;
+    /// Returns the objects of an address, or every object of every kind (of the one namespace, where one is given): at most `limit`.
+    pub fn items(&self, address: Option<&Address>, limit: usize) -> impl Stream<Item = Result<Item<'c>>> + Send {
+        try_stream! {
+            let asked = KeyFilter::of(self.cluster, address).await?;
+            let (key, is_whole) = address.map_or_else(|| (format!("{}/", asked.prefix), false), |address| address.key(asked.prefix));
+            let mut ranges = vec![if is_whole { KeyRange::key(key.as_bytes()) } else { KeyRange::prefix(key.as_bytes()) }];
+            if is_whole && asked.kind.is_none() {
+                // A raw key may be meant as the directory it looks like.
+                ranges.push(KeyRange::prefix(format!("{key}/")));
+            }
+            let mut found = 0;
+            for range in ranges {
+                let entries = match self.cluster.source.range(range, self.at, self.want()).await.map_err(Error::from) {
+                    // The key itself was it.
+                    Err(error) if error.refusal().is_some() && found > 0 => break,
+                    listing => listing?.entries,
+                };
+                let mut items = pin!(self.picked(entries, &asked, limit - found));
+                while let Some(item) = items.try_next().await? {
+                    found += 1;
+                    yield item;
                 }
             }
-            if let Some(failure) = batch.into_iter().nth(failed) {
-                failure.map_err(Error::from)?;
+        }
+    }
+
+    /// Those of `entries` that are asked for and selected.
+    fn picked(
+        &self,
+        entries: impl Stream<Item = ketcd_store::Result<KeyValue>> + Send + Unpin,
+        asked: &KeyFilter<'c>,
+        mut limit: usize,
+    ) -> impl Stream<Item = Result<Item<'c>>> + Send {
+        try_stream! {
+            let mut batches = entries.ready_chunks(MAX_ENTRIES_AT_ONCE);
+            while let Some(batch) = batches.next().await {
+                let mut batch = batch.into_iter();
+                while limit > 0 && !batch.as_slice().is_empty() {
+                    let (mut picked, mut size, mut failure) = (Vec::new(), 0, None);
+                    for read in batch.by_ref() {
+                        match read {
+                            Ok(entry) => {
+                                size += entry.value.len();
+                                picked.extend(asked.pick(entry).filter(|item| self.selects(item)));
+                            }
+                            Err(error) => failure = Some(error),
+                        }
+                        if failure.is_some() || picked.len() == limit || size >= MAX_BYTES_AT_ONCE {
+                            break;
+                        }
+                    }
+                    limit -= picked.len();
+                    let least = if self.need == Extent::Key { usize::MAX } else { MIN_VALUES_PER_THREAD };
+                    let bodies = in_order(&picked, least, |item| self.body(item));
+                    for (mut item, (body, problems)) in picked.into_iter().zip(bodies) {
+                        // Now that it is its turn.
+                        self.decoder.report(&item.entry.key, item.entry.mod_revision.0, &problems);
+                        item.body = body;
+                        yield item;
+                    }
+                    failure.map_or(Ok(()), Err)?;
+                }
+                if limit == 0 {
+                    break;
+                }
             }
         }
-        Ok(found)
     }
 
     fn want(&self) -> Want {
@@ -201,54 +224,41 @@ impl<'a> Fetch<'a> {
         !self.selection.labels.is_empty() || !self.selection.fields.is_decided_by_key()
     }
 
-    fn entry<E>(
-        &mut self,
-        entry: &KeyValue,
-        key: Option<ObjectPath<'_>>,
-        text: Option<Text>,
-        take: &mut dyn FnMut(Item<'_>) -> Result<(), E>,
-    ) -> Result<usize, E> {
-        if key.is_some_and(|key| self.selection.fields.rules_out(key.namespace, key.name)) {
-            return Ok(0);
+    fn selects(&self, item: &Item<'_>) -> bool {
+        if self.selection.takes_all() {
+            return true;
         }
-        let kind = kind_of(key);
-        if self.filters_objects() && !fits_stored((&self.selection, &self.selected_by), &self.decoder, key, entry) {
-            return Ok(0);
-        }
-        let body = match text {
-            Some(text) => text.reported(&self.decoder, entry),
-            None => self.body(kind, entry),
-        };
-        take(Item { kind, key, entry, body })?;
-        self.wanted -= 1;
-        self.found += 1;
-        Ok(1)
+        let path = item.path();
+        !path.is_some_and(|path| self.selection.fields.rules_out(path.namespace, path.name))
+            && (!self.filters_objects() || fits_stored((&self.selection, &self.selected_by), &self.decoder, path, &item.entry))
     }
 
-    /// Decodes as far as is needed.
-    fn body(&self, kind: Option<&Arc<Kind>>, entry: &KeyValue) -> ReadBody {
-        let (key, value, revision) = (&entry.key, &entry.value, entry.mod_revision.0);
-        let decoder = &*decoder_of(&self.decoder, kind);
-        match self.need {
-            Extent::Row => match kind.and_then(|kind| (self.row_fields)(kind)) {
-                Some(fields) => decoder.decode_only(key, value, revision, fields).body.into(),
-                None => ReadBody::object(decoder, entry),
-            },
-            Extent::Key => ReadBody::None,
-            Extent::Text => {
-                let mut text = Vec::with_capacity(value.len() * 2);
-                match decoder.decode_text(key, value, revision, &mut text) {
-                    Ok(_) => ReadBody::Text(text),
-                    Err(opaque) => ReadBody::Opaque(opaque),
-                }
-            }
-            Extent::Object => ReadBody::object(decoder, entry),
+    /// Decodes as far as is needed. Returns what is to be reported of it, too.
+    fn body(&self, item: &Item<'_>) -> (ReadBody, Result<Vec<UnknownField>, Opaque>) {
+        if self.need == Extent::Key {
+            return (ReadBody::None, Ok(Vec::new()));
         }
+        let KeyValue { key, value, mod_revision, .. } = &item.entry;
+        let decoder = &*decoder_of(&self.quiet, item.kind.as_ref());
+        if self.need == Extent::Text {
+            let mut text = Vec::with_capacity(value.len() * 2);
+            return match decoder.decode_text(key, value, mod_revision.0, &mut text) {
+                Ok(unknown) => (ReadBody::Text(text), Ok(unknown)),
+                Err(opaque) => (ReadBody::Opaque(opaque.clone()), Err(opaque)),
+            };
+        }
+        let fields = item.kind.as_ref().filter(|_| self.need == Extent::Row).and_then(|kind| (self.row_fields)(kind));
+        let Decoded { body, unknown_fields, .. } = match fields {
+            Some(fields) => decoder.decode_only(key, value, mod_revision.0, fields),
+            None => decoder.decode(key, value, mod_revision.0),
+        };
+        let problems = if let Body::Opaque(opaque) = &body { Err(opaque.clone()) } else { Ok(unknown_fields) };
+        (body.into(), problems)
     }
 }
 
 /// What the key says of an object of a kind whose prefix it has.
-pub fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
+pub(crate) fn own_key<'a>(kind: &'a Arc<Kind>, prefix: &str, key: &'a [u8]) -> Option<ObjectPath<'a>> {
     let rest = key.get(kind.key_prefix(prefix, None).len()..)?;
     let (namespace, name) = name_below(kind, rest)?;
     Some(ObjectPath { resource: KeyResource::Known(kind), namespace, name })
@@ -280,10 +290,10 @@ mod tests {
             let options = Options { release: ReleaseChoice::Any, all_namespaces, namespace, ..Options::default() };
             let cluster = Cluster::open(source, options).await.unwrap();
             let addresses = cluster.address(word).await.unwrap();
-            let mut fetch = Fetch::new(&cluster, LabelSelector::default(), FieldSelector::default(), need);
+            let fetch = Fetch::new(&cluster, Selection::default(), need);
             let mut found = 0;
             for address in &addresses {
-                found += fetch.address::<Error>(address, &mut |_| Ok(())).await.unwrap();
+                found += fetch.items(Some(address), usize::MAX).try_collect::<Vec<_>>().await.unwrap().len();
             }
             assert!(found > 0, "{word}: nothing found");
             assert_eq!(decodes() - before, found * decoded_per_object, "{word}");

@@ -6,7 +6,6 @@ use std::pin::pin;
 use aho_corasick::AhoCorasick;
 use futures_util::TryStreamExt;
 
-use ketcd_history::AttributedChange;
 use ketcd_history::timeline::{Story, Timeline};
 use ketcd_kube::Address;
 use ketcd_store::{At, Event, KeyRange, Until};
@@ -16,7 +15,7 @@ use super::story_keys::{beside, needed};
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::notice::Notice;
-use crate::read::{Keys, Read, alive_names, dated_changes, events};
+use crate::read::{Keys, Read, alive_names, events};
 
 /// How many characters make a generated name unique.
 const RANDOM: usize = 5;
@@ -72,14 +71,15 @@ impl Cluster {
         }
         let alive = alive_names(self, &keys, newest, |_| true).await?;
         let mut story = Story::default();
-        let (mut changes, clock) = dated_changes(self, keys, newest).await?;
-        clock.problems().iter().for_each(|problem| self.note(Notice::ClockProblem(problem.clone())));
+        let history = self.history(keys, newest).await?;
+        history.clock().problems().iter().for_each(|problem| self.note(Notice::ClockProblem(problem.clone())));
+        let mut changes = history.changes();
         while let Some(read) = changes.try_next().await? {
             match read {
                 Read::Gap { from, to } => self.note_gap(from, to),
                 Read::Item(change) => {
-                    let keep = asked.contains(&change.key);
-                    story.observe(AttributedChange::new(change, &clock), keep);
+                    let keep = asked.contains(&change.change.key);
+                    story.observe(change, keep);
                 }
             }
         }

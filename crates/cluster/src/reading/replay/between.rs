@@ -6,7 +6,7 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use ketcd_scheduler::Replay;
 use ketcd_scheduler::cluster::WatchedKind;
-use ketcd_store::{At, Error as StoreError, Event, EventKind, Generations, KeyRange, KeyValue, Origin, Revision, Sources, Want, WatchItem};
+use ketcd_store::{At, Error as StoreError, Event, Generations, KeyRange, KeyValue, Origin, Revision, Want, WatchItem};
 
 use super::feed::{CHUNK, Feed, take_all};
 use crate::error::Result;
@@ -70,14 +70,7 @@ impl Feed<'_> {
                 return Ok(());
             }
             first = Some((entry.version, entry.mod_revision));
-            changes.push(Event {
-                revision: entry.mod_revision,
-                sub_revision: 0,
-                kind: EventKind::Put,
-                key_value: entry,
-                origin: Origin::Live,
-                sources: Sources::default(),
-            });
+            changes.push(Event::put(entry, Origin::Live));
         }
         if let Some((_, revision)) = first.filter(|(version, _)| *version > 1) {
             let oldest = source.span().await?.oldest;

@@ -1,8 +1,6 @@
-//! Prints what happened to an object: `cargo run -p ketcd-cluster --example history snapshot.db pod/shop/web-0`.
+//! Prints what happened to an object, and who did it: `cargo run -p ketcd-cluster --example changes snapshot.db pod/shop/web-0`.
 
-use futures_util::TryStreamExt as _;
-use ketcd_cluster::read::Read;
-use ketcd_cluster::{Cluster, Options, files};
+use ketcd_cluster::{Cluster, Options, Read, TryStreamExt as _, files};
 
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "an example prints")]
@@ -11,10 +9,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, file, address] = &arguments[..] else { return Err("give a file and an address".into()) };
     let opened = files::open(std::slice::from_ref(file), &Default::default())?;
     let cluster = Cluster::open(opened.source, Options::default()).await?;
-    let mut history = cluster.history(address).await?;
-    while let Some(read) = history.changes.try_next().await? {
+    let mut changes = cluster.changes(address);
+    while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Item(change) => println!("revision {}: {:?}", change.revision, change.kind),
+            Read::Item(by) => println!("revision {}: {:?} by {:?}", by.change.revision, by.change.kind, by.actor),
             Read::Gap { from, to } => println!("revisions {from} to {to} cannot be read"),
         }
     }
