@@ -16,6 +16,7 @@ pub mod explain;
 pub mod export;
 pub mod extract;
 pub mod files;
+mod history_cache;
 pub mod kinds;
 pub mod not_found;
 mod notice;
