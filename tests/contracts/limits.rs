@@ -40,6 +40,13 @@ fn table() -> String {
                 number(ketcd_cluster::clock::READ_WHOLE)
             ),
         ),
+        (
+            "what an answer keeps of such a live history, so that it is read once",
+            format!(
+                "{kept} of changes and {kept} of the state before them; a larger one is read again",
+                kept = size(ketcd_cluster::clock::MAX_KEPT_BYTES as u64)
+            ),
+        ),
         ("input of an unknown format", format!("refused after its first {}", size(RECOGNISED_WITHIN as u64))),
         (
             "compressed files and pipes, archives in one another among them",

@@ -82,3 +82,19 @@ async fn no_more_is_asked_for_than_is_wanted() {
     let (took, asked) = (begun.elapsed(), proxy.methods().len() - before);
     assert!(asked > 5 && took >= Duration::from_millis(100) * (asked as u32 - 1), "{asked} requests took {took:?}");
 }
+
+/// Beyond the pass there are the release, the prefix, and a few requests for the revisions that are there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_history_is_read_once() {
+    const RANGES: usize = 20;
+    let etcd = filled().await;
+    let proxy = Proxy::counting(etcd.endpoint());
+    for words in ["explain pod/lab/spread-5", "timeline pod/lab/urgent", "triage"] {
+        let before = proxy.methods().len();
+        let output = run(ketcd().args(["--endpoints", proxy.endpoint()]).args(words.split(' ')));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{words}: {}", stderr(&output));
+        let asked = proxy.methods().split_off(before);
+        let of = |method: &str| asked.iter().filter(|asked| *asked == method).count();
+        assert!(of("Watch") == 1 && of("Range") + of("RangeStream") <= RANGES, "{words}: {asked:?}");
+    }
+}

@@ -11,6 +11,7 @@ use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision
 use crate::audit::logs::Audit;
 use crate::clock::dates::Dates;
 use crate::error::{DeniedKeys, Error, Result};
+use crate::reading::history_cache::{HistoryCache, HistoryPass};
 use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::problems::Problems;
@@ -58,6 +59,8 @@ pub struct Cluster {
     /// What the user may not read.
     pub(crate) refused: Refused,
     pub(crate) dates: Dates,
+    /// The one pass over a live history.
+    pub(crate) pass: HistoryPass,
     pub(crate) audit: Audit,
 }
 
@@ -69,8 +72,9 @@ impl Cluster {
             Some(prefix) => Decoder::new().with_prefix(prefix),
             None => Decoder::new(),
         };
+        let pass = HistoryPass::default();
         Self {
-            source,
+            source: HistoryCache::before(source, &pass),
             at: options.at,
             since: None,
             until: None,
@@ -82,6 +86,7 @@ impl Cluster {
             kinds: OnceCell::new(),
             refused: Refused::default(),
             dates: Dates::default(),
+            pass,
             audit: Audit::default(),
             options,
         }

@@ -35,6 +35,9 @@ impl Cluster {
             }
         };
         self.reporting_decoder = self.decoder.clone().with_observer(self.problems.clone());
+        if self.pass.is_wanted() {
+            self.read_once().await?;
+        }
         if self.source.is_one_moment() {
             self.check_one_moment(self.options.moment).await?;
         } else if let Some(moment) = self.options.moment {

@@ -4,6 +4,7 @@ pub mod api;
 pub(crate) mod audit;
 pub mod clock;
 pub mod files;
+pub(crate) mod history_cache;
 pub mod kinds;
 pub(crate) mod other_requests;
 pub mod read;

@@ -25,6 +25,7 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read, or the options would be refused by that scheduler.
     pub async fn explainer(&self, options: &SchedulerOptions<'_>) -> Result<Explainer<'_>> {
+        self.read_once().await?;
         let (mut feed, until) = (Feed::new(self).await?, self.revision().await?);
         let scheduler = feed.scheduler(options, until).await?;
         Explainer::new(self, feed, scheduler, until).await

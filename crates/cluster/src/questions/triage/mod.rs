@@ -141,6 +141,7 @@ impl Cluster {
     /// # Errors
     /// A word that cannot be read as an address, a source that cannot be read, or that nothing is selected.
     pub async fn triage_of(&self, words: &[String]) -> Result<Answer> {
+        self.read_once().await?;
         let is_whole = words.is_empty() && self.options.selection.takes_all();
         let asked = if is_whole { None } else { AskedKeys::of(self, words).await? };
         let newest = self.source.span().await?.newest;

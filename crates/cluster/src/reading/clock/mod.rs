@@ -24,6 +24,8 @@ use crate::since::days_beside;
 use dates::Sampled;
 use samples::Samples;
 
+pub use crate::reading::history_cache::MAX_KEPT_BYTES;
+
 /// Histories of files up to this many revisions are read whole.
 pub const READ_WHOLE: i64 = 60_000;
 /// Histories of a live etcd, which has other work to do, up to this many.
@@ -87,9 +89,25 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn is_long(&self) -> Result<bool> {
-        let span = self.source.span().await?;
+        Ok(self.is_span_long(self.source.span().await?).await)
+    }
+
+    async fn is_span_long(&self, span: RevisionSpan) -> bool {
         let most = if self.source.is_shared() { READ_WHOLE_LIVE } else { READ_WHOLE };
-        Ok(span.newest.0 - span.oldest.0 > most || !self.source.serves_watches().await)
+        span.newest.0 - span.oldest.0 > most || !self.source.serves_watches().await
+    }
+
+    /// Reads a live history that is short enough for it before anything else is read of it: what a question reads then comes out of this one pass, and the
+    /// newest revision is its last until the cluster is watched.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub(crate) async fn read_once(&self) -> Result<()> {
+        if self.source.is_shared() && self.dates.clock.get().is_none() && !self.is_long().await? {
+            self.pass.want();
+            self.clock().await?;
+        }
+        Ok(())
     }
 
     async fn find_clock(&self) -> Result<Clock> {
@@ -98,7 +116,7 @@ impl Cluster {
             return Ok(Clock::default());
         }
         let span = self.source.span().await?;
-        if !self.is_long().await? {
+        if !self.is_span_long(span).await {
             match whole::clock(self, span.newest).await {
                 // Who may not read everything reads as much as of a long history.
                 Err(error) if error.refusal().is_some() => {}

@@ -51,6 +51,7 @@ impl Cluster {
 impl Cluster {
     /// Reads the changes of what was asked for and of all that its story needs.
     pub async fn timeline(&self, asked: &Keys) -> Result<Story> {
+        self.read_once().await?;
         let newest = match self.at {
             At::Newest => self.source.span().await?.newest,
             At::Revision(revision) => revision,

@@ -34,6 +34,9 @@ impl Cluster {
         let prefix = self.options.prefix.as_deref().map_or(DEFAULT_PREFIX.to_owned(), normalize_prefix);
         let keys = reads.keys(self, &prefix, built_in());
         keys.iter().for_each(|keys| self.source.will_read(keys));
+        if reads.once {
+            self.pass.want();
+        }
     }
 
     /// Whether the user may read all of these keys.
@@ -41,7 +44,7 @@ impl Cluster {
     /// # Errors
     /// The source cannot be read.
     pub async fn may_read(&self, keys: &KeyRange) -> Result<bool> {
-        if !self.source.is_shared() {
+        if !self.source.is_shared() || self.pass.is_kept() {
             return Ok(true);
         }
         Ok(unless_denied(self.source.count(keys.clone(), At::Newest).await)?.is_some())

@@ -102,20 +102,20 @@ const TABLE: [&Right; 12] =
 impl<'a> Question<'a> {
     /// Returns what cannot be done without.
     pub fn reads(&self) -> Reads<'a> {
-        let scheduling = Reads { beside: RelatedReads::Scheduling, past: true, ..Reads::of(&[]) };
+        let scheduling = Reads { beside: RelatedReads::Scheduling, past: true, once: true, ..Reads::of(&[]) };
         match *self {
             Self::Objects(words) | Self::Blame(words) => Reads::of(words),
             Self::EveryObject => Reads { unless: Unaddressed::Objects, ..Reads::of(&[]) },
             Self::WithConfiguration(words) => Reads { beside: RelatedReads::Configuration, ..Reads::of(words) },
             Self::History(words) => Reads { past: true, ..Reads::of(words) },
-            Self::Timeline(words) => Reads { unless: Unaddressed::NamespaceOrObjects, past: true, ..Reads::of(words) },
+            Self::Timeline(words) => Reads { unless: Unaddressed::NamespaceOrObjects, past: true, once: true, ..Reads::of(words) },
             Self::Events(words) => Reads { unless: Unaddressed::Nothing, beside: RelatedReads::Events, ..Reads::of(words) },
             Self::Decisions(words) => Reads { words, unless: Unaddressed::Nothing, ..scheduling },
             Self::Report(words) => Reads { words, unless: Unaddressed::NamespaceOrAll, ..scheduling },
             Self::Differences(words) => Reads { unless: Unaddressed::NamespaceOrAll, ..Reads::of(words) },
             Self::Extract(words) => Reads { unless: Unaddressed::NamespaceOrObjects, ..Reads::of(words) },
             Self::WhatIf => Reads { past: false, ..scheduling },
-            Self::Triage => Reads { unless: Unaddressed::Troubles, ..Reads::of(&[]) },
+            Self::Triage => Reads { unless: Unaddressed::Troubles, once: true, ..Reads::of(&[]) },
             Self::Everything | Self::Status => Reads::of(&[]),
             Self::Export => Reads { past: true, ..Reads::of(&[]) },
         }

@@ -19,6 +19,8 @@ pub struct Reads<'a> {
     pub(super) beside: RelatedReads,
     /// Whether what many objects went through is read, not only their states.
     pub(super) past: bool,
+    /// Whether a live history is read once for all that the command asks: a command that follows it must see what comes.
+    pub(super) once: bool,
 }
 
 /// What a command reads where no object is addressed.
@@ -54,7 +56,7 @@ pub(super) enum RelatedReads {
 impl<'a> Reads<'a> {
     /// The state of what is addressed; without an address, all keys.
     pub(super) fn of(words: &'a [String]) -> Self {
-        Self { words, unless: Unaddressed::All, beside: RelatedReads::Nothing, past: false }
+        Self { words, unless: Unaddressed::All, beside: RelatedReads::Nothing, past: false, once: false }
     }
 
     /// The keys, as far as they are known beforehand: of kinds that are not among `kinds`, their definitions have to be read.
