@@ -113,7 +113,7 @@ fn one_asks_what_was_deleted_and_what_answers_for_nothing() {
                 "timeline -n scratch",
                 &["cm/x", "Created", "kubectl-create", "ns/scratch", "Deleting", "cm/x", "Deleted", "kube-controller-manager*"],
             ),
-            ("triage -o wide", &["nothing.example.com nothing answers for it", "service web/hook, which has no ready endpoint"]),
+            ("triage -o wide", &["nothing.example.com no endpoint answers", "service web/hook, which has no ready endpoint"]),
         ],
     );
 }

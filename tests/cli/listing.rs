@@ -220,7 +220,6 @@ fn unknown_fields_are_counted_whatever_the_command() {
         (&["ls", "pods", "-A"][..], 4, 2),
         (&["get", "pods", "-A", "-o", "ndjson"], 4, 2),
         (&["get", "pod/shop/a", "-o", "yaml"], 2, 1),
-        (&["history", "pods", "-A"], 4, 2),
         (&["explain", "pod/shop/a"], 4, 2),
     ] {
         let arguments = [arguments, &["--release", "1.36"]].concat();

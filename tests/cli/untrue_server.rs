@@ -210,7 +210,7 @@ fn ranges_of_other_keys_or_of_more_than_were_asked_for() {
         of_pods.for_each(|kv| *kv = evil("/registry/secrets/lab/evil", kv.mod_revision));
     };
     check(Lie::Range(outside), LISTING, "sent keys that were not asked for");
-    check(Lie::Range(outside), SINGLE, "sent keys that were not asked for");
+    check(Lie::Range(outside), &SINGLE[..1], "sent keys that were not asked for");
     let all = |_, asked: &RangeRequest, answer: &mut PbRangeResponse| {
         if is_listing(asked) {
             answer.kvs = (0..100_000).map(|number| evil(&format!("/registry/pods/lab/evil{number:06}"), 300)).collect();

@@ -31,6 +31,8 @@ def rows(namespace, pod, explained, page):
     """The commands that are measured."""
     return [
         ["status"],
+        ["triage"],
+        ["usage"],
         ["explain", explained],
         ["explain", "--all", "-o", "ndjson", "--no-remedies"],
         ["timeline", pod],

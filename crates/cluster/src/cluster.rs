@@ -11,10 +11,10 @@ use ketcd_store::{At, Error as StoreError, KeyRange, KeyValue, Listing, Revision
 use crate::audit::logs::Audit;
 use crate::clock::dates::Dates;
 use crate::error::{DeniedKeys, Error, Result};
-use crate::reading::history_cache::{HistoryCache, HistoryPass};
 use crate::notice::Notice;
 use crate::options::{Options, ReleaseChoice};
 use crate::problems::Problems;
+use crate::reading::history_cache::{HistoryCache, HistoryPass};
 use crate::rights::refused::{Refused, unless_denied};
 use crate::since::{Since, WindowEnd};
 

@@ -24,8 +24,8 @@ pub use questions::{blame, census, configuration, describe, diff, explain, expor
 pub(crate) use reading::audit;
 pub use reading::audit::{LogHistory, LogNotes, open_logs};
 pub use reading::other_requests::{OtherRequest, RequestScope};
-pub use reading::{api, clock, files, kinds, read, related, replay, rights, watching};
 pub use reading::read::Read;
+pub use reading::{api, clock, files, kinds, read, related, replay, rights, watching};
 pub use selection::Selection;
 pub use since::{Since, Window, WindowEnd};
 

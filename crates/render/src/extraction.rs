@@ -211,7 +211,7 @@ mod tests {
         let lines = cautions(&many);
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].starts_with("70 volumes have the reclaim policy Delete: ") && lines[0].ends_with("and 58 more"), "{lines:?}");
-        assert!(lines[1].ends_with("/once begins anew"), "{lines:?}");
+        assert!(lines[1].ends_with("/once will run again from the start"), "{lines:?}");
     }
 
     #[test]

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use ketcd_what_if::{
-    DecisionVerdict, Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf,
-};
+use ketcd_what_if::{DecisionVerdict, Future, Happening, JudgedDecision, NodeLoad, SimulatedEvent, SimulatedPod, Unmodelled, WhatIf};
 
 use super::style::{FAINT, PLAIN, STRONG, StyledWrite, WARNING, paint};
 use super::table::write_aligned;

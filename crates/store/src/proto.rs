@@ -832,7 +832,7 @@ pub mod mvccpb {
     pub struct Event {
         #[prost(enumeration = "event::EventType", tag = "1")]
         pub r#type: i32,
-        /// Of a deletion: the key, and the revision of the deletion.
+        /// A deletion has the key and the revision of the deletion only.
         #[prost(message, optional, tag = "2")]
         pub kv: ::core::option::Option<KeyValue>,
     }

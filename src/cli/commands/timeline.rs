@@ -90,7 +90,6 @@ impl Ask for TimelineArgs {
             return Ok(Outcome::Nothing);
         }
         let (oldest, all) = (session.source.span().await?.oldest, session.format == Format::Wide);
-        let seconds = around.map(|around| (around.center, around.window.as_secs_f64()));
         let takes = |logged: Option<&Logged>| self.by.take(logged.map(|logged| &logged.request));
         let by = (!self.by.take_all()).then_some(&takes as &dyn Fn(Option<&Logged>) -> bool);
         let told = Told {
@@ -99,7 +98,7 @@ impl Ask for TimelineArgs {
             many: asked.many,
             all,
             after: session.counted_after(),
-            around: seconds,
+            around: around.map(|around| (around.center, around.window.as_secs_f64())),
             by,
             oldest,
             invocation: invocation(),

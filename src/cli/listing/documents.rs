@@ -1,6 +1,5 @@
 //! `-o json`, `-o yaml`, `-o kyaml` and `-o ndjson`: whole objects, streamed.
 
-
 use serde_json::Value;
 
 use super::{Extent, Item, ReadBody, Sink};
@@ -58,11 +57,11 @@ impl Single {
     }
 
     pub(super) fn yaml() -> Self {
-        Self { write: yaml::write, separator: b"---\n", written: 0 }
+        Self { write: |object, out| yaml::write(object, out), separator: b"---\n", written: 0 }
     }
 
     pub(super) fn kyaml() -> Self {
-        Self { write: kyaml::write, separator: b"", written: 0 }
+        Self { write: |object, out| kyaml::write(object, out), separator: b"", written: 0 }
     }
 }
 

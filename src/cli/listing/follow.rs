@@ -68,7 +68,7 @@ pub(in crate::cli) async fn follow(
                 let asked = asked.iter().find(|(range, _)| range.contains(&change.key)).map(|(_, asked)| asked);
                 let Some(mut item) = asked.and_then(|asked| asked.pick(key_only(&change))) else { continue };
                 let Change { revision, before, after, .. } = change;
-                // Of a deletion the object as it was last.
+                // A deleted object is shown as it was last.
                 item.body = if after == ObjectVersion::Absent { before.into() } else { after.into() };
                 printed += 1;
                 sink.set_now(if revision <= newest { dated.map(|dated| dated.time) } else { Some(Timestamp::now()) });

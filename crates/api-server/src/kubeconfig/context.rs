@@ -130,7 +130,7 @@ impl Access {
             Credentials::Header(Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes()))))
         } else if let Some(exec) = &user.exec {
             let cluster = exec.provide_cluster_info.then(|| self.cluster_info(cluster)).transpose()?;
-            Credentials::Exec(ExecPlugin::of(name, exec, cluster)?)
+            Credentials::Exec(Box::new(ExecPlugin::of(name, exec, cluster)?))
         } else {
             Credentials::None
         };

@@ -17,7 +17,7 @@ pub(crate) enum Credentials {
     Header(Zeroizing<String>),
     /// By a token, read anew by every request: the kubelet renews a pod's.
     TokenFile(PathBuf),
-    Exec(ExecPlugin),
+    Exec(Box<ExecPlugin>),
 }
 
 impl Credentials {

@@ -34,11 +34,11 @@ impl Connections {
             match sent.map_err(Failure::Settings)? {
                 Sent::Answered(response) => return Ok((response, connection)),
                 Sent::Lost(error) => return Err(Failure::unreachable(access, in_words(&error))),
-                Sent::NotSent if is_new => {
+                Sent::Unsent if is_new => {
                     return Err(Failure::unreachable(access, "the connection ended before the request was sent".to_owned()));
                 }
                 // A server may have ended a connection that waited for its next request, which shows when that is made.
-                Sent::NotSent => self.all().retain(|known| !known.is(&connection)),
+                Sent::Unsent => self.all().retain(|known| !known.is(&connection)),
             }
         }
     }

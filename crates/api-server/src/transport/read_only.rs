@@ -42,7 +42,7 @@ enum Protocol {
 pub(super) enum Sent {
     Answered(Response<Incoming>),
     /// The server had ended the connection: nothing was sent.
-    NotSent,
+    Unsent,
     /// The connection broke.
     Lost(hyper::Error),
 }
@@ -88,7 +88,7 @@ impl ReadOnly {
                 let mut sender = sender.lock().await;
                 // The task of the connection may not have seen yet that the last answer was read to its end.
                 if sender.ready().await.is_err() {
-                    return Ok(Sent::NotSent);
+                    return Ok(Sent::Unsent);
                 }
                 *request.uri_mut() = request.uri().path_and_query().cloned().map_or_else(Uri::default, Uri::from);
                 sender.try_send_request(request).await
@@ -96,7 +96,7 @@ impl ReadOnly {
             Protocol::Http2(sender) => {
                 let mut sender = sender.clone();
                 if sender.ready().await.is_err() {
-                    return Ok(Sent::NotSent);
+                    return Ok(Sent::Unsent);
                 }
                 // HTTP/2 has it among its own fields.
                 request.headers_mut().remove(HOST);
@@ -107,7 +107,7 @@ impl ReadOnly {
             Ok(response) => Sent::Answered(response),
             // A request that comes back was not sent.
             Err(mut error) => match error.take_message() {
-                Some(_) => Sent::NotSent,
+                Some(_) => Sent::Unsent,
                 None => Sent::Lost(error.into_error()),
             },
         })

@@ -107,7 +107,7 @@ async fn a_volume_that_another_node_holds_is_in_the_way() {
     let volume = json!({"volume": "pv-1", "attachment": "csi-1", "node": "node1", "nodeMissing": false, "attacher": "disk.csi"});
     assert_eq!(held, Some(json!([volume])));
     let (page, held) = of(&[waiting.clone(), pod("pg-old", Some("node1"), "Running")], "node1", once()).await;
-    assert!(page.contains("on node1: pod shop/pg-old uses it there; end pod shop/pg-old;"), "{page}");
+    assert!(page.contains("on node1: pod shop/pg-old uses it there; delete pod shop/pg-old;"), "{page}");
     assert_eq!(held.unwrap()[0]["usedBy"], json!({"kind": "Pod", "name": "pg-old", "namespace": "shop"}));
     let (page, held) = of(std::slice::from_ref(&waiting), "node9", once()).await;
     assert!(page.contains("holds volume pv-1 on node9: node9 is not among the nodes; delete the VolumeAttachment;"), "{page}");

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 use ketcd_kube::{Kinds, Release};
+use ketcd_render::style::Plain;
 use ketcd_render::table::{Decoration, LabelColumns, Table, View};
 use ketcd_testing::testdata;
 use serde_json::{Value, json};
@@ -150,9 +151,14 @@ fn the_default_class_is_that_of_the_list() {
         [class("a", "2026-11-24T10:00:00Z"), class("b", "2026-11-24T11:00:00Z"), class("c", "2026-11-24T11:00:00Z")]
             .iter()
             .for_each(|class| table.push(class));
-        let mut out = Vec::new();
+        let mut out = Plain::new(Vec::new());
         table.write(Decoration { of_list, without_headings: true, ..Decoration::default() }, &mut out).unwrap();
-        String::from_utf8(out).unwrap().lines().filter(|line| line.contains("(default)")).map(|line| line[..1].to_owned()).collect()
+        String::from_utf8(out.into_inner())
+            .unwrap()
+            .lines()
+            .filter(|line| line.contains("(default)"))
+            .map(|line| line[..1].to_owned())
+            .collect()
     };
     assert_eq!(marked(true), ["b"]);
     assert!(marked(false).is_empty());

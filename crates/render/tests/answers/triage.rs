@@ -150,7 +150,7 @@ async fn printed_objects_have_no_moment() {
     let first = lines.next().unwrap();
     assert!(first.starts_with("1 trouble at an unknown moment, revision "), "{page}");
     let second = lines.next().unwrap();
-    assert!(second.contains("not known, 2026-11-27T10:00:00Z or later") && second.contains("--at TIME"), "{page}");
+    assert!(second.contains("do not show when they were printed, 2026-11-27T10:00:00Z or later") && second.contains("--at TIME"), "{page}");
     assert!(lines.next().unwrap().starts_with("pvc/shop/data  no volume (class local) since 2026-11-27 10:00:00"), "{page}");
     assert!(!page.contains(" ms"), "{page}");
     let document = with_page(&answer, None, |page| serde_json::to_value(Triage::from(page)).unwrap());

@@ -108,7 +108,8 @@ impl<'a> RawObject<'a> {
     /// Reads the object as `T`; where that fails, from JSON in which null is replaced by zero values, as the API server does.
     fn first_or_again<T: Deserialize<'a>>(self, mend: impl FnOnce(&mut Value)) -> Result<T, String> {
         let (error, object) = match self {
-            Self::Json(text) => match serde_json::from_slice(text) {
+            // Through a value: reading text as each type would compile every type once more, which is half a minute for what few sources have.
+            Self::Json(text) => match serde_json::from_slice(text).and_then(|object: Value| T::deserialize(object)) {
                 Ok(object) => return Ok(object),
                 Err(error) => (error.to_string(), serde_json::from_slice(text).ok()),
             },

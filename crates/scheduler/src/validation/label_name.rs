@@ -6,7 +6,7 @@ use crate::release::ValidationWords;
 use super::document::Document;
 
 /// Returns why a configuration's field that must be a label key is refused.
-pub(crate) fn refused(field: &Document<'_>, release: Release) -> Option<String> {
+pub(crate) fn fault(field: &Document<'_>, release: Release) -> Option<String> {
     (!of_name(field.text(), release).is_empty()).then(|| field.wrong(format!("{:?} is not a valid label key", field.text())))
 }
 

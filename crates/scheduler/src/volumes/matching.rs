@@ -3,6 +3,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use serde::Deserialize as _;
+use serde_json::Value;
+
 use crate::api::core::{NodeAffinity, NodeSelector, PersistentVolume, PersistentVolumeClaim};
 use crate::cluster::{Amount, ClusterState, Interner, Labels, Node, NodeSelectorTerm, Selector, label_selector};
 use crate::release::VolumeRules;
@@ -33,7 +36,7 @@ impl VolumeAffinity {
         let mut own = Self::compile(spec.filter(|_| rules.reads_spec_affinity()));
         let annotated = volume.metadata.annotations.as_ref().and_then(|all| all.get(ALPHA_AFFINITY));
         if let Some(text) = annotated.filter(|_| rules.reads_annotated_affinity()) {
-            match serde_json::from_str::<NodeAffinity>(text) {
+            match serde_json::from_str(text).and_then(|affinity: Value| NodeAffinity::deserialize(affinity)) {
                 Ok(affinity) => own.required.extend(affinity.required_during_scheduling_ignored_during_execution.as_ref().map(terms)),
                 Err(_) => own.required.push(Vec::new()),
             }

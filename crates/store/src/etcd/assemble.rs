@@ -102,7 +102,7 @@ fn convert(event: mvccpb::Event) -> Option<Event> {
         let value = Bytes::new();
         (EventKind::Delete, KeyValue { value, create_revision: Revision(0), version: 0, lease: 0, ..deleted })
     } else {
-        // A copy: whoever remembers the last version of each key would keep all messages.
+        // A copy: to remember the last version of each key would otherwise keep all messages.
         let value = Bytes::copy_from_slice(&kv.value);
         (EventKind::Put, KeyValue { value, ..key_value(kv) })
     };

@@ -205,7 +205,7 @@ impl Search<'_> {
     fn keep(&mut self, version: KeyValue) {
         self.kept += version.value.len();
         self.found.push(if self.kept <= KEPT {
-            // Of the buffer that its message came in, only what counts.
+            // A copy, so that the message's buffer can go.
             FoundVersion::Kept(KeyValue { value: bytes::Bytes::copy_from_slice(&version.value), ..version })
         } else {
             FoundVersion::Put(version.mod_revision)

@@ -18,7 +18,7 @@ pub(super) fn range_request(keys: &KeyRange, revision: Option<Revision>) -> Rang
 }
 
 impl RangeRequest {
-    /// Of the leader, or of what the member holds by itself.
+    /// The same request to the leader, or to what the member itself holds.
     pub(super) fn with(&self, consistency: Consistency) -> Self {
         Self { serializable: consistency == Consistency::Serializable, ..self.clone() }
     }

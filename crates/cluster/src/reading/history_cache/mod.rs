@@ -190,7 +190,7 @@ impl Source for HistoryCache {
     }
 
     fn watch(&self, keys: KeyRange, from: Revision, until: Until) -> BoxStream<'_, Result<WatchItem>> {
-        self.watched(&[keys.clone()], from, until, move |etcd| etcd.watch(keys, from, until))
+        self.watched(std::slice::from_ref(&keys), from, until, |etcd| etcd.watch(keys.clone(), from, until))
     }
 }
 

@@ -295,7 +295,7 @@ mod tests {
             held(&["pv-1", "node1", "used", "shop/pg-old", "shop/pg-0", "disk.csi"]),
             "holds volume pv-1 on node1",
             "pod shop/pg-old uses it there; pod shop/pg-0 waits for it on another node",
-            "end pod shop/pg-old; if node1 is down for good, taint it node.kubernetes.io/out-of-service:NoExecute",
+            "delete pod shop/pg-old; if node1 is down for good, taint it node.kubernetes.io/out-of-service:NoExecute",
         );
         check(
             held(&["pv-1", "node1", "unused", "", "shop/pg-0", "disk.csi", "deleting"]),

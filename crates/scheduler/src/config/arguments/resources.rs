@@ -24,13 +24,13 @@ pub(super) fn fit(args: &Document<'_>, context: &Context<'_>, arguments: &mut Ar
         return wrong;
     }
     for resource in resources.elements() {
-        wrong.extend(label_name::refused(&resource, context.release));
+        wrong.extend(label_name::fault(&resource, context.release));
     }
     for group in groups.elements() {
         if group.text().contains('/') {
             wrong.push(group.wrong(format!("{:?} has a slash, and is the part before one", group.text())));
         }
-        wrong.extend(label_name::refused(&group, context.release));
+        wrong.extend(label_name::fault(&group, context.release));
     }
     let given = args.field("scoringStrategy");
     if rules.takes_scoring_strategy() && !given.is_absent() {

@@ -43,7 +43,7 @@ fn check(constraint: &Document<'_>, before: &[Document<'_>], context: &Context<'
     if value <= 0 {
         wrong.push(skew.wrong(format!("{value} is not above zero")));
     }
-    wrong.extend(label_name::refused(&key, context.release));
+    wrong.extend(label_name::fault(&key, context.release));
     if !matches!(action.text(), "DoNotSchedule" | "ScheduleAnyway") {
         wrong.push(action.wrong(format!("{:?} is neither DoNotSchedule nor ScheduleAnyway", action.text())));
     }

@@ -1,11 +1,12 @@
 //! `explain FILE REVISION NAMESPACE POD`: why a pod runs where it runs, or nowhere.
 
 use std::error::Error;
-use std::io::{self, Write};
+use std::io;
 
 use ketcd_cluster::replay::SchedulerOptions;
 use ketcd_cluster::{Cluster, Options, files};
 use ketcd_render::explanation::text;
+use ketcd_render::style::Plain;
 use ketcd_store::{At, Revision};
 
 #[tokio::main]
@@ -17,8 +18,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cluster = Cluster::open(files.source, options).await?;
     let explained = cluster.explainer(&SchedulerOptions::default()).await?.pod(namespace, pod).await?;
     let shown = text::TextOptions { refusals: &explained.refusals, ..text::TextOptions::default() };
-    let mut written = Vec::new();
-    text::write(&explained.explanation, Some(cluster.clock().await?), shown, &mut written)?;
-    io::stdout().write_all(&written)?;
+    text::write(&explained.explanation, Some(cluster.clock().await?), shown, &mut Plain::new(io::stdout()))?;
     Ok(())
 }
