@@ -288,7 +288,7 @@ fn completion_knows_kinds_and_names() {
     let complete = |word: &str| {
         let arguments = ["--", "ketcd", "-f", file.to_str().unwrap(), "get", word];
         let mut command = Command::new(env!("CARGO_BIN_EXE_ketcd"));
-        let output = command.env("COMPLETE", "fish").args(arguments).output().unwrap();
+        let output = command.env("COMPLETE", "fish").env("KETCD_COMPLETION_TIMEOUT", "24h").args(arguments).output().unwrap();
         text(&output.stdout).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(complete("statef"), ["statefulsets"]);

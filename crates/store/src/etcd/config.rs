@@ -46,10 +46,6 @@ pub(super) const PAGE_BYTES: usize = 4 << 20;
 pub const LARGEST_MESSAGE: usize = 64 << 20;
 /// etcd refuses clients that ping more often than every 5 s (`--grpc-keepalive-min-time`).
 pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// How long a ping waits for its answer.
-pub(super) const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a member that does not answer stays unnoticed.
-pub(super) const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_INTERVAL.as_secs() + KEEPALIVE_TIMEOUT.as_secs());
 
 /// Where etcd is and who we are. Names and defaults are etcdctl's.
 #[derive(Clone)]
@@ -68,7 +64,7 @@ pub struct EtcdConfig {
     pub password: Option<Password>,
     /// The longest time for one connection to be made, TLS included.
     pub dial_timeout: Duration,
-    /// The longest time for one request.
+    /// The longest time for one request, and for the answer to a ping.
     pub command_timeout: Duration,
     /// Take any server certificate.
     pub insecure_skip_tls_verify: bool,
@@ -104,6 +100,11 @@ impl Default for EtcdConfig {
 }
 
 impl EtcdConfig {
+    /// How long a member that does not answer stays unnoticed.
+    pub(super) fn keepalive(&self) -> Duration {
+        KEEPALIVE_INTERVAL + self.command_timeout
+    }
+
     /// Whether an endpoint without a scheme means TLS. As in etcdctl any certificate flag asks for it; here
     /// `insecure_skip_tls_verify` does too, because it has no other meaning.
     pub fn prefers_tls(&self) -> bool {

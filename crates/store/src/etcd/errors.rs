@@ -3,7 +3,7 @@
 use tonic::{Code, Status};
 
 use super::answer::Untrue;
-use super::config::{EtcdConfig, KEEPALIVE, LARGEST_MESSAGE, ReadConsistency};
+use super::config::{EtcdConfig, LARGEST_MESSAGE, ReadConsistency};
 use super::connector::Failure;
 use super::endpoint::Endpoint;
 use super::identity::{user_name, who};
@@ -59,7 +59,7 @@ pub(super) fn of_status(status: &Status, failure: Option<Failure>, endpoint: &En
         }
         _ if failure.is_none() && keepalive_lost(status) => Trouble::new(
             Class::Endpoint,
-            format!("{url} has not answered for {KEEPALIVE:?}: the connection was given up"),
+            format!("{url} has not answered for {:?}: the connection was given up", config.keepalive()),
             "check that etcd's process is not stopped or starved, and the network to it",
         ),
         _ => match failure {

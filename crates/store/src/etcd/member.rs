@@ -9,7 +9,7 @@ use tonic::transport::Channel;
 
 use super::answer::Failed;
 use super::calls::Client;
-use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT};
+use super::config::{Consistency, EtcdConfig, KEEPALIVE_INTERVAL};
 use super::connector::{Connector, Failure, LastFailure};
 use super::endpoint::Endpoint;
 use super::errors::of_status;
@@ -43,7 +43,7 @@ impl EndpointConnection {
         let channel = Channel::from_shared(uri)
             .unwrap_or_else(|_| Channel::from_static("http://etcd.invalid"))
             .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
-            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+            .keep_alive_timeout(config.command_timeout)
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .connect_with_connector_lazy(connector.clone());

@@ -9,7 +9,6 @@ use tonic::Status;
 use super::connection::MemberWatch;
 use super::outage::PATIENCE;
 use super::stream::Watch;
-use crate::etcd::config::KEEPALIVE;
 use crate::etcd::range::range;
 use crate::etcd::trouble::{Class, Trouble};
 use crate::etcd::wire::nonempty;
@@ -106,7 +105,7 @@ impl Watch {
             return Ok(());
         }
         // A member that stopped answering was found out later.
-        let since = lost.map(|_| self.heard.checked_sub(KEEPALIVE).unwrap_or(self.heard));
+        let since = lost.map(|_| self.heard.checked_sub(self.cluster.config.keepalive()).unwrap_or(self.heard));
         let created = connection.created.as_ref().and_then(|created| created.header.as_ref());
         let is_behind = created.is_some_and(|header| header.revision < next.before().0);
         let up_to = match (connection.leaderless, created) {
