@@ -4,7 +4,7 @@ use std::error::Error;
 
 use futures_util::TryStreamExt;
 use ketcd_kube::Decoder;
-use ketcd_store::{At, KeyRange, KeyValue, Revision, Source, Want, load};
+use ketcd_store::{At, KeyRange, KeyValue, Revision, Want, load};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
