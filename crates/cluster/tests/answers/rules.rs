@@ -6,6 +6,7 @@ use ketcd_cluster::triage::Answer;
 use ketcd_history::timeline::Subject;
 use ketcd_history::trouble::TroubleKind;
 use ketcd_history::trouble::triage::Finding;
+use ketcd_kube::{Release, encode};
 use ketcd_testing::written::Written;
 use serde_json::{Value, json};
 
@@ -533,6 +534,33 @@ async fn a_service_that_selects_no_pod_names_the_label_that_is_near() {
     ];
     for objects in healthy {
         assert_eq!(kinds(&objects).await, [], "{objects:?}");
+    }
+}
+
+/// Pods are told apart by bytes as stored, which are JSON only where a test writes them.
+#[tokio::test]
+async fn a_service_that_selects_no_pod_is_found_whatever_the_encoding() {
+    let selector = json!({"spec": {"selector": {"app": "frnt"}}});
+    let labels = json!({"metadata": {"labels": {"app": "front"}}});
+    let last = json!({"metadata": {"creationTimestamp": NOW}});
+    let objects = [
+        ("services/specs/shop/front", object("v1", "Service", "shop", "front", &selector)),
+        ("pods/shop/a", pod("a", "node1", &labels)),
+        ("pods/shop/b", pod("b", "node1", &labels)),
+        ("minions/node1", node("node1")),
+        ("configmaps/shop/last", object("v1", "ConfigMap", "shop", "last", &last)),
+    ];
+    let release = Release(36);
+    let found = async |encoded: &dyn Fn(&Value) -> Vec<u8>| {
+        let mut written = Written::default();
+        objects.iter().for_each(|(key, object)| written.put(&format!("/registry/{key}"), encoded(object)));
+        database(written.finish(), Options::default()).await.triage().await.unwrap()
+    };
+    for answer in [found(&|object| object.to_string().into_bytes()).await, found(&|object| encode(object, release).unwrap().unwrap()).await]
+    {
+        let finding = answer.findings.iter().find(|finding| finding.trouble.kind == TroubleKind::ServiceSelectsNothing);
+        let trouble = &finding.unwrap_or_else(|| panic!("{:?}", all(&answer))).trouble;
+        assert_eq!((&trouble.about[..], trouble.numbers), (&["app=frnt".to_owned(), "app=front".to_owned()][..], Some((2, 0))));
     }
 }
 

@@ -113,37 +113,29 @@ impl<'c> Facts<'c> {
     }
 
     async fn read_labels(&self, namespace: &str) -> Result<Vec<Alike>> {
-        const LABELS: [&str; 1] = ["metadata.labels"];
         let keys = KeyRange::prefix(format!("{}/pods/{namespace}/", self.cluster.prefix().await?));
         let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(Vec::new()) };
-        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(LABELS), &["status.phase"]);
+        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["metadata.labels"]), &["status.phase"]);
         let fields = FieldSet::of(["kind", "metadata.name", "metadata.labels", "status.phase"]);
         let (mut places, mut alike): (HashMap<Vec<u8>, usize>, Vec<Alike>) = (HashMap::new(), Vec::new());
         let mut copied = Vec::new();
         while let Some(entry) = listing.entries.try_next().await? {
             let mut is_over = false;
             copied.clear();
-            let is_read = excerpt.as_ref().is_some_and(|excerpt| {
+            let has_excerpt = excerpt.as_ref().is_some_and(|excerpt| {
                 excerpt.append(&entry.key, &entry.value, &mut copied, |shown| {
                     is_over = matches!(shown.value, ShownValue::Text(phase) if has_ended(phase));
                 })
             });
-            let pod = if is_read {
-                if let Some(place) = places.get(&copied) {
-                    alike[*place].running += i64::from(!is_over);
-                    continue;
-                }
-                serde_json::from_slice(&copied).ok()
-            } else {
-                let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
-                decoded.object().inspect(|pod| is_over = pod["status"]["phase"].as_str().is_some_and(has_ended)).cloned()
-            };
-            let Some(mut pod) = pod else { continue };
-            let labels = match pod["metadata"]["labels"].take() {
-                Value::Object(labels) => labels,
-                _ => Map::new(),
-            };
-            if is_read {
+            if let Some(place) = places.get(&copied).filter(|_| has_excerpt) {
+                alike[*place].running += i64::from(!is_over);
+                continue;
+            }
+            let decoded = self.cluster.reporting_decoder.decode_only(&entry.key, &entry.value, entry.mod_revision.0, &fields);
+            let Some(pod) = decoded.object() else { continue };
+            let is_over = pod["status"]["phase"].as_str().is_some_and(has_ended);
+            let labels = pod["metadata"]["labels"].as_object().cloned().unwrap_or_default();
+            if has_excerpt {
                 places.insert(std::mem::take(&mut copied), alike.len());
             }
             alike.push(Alike { labels, running: i64::from(!is_over) });
@@ -165,7 +157,7 @@ impl<'c> Facts<'c> {
         let keys = KeyRange::prefix(format!("{}/pods/{namespace}/", self.cluster.prefix().await?));
         let mut owners = HashSet::new();
         let Some(mut listing) = self.cluster.range_or_miss(keys, self.at, Want::Values).await? else { return Ok(owners) };
-        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of([]), &["metadata.ownerReferences.uid"]);
+        let excerpt = self.cluster.decoder.excerpt("v1", "Pod", &FieldSet::of(["kind"]), &["metadata.ownerReferences.uid"]);
         let fields = FieldSet::of(["kind", "metadata.ownerReferences"]);
         let mut copied = Vec::new();
         while let Some(entry) = listing.entries.try_next().await? {
