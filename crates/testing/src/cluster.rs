@@ -56,3 +56,9 @@ pub async fn leader(members: &[Etcd]) -> usize {
     }
     panic!("no member leads");
 }
+
+/// Waits until a member knows itself that the cluster lost its leader.
+pub async fn lost_its_leader(member: &Etcd) {
+    let mut client = member.writer().await;
+    until_async(async || (client.status().await.unwrap().leader() == 0).then_some(())).await;
+}
