@@ -6,12 +6,12 @@ use ketcd_history::blame::Blamed;
 use ketcd_kube::Object;
 use ketcd_render::blame as render;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;

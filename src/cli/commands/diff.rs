@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use crate::cli::absence::Search;
-use crate::cli::args::GlobalArgs;
-use crate::cli::members;
+use crate::cli::changes::compared_states::{self, Named};
+use crate::cli::changes::members;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::{Run, block_on, end};
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::states::{self, Named};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::{Run, block_on, end};
 use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::{self, Showing};
@@ -60,7 +60,7 @@ impl Run for DiffArgs {
 async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
     match Named::of(global, &args.targets)? {
         Named::Files(first, second) => {
-            let (before, after) = (states::open_file(global, first).await?, states::open_file(global, second).await?);
+            let (before, after) = (compared_states::open_file(global, first).await?, compared_states::open_file(global, second).await?);
             let outcome =
                 compare([ComparedState::newest(&before, first), ComparedState::newest(&after, second)], &after, &[], args, out).await;
             end(&[&before, &after], outcome, out)
@@ -68,7 +68,7 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
         Named::Revisions(span) => {
             let reads = Question::Differences(&args.targets).reads();
             let session = Session::new(&GlobalArgs { rev: None, at: None, ..global.clone() }, false)?.begun(&reads).await?;
-            let outcome = match states::between(&session, span).await {
+            let outcome = match compared_states::between(&session, span).await {
                 Ok(states) => compare(states, &session, &args.targets, args, out).await,
                 Err(error) => Err(error),
             };

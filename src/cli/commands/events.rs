@@ -2,14 +2,14 @@
 
 use clap::Args;
 
+use crate::cli::changes::events;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::listing::{self, ListArgs};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::stored_events;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::describe::events::EventsAsked;
 use ketcd_cluster::rights::Question;
@@ -97,13 +97,13 @@ impl Ask for EventsArgs {
             without_headings: self.no_headers,
             width: out.width(),
         });
-        stored_events::print(session, &events, &mut table, out)?;
+        events::print(session, &events, &mut table, out)?;
         if self.watch {
-            let is_any_new = stored_events::follow(session, asked, (at, newest), &mut table, out).await?;
+            let is_any_new = events::follow(session, asked, (at, newest), &mut table, out).await?;
             return Ok(if is_any_new { Outcome::Found } else { outcome });
         }
         if events.is_empty() {
-            note(&stored_events::nothing(session, &words));
+            note(&events::nothing(session, &words));
         }
         Ok(outcome)
     }

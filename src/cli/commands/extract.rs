@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::cli::absence::{Search, note_nothing};
 use crate::cli::extraction::{self, Folder};
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::listing::Wanted;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Search, note_nothing};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::extract::{Targets, With};
 use ketcd_cluster::rights::Question;

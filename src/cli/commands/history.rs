@@ -2,16 +2,16 @@
 
 use clap::Args;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::changes::history::{self, Shown};
+use crate::cli::changes::printing::TellingArgs;
+use crate::cli::input::history_window::{self, WindowArgs};
+use crate::cli::input::request_filter::RequestedArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::requested::RequestedArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::TellingArgs;
-use crate::cli::walked::{self, Shown};
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::related::OwnerElsewhere;
 use ketcd_cluster::rights::Question;
@@ -82,9 +82,9 @@ impl Ask for HistoryArgs {
         }
         session.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
-        let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
+        let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(history_window::in_head(session).await?);
         let shown = Shown { keys: keys.clone(), newest, select, requested: &self.requested, words: &self.addresses };
-        walked::write(session, shown, &mut missing, &mut told, out).await?;
+        history::write(session, shown, &mut missing, &mut told, out).await?;
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         note_owners_elsewhere(session, &keys).await?;

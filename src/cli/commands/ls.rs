@@ -2,13 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::inventory;
-use crate::cli::listing::{self, ListArgs, Wanted};
+use crate::cli::listing::compaction::repeated;
+use crate::cli::listing::{self, ListArgs, Wanted, inventory};
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::overtaken::repeated;
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::kinds::joined;
 use ketcd_cluster::rights::Question;
 use ketcd_kube::{Address, Scope};

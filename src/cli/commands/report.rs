@@ -4,16 +4,16 @@ use clap::Args;
 
 use ketcd_render::report::{Heading, is_page, reach_words, window_words};
 
-use crate::cli::absence::note_nothing_within;
-use crate::cli::destination::{Destination, Replacing};
+use crate::cli::changes::report::{self, Gathered};
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
-use crate::cli::reporting::{self, Gathered};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::note_nothing_within;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::words::absence_words;
@@ -72,7 +72,7 @@ impl Ask for ReportArgs {
         self.by.check(session)?;
         let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(self.force) };
         let destination = Destination::open(&self.out, &session.args, session.args.show_secrets, &replacing)?;
-        let Gathered { report, notes, is_part_missing } = reporting::gather(session, &self.addresses, &self.by).await?;
+        let Gathered { report, notes, is_part_missing } = report::gather(session, &self.addresses, &self.by).await?;
         if report.is_empty() {
             let by = self.by.whom().map(|whom| format!(" that {whom} changed")).unwrap_or_default();
             let is_within = session.args.namespace.is_some() || !self.addresses.is_empty();

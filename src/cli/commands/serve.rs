@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::GlobalArgs;
-use crate::cli::destination::{self, Replacing};
+use crate::cli::connection::cautions;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::running::{Run, block_on_threads};
+use crate::cli::output::destination::{self, Replacing};
 use crate::cli::serving;
+use crate::cli::session::command::{Run, block_on_threads};
 use crate::cli::system::process::open_many;
-use crate::cli::{Error, Outcome, Result, cautions};
 use ketcd_serve::{CertificateFiles, Options, is_own_kubeconfig};
 
 /// Serve the data as a read-only Kubernetes API

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::census::Contents;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::status::Status;

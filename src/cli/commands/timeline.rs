@@ -6,16 +6,16 @@ use ketcd_history::Logged;
 use ketcd_history::timeline::Timeline;
 use ketcd_render::timeline::{Told, json};
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
-use crate::cli::around::{Around, AroundArgs};
+use crate::cli::input::history_window::{self, WindowArgs};
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::input::time_span::{Around, AroundArgs};
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
@@ -107,7 +107,7 @@ impl Ask for TimelineArgs {
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,
             Format::Ndjson => json::write_lines(&told, managed_fields, out)?,
-            Format::Json => json::write_document(&told, window::in_head(session).await?, managed_fields, out)?,
+            Format::Json => json::write_document(&told, history_window::in_head(session).await?, managed_fields, out)?,
             other => return Err(other.unsupported("timeline", "table, json, ndjson")),
         };
         if !is_told {

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::absence::read_subjects;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::read_subjects;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::table::View;

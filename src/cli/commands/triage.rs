@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use crate::cli::absence::Search;
+use crate::cli::input::history_window::{self, WindowArgs};
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::triage::Triage;
@@ -96,7 +96,7 @@ impl Ask for TriageArgs {
             invocation: invocation(),
         };
         if session.format == Format::Json {
-            json::write_document(&Triage { window: window::in_head(session).await?, ..Triage::from(&page) }, out)?;
+            json::write_document(&Triage { window: history_window::in_head(session).await?, ..Triage::from(&page) }, out)?;
         } else {
             render::page(&page, out)?;
         }

@@ -7,15 +7,15 @@ use futures_util::TryStreamExt;
 
 use ketcd_store::Revision;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::changes::printing::{self, TellingArgs};
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Output, note};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::{self, TellingArgs};
-use crate::cli::window::WindowArgs;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::rights::Question;
 use ketcd_render::watch::{Beginning, gap_words};
@@ -101,7 +101,7 @@ impl Ask for WatchArgs {
                     if !select.takes(&change.change) || !self.by.takes(&change) {
                         continue;
                     }
-                    telling::write(session, &mut told, &change, out).await?;
+                    printing::write(session, &mut told, &change, out).await?;
                 }
                 Read::Gap { from, to } => {
                     if !told.gap(from, to, out)? || !out.is_terminal() {

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use crate::cli::actions::{ActionArgs, fit_of};
-use crate::cli::live_view::LiveView;
+use crate::cli::decisions::live_view::LiveView;
+use crate::cli::input::actions::{ActionArgs, fit_of};
+use crate::cli::input::scheduler::SchedulerArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::what_if::{Decisions, WhatIf};
 use ketcd_render::{json, what_if};

@@ -1,6 +1,6 @@
 //! Completion as one types: what each word of the command line can be.
 
-mod asking;
+mod lookup;
 mod shells;
 mod words;
 
@@ -11,9 +11,9 @@ use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::CompleteEnv;
 
-use asking::{Deadline, ask};
 use ketcd_kube::Kinds;
 use ketcd_scheduler::registry;
+use lookup::{Deadline, ask};
 use words::Words;
 
 pub(super) use shells::SHELLS;

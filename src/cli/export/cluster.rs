@@ -1,7 +1,7 @@
 //! What a cluster is called in a dataset.
 
+use crate::cli::outcome::{Error, Result};
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
 
 /// The name given or, without one, what tells the cluster from others.
 ///

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::covered::{Covered, Span};
+use super::coverage::{Covered, Span};
 use super::row_file::FileFormat;
 use super::rows::Rows;
-use crate::cli::args::GlobalArgs;
-use crate::cli::bucket::{self, Bucket};
+use crate::cli::connection::bucket::{self, Bucket};
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Result};
+use crate::cli::output::destination;
 use crate::cli::system::files;
-use crate::cli::{Error, Result, destination};
 use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 use ketcd_store::KeyRange;

@@ -3,11 +3,11 @@
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::covered::Covered;
+use super::coverage::Covered;
 use super::dataset::Dataset;
 use super::rows::Rows;
 use super::table_writer::TableWriter;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
 use ketcd_cluster::export::Exported;

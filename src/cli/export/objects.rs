@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_cluster::read::{Extent, Fetch};
 use ketcd_cluster::{AskedKeys, Selection};

@@ -7,10 +7,10 @@ use super::history::history;
 use super::objects::objects;
 use super::row_file::FileFormat;
 use super::rows::Rows;
-use crate::cli::Result;
+use crate::cli::input::history_window;
+use crate::cli::outcome::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::cli::window;
 use ketcd_render::contract::export::{Export, Table};
 
 /// Where tables go.
@@ -49,5 +49,5 @@ pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &R
         }
     }
     let (cluster, out) = (dataset.cluster().to_owned(), to.out.to_owned());
-    Ok((Export { cluster, out, revision: revision.0, tables, window: window::in_head(session).await? }, is_whole))
+    Ok((Export { cluster, out, revision: revision.0, tables, window: history_window::in_head(session).await? }, is_whole))
 }

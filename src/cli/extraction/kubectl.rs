@@ -11,8 +11,8 @@ use ketcd_restore::obstacles::Needed;
 use serde_json::Value;
 use tokio::process::Command;
 
+use crate::cli::outcome::{Error, Result};
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
 use ketcd_render::command_line::CommandLine;
 
 /// Reads what manifests are about.

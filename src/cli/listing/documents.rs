@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;
 use ketcd_render::contract::listing::Undecodable;

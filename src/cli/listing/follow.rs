@@ -7,10 +7,10 @@ use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
 use super::{ListArgs, Pace, Sink, Wanted, fetch, sink};
-use crate::cli::absence::{Missing, Search, note_nothing, note_nothing_of};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing, note_nothing_of};
 use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_store::{At, KeyValue, Revision};

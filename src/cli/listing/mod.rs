@@ -1,9 +1,13 @@
 //! Fetch objects: addresses and selectors in, objects one by one to a sink that prints them. What `ls` and `get` have in common.
 
+pub(super) mod compaction;
 mod documents;
 mod follow;
+pub(super) mod inventory;
 mod names;
+pub(super) mod pod_configuration;
 mod raw;
+pub(super) mod raw_values;
 mod sort;
 mod tables;
 mod templates;
@@ -14,12 +18,13 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::absence::{self, Search};
-use super::output::{Format, Output};
-use super::overtaken::{self, Overtaken};
-use super::select::SelectArgs;
-use super::session::Session;
-use super::{Outcome, Result, window};
+use crate::cli::input::history_window;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::{Format, Output};
+use crate::cli::session::Session;
+use crate::cli::session::absence::{self, Search};
+use compaction::{self, Overtaken};
 use ketcd_cluster::{Selection, built_in};
 use ketcd_kube::Address;
 use ketcd_render::table::{LabelColumns, View, row_fields};
@@ -92,7 +97,7 @@ pub(super) trait Sink<'c> {
 /// Lists what is wanted of a command as `-o` says.
 pub(super) async fn list(session: &Session, command: &'static str, wanted: &Wanted, args: &ListArgs, out: &mut Output) -> Result<Outcome> {
     out.set_content(session.format.content());
-    overtaken::repeated(session, out, async |out, overtaken| once(session, (command, wanted), args, overtaken, out).await).await
+    compaction::repeated(session, out, async |out, overtaken| once(session, (command, wanted), args, overtaken, out).await).await
 }
 
 /// Reads the listing once.
@@ -121,7 +126,7 @@ async fn once(
     }
     sink.finish(out)?;
     if is_cut_short {
-        overtaken::note_cut_short(found);
+        compaction::note_cut_short(found);
         return Ok(Outcome::Damaged);
     }
     if found == 0 && !session.interrupt.is_set() {
@@ -173,7 +178,7 @@ pub(super) async fn print_all(
     out: &mut Output,
 ) -> Result<Outcome> {
     let (asked, decoder) = (KeyFilter::any(session.prefix().await?, built_in()), decoder(session));
-    let mut sink: Box<dyn Sink<'_> + '_> = match window::in_head(session).await? {
+    let mut sink: Box<dyn Sink<'_> + '_> = match history_window::in_head(session).await? {
         None => sink(session, &Wanted::Addresses(Vec::new()), args, Pace::AtOnce, out.is_terminal()).await?,
         window => Box::new(documents::List::json_within(window)),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
 use ketcd_render::style::StyledWrite;

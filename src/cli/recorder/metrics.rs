@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use super::Shared;
-use crate::cli::{Error, Result};
+use crate::cli::outcome::{Error, Result};
 
 /// How long a connection may last: a scrape ends sooner.
 const PATIENCE: Duration = Duration::from_secs(30);

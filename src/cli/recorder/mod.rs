@@ -1,7 +1,7 @@
 //! Recording: a watch and a listing of a live etcd, or of an API server, go into a recording, and what that came to is shown.
 
-mod followed;
-mod following;
+mod feed;
+mod follower;
 mod keep;
 mod metrics;
 mod progress;
@@ -13,8 +13,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ketcd_store::Revision;
 use ketcd_store::recording::Recorded;
 
-use followed::Followed;
-use following::Following;
+use feed::Followed;
+use follower::Following;
 pub(super) use keep::{age, keep};
 use metrics::Metrics;
 use progress::Progress;

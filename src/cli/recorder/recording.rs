@@ -11,11 +11,13 @@ use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, RecordingSco
 use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
 
 use super::{Followed, Following, Metrics, Progress, Shared};
-use crate::cli::args::GlobalArgs;
-use crate::cli::attendance::Attendance;
+use crate::cli::connection::api_server;
+use crate::cli::input::connection;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::note;
+use crate::cli::output::notices::Attendance;
 use crate::cli::system::termination::Interruptions;
-use crate::cli::{Error, Outcome, Result, api_server, connection};
 
 /// What is recorded, and how.
 pub(in crate::cli) struct Recording<'a> {

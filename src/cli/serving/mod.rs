@@ -6,11 +6,11 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::args::GlobalArgs;
-use super::output::note;
-use super::session::Session;
-use super::system::termination::Interruptions;
-use super::{Error, Outcome, Result, progress};
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
+use crate::cli::output::{note, progress};
+use crate::cli::session::Session;
+use crate::cli::system::termination::Interruptions;
 use ketcd_cluster::Cluster;
 use ketcd_cluster::rights::Question;
 use ketcd_render::words::absence_words;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::progress;
+use crate::cli::output::progress;
 
 /// Whether another part of the command answers Ctrl-C.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);

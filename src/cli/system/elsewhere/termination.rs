@@ -1,6 +1,6 @@
 //! What ends a command that goes on until it is told to stop.
 
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::system::{Interrupted, interrupts};
 
 /// Ctrl-C, from when it was made on.
