@@ -83,11 +83,11 @@ pub(in crate::cli) async fn between<'a>(session: &'a Session, text: &str) -> Res
         text => {
             placed_revision::check("--rev", text, session.is_of_logs)?;
             let bound = placed_revision::placed(text).map(Bound::Revision).or_else(|| text.parse().ok());
-            Ok(Some(session.end_of(bound.ok_or_else(wrong)?).await?))
+            Ok(Some(session.cluster.end_of(bound.ok_or_else(wrong)?).await?))
         }
     };
     let (from, to): (Result<_>, Result<_>) = (revision(from).await, revision(to).await);
-    Ok(ComparedState::between(session, from?, to?).await?)
+    Ok(ComparedState::between(&session.cluster, from?, to?).await?)
 }
 
 /// The span that `--rev A..B` or `--at A..B` names.

@@ -20,7 +20,7 @@ use ketcd_store::Revision;
 /// The stream's.
 pub(in crate::cli) fn print(session: &Session, events: &[HeldEvent], table: &mut EventTable, out: &mut Output) -> Result<()> {
     // What was reported when it was read need not be reported again.
-    let decoder = session.decoder.clone().without_managed_fields();
+    let decoder = session.cluster.decoder.clone().without_managed_fields();
     events.iter().filter_map(|held| held.object(&decoder)).for_each(|event| table.push(&event));
     Ok(table.write(out)?)
 }
@@ -38,7 +38,7 @@ pub(in crate::cli) async fn follow(
 ) -> Result<bool> {
     out.flush()?;
     let filter = asked.filter.clone();
-    let mut changes = session.watching_after(asked.keys(), at, newest).changes().await?;
+    let mut changes = session.cluster.watching_after(asked.keys(), at, newest).changes().await?;
     let mut any = false;
     while let Some(read) = changes.try_next().await? {
         match read {
@@ -60,8 +60,8 @@ pub(in crate::cli) async fn follow(
 /// What is said where there are no Events.
 pub(in crate::cli) fn nothing(session: &Session, words: &[String]) -> String {
     match words {
-        [] if session.args.all_namespaces => "No events found".to_owned(),
-        [] => format!("No events found in {} namespace; -A looks in all", session.namespace()),
+        [] if session.cluster.options.all_namespaces => "No events found".to_owned(),
+        [] => format!("No events found in {} namespace; -A looks in all", session.cluster.namespace()),
         words => format!("No events found for {}", words.join(" ")),
     }
 }

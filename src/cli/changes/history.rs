@@ -54,24 +54,24 @@ pub(in crate::cli) async fn write(
     out: &mut Output,
 ) -> Result<()> {
     let Shown { keys, newest, select, requested, words } = shown;
-    let history = session.history(keys.clone(), newest).await?;
+    let history = session.cluster.history(keys.clone(), newest).await?;
     let clock = history.clock();
     clock.problems().iter().for_each(|problem| note(problem));
     let mut others = match requested.requests {
-        true => session.other_requests(&keys, &clock, |request| requested.by.fits(request)).await?,
+        true => session.cluster.other_requests(&keys, &clock, |request| requested.by.fits(request)).await?,
         false => VecDeque::new(),
     };
     let mut changes = if told.are_text() { texts(history, select) } else { documents(history, select, told.json()) };
     while let Some(read) = changes.try_next().await? {
         match read {
-            Read::Gap { from, to } => session.note_gap(from, to),
+            Read::Gap { from, to } => session.cluster.note_gap(from, to),
             Read::Item((key, change)) => {
                 missing.saw(&key);
                 let Some(Selected { time, request, form }) = change.flatten() else { continue };
                 if requested.by.take(request.as_ref()) {
                     write_requests(session, (&mut others, time), missing, told, out).await?;
                     match form {
-                        SelectedForm::Text(change) => told.write_text(&change, &session.name_of(&key).await?, out)?,
+                        SelectedForm::Text(change) => told.write_text(&change, &session.cluster.name_of(&key).await?, out)?,
                         SelectedForm::Json(document) => told.write_json(&document, out)?,
                     }
                 }
@@ -81,7 +81,7 @@ pub(in crate::cli) async fn write(
     write_requests(session, (&mut others, Some(Timestamp::MAX)), missing, told, out).await?;
     match requested.requests {
         true => Ok(()),
-        false => requested.by.note_others(session, (words, &keys), &clock).await,
+        false => requested.by.note_others(&session.cluster, (words, &keys), &clock).await,
     }
 }
 
@@ -118,7 +118,7 @@ async fn write_requests(
     while others.front().is_some_and(is_earlier) {
         let Some(other) = others.pop_front() else { break };
         let name = if told.are_text() && other.scope == RequestScope::Object {
-            session.name_of(other.key.as_bytes()).await?
+            session.cluster.name_of(other.key.as_bytes()).await?
         } else {
             String::new()
         };

@@ -7,12 +7,13 @@ use ketcd_render::{json, members as render};
 use ketcd_store::Source;
 use ketcd_store::etcd::{EtcdConfig, EtcdSource, ReadConsistency};
 
-use crate::cli::input::connection;
-use crate::cli::input::global_flags::{GlobalArgs, is_url};
+use crate::cli::connection::etcd;
+use crate::cli::connection::source::limits;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::source_names::is_url;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::notices::Attendance;
 use crate::cli::output::{Format, Output, note};
-use crate::cli::session::{limits, revision_asked};
 
 /// Compares what the members of a cluster hold; a difference is exit 1.
 ///
@@ -27,7 +28,7 @@ pub(in crate::cli) async fn compare(global: &GlobalArgs, targets: &[String], out
             MemberProblem::Unread { name, error } => note(&format!("error: {name} is not compared: {}", Error::from(error))),
         }
     }
-    let comparison = members.compare(revision_asked(global)?).await?;
+    let comparison = members.compare(global.revision()?).await?;
     match global.format()? {
         Format::Table | Format::Wide => render::write_text(&comparison, out)?,
         Format::Json => json::write_document(&render::document(&comparison), out)?,
@@ -55,7 +56,7 @@ fn open(global: &GlobalArgs, targets: &[String]) -> Result<Vec<(String, Box<dyn 
     if targets.is_empty() || !urls.is_empty() {
         let mut flags = global.connection.clone();
         flags.endpoints.extend(urls.into_iter().flat_map(|urls| urls.split(',')).map(str::to_owned));
-        let config = connection::config(&flags, Attendance::User)?;
+        let config = etcd::config(&flags, Attendance::User)?;
         for endpoint in &config.endpoints {
             let of_one = EtcdConfig { endpoints: vec![endpoint.clone()], consistency: ReadConsistency::Serializable, ..config.clone() };
             let source = EtcdSource::new(of_one, Arc::new(|notice: &str| note(notice)))?;

@@ -44,7 +44,7 @@ impl TellingArgs {
             Format::Json => ChangeForm::Document,
             other => return Err(other.unsupported("history", "table, json, ndjson")),
         };
-        Ok(Changes::new(form, JsonOptions { managed_fields: session.args.managed_fields(), objects }))
+        Ok(Changes::new(form, JsonOptions { managed_fields: session.managed_fields(), objects }))
     }
 }
 
@@ -55,9 +55,9 @@ impl TellingArgs {
 pub(in crate::cli) async fn write(session: &Session, changes: &mut Changes, change: &AttributedChange, out: &mut Output) -> Result<()> {
     let key = &change.change.key;
     match changes.are_text() {
-        true => changes.write_text(change, &session.name_of(key).await?, out)?,
+        true => changes.write_text(change, &session.cluster.name_of(key).await?, out)?,
         false => {
-            let document = json(change, &session.subject_of(key).await?, None, changes.json());
+            let document = json(change, &session.cluster.subject_of(key).await?, None, changes.json());
             changes.write_json(&document, out)?;
         }
     }

@@ -31,20 +31,20 @@ pub(in crate::cli) struct Gathered {
 /// # Errors
 /// The source cannot be read.
 pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByArgs) -> Result<Gathered> {
-    let oldest = session.source.span().await?.oldest;
-    let clock = session.clock_of_writers(&[], &[], &[]).await?;
-    let reported = session.report_on(words).await?;
-    let mut report = Report::new(session.args.managed_fields());
+    let oldest = session.cluster.source.span().await?.oldest;
+    let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;
+    let reported = session.cluster.report_on(words).await?;
+    let mut report = Report::new(session.managed_fields());
     let changed = match by.take_all() {
         true => None,
-        false => Some(changed_by(reported.history(Arc::clone(&clock)), by, session.counted_after()).await?),
+        false => Some(changed_by(reported.history(Arc::clone(&clock)), by, session.cluster.counted_after()).await?),
     };
     let counts = |AttributedChange { change, .. }: &AttributedChange| {
         let is_event = || change.object().is_some_and(|object| object["kind"] == "Event");
         changed.as_ref().is_none_or(|changed| changed.contains(&change.key) || is_event())
     };
     let alive = reported.alive().await?;
-    let mut before = Before { after: session.counted_after(), held: HashMap::new() };
+    let mut before = Before { after: session.cluster.counted_after(), held: HashMap::new() };
     let observe =
         |report: &mut Report, changes: Vec<AttributedChange>| changes.iter().try_for_each(|change| report.observe(change, clock.leases()));
     let mut missing = Missing::of(session, &reported.keys).await?;
@@ -66,7 +66,7 @@ pub(in crate::cli) async fn gather(session: &Session, words: &[String], by: &ByA
     }
     drop(changes);
     observe(&mut report, before.take())?;
-    session.since.and_then(|since| since.time).into_iter().for_each(|since| report.begin(since));
+    session.cluster.since.and_then(|since| since.time).into_iter().for_each(|since| report.begin(since));
     // What the oldest whole state does not hold was gone by then.
     report.mark_vanished(&alive, clock.date(oldest).map(|dated| dated.time));
     // What selectors leave out is there.
@@ -136,17 +136,17 @@ impl Before {
 /// Adds every scheduling decision to its pod's row: evaluated where the cluster is small enough, else as it is recorded. Returns what the reader
 /// must know of them.
 async fn add_decisions(session: &Session, report: &mut Report, keys: &Keys) -> Result<Option<String>> {
-    if session.is_long().await? && !report.has_attempts() {
+    if session.cluster.is_long().await? && !report.has_attempts() {
         return Ok(None);
     }
-    if !session.can_evaluate_decisions(keys).await? {
+    if !session.cluster.can_evaluate_decisions(keys).await? {
         report.show_recorded_decisions()?;
         return Ok(Some(recorded_note()));
     }
-    let clock = session.clock().await?;
-    let explainer = session.explainer(&SchedulerOptions::default()).await?;
+    let clock = session.cluster.clock().await?;
+    let explainer = session.cluster.explainer(&SchedulerOptions::default()).await?;
     let note = decisions_note(explainer.scheduler());
-    let (mut found, after) = (false, session.counted_after().0);
+    let (mut found, after) = (false, session.cluster.counted_after().0);
     let mut decisions = explainer.decisions();
     let walked = decisions.each(|decision| {
         if decision.attempt().revision <= after || !report.shows(&decision.attempt().pod.uid) {

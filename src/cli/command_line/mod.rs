@@ -12,7 +12,8 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::cli::commands::{Command, GROUPS};
 use crate::cli::complete;
-use crate::cli::input::global_flags::{FILE_VARIABLE, GlobalArgs};
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::source_names::FILE_VARIABLE;
 use crate::cli::invocation::spelling;
 use ketcd_cluster::built_in;
 use ketcd_render::value::broken;
@@ -47,15 +48,17 @@ pub fn command() -> clap::Command {
         .mut_subcommands(|command| command.mut_args(addresses))
 }
 
-/// Parses the command line; prints help or an error and ends the process where it asks for help or is wrong.
-pub(super) fn parse() -> Cli {
+/// Parses the command line.
+///
+/// # Errors
+/// It asks for help, or is wrong.
+pub(super) fn parse() -> clap::error::Result<Cli> {
     let matches = with_help().try_get_matches_from(against_file(std::env::args_os()));
-    let parsed = matches
+    matches
         .inspect(show_flags)
         .and_then(|matches| refused_flags::check(with_help(), matches))
         .and_then(no_file_for_an_object)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    parsed.unwrap_or_else(|error| suggestions::refuse(error))
+        .and_then(|matches| Cli::from_arg_matches(&matches))
 }
 
 /// Refuses a file in the place of an object, where nothing says what is to be read: it would be looked for in a live etcd.

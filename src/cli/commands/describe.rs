@@ -63,20 +63,20 @@ impl Ask for DescribeArgs {
             _ if outcome == Outcome::Nothing => return Ok(outcome),
             _ => PageForm::Text(Look {
                 now: session.moment_of_ages().await?,
-                release: session.release(),
+                release: session.cluster.release(),
                 width: out.width(),
-                is_one_moment: session.source.is_one_moment(),
+                is_one_moment: session.cluster.source.is_one_moment(),
                 invocation: invocation(),
             }),
         };
-        let mut pages = Pages::new(form, session.args.managed_fields());
-        let mut descriptions = session.descriptions(asked.objects, asked.at);
+        let mut pages = Pages::new(form, session.managed_fields());
+        let mut descriptions = session.cluster.descriptions(asked.objects, asked.at);
         while let Some(description) = descriptions.try_next().await? {
             pages.write(&description, out)?;
             out.flush()?;
         }
         if outcome == Outcome::Found {
-            session.note_missed().await?;
+            session.cluster.note_missed().await?;
         }
         pages.finish(out)?;
         Ok(if asked.absent.is_empty() { outcome } else { Outcome::Nothing })

@@ -33,7 +33,7 @@ impl Ask for EncryptionArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("encryption", "table, wide, json"));
         }
-        let rows = session.seals(session.encryption.config.as_ref()).await?;
+        let rows = session.cluster.seals(session.encryption.config.as_ref()).await?;
         match session.format {
             Format::Json => json::write_document(&Encryption::from(&rows[..]), out)?,
             _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,

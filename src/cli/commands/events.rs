@@ -76,11 +76,11 @@ impl Ask for EventsArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let words: Vec<String> = self.addresses.iter().chain(&self.about).cloned().collect();
-        let asked = EventsAsked::of(session, &words, (&self.types, self.select.read()?.fields)).await?;
-        let newest = session.source.span().await?.newest;
-        let at = if let At::Revision(revision) = session.at { revision } else { newest };
-        let mut events = asked.read(session, At::Revision(at)).await?;
-        events.retain(|event| event.entry.mod_revision > session.counted_after());
+        let asked = EventsAsked::of(&session.cluster, &words, (&self.types, self.select.read()?.fields)).await?;
+        let newest = session.cluster.source.span().await?.newest;
+        let at = if let At::Revision(revision) = session.cluster.at { revision } else { newest };
+        let mut events = asked.read(&session.cluster, At::Revision(at)).await?;
+        events.retain(|event| event.entry.mod_revision > session.cluster.counted_after());
         let outcome = if events.is_empty() { Outcome::Nothing } else { Outcome::Found };
         if !matches!(session.format, Format::Table | Format::Wide) {
             if self.watch {
@@ -91,7 +91,7 @@ impl Ask for EventsArgs {
         }
         let mut table = EventTable::new(EventView {
             now: session.moment_of_ages().await?,
-            with_namespace: session.args.all_namespaces,
+            with_namespace: session.cluster.options.all_namespaces,
             with_object: true,
             with_source: session.format == Format::Wide,
             without_headings: self.no_headers,

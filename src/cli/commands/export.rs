@@ -106,12 +106,12 @@ impl Ask for ExportArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("export", "table, json"));
         }
-        self.by.check(session)?;
+        self.by.check(&session.cluster)?;
         let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
-        let namespace = session.args.namespace.as_deref().filter(|_| self.addresses.is_empty());
+        let namespace = session.cluster.options.namespace.as_deref().filter(|_| self.addresses.is_empty());
         let rows = Rows {
             tables: self.tables()?,
-            of: AskedKeys::of(session, &self.addresses).await?,
+            of: AskedKeys::of(&session.cluster, &self.addresses).await?,
             selectors: [namespace, self.select.selector.as_deref(), self.select.field_selector.as_deref()],
             by: &self.by,
             scheduler: &self.scheduler,

@@ -56,7 +56,7 @@ impl Ask for GetArgs {
         if self.with_config {
             return pod_configuration::run(session, &self.addresses, out).await;
         }
-        let addresses = session.addresses(&self.addresses).await?;
+        let addresses = session.cluster.addresses(&self.addresses).await?;
         if addresses.is_empty() {
             return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
         }

@@ -55,7 +55,7 @@ impl Ask for LsArgs {
         }
         let mut addresses = Vec::new();
         for word in words(session, &self.kinds).await? {
-            addresses.extend(session.address(&word).await?);
+            addresses.extend(session.cluster.address(&word).await?);
         }
         let is_table = matches!(session.format, Format::Table | Format::Wide);
         if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
@@ -70,7 +70,7 @@ async fn words(session: &Session, words: &[String]) -> Result<Vec<String>> {
     let [kinds, names @ ..] = words else { return Ok(Vec::new()) };
     let kinds_known = match names {
         [] => return Ok(words.to_vec()),
-        _ => session.kinds().await?,
+        _ => session.cluster.kinds().await?,
     };
     let is_kind = |word: &String| Address::parse(word, kinds_known, &Scope::All).is_ok();
     Ok(if is_kind(kinds) && !names.iter().any(is_kind) { joined(words) } else { words.to_vec() })

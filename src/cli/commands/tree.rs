@@ -54,9 +54,9 @@ impl Ask for TreeArgs {
         }
         let is_missing = !asked.absent.is_empty();
         let now = session.moment_of_ages().await?;
-        let family = session.tree(asked.objects, asked.at).await?;
-        session.note_missed().await?;
-        let trees = render::trees(&family, View { now, is_wide: false, release: session.release() });
+        let family = session.cluster.tree(asked.objects, asked.at).await?;
+        session.cluster.note_missed().await?;
+        let trees = render::trees(&family, View { now, is_wide: false, release: session.cluster.release() });
         match session.format {
             Format::Ndjson => render::write_lines(&trees, out)?,
             Format::Json => render::write_document(trees, asked.many, out)?,

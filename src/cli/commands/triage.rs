@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::cli::input::history_window::{self, WindowArgs};
+use crate::cli::input::history_window::WindowArgs;
 use crate::cli::input::request_filter::ByArgs;
 use crate::cli::input::selectors::SelectArgs;
 use crate::cli::invocation::invocation;
@@ -65,8 +65,8 @@ impl Ask for TriageArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("triage", "table, wide, json"));
         }
-        self.by.check(session)?;
-        let mut answer = session.triage_of(&self.addresses).await?;
+        self.by.check(&session.cluster)?;
+        let mut answer = session.cluster.triage_of(&self.addresses).await?;
         if !self.by.take_all() {
             answer.keep_changes(|change| self.by.takes(change));
         }
@@ -96,7 +96,7 @@ impl Ask for TriageArgs {
             invocation: invocation(),
         };
         if session.format == Format::Json {
-            json::write_document(&Triage { window: history_window::in_head(session).await?, ..Triage::from(&page) }, out)?;
+            json::write_document(&Triage { window: session.window_in_head().await?, ..Triage::from(&page) }, out)?;
         } else {
             render::page(&page, out)?;
         }

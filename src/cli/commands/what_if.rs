@@ -67,7 +67,7 @@ impl Ask for WhatIfArgs {
         }
         let configuration = self.scheduler.configuration()?;
         if self.decisions {
-            let judged = ketcd_what_if::judged_decisions(session, &self.scheduler.options(configuration.as_ref())).await?;
+            let judged = ketcd_what_if::judged_decisions(&session.cluster, &self.scheduler.options(configuration.as_ref())).await?;
             match &session.format {
                 Format::Json => json::write_document(&Decisions::from(&judged[..]), out)?,
                 Format::Ndjson => json::write_line(&Decisions::from(&judged[..]), out)?,
@@ -92,7 +92,7 @@ impl Ask for WhatIfArgs {
             scheduler: self.scheduler.options(configuration.as_ref()),
             ..WhatIfQuestion::default()
         };
-        let answer = ketcd_what_if::what_if(session, &question).await?;
+        let answer = ketcd_what_if::what_if(&session.cluster, &question).await?;
         view.end()?;
         match &session.format {
             Format::Json => json::write_document(&WhatIf::from(&answer), out)?,

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use futures_util::TryStreamExt;
 
 use super::shells::is_plain_name;
+use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::Result;
 use crate::cli::session::Session;
-use crate::cli::session::command::block_on;
 use ketcd_kube::go_duration::parse_go_duration;
 use ketcd_store::{KeyRange, Want};
 
@@ -63,10 +63,10 @@ impl Found {
     /// # Errors
     /// The source cannot be read, or a kind is not known.
     pub(super) async fn names(&self, session: &Session, kinds: &str, before: &str) -> Result<()> {
-        let prefix = session.prefix().await?;
-        for address in session.address(kinds).await? {
+        let prefix = session.cluster.prefix().await?;
+        for address in session.cluster.address(kinds).await? {
             let (below, _) = address.key(prefix);
-            let mut entries = session.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries;
+            let mut entries = session.cluster.range(KeyRange::prefix(below.as_str()), Want::Keys).await?.entries;
             while let Some(entry) = entries.try_next().await? {
                 // The name itself must not begin as a flag does, whatever stands before it.
                 let name = entry.key.strip_prefix(below.as_bytes()).and_then(|name| std::str::from_utf8(name).ok());

@@ -117,7 +117,7 @@ fn complete_address(command: fn() -> Command, deadline: Deadline, current: &OsSt
         _ => {
             let before = current.rfind(',').map_or("", |comma| &current[..=comma]);
             let mut found = ask(flags, deadline, async |session, found| {
-                found.extend(words_of(session.kinds().await?));
+                found.extend(words_of(session.cluster.kinds().await?));
                 Ok(())
             });
             if found.is_empty() {

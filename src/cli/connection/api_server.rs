@@ -8,26 +8,13 @@ use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::notices::Attendance;
 
-/// What such a name begins with.
-const SCHEME: &str = "kubeconfig:";
-
-/// Whether `-f` names an API server.
-pub(in crate::cli) fn is_name(name: &str) -> bool {
-    name.starts_with(SCHEME)
-}
-
-/// The context that a name has; empty for the current one.
-pub(in crate::cli) fn context_of(name: &str) -> Option<&str> {
-    name.strip_prefix(SCHEME)
-}
-
 /// Opens the API server of a context; nothing is requested yet.
 ///
 /// # Errors
 /// The kubeconfig cannot be read, or other files are named too.
 pub(in crate::cli) fn open(args: &GlobalArgs, context: &str, attendance: Attendance) -> Result<PresentState> {
     if args.files.len() > 1 {
-        return Err(Error::new(format!("-f {SCHEME}{context} is the state of one moment, which other files do not complete"))
+        return Err(Error::new(format!("-f kubeconfig:{context} is the state of one moment, which other files do not complete"))
             .hint("record it (ketcd record DIR --kubeconfig), and read the recording with the others: -f DIR -f FILE"));
     }
     Ok(PresentState::new(access(None, Some(context), attendance)?, args.show_secrets, move |sentence| attendance.note(sentence)))

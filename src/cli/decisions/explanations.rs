@@ -11,7 +11,6 @@ use ketcd_render::json::head_of_list;
 use ketcd_scheduler::{Agreement, Attempt, Depth, Explanation, FilterMode};
 use ketcd_store::Revision;
 
-use crate::cli::input::history_window;
 use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
@@ -61,11 +60,11 @@ impl<'a> Writer<'a> {
             all,
             format,
             out,
-            clock: session.clock_around(&[], &[]).await?,
+            clock: session.cluster.clock_around(&[], &[]).await?,
             in_list: false,
             many,
-            after: session.counted_after().0,
-            window: history_window::in_head(session).await?,
+            after: session.cluster.counted_after().0,
+            window: session.window_in_head().await?,
             written: 0,
             differ: 0,
             summary: text::Summary::default(),
@@ -80,7 +79,7 @@ impl<'a> Writer<'a> {
         let Explained { explanation, refusals, since, held, .. } = explained;
         let attempts = refusals.iter().chain([&explanation.attempt]).map(|attempt| Revision(attempt.revision));
         let revisions: Vec<Revision> = attempts.chain([Revision(explanation.evaluated_revision)]).collect();
-        self.clock = session.clock_around(&revisions, &[]).await?;
+        self.clock = session.cluster.clock_around(&revisions, &[]).await?;
         let since = since.as_ref().map(SinceRefusal::from);
         self.write(explanation, explained.mode(), refusals, PodNow { since: since.as_ref(), held })
     }
@@ -194,7 +193,7 @@ impl<'a> Writer<'a> {
         let found = last.len();
         if last.is_empty() {
             let what = "no such pods, and no scheduling decision about them in the readable history";
-            note_nothing_within(session, !session.args.all_namespaces, what).await?;
+            note_nothing_within(session, !session.cluster.options.all_namespaces, what).await?;
         }
         let (mut lines, mut documents) = (Vec::new(), Vec::new());
         for last in last.into_values() {
@@ -210,7 +209,7 @@ impl<'a> Writer<'a> {
         }
         if !lines.is_empty() {
             let shown = self.shown();
-            table::write(lines.iter(), session.args.all_namespaces, shown, self.out)?;
+            table::write(lines.iter(), session.cluster.options.all_namespaces, shown, self.out)?;
             lines.iter().filter_map(|line| line.agreement()).for_each(|agreement| summary.count(agreement));
             summary.write(shown, self.out)?;
         }
@@ -251,7 +250,7 @@ impl<'a> Writer<'a> {
                 0 => "no scheduling decision in the readable history".to_owned(),
                 after => format!("no scheduling decision after revision {after}"),
             };
-            note_nothing_within(session, session.args.namespace.is_some(), &what).await?;
+            note_nothing_within(session, session.cluster.options.namespace.is_some(), &what).await?;
         }
         let outcome = outcome(self.written, unreadable);
         Ok(if self.all && self.differ > 0 && outcome == Outcome::Found { Outcome::Nothing } else { outcome })

@@ -11,6 +11,7 @@ use super::coverage::{Covered, Span};
 use super::row_file::FileFormat;
 use super::rows::Rows;
 use crate::cli::connection::bucket::{self, Bucket};
+use crate::cli::connection::inputs::inputs;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::destination;
@@ -45,7 +46,7 @@ impl Dataset {
         format.check()?;
         let place = match bucket::is_url(name) {
             true => Place::Bucket(Bucket::open(name)?),
-            false => Place::Directory(destination::directory(name, args)?),
+            false => Place::Directory(destination::directory(name, &inputs(args))?),
         };
         let mode = if args.show_secrets { 0o600 } else { 0o666 };
         Ok(Self { name: name.to_owned(), place, format, cluster, part: None, mode })

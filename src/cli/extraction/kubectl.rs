@@ -17,7 +17,8 @@ use ketcd_render::command_line::CommandLine;
 
 /// Reads what manifests are about.
 pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {
-    let kubectl = Kubectl { kubeconfig, decoder: ketcd_cluster::read::decoder(session), kinds: session.kinds().await?.clone() };
+    let kubectl =
+        Kubectl { kubeconfig, decoder: ketcd_cluster::read::decoder(&session.cluster), kinds: session.cluster.kinds().await?.clone() };
     let mut target = Target {
         name: kubeconfig.to_owned(),
         objects: BTreeMap::new(),

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::kubectl;
 use crate::cli::input::connection::ConnectionArgs;
-use crate::cli::input::global_flags::{GlobalArgs, is_url};
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::source_names::is_url;
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
@@ -30,7 +31,7 @@ pub(in crate::cli) async fn plan(
     let plan = target(session, name, &extraction.manifests).await?.plan(&extraction.manifests);
     match &session.format {
         Format::Table => plan::write_text(&plan, Showing { all_fields, width: out.width() }, out)?,
-        Format::Json => json::write_document(&plan::document(&plan, session.args.managed_fields()), out)?,
+        Format::Json => json::write_document(&plan::document(&plan, session.managed_fields()), out)?,
         other => return Err(other.unsupported("extract --against", "table, json")),
     }
     out.flush()?;
@@ -45,7 +46,7 @@ async fn target(session: &Session, name: &str, manifests: &[Value]) -> Result<Ta
     }
     let args = GlobalArgs { files: vec![name.to_owned()], rev: None, at: None, prefix: None, release: None, ..session.args.clone() };
     let args = if args.names_live_etcd() { args } else { GlobalArgs { connection: ConnectionArgs::default(), ..args } };
-    Ok(Session::open(&args, false).await?.target(name, manifests).await?)
+    Ok(Session::open(&args, false).await?.cluster.target(name, manifests).await?)
 }
 
 /// Whether a file is a kubeconfig: a short YAML or JSON document of kind Config.

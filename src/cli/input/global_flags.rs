@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use ketcd_history::clock::Bound;
-use ketcd_history::diff::ManagedFields;
-use ketcd_kube::{Quantity, QuantityError, Release};
+use ketcd_history::clock::Moment;
+use ketcd_kube::Release;
+use ketcd_store::{At, Revision};
 
 use super::connection::ConnectionArgs;
-use crate::cli::connection::api_server;
-use crate::cli::outcome::Result;
+use super::placed_revision;
+use super::size::size;
+use super::source_names::{FILE_VARIABLE, context_of, is_url, names_in};
+use crate::cli::outcome::{Error, Result};
 use crate::cli::output::{Color, Format};
-use crate::cli::system::files;
 
 /// Flags of every command.
 #[derive(Args, Debug, Clone)]
@@ -54,15 +55,6 @@ pub(in crate::cli) struct GlobalArgs {
     /// Whether the files are those of `KETCD_FILE`.
     #[arg(skip)]
     pub files_of_environment: bool,
-    /// Since when changes count, of commands that have --since.
-    #[arg(skip)]
-    pub since: Option<Bound>,
-    /// Where the history ends, of commands that have --until.
-    #[arg(skip)]
-    pub until: Option<Bound>,
-    /// Flags of an end of the history whose revision is marked as one of an audit log alone.
-    #[arg(skip)]
-    pub placed: Vec<(&'static str, String)>,
     /// The API server's --etcd-prefix. Default: found in the data.
     #[arg(long, value_name = "PREFIX", global = true, help_heading = "Source")]
     pub prefix: Option<String>,
@@ -105,52 +97,6 @@ pub(in crate::cli) struct GlobalArgs {
     pub show_secrets: bool,
 }
 
-/// The variable that names what `-f` names, several separated as in `PATH`.
-pub(in crate::cli) const FILE_VARIABLE: &str = "KETCD_FILE";
-
-/// Splits the value of [`FILE_VARIABLE`].
-fn names_in(value: &str) -> Vec<String> {
-    // The name of a context may hold any character, so it is the only one.
-    if api_server::is_name(value) {
-        return vec![value.to_owned()];
-    }
-    if files::LIST_SEPARATOR != ':' {
-        return value.split(files::LIST_SEPARATOR).filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    }
-    names_between_colons(value)
-}
-
-/// Splits names at the colons between them: not at those of a URL, nor at the two of `ARCHIVE::NAME`.
-fn names_between_colons(value: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    // Several URLs are separated by commas.
-    let is_scheme = |name: &str| name.rsplit(',').next().is_some_and(|last| !last.contains('/'));
-    let mut after_empty = false;
-    for part in value.split(':') {
-        let is_port =
-            || part.split([',', '/']).next().is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-        match names.last_mut() {
-            _ if part.is_empty() => {}
-            Some(last) if after_empty => *last = format!("{last}::{part}"),
-            Some(last) if part.starts_with("//") && is_scheme(last) || is_url(last) && is_port() => *last = format!("{last}:{part}"),
-            _ => names.push(part.to_owned()),
-        }
-        after_empty = part.is_empty();
-    }
-    names
-}
-
-/// Whether `-f` names a live etcd.
-pub(in crate::cli) fn is_url(name: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme))
-}
-
-/// Bytes, written as Kubernetes writes quantities: `16Gi`, `500M`.
-pub(in crate::cli) fn size(text: &str) -> std::result::Result<u64, String> {
-    let quantity: Quantity = text.parse().map_err(|error: QuantityError| error.to_string())?;
-    u64::try_from(quantity.value()).ok().filter(|&bytes| bytes > 0).ok_or_else(|| "it must be greater than 0".to_owned())
-}
-
 impl GlobalArgs {
     /// Takes what `KETCD_FILE` names where no flag says what is read.
     pub(in crate::cli) fn with_environment(mut self) -> Self {
@@ -170,7 +116,7 @@ impl GlobalArgs {
 
     /// The context of an API server that is read: what follows `kubeconfig:`.
     pub(in crate::cli) fn api_server(&self) -> Option<&str> {
-        self.files.iter().find_map(|name| api_server::context_of(name))
+        self.files.iter().find_map(|name| context_of(name))
     }
 
     /// Whether a live etcd is read, alone or beside files.
@@ -193,9 +139,27 @@ impl GlobalArgs {
         (given.names_endpoints || !self.names_live_etcd()).then_some(given.flag)
     }
 
-    /// Whether managedFields are shown.
-    pub(in crate::cli) fn managed_fields(&self) -> ManagedFields {
-        if self.show_managed_fields { ManagedFields::Shown } else { ManagedFields::Hidden }
+    /// `--rev N`. (`diff` reads its own `A..B`.)
+    ///
+    /// # Errors
+    /// It is no revision.
+    pub(in crate::cli) fn revision(&self) -> Result<At> {
+        match self.rev.as_deref() {
+            None => Ok(At::Newest),
+            Some(text) => match (text.parse(), placed_revision::placed(text)) {
+                (Ok(number), _) if number > 0 => Ok(At::Revision(Revision(number))),
+                (_, Some(revision)) => Ok(At::Revision(revision)),
+                _ => Err(Error::new(format!("invalid --rev {text:?}: expected a positive whole number"))),
+            },
+        }
+    }
+
+    /// `--at`.
+    ///
+    /// # Errors
+    /// It is no moment.
+    pub(in crate::cli) fn moment(&self) -> Result<Option<Moment>> {
+        self.at.as_deref().map(str::parse::<Moment>).transpose().map_err(|error| Error::new(format!("--at: {error}")))
     }
 
     /// What `-o` asks for.
@@ -204,25 +168,5 @@ impl GlobalArgs {
     /// A format that does not exist.
     pub(in crate::cli) fn format(&self) -> Result<Format> {
         Format::parse(self.output.as_deref())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_the_variable_are_separated_by_colons() {
-        for (value, names) in [
-            ("a.db", &["a.db"][..]),
-            ("a.db:/b/c.db", &["a.db", "/b/c.db"]),
-            (":a.db:backup.zip::db/etcd:b.db:", &["a.db", "backup.zip::db/etcd", "b.db"]),
-            ("", &[]),
-            ("https://10.0.0.1:2379,https://10.0.0.2:2379:a.db", &["https://10.0.0.1:2379,https://10.0.0.2:2379", "a.db"]),
-            ("a.db:http://etcd:2379", &["a.db", "http://etcd:2379"]),
-            ("s3://bucket/a.db:b.db", &["s3://bucket/a.db", "b.db"]),
-        ] {
-            assert_eq!(names_between_colons(value), names, "{value}");
-        }
     }
 }

@@ -1,16 +1,9 @@
 //! `--since` and `--until`: the stretch of the history that a command looks at.
 
-use std::borrow::Cow;
-
 use clap::Args;
 
-use super::global_flags::GlobalArgs;
 use super::placed_revision;
-use crate::cli::outcome::Result as CliResult;
-use crate::cli::output::Format;
-use crate::cli::session::Session;
 use ketcd_history::clock::Bound;
-use ketcd_render::contract::window::Window;
 
 /// Which stretch of the history is shown.
 #[derive(Args, Clone, Debug, Default)]
@@ -47,15 +40,15 @@ fn end(text: &str) -> Result<End, String> {
     Ok(End { bound, placed: None })
 }
 
-/// Returns the stretch of history that was asked for, as the head of a JSON document says it; `None` for other formats.
-///
-/// # Errors
-/// The source cannot be read.
-pub(in crate::cli) async fn in_head(session: &Session) -> CliResult<Option<Window>> {
-    Ok(match session.format {
-        Format::Json => session.window().await?.map(Window::from),
-        _ => None,
-    })
+/// The ends of the stretch.
+#[derive(Clone, Debug, Default)]
+pub(in crate::cli) struct Ends {
+    /// Since when changes count.
+    pub since: Option<Bound>,
+    /// Where the history ends.
+    pub until: Option<Bound>,
+    /// Flags of an end whose revision is marked as one of an audit log alone.
+    pub placed: Vec<(&'static str, String)>,
 }
 
 impl WindowArgs {
@@ -64,16 +57,13 @@ impl WindowArgs {
         self.until.is_some()
     }
 
-    /// Returns the flags of every command as they are with this stretch: they say where the history ends.
-    pub(in crate::cli) fn of<'a>(&self, global: &'a GlobalArgs) -> Cow<'a, GlobalArgs> {
-        if self.since.is_none() && self.until.is_none() {
-            return Cow::Borrowed(global);
-        }
-        let mut global = global.clone();
+    /// Returns the ends that are given.
+    pub(in crate::cli) fn ends(&self) -> Ends {
         let ends = [("--since", &self.since), ("--until", &self.until)];
-        global.placed = ends.into_iter().filter_map(|(flag, end)| Some((flag, end.as_ref()?.placed.clone()?))).collect();
-        global.since = self.since.as_ref().map(|end| end.bound);
-        global.until = self.until.as_ref().map(|end| end.bound);
-        Cow::Owned(global)
+        Ends {
+            since: self.since.as_ref().map(|end| end.bound),
+            until: self.until.as_ref().map(|end| end.bound),
+            placed: ends.into_iter().filter_map(|(flag, end)| Some((flag, end.as_ref()?.placed.clone()?))).collect(),
+        }
     }
 }

@@ -9,4 +9,6 @@ pub(in crate::cli) mod placed_revision;
 pub(in crate::cli) mod request_filter;
 pub(in crate::cli) mod scheduler;
 pub(in crate::cli) mod selectors;
+pub(in crate::cli) mod size;
+pub(in crate::cli) mod source_names;
 pub(in crate::cli) mod time_span;

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::cli::invocation::invocation;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::note;
-use crate::cli::session::Session;
+use ketcd_cluster::Cluster;
 use ketcd_cluster::read::Keys;
 use ketcd_history::AttributedChange;
 use ketcd_history::audit::{Authorship, Request, RequestOutcome};
@@ -61,11 +61,11 @@ impl RequestedArgs {
     ///
     /// # Errors
     /// No audit log is read.
-    pub(in crate::cli) fn check(&self, session: &Session) -> Result<()> {
-        if self.requests && !session.has_audit_logs() {
+    pub(in crate::cli) fn check(&self, cluster: &Cluster) -> Result<()> {
+        if self.requests && !cluster.has_audit_logs() {
             return Err(without_log("--requests shows requests of audit logs, and none is read"));
         }
-        self.by.check(session)
+        self.by.check(cluster)
     }
 }
 
@@ -102,8 +102,8 @@ impl ByArgs {
     ///
     /// # Errors
     /// No audit log is read.
-    pub(in crate::cli) fn check(&self, session: &Session) -> Result<()> {
-        if session.has_audit_logs() || self.take_all() {
+    pub(in crate::cli) fn check(&self, cluster: &Cluster) -> Result<()> {
+        if cluster.has_audit_logs() || self.take_all() {
             return Ok(());
         }
         Err(without_log("--by, --verb and --user-agent select by the requests of audit logs, and none is read"))
@@ -142,13 +142,13 @@ impl ByArgs {
     ///
     /// # Errors
     /// The source or a log cannot be read.
-    pub(in crate::cli) async fn note_others(&self, session: &Session, (words, keys): (&[String], &Keys), clock: &Clock) -> Result<()> {
+    pub(in crate::cli) async fn note_others(&self, cluster: &Cluster, (words, keys): (&[String], &Keys), clock: &Clock) -> Result<()> {
         let idle: Vec<&String> = self.by.iter().filter(|user| *user != NOBODY && !self.seen.borrow().contains(&full_name(user))).collect();
         if idle.is_empty() {
             return Ok(());
         }
         let is_idle = |request: &Request| self.fits(request) && idle.iter().any(|user| *request.user == *full_name(user));
-        let others = session.other_requests(keys, clock, is_idle).await?;
+        let others = cluster.other_requests(keys, clock, is_idle).await?;
         for user in idle {
             let own = || others.iter().filter(|other| *other.request.user == *full_name(user));
             let refused = own().filter(|other| other.outcome == RequestOutcome::Refused).count();
@@ -157,7 +157,7 @@ impl ByArgs {
                 (all, refused) => {
                     let requests = if all == 1 { "request" } else { "requests" };
                     let became = if refused > 0 { format!(", {refused} of them refused") } else { String::new() };
-                    format!("{user} made none of the changes, and {all} other {requests}{became}: {}", shown(session, words, user))
+                    format!("{user} made none of the changes, and {all} other {requests}{became}: {}", shown(cluster, words, user))
                 }
             });
         }
@@ -166,9 +166,9 @@ impl ByArgs {
 }
 
 /// The command that shows a user's requests.
-fn shown(session: &Session, words: &[String], user: &str) -> CommandLine {
+fn shown(cluster: &Cluster, words: &[String], user: &str) -> CommandLine {
     let line = words.iter().fold(invocation().ketcd("history"), |line, word| line.word(word));
-    let line = match (&session.args.namespace, session.args.all_namespaces) {
+    let line = match (&cluster.options.namespace, cluster.options.all_namespaces) {
         (Some(namespace), _) => line.and("-n").word(namespace),
         (None, true) => line.and("-A"),
         (None, false) if words.is_empty() => line.and("--all"),

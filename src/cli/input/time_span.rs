@@ -4,8 +4,7 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::outcome::{Error, Result};
-use crate::cli::session::Session;
-use ketcd_cluster::Error as Failure;
+use ketcd_cluster::{Cluster, Error as Failure};
 use ketcd_history::clock::{Moment, duration};
 
 /// Which stretch of time is shown.
@@ -38,17 +37,17 @@ impl AroundArgs {
     ///
     /// # Errors
     /// A time or a duration that cannot be read, or a time of which nothing is readable, which `--at` refuses too.
-    pub(in crate::cli) async fn read(&self, session: &Session) -> Result<Option<Around>> {
+    pub(in crate::cli) async fn read(&self, cluster: &Cluster) -> Result<Option<Around>> {
         let Some(text) = &self.around else { return Ok(None) };
         let moment: Moment = text.parse().map_err(|error| Error::new(format!("--around: {error}")))?;
         let window = duration(&self.window)
             .ok_or_else(|| Error::new(format!("invalid --window {:?}: expected a duration such as 30s, 5m or 1h", self.window)))?;
-        let reference = session.reference_time().await?;
+        let reference = cluster.reference_time().await?;
         let reference = reference.ok_or_else(|| Error::new("nothing in this data dates its revisions").hint("leave --around out"))?;
         let center = moment.resolve(reference).ok_or_else(|| Error::new("--around is beyond the calendar"))?;
         let around = Around { center, window };
-        if !session.source.is_one_moment() {
-            around.check(session, moment, reference).await?;
+        if !cluster.source.is_one_moment() {
+            around.check(cluster, moment, reference).await?;
         }
         Ok(Some(around))
     }
@@ -56,13 +55,13 @@ impl AroundArgs {
 
 impl Around {
     /// Refuses a moment around which nothing is readable.
-    async fn check(self, session: &Session, moment: Moment, newest: Timestamp) -> Result<()> {
+    async fn check(self, cluster: &Cluster, moment: Moment, newest: Timestamp) -> Result<()> {
         let Self { center, window } = self;
         if center.duration_since(newest) > window {
             let problem = format!("--around {center:.0} is after the readable history, which reaches to {newest:.0}");
             return Err(Error::new(problem).hint("give an earlier time"));
         }
-        match session.revision_at(moment).await {
+        match cluster.revision_at(moment).await {
             Err(Failure::BeforeHistory { asked, from: Some(from), .. }) if from.duration_since(asked) <= window => Ok(()),
             found => Ok(found.map(drop)?),
         }

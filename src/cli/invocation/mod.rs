@@ -1,5 +1,6 @@
 //! How this process was called: by which name, which every suggested command begins with, with which words, and with which credentials.
 
+pub(super) mod commands;
 pub(super) mod credential_variables;
 pub(super) mod spelling;
 pub(super) mod typed_line;

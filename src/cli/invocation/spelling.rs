@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use clap::builder::StyledStr;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 
-use super::{PLUGIN, is_plugin};
-use crate::cli::command_line::Cli;
+use super::{PLUGIN, commands, is_plugin};
 
 /// The commands, for the places where a text names one of them.
-static COMMANDS: LazyLock<Vec<String>> =
-    LazyLock::new(|| Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect());
+static COMMANDS: LazyLock<Vec<String>> = LazyLock::new(commands::names);
 
 /// Returns a text of ours with the command lines in it as the user would type them.
 pub(in crate::cli) fn spelled(text: &str) -> Cow<'_, str> {
@@ -70,6 +68,7 @@ mod tests {
 
     #[test]
     fn command_lines_are_spelled_and_the_program_keeps_its_name() {
+        commands::are_parsed_by(crate::cli::command);
         for (text, expected) in [
             ("ketcd ls lists raw keys", "kubectl forensics ls lists raw keys"),
             ("`ketcd -f a.db get pods`; ketcd reads only etcd", "`kubectl forensics -f a.db get pods`; ketcd reads only etcd"),

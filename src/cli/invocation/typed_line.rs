@@ -1,9 +1,6 @@
 //! The command line as it was typed, with one word changed: what an error suggests to type instead.
 
-use clap::CommandFactory;
-
-use super::invocation;
-use crate::cli::command_line::Cli;
+use super::{commands, invocation};
 use ketcd_render::command_line::CommandLine;
 
 /// Flags whose values name no object.
@@ -36,7 +33,7 @@ impl Typed {
 
     /// The command.
     pub(in crate::cli) fn command(&self) -> Option<&str> {
-        self.0.iter().find(|word| Cli::command().find_subcommand(word).is_some()).map(String::as_str)
+        self.0.iter().find(|word| commands::are_called(word)).map(String::as_str)
     }
 
     /// Whether a flag is among them, alone or with its value.
@@ -71,6 +68,7 @@ mod tests {
     use super::*;
 
     fn typed(line: &str) -> Typed {
+        commands::are_parsed_by(crate::cli::command);
         Typed::of(line.split(' ').map(str::to_owned))
     }
 

@@ -24,7 +24,7 @@ pub(in crate::cli) async fn repeated(
     out: &mut Output,
     listing: impl AsyncFn(&mut Output, Overtaken) -> Result<Outcome>,
 ) -> Result<Outcome> {
-    if session.at != At::Newest {
+    if session.cluster.at != At::Newest {
         return listing(out, Overtaken::ShowFound).await;
     }
     match listing(out, Overtaken::Repeat).await {

@@ -32,7 +32,7 @@ pub(in crate::cli) async fn follow(
     watched: Watched,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let keys = Keys::of(session, words).await?;
+    let keys = Keys::of(&session.cluster, words).await?;
     if session.format == Format::Raw {
         return Err(session.format.unsupported(
             "get --watch",
@@ -40,8 +40,8 @@ pub(in crate::cli) async fn follow(
         ));
     }
     let select = args.select.read()?;
-    let newest = session.source.span().await?.newest;
-    let at = match session.at {
+    let newest = session.cluster.source.span().await?.newest;
+    let at = match session.cluster.at {
         At::Newest => newest,
         At::Revision(revision) => revision,
     };
@@ -57,11 +57,11 @@ pub(in crate::cli) async fn follow(
     sink.begin_changes();
     let mut asked = Vec::new();
     for (range, address) in keys.ranges.iter().zip(&keys.addresses) {
-        asked.push((range, KeyFilter::of(session, Some(address)).await?));
+        asked.push((range, KeyFilter::of(&session.cluster, Some(address)).await?));
     }
-    let decoder = decoder(session);
+    let decoder = decoder(&session.cluster);
     let decoder = if let [one] = &keys.addresses[..] { decoder_of(&decoder, one.kind()).into_owned() } else { decoder };
-    let mut changes = session.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
+    let mut changes = session.cluster.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
     while let Some(read) = changes.try_next().await? {
         match read {
             Read::Item(AttributedChange { change, dated, .. }) if select.takes(&change) => {
@@ -109,7 +109,7 @@ async fn print_objects<'c>(
     sink.flush(out)?;
     let is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
     if printed == 0 {
-        note_nothing(session, wanted).await?;
+        note_nothing(session, wanted.addresses()).await?;
     }
     Ok((printed, is_missing))
 }

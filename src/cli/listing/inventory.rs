@@ -18,7 +18,7 @@ use ketcd_store::{KeyRange, KeyValue, Want};
 
 /// Prints counts and bytes by kind, the largest first.
 pub(in crate::cli) async fn kinds(session: &Session, without_headings: bool, out: &mut Output) -> Result<Outcome> {
-    let rows = session.by_resource().await?;
+    let rows = session.cluster.by_resource().await?;
     if write_documents(session, &rows, out)? {
         return Ok(outcome(rows.is_empty()));
     }
@@ -26,7 +26,7 @@ pub(in crate::cli) async fn kinds(session: &Session, without_headings: bool, out
     let mut lines = if without_headings { Vec::new() } else { vec![heading] };
     lines.extend(rows.iter().map(|row| vec![row.resource.clone(), row.objects.to_string(), row.bytes.to_string()]));
     if rows.is_empty() {
-        note_nothing_within(session, session.args.namespace.is_some(), "nothing is stored").await?;
+        note_nothing_within(session, session.cluster.options.namespace.is_some(), "nothing is stored").await?;
     } else {
         write_aligned(&align_numbers(lines), out)?;
     }
@@ -80,7 +80,7 @@ pub(in crate::cli) async fn keys(session: &Session, addresses: &[Address], witho
         let (key, _) = address.key("");
         let below = KeyRange::prefix(if key.ends_with('/') { key.clone() } else { format!("{key}/") });
         for range in [KeyRange::key(key.as_bytes()), below] {
-            let mut entries = match session.range(range, Want::Values).await {
+            let mut entries = match session.cluster.range(range, Want::Values).await {
                 // The key itself was it.
                 Err(error) if error.refusal().is_some() && lines.len() > before => break,
                 listing => listing?.entries,

@@ -18,7 +18,6 @@ use clap::Args;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use crate::cli::input::history_window;
 use crate::cli::input::selectors::SelectArgs;
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
@@ -67,6 +66,16 @@ pub(super) enum Wanted {
     Everything,
 }
 
+impl Wanted {
+    /// The addresses, unless everything is listed.
+    fn addresses(&self) -> Option<&[Address]> {
+        match self {
+            Self::Addresses(addresses) => Some(addresses),
+            Self::Everything => None,
+        }
+    }
+}
+
 /// When objects come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
@@ -111,7 +120,7 @@ async fn once(
     let select = args.select.read()?;
     let mut sink = sink(session, wanted, args, Pace::AtOnce, out.is_terminal()).await?;
     if let Some(path) = &args.sort_by {
-        sink = Box::new(sort::Sorted::new(path, sink, decoder(session))?);
+        sink = Box::new(sort::Sorted::new(path, sink, decoder(&session.cluster))?);
     }
     let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let fetch = fetch(session, select, sink.need());
@@ -130,7 +139,7 @@ async fn once(
         return Ok(Outcome::Damaged);
     }
     if found == 0 && !session.interrupt.is_set() {
-        absence::note_nothing(session, wanted).await?;
+        absence::note_nothing(session, wanted.addresses()).await?;
         return Ok(Outcome::Nothing);
     }
     Ok(if is_missing { Outcome::Nothing } else { Outcome::Found })
@@ -138,7 +147,7 @@ async fn once(
 
 /// What reads the objects that are selected, as far as a sink needs them.
 fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
-    Fetch::new(session, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+    Fetch::new(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
 }
 
 /// Hands what is wanted to the sink; single objects that are not there are `absent`.
@@ -177,8 +186,8 @@ pub(super) async fn print_all(
     args: &ListArgs,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let (asked, decoder) = (KeyFilter::any(session.prefix().await?, built_in()), decoder(session));
-    let mut sink: Box<dyn Sink<'_> + '_> = match history_window::in_head(session).await? {
+    let (asked, decoder) = (KeyFilter::any(session.cluster.prefix().await?, built_in()), decoder(&session.cluster));
+    let mut sink: Box<dyn Sink<'_> + '_> = match session.window_in_head().await? {
         None => sink(session, &Wanted::Addresses(Vec::new()), args, Pace::AtOnce, out.is_terminal()).await?,
         window => Box::new(documents::List::json_within(window)),
     };
@@ -209,11 +218,11 @@ async fn sink<'c>(session: &'c Session, wanted: &Wanted, args: &ListArgs, pace: 
         Format::CustomColumns(columns) => Box::new(templates::Columns::new(columns, args.no_headers, is_terminal)?),
         Format::CustomColumnsFile(text) => Box::new(templates::Columns::of_file(text, args.no_headers, is_terminal)?),
         Format::GoTemplate(template) => Box::new(templates::GoTemplates::new(template, is_one)?),
-        Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.args.show_secrets, is_written: false }),
+        Format::Raw if is_one => Box::new(raw::Raw { shows_secrets: session.cluster.options.show_secrets, is_written: false }),
         Format::Raw => return Err(raw::several()),
         Format::Table | Format::Wide => {
             let now = session.moment_of_ages().await?;
-            let view = View { now, is_wide: *format == Format::Wide, release: session.release() };
+            let view = View { now, is_wide: *format == Format::Wide, release: session.cluster.release() };
             let labels = LabelColumns { columns: args.label_columns.clone(), all: args.show_labels };
             let is_everything = matches!(wanted, Wanted::Everything);
             let of_list = is_everything || !addresses.iter().all(is_single);

@@ -11,16 +11,16 @@ use ketcd_render::with_config;
 
 /// Prints a pod with its configuration.
 pub(in crate::cli) async fn run(session: &Session, addresses: &[String], out: &mut Output) -> Result<Outcome> {
-    let keys = Keys::of(session, addresses).await?;
+    let keys = Keys::of(&session.cluster, addresses).await?;
     if keys.many || keys.addresses.iter().any(|address| address.kind().is_none_or(|kind| kind.kind != "Pod")) {
         return Err(Error::new("--with-config is for one pod").hint("write get pod/namespace/name --with-config"));
     }
     let missing = Missing::of(session, &keys).await?;
-    let Some(started) = session.started(keys).await? else {
+    let Some(started) = session.cluster.started(keys).await? else {
         missing.report(session, &Search::at(session, "get --with-config").await?).await?;
         return Ok(Outcome::Nothing);
     };
-    let managed_fields = session.args.managed_fields();
+    let managed_fields = session.managed_fields();
     match &session.format {
         Format::Json => serde_json::to_writer_pretty(&mut *out, &with_config::document(&started, managed_fields))?,
         Format::Ndjson => serde_json::to_writer(&mut *out, &with_config::document(&started, managed_fields))?,

@@ -1,6 +1,7 @@
 //! How a command ends: with an outcome, or with an error.
 
 mod error;
+pub(super) mod hints;
 
 use std::process::ExitCode;
 

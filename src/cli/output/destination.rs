@@ -6,8 +6,6 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::Output;
-use crate::cli::input::connection;
-use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::system::files;
 use ketcd_render::style::Content;
@@ -46,12 +44,12 @@ const HEAD: u64 = 1 << 16;
 ///
 /// # Errors
 /// As [`Destination::open`]; the name is of a symbolic link, or of what is no ordinary file.
-pub(in crate::cli) fn check_file(flag: &'static str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<()> {
+pub(in crate::cli) fn check_file(flag: &'static str, path: &Path, inputs: &[Input], replacing: &Replacing<'_>) -> Result<()> {
     let name = path.display().to_string();
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Err(Error::new(format!("{flag} {name} is a symbolic link")).hint("name the file that it leads to, or another one"));
     }
-    match place(flag, path, args, replacing)? {
+    match place(flag, path, inputs, replacing)? {
         Target::File { .. } => Ok(()),
         Target::StandardOutput | Target::Stream => {
             Err(Error::new(format!("{flag} {name} is not an ordinary file")).hint("choose another file"))
@@ -64,10 +62,10 @@ impl Destination {
     ///
     /// # Errors
     /// The name is of a file that the command reads, of a directory, of a file that is not to be replaced, or cannot be written to.
-    pub(in crate::cli) fn open(name: &str, args: &GlobalArgs, has_secrets: bool, replacing: &Replacing<'_>) -> Result<Self> {
+    pub(in crate::cli) fn open(name: &str, inputs: &[Input], has_secrets: bool, replacing: &Replacing<'_>) -> Result<Self> {
         let mode = if has_secrets { 0o600 } else { 0o666 };
         let place =
-            if name == "-" || name == "/dev/stdout" { Target::StandardOutput } else { place("--out", Path::new(name), args, replacing)? };
+            if name == "-" || name == "/dev/stdout" { Target::StandardOutput } else { place("--out", Path::new(name), inputs, replacing)? };
         Ok(Self { name: name.to_owned(), place, mode })
     }
 
@@ -110,14 +108,14 @@ impl Destination {
 ///
 /// # Errors
 /// The name is of a file, or lies within what the command reads.
-pub(in crate::cli) fn directory(name: &str, args: &GlobalArgs) -> Result<PathBuf> {
+pub(in crate::cli) fn directory(name: &str, inputs: &[Input]) -> Result<PathBuf> {
     let path = Path::new(name);
     if name.is_empty() || path.exists() && !path.is_dir() {
         return Err(Error::new(format!("--out {name:?} is not a directory")).hint("name a directory"));
     }
     let there = path.ancestors().map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path }).find(|path| path.exists());
     let folder = there.unwrap_or(Path::new("."));
-    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(folder, folder)) {
+    if let Some(input) = inputs.iter().find(|input| input.is_reached_by(folder, folder)) {
         let Input { flag, path } = input;
         return Err(Error::new(format!("--out {name} belongs to what {flag} {} reads, and ketcd writes nothing there", path.display()))
             .hint("choose another directory"));
@@ -125,7 +123,7 @@ pub(in crate::cli) fn directory(name: &str, args: &GlobalArgs) -> Result<PathBuf
     Ok(path.to_owned())
 }
 
-fn place(flag: &str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) -> Result<Target> {
+fn place(flag: &str, path: &Path, inputs: &[Input], replacing: &Replacing<'_>) -> Result<Target> {
     let name = &*path.to_string_lossy();
     let failed = |error: io::Error| cannot_write(name, &error);
     let found = match fs::metadata(path) {
@@ -144,7 +142,7 @@ fn place(flag: &str, path: &Path, args: &GlobalArgs, replacing: &Replacing<'_>) 
     if !folder.is_dir() {
         return Err(Error::new(format!("cannot write {name}: there is no directory {}", folder.display())).hint("create it first"));
     }
-    if let Some(input) = inputs(args).iter().find(|input| input.is_reached_by(path, &folder)) {
+    if let Some(input) = inputs.iter().find(|input| input.is_reached_by(path, &folder)) {
         let Input { flag: source, path } = input;
         return Err(Error::new(format!("{flag} {name} belongs to what {source} {} reads, and ketcd writes nothing there", path.display()))
             .hint("choose another file"));
@@ -193,17 +191,10 @@ fn cannot_write(name: &str, error: &io::Error) -> Error {
     Error::new(format!("cannot write {name}: {error}")).hint(hint)
 }
 
-/// A file or directory that the command reads.
-struct Input {
-    flag: &'static str,
-    path: PathBuf,
-}
-
-fn inputs(args: &GlobalArgs) -> Vec<Input> {
-    let files = args.sources().0.into_iter().map(|path| Input { flag: "-f", path: path.into() });
-    let config = args.encryption_config.iter().map(|path| Input { flag: "--encryption-config", path: path.clone() });
-    let connection = if args.names_live_etcd() { connection::files(&args.connection) } else { Vec::new() };
-    files.chain(config).chain(connection.into_iter().map(|(flag, path)| Input { flag, path })).collect()
+/// A file or directory that the command reads, and the flag that names it.
+pub(in crate::cli) struct Input {
+    pub flag: &'static str,
+    pub path: PathBuf,
 }
 
 impl Input {

@@ -1,10 +1,16 @@
-//! What the user sees: standard output, the messages beside it, and files that are written in their place.
+//! What the user sees: answers on standard output or in files, and messages and progress on standard error.
 
 pub(in crate::cli) mod destination;
+mod format;
+mod messages;
 pub(in crate::cli) mod notices;
-pub(in crate::cli) mod pager;
+mod pager;
 pub(in crate::cli) mod panics;
 pub(in crate::cli) mod progress;
 mod standard_output;
+mod terminal;
 
-pub(super) use standard_output::{Color, Format, Output, are_on_terminal, emit, note, report_error, report_panic, report_usage};
+pub(super) use format::{Color, Format};
+pub(super) use messages::{note, report_error, report_usage};
+pub(super) use standard_output::Output;
+pub(super) use terminal::are_on_terminal;

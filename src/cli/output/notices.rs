@@ -3,7 +3,7 @@
 use ketcd_cluster::{Notice, Notices};
 use ketcd_render::notice;
 
-use crate::cli::output;
+use super::messages;
 
 /// Whether somebody waits for what a command has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,24 +20,24 @@ impl Attendance {
     /// Says something, if anybody listens.
     pub(in crate::cli) fn note(self, line: &str) {
         if self != Self::Nobody {
-            output::note(line);
+            messages::note(line);
         }
     }
 
     /// Says what is wrong with the source, if the answer does not.
     pub(in crate::cli) fn note_problem(self, line: &str) {
         if self == Self::User {
-            output::note(line);
+            messages::note(line);
         }
     }
 
     /// Takes what happens beside the answers.
     pub(in crate::cli) fn notices(self) -> Notices {
         match self {
-            Self::User => Notices::new(|noticed| output::note(&notice::words(noticed))),
+            Self::User => Notices::new(|noticed| messages::note(&notice::words(noticed))),
             Self::Reader => Notices::new(|noticed| {
                 if !matches!(noticed, Notice::Damage(_)) {
-                    output::note(&notice::words(noticed));
+                    messages::note(&notice::words(noticed));
                 }
             }),
             Self::Nobody => Notices::default(),

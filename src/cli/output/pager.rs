@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
-use super::emit;
+use super::messages;
+use super::terminal::Size;
 use crate::cli::invocation::credential_variables;
 use crate::cli::system::process;
 
@@ -17,9 +17,6 @@ const VARIABLES: [&str; 2] = ["KETCD_PAGER", "PAGER"];
 const DEFAULT: &str = "less";
 /// How `less` behaves where `LESS` does not say it: it ends at once if all fits, shows colours, and leaves the text on the screen.
 const LESS: &str = "FRX";
-
-/// Messages that wait for the text before them, which may go through a pager; `None` where they need not.
-static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 /// Standard output behind a pager that begins when the text is longer than the terminal; until then the text is held back.
 pub(in crate::cli) struct Paged<W> {
@@ -31,13 +28,6 @@ pub(in crate::cli) struct Paged<W> {
     pager: Option<Pager>,
     /// Whether a pager has ended: nothing goes past it to the terminal.
     is_over: bool,
-}
-
-/// Columns and rows of a terminal.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::cli) struct Size {
-    pub(in crate::cli) columns: usize,
-    pub(in crate::cli) rows: usize,
 }
 
 /// A pager that runs.
@@ -65,8 +55,7 @@ impl<W: Write> Paged<W> {
     pub(in crate::cli) fn end(&mut self) -> io::Result<()> {
         self.size = None;
         let ended = self.end_pager();
-        let messages = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
-        messages.into_iter().flatten().for_each(|message| emit(&message));
+        messages::release();
         ended
     }
 
@@ -135,17 +124,6 @@ impl<W: Write> Write for Paged<W> {
             None => self.inner.flush(),
         }
     }
-}
-
-/// Keeps messages from now on until the text has ended.
-pub(in crate::cli) fn hold_messages() {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
-}
-
-/// Keeps a message until the text has ended. Returns whether it is kept.
-pub(in crate::cli) fn holds(message: &str) -> bool {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    held.as_mut().map(|held| held.push(message.to_owned())).is_some()
 }
 
 /// The pager's name and how it is run; `None` where there is none. It gets no credentials of ketcd's sources.

@@ -2,12 +2,12 @@
 
 use std::panic;
 
-use crate::cli::output;
+use super::messages;
 
 /// Reports panics from now on.
 pub(in crate::cli) fn install() {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line())).unwrap_or_default();
-        output::report_panic(&place);
+        messages::report_panic(&place);
     }));
 }

@@ -1,33 +1,15 @@
-//! The process's own streams: the only place that prints.
+//! Standard output: what a command answers, and the only place that prints it.
 
-use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use clap::ValueEnum;
-use terminal_size::{Height, Width, terminal_size, terminal_size_of};
+use terminal_size::terminal_size;
 
-use super::pager::{self, Paged, Size};
-use super::progress;
-use crate::cli::invocation::{invocation, spelling};
-use crate::cli::outcome::{Error, Result};
+use super::format::Color;
+use super::pager::Paged;
+use super::{messages, progress, terminal};
 use crate::cli::system::closed;
-use ketcd_kube::nearest;
-use ketcd_render::fit;
 use ketcd_render::style::{Content, Screen, StyledWrite};
-use ketcd_render::visible::visible;
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// Standard output, buffered. Renderers write to it as to any [`Write`]; what is written is shown as [`Content`] says.
 pub(in crate::cli) struct Output {
@@ -74,8 +56,8 @@ impl Output {
             Color::Never => ColorChoice::Never,
         };
         let is_terminal = stdout.is_terminal();
-        let columns = terminal(&stdout, terminal_size()).map(|size| size.columns);
-        let edge = columns_asked().or(columns);
+        let columns = terminal::size(&stdout, terminal_size()).map(|size| size.columns);
+        let edge = terminal::columns_asked().or(columns);
         let stdout = Paged::new(BufWriter::with_capacity(BUFFER, stdout));
         let stream = Screen::new(stdout, is_terminal, choice != ColorChoice::Never);
         Self {
@@ -96,7 +78,7 @@ impl Output {
 
     /// Shows what is longer than the terminal through a pager. Asked before anything is written.
     pub(in crate::cli) fn page(&mut self) {
-        if let Some(size) = terminal(&io::stdout(), terminal_size()) {
+        if let Some(size) = terminal::size(&io::stdout(), terminal_size()) {
             self.stream.get_mut().get_mut().page(size);
             self.is_paged = true;
         }
@@ -139,7 +121,7 @@ impl Output {
     fn end_line(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         match (self.edge, std::str::from_utf8(&line)) {
-            (Some(width), Ok(text)) if self.folds => self.stream.write_all(folded(text, width).as_bytes()),
+            (Some(width), Ok(text)) if self.folds => self.stream.write_all(terminal::folded(text, width).as_bytes()),
             _ => self.stream.write_all(&line),
         }
     }
@@ -168,7 +150,7 @@ impl Write for Output {
             progress::end();
             if self.is_terminal && self.is_paged {
                 // What comes after text is said after it.
-                pager::hold_messages();
+                messages::hold();
             }
         }
         let written = self.write_folded(bytes)?;
@@ -208,237 +190,5 @@ impl Output {
             }
         }
         Ok(bytes.len())
-    }
-}
-
-/// The columns that the variable `COLUMNS` asks for.
-fn columns_asked() -> Option<usize> {
-    std::env::var("COLUMNS").ok()?.parse().ok().filter(|&columns: &usize| columns > 0)
-}
-
-/// The size that was found of a stream, if that is a terminal.
-fn terminal(stream: &impl IsTerminal, found: Option<(Width, Height)>) -> Option<Size> {
-    let (width, height) = found.filter(|_| stream.is_terminal())?;
-    Some(Size { columns: width.0.into(), rows: height.0.into() })
-}
-
-/// What `-o` asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Format {
-    /// Columns for people; the default.
-    Table,
-    /// More columns.
-    Wide,
-    /// One JSON document.
-    Json,
-    /// YAML.
-    Yaml,
-    /// `kind/name`, one a line.
-    Name,
-    /// One JSON document a line, each flushed as it comes.
-    Ndjson,
-    /// YAML of a strict sort, as kubectl prints it since 1.34.
-    Kyaml,
-    /// kubectl's JSONPath template.
-    JsonPath(String),
-    /// The same, each expression's values as a JSON list.
-    JsonPathAsJson(String),
-    /// kubectl's Go template.
-    GoTemplate(String),
-    /// kubectl's `HEADER:path,…`.
-    CustomColumns(String),
-    /// The same as a line of headings and a line of paths.
-    CustomColumnsFile(String),
-    /// The bytes of one value, as they are stored.
-    Raw,
-}
-
-impl Format {
-    /// Reads the value of `-o`.
-    pub(in crate::cli) fn parse(text: Option<&str>) -> Result<Self> {
-        /// What needs a template, columns or a file behind `=`.
-        const WITH_VALUE: [&str; 9] = [
-            "custom-columns",
-            "custom-columns-file",
-            "go-template",
-            "go-template-file",
-            "jsonpath",
-            "jsonpath-as-json",
-            "jsonpath-file",
-            "template",
-            "templatefile",
-        ];
-        let Some(text) = text else { return Ok(Self::Table) };
-        let (name, rest) = text.split_once('=').map_or((text, None), |(name, rest)| (name, Some(rest.to_owned())));
-        match (name, rest) {
-            ("table", None) => Ok(Self::Table),
-            ("wide", None) => Ok(Self::Wide),
-            ("json", None) => Ok(Self::Json),
-            ("yaml", None) => Ok(Self::Yaml),
-            ("kyaml", None) => Ok(Self::Kyaml),
-            ("name", None) => Ok(Self::Name),
-            ("ndjson" | "jsonl", None) => Ok(Self::Ndjson),
-            ("jsonpath", Some(template)) => Ok(Self::JsonPath(template)),
-            ("jsonpath-as-json", Some(template)) => Ok(Self::JsonPathAsJson(template)),
-            ("custom-columns", Some(columns)) => Ok(Self::CustomColumns(columns)),
-            ("go-template" | "template", Some(template)) => Ok(Self::GoTemplate(template)),
-            ("jsonpath-file", Some(path)) => template_file(name, &path).map(Self::JsonPath),
-            ("go-template-file" | "templatefile", Some(path)) => template_file(name, &path).map(Self::GoTemplate),
-            ("custom-columns-file", Some(path)) => template_file(name, &path).map(Self::CustomColumnsFile),
-            ("raw", None) => Ok(Self::Raw),
-            (name, None) if WITH_VALUE.contains(&name) => {
-                Err(Error::new(format!("-o {name} needs a value")).hint(format!("write -o {name}=…")))
-            }
-            (name, _) => Err(unknown_format(text, name, &WITH_VALUE)),
-        }
-    }
-
-    /// Whether it shows only columns or names, not objects.
-    pub(in crate::cli) fn is_columns(&self) -> bool {
-        matches!(self, Self::Table | Self::Wide | Self::Name)
-    }
-
-    /// What its output is.
-    pub(in crate::cli) fn content(&self) -> Content {
-        match self {
-            Self::Table | Self::Wide | Self::Yaml | Self::Kyaml | Self::Name => Content::Text,
-            Self::Json | Self::Ndjson | Self::JsonPathAsJson(_) => Content::Json,
-            Self::JsonPath(_) | Self::GoTemplate(_) | Self::CustomColumns(_) | Self::CustomColumnsFile(_) | Self::Raw => Content::Raw,
-        }
-    }
-
-    /// The error of a command that has no such output.
-    pub(in crate::cli) fn unsupported(&self, command: &str, supported: &str) -> Error {
-        let name = match self {
-            Self::Table => "table",
-            Self::Wide => "wide",
-            Self::Json => "json",
-            Self::Yaml => "yaml",
-            Self::Kyaml => "kyaml",
-            Self::Name => "name",
-            Self::Ndjson => "ndjson",
-            Self::JsonPath(_) => "jsonpath",
-            Self::JsonPathAsJson(_) => "jsonpath-as-json",
-            Self::CustomColumns(_) => "custom-columns",
-            Self::CustomColumnsFile(_) => "custom-columns-file",
-            Self::GoTemplate(_) => "go-template",
-            Self::Raw => "raw",
-        };
-        Error::new(format!("{command} has no output format {name}")).hint(format!("use one of {supported}"))
-    }
-}
-
-/// The error of a format that does not exist, with the one that is nearest, or all of them.
-fn unknown_format(text: &str, name: &str, with_value: &[&'static str]) -> Error {
-    const ALONE: [&str; 8] = ["table", "wide", "json", "yaml", "kyaml", "name", "ndjson", "raw"];
-    let wrong = Error::new(format!("unknown output format {text:?}"));
-    let lower = name.to_ascii_lowercase();
-    let near = nearest(&lower, ALONE.iter().chain(with_value).map(|known| (*known, *known)));
-    if !near.is_empty() {
-        let written = |known: &str| if with_value.contains(&known) { format!("{known}=…") } else { known.to_owned() };
-        return wrong.hint(format!("did you mean {}?", near.into_iter().map(written).collect::<Vec<_>>().join(" or ")));
-    }
-    wrong.hint(
-        "use one of table, wide, json, yaml, kyaml, name, ndjson, raw, jsonpath=…, jsonpath-as-json=…, jsonpath-file=…, \
-         go-template=…, go-template-file=…, custom-columns=…, custom-columns-file=…",
-    )
-}
-
-/// Reads the template of `-o NAME=FILE`.
-fn template_file(name: &str, path: &str) -> Result<String> {
-    let failed = |error: &dyn std::fmt::Display| Error::new(format!("-o {name}={path}: {error}"));
-    std::fs::read_to_string(path).map_err(|error| failed(&error).hint("name a file with the template, in UTF-8"))
-}
-
-/// Writes an error as one line on standard error, and below it the commands that help, each as it is to be copied.
-pub(in crate::cli) fn report_error(error: &Error) {
-    progress::end();
-    note(&format!("error: {error}"));
-    for command in error.commands_to_copy() {
-        emit(&format!("    {}", bounded(&visible(command))));
-    }
-}
-
-/// Writes how ketcd is used on standard error, where clap writes it too when a command is missing.
-pub(in crate::cli) fn report_usage(page: &str) {
-    let _ = io::stderr().write_all(page.as_bytes());
-}
-
-/// Writes that a panic happened. Nothing is locked, as it may have happened anywhere.
-pub(in crate::cli) fn report_panic(place: &str) {
-    let problem = "ketcd panicked: this is a bug in ketcd; please report it with the command and the release";
-    let _ = writeln!(io::stderr(), "ketcd: error: {problem}: panicked{place}");
-}
-
-/// Writes one line on standard error, whatever data is in it; a closed standard error is nobody's problem. On a terminal a line that is
-/// too wide is broken between words, but not the command that a hint ends with: it is there to be copied.
-pub(in crate::cli) fn note(line: &str) {
-    let line = format!("ketcd: {}", bounded(&visible(&spelling::spelled(line))));
-    let width = terminal(&io::stderr(), terminal_size_of(io::stderr())).map(|size| columns_asked().unwrap_or(size.columns));
-    let line = width.map_or_else(|| line.clone(), |width| folded(&line, width));
-    emit(&line);
-}
-
-/// Whether both the output and messages go to a terminal.
-pub(in crate::cli) fn are_on_terminal() -> bool {
-    io::stdout().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Writes a line of a message as it is; behind text that may be paged, when that has ended.
-pub(in crate::cli) fn emit(line: &str) {
-    if !pager::holds(line) {
-        progress::beside(|| {
-            let _ = writeln!(io::stderr(), "{line}");
-        });
-    }
-}
-
-/// A message of no more characters than anyone reads; of a longer one the middle is left out, as its end says what to do.
-fn bounded(line: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 2000;
-    const END: usize = 400;
-    let length = line.chars().count();
-    if length <= LONGEST {
-        return Cow::Borrowed(line);
-    }
-    let start: String = line.chars().take(LONGEST - END).collect();
-    let end: String = line.chars().skip(length - END).collect();
-    Cow::Owned(format!("{start} [… {} characters …] {end}", length - LONGEST))
-}
-
-/// A line in lines of `width` columns. A command at its end stays whole, for it is there to be copied: the terminal breaks it and gives it back whole.
-fn folded(line: &str, width: usize) -> String {
-    let folded = fit::fold(line, width);
-    let name = format!("{} ", invocation().program());
-    match line.rfind(&name) {
-        _ if folded == line => folded,
-        Some(at) if line[..at].ends_with(": ") => format!("{}\n    {}", fit::fold(&line[..at - 1], width), &line[at..]),
-        // Marks of styles stand before it, and the indent.
-        Some(at) if !line[..at].contains(|c: char| c.is_alphanumeric() || c.is_ascii_punctuation()) => line.to_owned(),
-        _ => folded,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_bounded() {
-        assert_eq!(bounded("short"), "short");
-        let long = format!("what{}; what to do", "ä".repeat(100_000));
-        let said = bounded(&long);
-        assert!(said.chars().count() < 2100 && said.starts_with("what") && said.ends_with("what to do"), "{said}");
-    }
-
-    #[test]
-    fn notes_are_broken_but_the_command_to_copy_is_not() {
-        let note = "ketcd: error: pod \"a\" not found; it exists in namespace \"lab\": ketcd -f some/file.db get pod/lab/a";
-        assert_eq!(folded(note, 200), note);
-        let broken = "ketcd: error: pod \"a\" not found; it\n    exists in namespace \"lab\":\n    ketcd -f some/file.db get pod/lab/a";
-        assert_eq!(folded(note, 36), broken);
-        assert_eq!(folded("ketcd: one two", 10), "ketcd: one\n    two");
-        let alone = "  ketcd -f some/file.db describe pod/lab/a";
-        assert_eq!(folded(alone, 20), alone);
     }
 }

@@ -12,7 +12,7 @@ use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
 
 use super::{Followed, Following, Metrics, Progress, Shared};
 use crate::cli::connection::api_server;
-use crate::cli::input::connection;
+use crate::cli::connection::etcd;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::note;
@@ -46,7 +46,7 @@ impl Recording<'_> {
     /// etcd cannot be read, or the directory not be written.
     pub(in crate::cli) async fn of_etcd(&self, global: &GlobalArgs, prefixes: &[String]) -> Result<Outcome> {
         refuse_files(global)?;
-        let config = connection::config(&global.connection, Attendance::User)?;
+        let config = etcd::config(&global.connection, Attendance::User)?;
         let source = EtcdSource::new(config, Arc::new(|notice: &str| note(notice)))?;
         let ranges = ranges(prefixes);
         LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));

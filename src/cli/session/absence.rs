@@ -3,11 +3,10 @@
 
 use super::Session;
 use crate::cli::invocation::invocation;
-use crate::cli::invocation::typed_line::Typed;
-use crate::cli::listing::Wanted;
+use crate::cli::outcome::hints::listed;
 use crate::cli::outcome::{Error, Result};
 use crate::cli::output::{note, report_error};
-use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts, WithoutKind};
+use ketcd_cluster::not_found::{Elsewhere, Looked, NotFound, ObjectElsewhere, Whereabouts};
 use ketcd_cluster::read::{Keys, Subjects};
 use ketcd_kube::Address;
 use ketcd_render::command_line::CommandLine;
@@ -31,7 +30,7 @@ impl Search {
     /// # Errors
     /// The source cannot be read.
     pub(in crate::cli) async fn at(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::At(session.revision().await?) })
+        Ok(Self { command, looked: Looked::At(session.cluster.revision().await?) })
     }
 
     /// A command that read the history up to the revision that the flags name.
@@ -39,7 +38,7 @@ impl Search {
     /// # Errors
     /// The source cannot be read.
     pub(in crate::cli) async fn up_to(session: &Session, command: &'static str) -> Result<Self> {
-        Ok(Self { command, looked: Looked::UpTo(session.revision().await?) })
+        Ok(Self { command, looked: Looked::UpTo(session.cluster.revision().await?) })
     }
 
     /// The error for the one object that an address names and that is not there: not found, so exit code 1.
@@ -47,7 +46,7 @@ impl Search {
     /// # Errors
     /// The source cannot be read.
     pub(in crate::cli) async fn not_found(&self, session: &Session, address: &Address) -> Result<Error> {
-        Ok(self.error(&NotFound::of(session, address, self.looked).await?))
+        Ok(self.error(&NotFound::of(&session.cluster, address, self.looked).await?))
     }
 
     /// The error for an object that is not there.
@@ -150,62 +149,6 @@ impl Search {
     }
 }
 
-/// What a word without a kind means, and the command line with that in its place.
-pub(in crate::cli) fn meant(without: &WithoutKind) -> String {
-    /// How many objects are named.
-    const NAMED: usize = 3;
-    let WithoutKind { word, called, .. } = without;
-    let names: Vec<String> = called.places.iter().take(NAMED).map(ObjectElsewhere::address).collect();
-    let (first, typed) = (&called.places[0], Typed::now());
-    let line = meant_line(&typed, word, first).unwrap_or_else(|| invocation().ketcd("get").word(&first.address()));
-    let line = match called.revision {
-        Some(revision) if !typed.command().is_some_and(|command| READ_HISTORY.contains(&command)) && !typed.has("--rev") => {
-            line.and("--rev").word(&revision.to_string())
-        }
-        _ => line,
-    };
-    let more = match called.places.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let what = match &called.places[..] {
-        [only] if only.kind == "namespace" => "a namespace".to_owned(),
-        _ if more.is_empty() => listed(&names),
-        _ => names.join(", ") + &more,
-    };
-    match (called.is_near, called.revision) {
-        (true, _) => format!("did you mean {}? {line}", names.join(" or ")),
-        (false, None) => format!("\"{word}\" is {what}: {line}"),
-        (false, Some(revision)) => format!("\"{word}\" was {what} at revision {revision}: {line}"),
-    }
-}
-
-/// Commands that show the history of an object that is gone.
-const READ_HISTORY: [&str; 6] = ["blame", "diff", "explain", "history", "timeline", "watch"];
-
-/// The command line with an object, or `-n` and a namespace, in the place of the word.
-fn meant_line(typed: &Typed, word: &str, first: &ObjectElsewhere) -> Option<CommandLine> {
-    let (address, name) = (first.address(), first.name.as_str());
-    let (is_namespace, is_scoped) = (first.kind == "namespace", typed.has("-n") || typed.has("--namespace") || typed.has("-A"));
-    let others = match typed.command() {
-        _ if !is_namespace || is_scoped => vec![address.as_str()],
-        Some("diff" | "events" | "export" | "history" | "ls" | "report" | "timeline" | "triage" | "usage") => vec!["-n", name],
-        Some("explain") => vec!["pods", "-n", name],
-        Some("get") => vec!["all", "-n", name],
-        _ => vec![address.as_str()],
-    };
-    typed.replacing(word, &others)
-}
-
-/// `a, b and c`.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.clone(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-    }
-}
-
 /// The single objects that addresses name and of which nothing was read so far.
 pub(in crate::cli) struct Missing(Vec<(String, Address)>);
 
@@ -215,7 +158,7 @@ impl Missing {
     /// # Errors
     /// The prefix cannot be found.
     pub(in crate::cli) async fn of(session: &Session, keys: &Keys) -> Result<Self> {
-        let prefix = session.prefix().await?;
+        let prefix = session.cluster.prefix().await?;
         let named = keys.addresses.iter().map(|address| (address.key(prefix), address));
         Ok(Self(named.filter(|((_, is_whole), _)| *is_whole).map(|((key, _), address)| (key, address.clone())).collect()))
     }
@@ -237,9 +180,9 @@ impl Missing {
     }
 }
 
-/// Says on standard error that a listing is empty, in kubectl's words.
-pub(in crate::cli) async fn note_nothing(session: &Session, wanted: &Wanted) -> Result<()> {
-    let Wanted::Addresses(addresses) = wanted else {
+/// Says on standard error that a listing of addresses, or of everything, is empty, in kubectl's words.
+pub(in crate::cli) async fn note_nothing(session: &Session, addresses: Option<&[Address]>) -> Result<()> {
+    let Some(addresses) = addresses else {
         note("No resources found");
         return Ok(());
     };
@@ -248,8 +191,8 @@ pub(in crate::cli) async fn note_nothing(session: &Session, wanted: &Wanted) -> 
     match (lists.is_empty(), is_namespaced) {
         (true, _) => {}
         (false, true) => {
-            let namespace = session.namespace();
-            note(&match session.missing_namespace(namespace).await? {
+            let namespace = session.cluster.namespace();
+            note(&match session.cluster.missing_namespace(namespace).await? {
                 None => format!("No resources found in {namespace} namespace; -A looks in all"),
                 Some(near) => format!("No resources found in {namespace} namespace, which does not exist; {}", other_namespaces(&near)),
             });
@@ -266,10 +209,10 @@ pub(in crate::cli) async fn note_nothing(session: &Session, wanted: &Wanted) -> 
 pub(in crate::cli) async fn note_nothing_of(session: &Session, keys: &Keys, what: &str) -> Result<()> {
     let list = |address: &Address| matches!(address, Address::Objects { name: None, namespace: Some(_), .. });
     let is_within = match &keys.addresses[..] {
-        [] => session.args.namespace.is_some(),
+        [] => session.cluster.options.namespace.is_some(),
         addresses => addresses.iter().any(list),
     };
-    note_nothing_within(session, is_within && !session.args.all_namespaces, what).await
+    note_nothing_within(session, is_within && !session.cluster.options.all_namespaces, what).await
 }
 
 /// The same where only the namespace was looked in, or where all were.
@@ -281,11 +224,11 @@ pub(in crate::cli) async fn note_nothing_within(session: &Session, is_within: bo
         note(&format!("nothing found: {what}"));
         return note_not_recorded(session).await;
     }
-    let namespace = session.namespace();
-    let next = match session.missing_namespace(namespace).await? {
+    let namespace = session.cluster.namespace();
+    let next = match session.cluster.missing_namespace(namespace).await? {
         None => "; -A looks in all".to_owned(),
         // What `-n` names is said to be missing where the command ends.
-        Some(_) if session.args.namespace.is_some() => String::new(),
+        Some(_) if session.cluster.options.namespace.is_some() => String::new(),
         Some(near) => format!("; it does not exist: {}", other_namespaces(&near)),
     };
     note(&format!("nothing found in namespace {namespace:?}: {what}{next}"));
@@ -297,8 +240,8 @@ pub(in crate::cli) async fn note_nothing_within(session: &Session, is_within: bo
 /// # Errors
 /// The source cannot be read.
 pub(in crate::cli) async fn note_missing_namespace(session: &Session) -> Result<()> {
-    let Some(namespace) = session.args.namespace.as_deref() else { return Ok(()) };
-    if let Some(near) = session.missing_namespace(namespace).await? {
+    let Some(namespace) = session.cluster.options.namespace.as_deref() else { return Ok(()) };
+    if let Some(near) = session.cluster.missing_namespace(namespace).await? {
         note(&format!("namespace \"{namespace}\" does not exist; {}", other_namespaces(&near)));
     }
     Ok(())
@@ -314,8 +257,8 @@ fn other_namespaces(near: &[String]) -> String {
 
 /// Says what a recording was not to hold, where nothing was found in it.
 async fn note_not_recorded(session: &Session) -> Result<()> {
-    if !session.source.is_shared() {
-        let phrases = session.source.status().await?.not_recorded;
+    if !session.cluster.source.is_shared() {
+        let phrases = session.cluster.source.status().await?.not_recorded;
         phrases.iter().for_each(|phrase| note(&format!("not recorded: {phrase}")));
     }
     Ok(())
@@ -326,10 +269,10 @@ async fn note_not_recorded(session: &Session) -> Result<()> {
 /// # Errors
 /// A word that names no kind, or a source that cannot be read.
 pub(in crate::cli) async fn read_subjects(session: &Session, command: &'static str, words: &[String]) -> Result<Subjects> {
-    let mut found = session.subjects(words).await?;
+    let mut found = session.cluster.subjects(words).await?;
     Search::report_all(command, &found.absent);
     if let Some(addresses) = found.nothing_of.take() {
-        note_nothing(session, &Wanted::Addresses(addresses)).await?;
+        note_nothing(session, Some(&addresses)).await?;
     }
     Ok(found)
 }

@@ -1,15 +1,14 @@
 //! Runs a command: opens the cluster, asks, writes the answer, sets the exit code.
 
-use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 
 use super::{Session, absence};
 use crate::cli::connection::bucket;
+use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::history_window::WindowArgs;
 use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note, progress, report_error};
-use crate::cli::system::interrupts;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
@@ -132,12 +131,12 @@ pub(in crate::cli) fn run(global: &GlobalArgs, command: &dyn Run) -> Result<Outc
 
 /// Opens the cluster that the flags name, and asks it.
 async fn ask<A: Ask>(global: &GlobalArgs, command: &A, out: &mut Output) -> Result<Outcome> {
-    let global = &*command.window().map_or(Cow::Borrowed(global), |window| window.of(global));
+    let ends = command.window().map(WindowArgs::ends).unwrap_or_default();
     let mut session = match A::SHOWS_PROBLEMS {
-        true => Session::with_problems_in_answer(global)?,
-        false => Session::new(global, command.prints_columns(&global.format()?))?,
+        true => Session::with_problems_in_answer(global, &ends)?,
+        false => Session::new(global, &ends, command.prints_columns(&global.format()?))?,
     };
-    session.options.selection = command.selection()?;
+    session.cluster.options.selection = command.selection()?;
     let interrupt = session.interrupt.clone();
     if A::ONLY_PRINTS {
         interrupt.end_with_pipe();
@@ -157,7 +156,7 @@ async fn ask_session<A: Ask>(session: Session, command: &A, out: &mut Output) ->
     let reads = command.question().reads();
     let mut session = session.begun(&reads).await?;
     if A::FIXES_REVISION {
-        session.fix_revision().await?;
+        session.cluster.fix_revision().await?;
     }
     if A::SHOWS_PART {
         session.interrupt.listen();
@@ -212,28 +211,4 @@ pub(in crate::cli) fn end(sessions: &[&Session], outcome: Result<Outcome>, out: 
             Err(error)
         }
     }
-}
-
-/// Waits for `work` on a small runtime; commands without a source never start one.
-///
-/// # Errors
-/// Those of the work.
-pub(in crate::cli) fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    block_on_threads(2, work)
-}
-
-/// The same on so many threads.
-///
-/// # Errors
-/// Those of the work.
-pub(in crate::cli) fn block_on_threads<T>(threads: usize, work: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(format!("cannot start: {error}")))?
-        .block_on(async {
-            interrupts::end_process();
-            work.await
-        })
 }

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 
 use tempfile::TempDir;
 
+use crate::cli::connection::runtime;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::outcome::Result;
 use crate::cli::output;
@@ -53,7 +54,7 @@ pub(in crate::cli) fn fetched(args: &GlobalArgs) -> Result<(Cow<'_, GlobalArgs>,
         let (url, within) = name.split_once(WITHIN).unwrap_or((name, ""));
         let copy = folder.path().join(url.replacen("://", "/", 1));
         let mut wanted = Wanted { within, most: left };
-        let said = crate::cli::session::command::block_on(async { Bucket::open(url)?.fetch(&copy, &mut wanted).await })?;
+        let said = runtime::block_on(async { Bucket::open(url)?.fetch(&copy, &mut wanted).await })?;
         left = wanted.most;
         said.iter().for_each(|sentence| output::note(sentence));
         *name = if within.is_empty() { copy.display().to_string() } else { format!("{}{WITHIN}{within}", copy.display()) };
