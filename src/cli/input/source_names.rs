@@ -37,6 +37,9 @@ fn names_between_colons(value: &str) -> Vec<String> {
     names
 }
 
+/// What separates the name of a file, or of an object in a bucket, from that of an entry in it.
+pub(in crate::cli) const WITHIN: &str = "::";
+
 /// Whether `-f` names a live etcd.
 pub(in crate::cli) fn is_url(name: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| name.starts_with(scheme))

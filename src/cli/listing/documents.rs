@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, Sink};
 use crate::cli::outcome::Result;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;

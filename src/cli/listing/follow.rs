@@ -6,7 +6,9 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::{ListArgs, Pace, Sink, Wanted, fetch, sink};
+use super::formats::{Pace, sink};
+use super::sink::{Sink, fetch};
+use super::wanted::{ListArgs, Wanted};
 use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;

@@ -1,6 +1,6 @@
 //! `-o name`: `pod/web-0`, one a line, from the keys alone.
 
-use super::{Extent, Item, Sink};
+use super::sink::{Extent, Item, Sink};
 use crate::cli::outcome::Result;
 use ketcd_kube::{KeyResource, ObjectPath};
 use ketcd_render::style::StyledWrite;

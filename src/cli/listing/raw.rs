@@ -1,6 +1,6 @@
 //! `-o raw`: the bytes of one value, as they are stored.
 
-use super::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, Sink};
 use crate::cli::outcome::{Error, Result};
 use ketcd_render::style::StyledWrite;
 use ketcd_render::visible::visible;

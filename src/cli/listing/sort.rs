@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, Sink};
 use crate::cli::outcome::{Error, Result};
 use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, Kind};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, Sink};
 use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Extent, Item, ReadBody, Sink};
+use super::sink::{Extent, Item, ReadBody, Sink};
 use crate::cli::outcome::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::go_template::{self, GoTemplate, GoTemplateError};

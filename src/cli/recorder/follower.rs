@@ -12,7 +12,8 @@ use ketcd_kube::is_secret_key;
 use ketcd_store::recording::{MissingRevisions, Recorder};
 use ketcd_store::{At, Error, KeyRange, KeyValue, Revision, Until, Want, WatchItem};
 
-use super::{Followed, Shared};
+use super::feed::Followed;
+use super::position::Shared;
 use crate::cli::outcome::Result;
 use crate::cli::output::note;
 

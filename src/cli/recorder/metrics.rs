@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::Shared;
+use super::position::Shared;
 use crate::cli::outcome::{Error, Result};
 
 /// How long a connection may last: a scrape ends sooner.

@@ -10,7 +10,11 @@ use ketcd_store::etcd::EtcdSource;
 use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, RecordingScope, continuity};
 use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
 
-use super::{Followed, Following, Metrics, Progress, Shared};
+use super::feed::Followed;
+use super::follower::Following;
+use super::metrics::Metrics;
+use super::position::Shared;
+use super::progress::Progress;
 use crate::cli::connection::api_server;
 use crate::cli::connection::etcd;
 use crate::cli::input::global_flags::GlobalArgs;

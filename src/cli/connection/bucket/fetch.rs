@@ -14,7 +14,8 @@ use object_store::{GetResult, ObjectMeta, ObjectStoreExt};
 use ketcd_store::load;
 
 use super::client::{Bucket, failed};
-use super::{WITHIN, exclusion};
+use super::exclusion;
+use crate::cli::input::source_names::WITHIN;
 use crate::cli::outcome::{Error, Result};
 
 /// How many objects are copied at once.

@@ -19,6 +19,7 @@ use tempfile::TempDir;
 
 use crate::cli::connection::runtime;
 use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::source_names::WITHIN;
 use crate::cli::outcome::Result;
 use crate::cli::output;
 
@@ -35,9 +36,6 @@ use unsupported::Wanted;
 pub(in crate::cli) fn is_url(name: &str) -> bool {
     ["s3://", "gs://", "az://"].iter().any(|scheme| name.starts_with(scheme))
 }
-
-/// What separates the name of an object from that of an entry in it, as in the names of files.
-const WITHIN: &str = "::";
 
 /// The flags, with each file or folder that lies in a bucket replaced by a copy in TMPDIR, which is gone with what is returned beside them.
 ///
