@@ -7,7 +7,7 @@ use crate::cli::connection::bucket;
 use crate::cli::connection::runtime::block_on;
 use crate::cli::input::global_flags::GlobalArgs;
 use crate::cli::input::history_window::WindowArgs;
-use crate::cli::outcome::{Error, Outcome, Result};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note, progress, report_error};
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
