@@ -63,8 +63,14 @@ async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) 
     match Named::of(global, &args.targets)? {
         Named::Files(first, second) => {
             let (before, after) = (compared_states::open_file(global, first).await?, compared_states::open_file(global, second).await?);
-            let outcome =
-                compare([ComparedState::newest(&before, first), ComparedState::newest(&after, second)], &after, &[], args, out).await;
+            let outcome = compare(
+                [ComparedState::newest(&before.cluster, first), ComparedState::newest(&after.cluster, second)],
+                &after,
+                &[],
+                args,
+                out,
+            )
+            .await;
             end(&[&before, &after], outcome, out)
         }
         Named::Revisions(span) => {
