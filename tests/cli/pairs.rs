@@ -70,7 +70,7 @@ const FLAGS: &[(&str, Option<&str>)] = &[
 ];
 
 /// The flags of a live etcd, which one function refuses beside a file: by day each is given to a few commands. All pairs with commands that read no
-/// file are held in `src/cli/command_line.rs`.
+/// file are held in `src/cli/command_line/mod.rs`.
 const LIVE: &[&str] = &[
     "cacert",
     "cert",

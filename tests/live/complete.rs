@@ -51,7 +51,7 @@ async fn the_environment_names_etcd() {
     assert_eq!(offered(&environment[..2], &["get", "statef"]), ["statefulsets"]);
 }
 
-/// An etcd that does not answer any more ends no completion later than the shell waits. `cli::complete::asking` holds that all is offered that came by then.
+/// An etcd that does not answer any more ends no completion later than the shell waits. `cli::complete::lookup` holds that all is offered that came by then.
 #[tokio::test(flavor = "multi_thread")]
 async fn etcd_that_stops_answering_delays_no_word() {
     let etcd = Etcd::start(Transport::Plain).await;

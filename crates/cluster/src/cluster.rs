@@ -39,7 +39,7 @@ pub fn built_in() -> &'static Kinds {
 pub struct Cluster {
     /// Where the data comes from.
     pub source: Box<dyn Source>,
-    /// How it is looked at.
+    /// How it is looked at, as it was asked for: `at` and `since` say which revisions that came to.
     pub options: Options,
     /// The revision to look at.
     pub at: At,

@@ -3,6 +3,7 @@
 //! Text of data goes through [`visible`], so that it can neither drive a terminal nor forge a line.
 
 pub mod blame;
+pub mod census;
 pub mod change;
 pub mod change_text;
 pub mod changes;

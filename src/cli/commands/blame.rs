@@ -6,12 +6,12 @@ use ketcd_history::blame::Blamed;
 use ketcd_kube::Object;
 use ketcd_render::blame as render;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::rights::Question;
@@ -47,12 +47,12 @@ impl Ask for BlameArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Yaml | Format::Json | Format::Ndjson) {
             return Err(session.format.unsupported("blame", "yaml, json, ndjson"));
         }
-        let asked = Keys::of(session, &self.addresses).await?;
+        let asked = Keys::of(&session.cluster, &self.addresses).await?;
         let is_list = asked.many && session.format == Format::Json;
         let (mut written, mut is_told) = (0, false);
-        for keys in session.keys_one_by_one(&self.addresses).await? {
+        for keys in session.cluster.keys_one_by_one(&self.addresses).await? {
             let mut missing = Missing::of(session, &keys).await?;
-            let blamed = session.blame(keys.clone()).await?;
+            let blamed = session.cluster.blame(keys.clone()).await?;
             keys.ranges.iter().filter(|_| blamed.is_there).for_each(|range| missing.saw(&range.start));
             if let Some(object) = blamed.blame.finish() {
                 if session.format != Format::Ndjson {
@@ -76,7 +76,7 @@ impl Ask for BlameArgs {
 
 /// Writes one object and who set its fields.
 fn write(session: &Session, (object, lines): &(Object, Blamed), out: &mut Output) -> Result<()> {
-    let managed_fields = session.args.managed_fields();
+    let managed_fields = session.managed_fields();
     match session.format {
         Format::Json | Format::Ndjson => render::write_json(object, lines, managed_fields, out)?,
         _ => render::write_text(object, lines, managed_fields, out.width().filter(|_| session.format != Format::Wide), out)?,

@@ -5,11 +5,11 @@ use std::io::Write;
 use clap::Args;
 use clap_complete::env::EnvCompleter;
 
-use crate::cli::args::GlobalArgs;
 use crate::cli::complete::SHELLS;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::running::Run;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Run;
 use ketcd_render::style::Content;
 
 /// Print the completion script of a shell

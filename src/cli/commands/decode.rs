@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::cli::args::GlobalArgs;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::listing::raw_values::RawValues;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::raw_values::RawValues;
-use crate::cli::running::Run;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Run;
 use ketcd_render::command_line::CommandLine;
 use ketcd_render::style::Content;
 

@@ -5,13 +5,13 @@ use std::io::Write;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use crate::cli::absence::read_subjects;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::read_subjects;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::describe::{Look, PageForm, Pages};
@@ -63,20 +63,20 @@ impl Ask for DescribeArgs {
             _ if outcome == Outcome::Nothing => return Ok(outcome),
             _ => PageForm::Text(Look {
                 now: session.moment_of_ages().await?,
-                release: session.release(),
+                release: session.cluster.release(),
                 width: out.width(),
-                is_one_moment: session.source.is_one_moment(),
+                is_one_moment: session.cluster.source.is_one_moment(),
                 invocation: invocation(),
             }),
         };
-        let mut pages = Pages::new(form, session.args.managed_fields());
-        let mut descriptions = session.descriptions(asked.objects, asked.at);
+        let mut pages = Pages::new(form, session.managed_fields());
+        let mut descriptions = session.cluster.descriptions(asked.objects, asked.at);
         while let Some(description) = descriptions.try_next().await? {
             pages.write(&description, out)?;
             out.flush()?;
         }
         if outcome == Outcome::Found {
-            session.note_missed().await?;
+            session.cluster.note_missed().await?;
         }
         pages.finish(out)?;
         Ok(if asked.absent.is_empty() { outcome } else { Outcome::Nothing })

@@ -2,15 +2,17 @@
 
 use clap::Args;
 
-use crate::cli::absence::Search;
-use crate::cli::args::GlobalArgs;
-use crate::cli::members;
+use crate::cli::changes::compared_states::{self, Named};
+use crate::cli::changes::members;
+use crate::cli::connection::runtime::block_on;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::history_window::Ends;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::{Run, block_on, end};
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::states::{self, Named};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::{Run, end};
 use ketcd_cluster::diff::{ComparedState, diff};
 use ketcd_cluster::rights::Question;
 use ketcd_render::comparison::{self, Showing};
@@ -60,15 +62,22 @@ impl Run for DiffArgs {
 async fn compare_states(global: &GlobalArgs, args: &DiffArgs, out: &mut Output) -> Result<Outcome> {
     match Named::of(global, &args.targets)? {
         Named::Files(first, second) => {
-            let (before, after) = (states::open_file(global, first).await?, states::open_file(global, second).await?);
-            let outcome =
-                compare([ComparedState::newest(&before, first), ComparedState::newest(&after, second)], &after, &[], args, out).await;
+            let (before, after) = (compared_states::open_file(global, first).await?, compared_states::open_file(global, second).await?);
+            let outcome = compare(
+                [ComparedState::newest(&before.cluster, first), ComparedState::newest(&after.cluster, second)],
+                &after,
+                &[],
+                args,
+                out,
+            )
+            .await;
             end(&[&before, &after], outcome, out)
         }
         Named::Revisions(span) => {
             let reads = Question::Differences(&args.targets).reads();
-            let session = Session::new(&GlobalArgs { rev: None, at: None, ..global.clone() }, false)?.begun(&reads).await?;
-            let outcome = match states::between(&session, span).await {
+            let session =
+                Session::new(&GlobalArgs { rev: None, at: None, ..global.clone() }, &Ends::default(), false)?.begun(&reads).await?;
+            let outcome = match compared_states::between(&session, span).await {
                 Ok(states) => compare(states, &session, &args.targets, args, out).await,
                 Err(error) => Err(error),
             };
@@ -87,7 +96,7 @@ async fn compare(
 ) -> Result<Outcome> {
     let found = diff(&states, words, &args.select.read()?).await?;
     Search::report_all("diff", &found.absent);
-    let (differences, managed_fields) = (&found.differences, session.args.managed_fields());
+    let (differences, managed_fields) = (&found.differences, session.managed_fields());
     let is_same = differences.is_empty() && found.absent.is_empty();
     match &session.format {
         Format::Table | Format::Wide if differences.is_empty() && !is_same => {}

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::encryption::Encryption;
 use ketcd_render::{encryption, json};
@@ -33,7 +33,7 @@ impl Ask for EncryptionArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("encryption", "table, wide, json"));
         }
-        let rows = session.seals(session.encryption.config.as_ref()).await?;
+        let rows = session.cluster.seals(session.encryption.config.as_ref()).await?;
         match session.format {
             Format::Json => json::write_document(&Encryption::from(&rows[..]), out)?,
             _ => encryption::write_table(&rows, session.format == Format::Wide, out)?,

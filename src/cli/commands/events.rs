@@ -2,14 +2,14 @@
 
 use clap::Args;
 
+use crate::cli::changes::events;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::listing::{self, ListArgs};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::stored_events;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::describe::events::EventsAsked;
 use ketcd_cluster::rights::Question;
@@ -76,11 +76,11 @@ impl Ask for EventsArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let words: Vec<String> = self.addresses.iter().chain(&self.about).cloned().collect();
-        let asked = EventsAsked::of(session, &words, (&self.types, self.select.read()?.fields)).await?;
-        let newest = session.source.span().await?.newest;
-        let at = if let At::Revision(revision) = session.at { revision } else { newest };
-        let mut events = asked.read(session, At::Revision(at)).await?;
-        events.retain(|event| event.entry.mod_revision > session.counted_after());
+        let asked = EventsAsked::of(&session.cluster, &words, (&self.types, self.select.read()?.fields)).await?;
+        let newest = session.cluster.source.span().await?.newest;
+        let at = if let At::Revision(revision) = session.cluster.at { revision } else { newest };
+        let mut events = asked.read(&session.cluster, At::Revision(at)).await?;
+        events.retain(|event| event.entry.mod_revision > session.cluster.counted_after());
         let outcome = if events.is_empty() { Outcome::Nothing } else { Outcome::Found };
         if !matches!(session.format, Format::Table | Format::Wide) {
             if self.watch {
@@ -91,19 +91,19 @@ impl Ask for EventsArgs {
         }
         let mut table = EventTable::new(EventView {
             now: session.moment_of_ages().await?,
-            with_namespace: session.args.all_namespaces,
+            with_namespace: session.cluster.options.all_namespaces,
             with_object: true,
             with_source: session.format == Format::Wide,
             without_headings: self.no_headers,
             width: out.width(),
         });
-        stored_events::print(session, &events, &mut table, out)?;
+        events::print(session, &events, &mut table, out)?;
         if self.watch {
-            let is_any_new = stored_events::follow(session, asked, (at, newest), &mut table, out).await?;
+            let is_any_new = events::follow(session, asked, (at, newest), &mut table, out).await?;
             return Ok(if is_any_new { Outcome::Found } else { outcome });
         }
         if events.is_empty() {
-            note(&stored_events::nothing(session, &words));
+            note(&events::nothing(session, &words));
         }
         Ok(outcome)
     }

@@ -5,16 +5,16 @@ use clap::Args;
 use ketcd_scheduler::Depth;
 use ketcd_store::At;
 
-use crate::cli::absence::Search;
-use crate::cli::explanations::Writer;
+use crate::cli::decisions::explanations::Writer;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::scheduler::SchedulerArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Output, report_error};
-use crate::cli::running::Ask;
-use crate::cli::scheduler::SchedulerArgs;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::explain::Pods;
 use ketcd_cluster::rights::Question;
@@ -69,9 +69,9 @@ impl Ask for ExplainArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let failed = |error| failed(error, session.at != At::Newest);
-        let pods = Pods::read(session, &self.addresses).await.map_err(failed)?;
-        let explainer = self.scheduler.explainer(session).await?;
+        let failed = |error| failed(error, session.cluster.at != At::Newest);
+        let pods = Pods::read(&session.cluster, &self.addresses).await.map_err(failed)?;
+        let explainer = self.scheduler.explainer(&session.cluster).await?;
         let mut writer = Writer::new(session, self.node.as_deref(), (self.all, pods.are_many()), out).await?;
         if pods.are_listed() && !self.all {
             let remedies = !self.no_remedies && !writer.is_text();
@@ -95,7 +95,7 @@ impl Ask for ExplainArgs {
                 }
                 explained => explained.map_err(failed)?,
             };
-            if explained.keep_after(session.counted_after()) {
+            if explained.keep_after(session.cluster.counted_after()) {
                 writer.write_one(session, &explained).await?;
             }
             unreadable += explained.replay.unreadable();

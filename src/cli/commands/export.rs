@@ -4,14 +4,14 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::export::{self, FileFormat, Outward, Rows};
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::scheduler::SchedulerArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::scheduler::SchedulerArgs;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 use ketcd_cluster::{AskedKeys, Selection};
 use ketcd_render::contract::export::Table;
@@ -106,12 +106,12 @@ impl Ask for ExportArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("export", "table, json"));
         }
-        self.by.check(session)?;
+        self.by.check(&session.cluster)?;
         let to = Outward { out: &self.out, format: self.format, cluster: self.cluster.as_deref() };
-        let namespace = session.args.namespace.as_deref().filter(|_| self.addresses.is_empty());
+        let namespace = session.cluster.options.namespace.as_deref().filter(|_| self.addresses.is_empty());
         let rows = Rows {
             tables: self.tables()?,
-            of: AskedKeys::of(session, &self.addresses).await?,
+            of: AskedKeys::of(&session.cluster, &self.addresses).await?,
             selectors: [namespace, self.select.selector.as_deref(), self.select.field_selector.as_deref()],
             by: &self.by,
             scheduler: &self.scheduler,

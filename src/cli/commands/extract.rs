@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::cli::absence::{Search, note_nothing};
 use crate::cli::extraction::{self, Folder};
-use crate::cli::listing::Wanted;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Search, note_nothing};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::extract::{Targets, With};
 use ketcd_cluster::rights::Question;
@@ -138,25 +137,27 @@ impl Ask for ExtractArgs {
             _ => return Err(session.format.unsupported("extract", "yaml, json, ndjson, name")),
         };
         let folder = self.out.as_deref().map(Folder::open).transpose()?;
-        let with = self.with(session.args.all_namespaces);
+        let with = self.with(session.cluster.options.all_namespaces);
         let switches = extraction::switches(&self.keep, with)?;
         let asked = if self.all { Targets::Everything } else { Targets::Words(&self.addresses) };
-        let mut gathered = session.extract(&asked, with, &switches).await.map_err(|error| match error {
+        let mut gathered = session.cluster.extract(&asked, with, &switches).await.map_err(|error| match error {
             ketcd_cluster::Error::NoKind => Error::from(error).hint("write kind/namespace/name, or ns/NAME for all of a namespace"),
             error => error.into(),
         })?;
         Search::report_all("extract", &gathered.absent);
         let is_missing = !gathered.absent.is_empty();
         if let Some(addresses) = gathered.nothing_of.take() {
-            note_nothing(session, &Wanted::Addresses(addresses)).await?;
+            note_nothing(session, Some(&addresses)).await?;
         }
-        let preferred = (self.api_version == ApiVersion::Preferred).then(|| session.release());
+        let preferred = (self.api_version == ApiVersion::Preferred).then(|| session.cluster.release());
         let extraction = gathered.into_manifests(&switches, preferred);
         if let Some(name) = &self.against {
             return extraction::plan(session, name, &extraction, self.all_fields, out).await;
         }
         match &folder {
-            Some(folder) if !extraction.manifests.is_empty() => folder.write(&extraction.manifests, session.args.show_secrets)?,
+            Some(folder) if !extraction.manifests.is_empty() => {
+                folder.write(&extraction.manifests, session.cluster.options.show_secrets)?
+            }
             Some(_) => {}
             None => render::write_manifests(&extraction.manifests, form, out)?,
         }

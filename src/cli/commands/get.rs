@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-use crate::cli::listing::{self, ListArgs, Wanted, Watched};
+use crate::cli::listing::{self, ListArgs, Wanted, Watched, pod_configuration};
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result, with_config};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 
 /// Print objects as kubectl's `get` does
@@ -54,9 +54,9 @@ impl Ask for GetArgs {
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         if self.with_config {
-            return with_config::run(session, &self.addresses, out).await;
+            return pod_configuration::run(session, &self.addresses, out).await;
         }
-        let addresses = session.addresses(&self.addresses).await?;
+        let addresses = session.cluster.addresses(&self.addresses).await?;
         if addresses.is_empty() {
             return Err(Error::new("no kind was named").hint("write kind/namespace/name, or a kind"));
         }

@@ -2,16 +2,16 @@
 
 use clap::Args;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::changes::history::{self, Shown};
+use crate::cli::changes::printing::TellingArgs;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::RequestedArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output, note};
-use crate::cli::requested::RequestedArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::TellingArgs;
-use crate::cli::walked::{self, Shown};
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::read::Keys;
 use ketcd_cluster::related::OwnerElsewhere;
 use ketcd_cluster::rights::Question;
@@ -69,27 +69,27 @@ impl Ask for HistoryArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let keys = match (self.all, &session.args.namespace) {
-            (true, Some(namespace)) => session.keys_of_namespace(namespace, session.at).await?,
+        let keys = match (self.all, &session.cluster.options.namespace) {
+            (true, Some(namespace)) => session.cluster.keys_of_namespace(namespace, session.cluster.at).await?,
             (true, None) => Keys::all(),
-            (false, _) => session.asked(&self.addresses, session.args.all_namespaces).await?,
+            (false, _) => session.cluster.asked(&self.addresses, session.cluster.options.all_namespaces).await?,
         };
-        let (after, newest) = (session.counted_after(), session.revision().await?);
+        let (after, newest) = (session.cluster.counted_after(), session.cluster.revision().await?);
         let select = self.select.read()?;
-        self.requested.check(session)?;
+        self.requested.check(&session.cluster)?;
         if self.objects && matches!(session.format, Format::Table | Format::Wide) {
             return Err(Error::new("--objects prints whole objects as JSON").hint("add -o json or -o ndjson"));
         }
-        session.note_reach().await?;
+        session.cluster.note_reach().await?;
         let mut missing = Missing::of(session, &keys).await?;
-        let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(window::in_head(session).await?);
+        let mut told = self.telling.changes(session, keys.many, self.objects, out)?.within(session.window_in_head().await?);
         let shown = Shown { keys: keys.clone(), newest, select, requested: &self.requested, words: &self.addresses };
-        walked::write(session, shown, &mut missing, &mut told, out).await?;
+        history::write(session, shown, &mut missing, &mut told, out).await?;
         let is_told = told.finish(out)?;
         let is_missing = missing.report(session, &Search::up_to(session, "history").await?).await?;
         note_owners_elsewhere(session, &keys).await?;
         if !is_told && !is_missing {
-            let oldest = session.source.span().await?.oldest.max(after.after());
+            let oldest = session.cluster.source.span().await?.oldest.max(after.after());
             let by = self.requested.by.whom().map(|whom| format!(" by {whom}")).unwrap_or_default();
             let what = format!("no readable change{by} between revisions {oldest} and {newest}");
             note_nothing_of(session, &keys, &what).await?;
@@ -101,7 +101,7 @@ impl Ask for HistoryArgs {
 /// Says of each object that was deleted and whose owner is in another namespace that the garbage collector deletes such objects.
 async fn note_owners_elsewhere(session: &Session, keys: &Keys) -> Result<()> {
     for range in keys.ranges.iter().filter(|range| **range == KeyRange::key(&range.start[..])) {
-        let Some(OwnerElsewhere { object, owner, deleted, .. }) = session.owner_elsewhere(&range.start).await? else { continue };
+        let Some(OwnerElsewhere { object, owner, deleted, .. }) = session.cluster.owner_elsewhere(&range.start).await? else { continue };
         let deleted = format!("{}/{}/{} was deleted in r{deleted}", object.kind.to_lowercase(), object.namespace, object.name);
         let rule = format!("the garbage collector looks for it in {}, and deletes what has no owner there", object.namespace);
         note(&format!("{deleted}; its owner {} {} is in namespace {}: {rule}", owner.kind, owner.name, owner.namespace));

@@ -2,13 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::inventory;
-use crate::cli::listing::{self, ListArgs, Wanted};
+use crate::cli::listing::compaction::repeated;
+use crate::cli::listing::{self, ListArgs, Wanted, inventory};
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::overtaken::repeated;
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::kinds::joined;
 use ketcd_cluster::rights::Question;
 use ketcd_kube::{Address, Scope};
@@ -56,7 +55,7 @@ impl Ask for LsArgs {
         }
         let mut addresses = Vec::new();
         for word in words(session, &self.kinds).await? {
-            addresses.extend(session.address(&word).await?);
+            addresses.extend(session.cluster.address(&word).await?);
         }
         let is_table = matches!(session.format, Format::Table | Format::Wide);
         if is_table && addresses.iter().all(|address| matches!(address, Address::Key(_))) && !addresses.is_empty() {
@@ -71,7 +70,7 @@ async fn words(session: &Session, words: &[String]) -> Result<Vec<String>> {
     let [kinds, names @ ..] = words else { return Ok(Vec::new()) };
     let kinds_known = match names {
         [] => return Ok(words.to_vec()),
-        _ => session.kinds().await?,
+        _ => session.cluster.kinds().await?,
     };
     let is_kind = |word: &String| Address::parse(word, kinds_known, &Scope::All).is_ok();
     Ok(if is_kind(kinds) && !names.iter().any(is_kind) { joined(words) } else { words.to_vec() })

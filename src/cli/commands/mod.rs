@@ -30,7 +30,7 @@ mod what_if;
 
 use clap::Subcommand;
 
-use super::running::Run;
+use crate::cli::session::command::Run;
 
 /// Commands that answer one kind of question.
 pub(super) struct Group {

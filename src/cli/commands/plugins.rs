@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::cli::args::GlobalArgs;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Run;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Run;
 use ketcd_kube::nearest;
 use ketcd_render::contract::plugins::{Plugin, PluginList};
 use ketcd_render::{json, plugins as page};

@@ -8,11 +8,13 @@ use clap::{Args, ValueHint};
 
 use ketcd_store::recording::{Keep, RecorderOptions};
 
-use crate::cli::args::{GlobalArgs, size};
+use crate::cli::connection::runtime::block_on;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::size::size;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::Output;
 use crate::cli::recorder::{OfApiServer, Recording, age, keep};
-use crate::cli::running::{Run, block_on};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Run;
 
 /// Record every change of a live etcd
 ///

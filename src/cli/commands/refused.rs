@@ -3,10 +3,10 @@
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 
-use crate::cli::args::GlobalArgs;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::running::Run;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Run;
 
 /// Why there is no such command.
 #[derive(Clone, Copy, Debug)]

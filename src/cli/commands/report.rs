@@ -4,16 +4,17 @@ use clap::Args;
 
 use ketcd_render::report::{Heading, is_page, reach_words, window_words};
 
-use crate::cli::absence::note_nothing_within;
-use crate::cli::destination::{Destination, Replacing};
+use crate::cli::changes::report::{self, Gathered};
+use crate::cli::connection::inputs::inputs;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::destination::{Destination, Replacing};
 use crate::cli::output::{Output, note};
-use crate::cli::reporting::{self, Gathered};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::WindowArgs;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::note_nothing_within;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::words::absence_words;
@@ -69,28 +70,29 @@ impl Ask for ReportArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        self.by.check(session)?;
+        self.by.check(&session.cluster)?;
         let replacing = Replacing { is_older: &is_page, what: "a report of ketcd's", any: Some(self.force) };
-        let destination = Destination::open(&self.out, &session.args, session.args.show_secrets, &replacing)?;
-        let Gathered { report, notes, is_part_missing } = reporting::gather(session, &self.addresses, &self.by).await?;
+        let destination = Destination::open(&self.out, &inputs(&session.args), session.cluster.options.show_secrets, &replacing)?;
+        let Gathered { report, notes, is_part_missing } = report::gather(session, &self.addresses, &self.by).await?;
         if report.is_empty() {
             let by = self.by.whom().map(|whom| format!(" that {whom} changed")).unwrap_or_default();
-            let is_within = session.args.namespace.is_some() || !self.addresses.is_empty();
+            let is_within = session.cluster.options.namespace.is_some() || !self.addresses.is_empty();
             if is_part_missing {
                 return Ok(Outcome::Nothing);
             }
-            note_nothing_within(session, is_within && !session.args.all_namespaces, &format!("no object{by} to report on")).await?;
-            session.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
+            note_nothing_within(session, is_within && !session.cluster.options.all_namespaces, &format!("no object{by} to report on"))
+                .await?;
+            session.cluster.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
             return Ok(Outcome::Nothing);
         }
-        let mut reach = reach_words(session.source.span().await?.compacted, session.source.is_one_moment());
-        if let Some(window) = session.window().await? {
+        let mut reach = reach_words(session.cluster.source.span().await?.compacted, session.cluster.source.is_one_moment());
+        if let Some(window) = session.cluster.window().await? {
             reach = format!("{reach}; {}", window_words(&window));
         }
-        let source = session.source.status().await?.name;
+        let source = session.cluster.source.status().await?.name;
         let heading = Heading { title: self.title.as_deref().unwrap_or("What happened"), source: &source, reach: &reach, notes: &notes };
         let objects = report.len();
-        let still = session.still_wrong().await?;
+        let still = session.cluster.still_wrong().await?;
         destination.write(out, |out| report.write(&heading, &still, out))?;
         let objects = if objects == 1 { "one object".to_owned() } else { format!("{objects} objects") };
         note(&format!("{objects} written to {}", destination.name()));

@@ -6,13 +6,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::cli::args::GlobalArgs;
-use crate::cli::destination::{self, Replacing};
+use crate::cli::connection::cautions;
+use crate::cli::connection::inputs::inputs;
+use crate::cli::connection::runtime::block_on_threads;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::Output;
-use crate::cli::running::{Run, block_on_threads};
+use crate::cli::output::destination::{self, Replacing};
 use crate::cli::serving;
+use crate::cli::session::command::Run;
 use crate::cli::system::process::open_many;
-use crate::cli::{Error, Outcome, Result, cautions};
 use ketcd_serve::{CertificateFiles, Options, is_own_kubeconfig};
 
 /// Serve the data as a read-only Kubernetes API
@@ -57,7 +60,7 @@ impl ServeArgs {
         }
         if let Some(path) = &self.kubeconfig {
             let replacing = Replacing { is_older: &is_own_kubeconfig, what: "a kubeconfig of ketcd's alone", any: None };
-            destination::check_file("--kubeconfig", path, global, &replacing)?;
+            destination::check_file("--kubeconfig", path, &inputs(global), &replacing)?;
         }
         let certificate = self.tls_cert.clone().zip(self.tls_key.clone()).map(|(certificate, key)| CertificateFiles { certificate, key });
         Ok(Options { listen: self.listen, certificate, kubeconfig: self.kubeconfig.clone(), files: open_many(), speed: self.replay })

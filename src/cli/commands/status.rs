@@ -2,10 +2,10 @@
 
 use clap::Args;
 
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::census::Contents;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::status::Status;
@@ -42,9 +42,9 @@ impl Ask for StatusArgs {
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
         let all = grant_command(&KeyRange::all());
         let is_text = matches!(session.format, Format::Table | Format::Wide);
-        let source = session.source.status().await?;
+        let source = session.cluster.source.status().await?;
         let outcome = if source.alarms.is_empty() && source.problems.is_empty() { Outcome::Found } else { Outcome::Damaged };
-        let span = match session.readable_span().await {
+        let span = match session.cluster.readable_span().await {
             Err(error) => {
                 // What members tell is known.
                 let Some(refusal) = error.refusal().filter(|_| is_text) else { return Err(error.into()) };
@@ -54,10 +54,10 @@ impl Ask for StatusArgs {
             Ok(span) => span,
         };
         let counted = |problem: &str| format!("{problem}: only keys of kinds this user may read are counted; to count all: {all}");
-        let contents = session.contents(&source, span, self.full).await?;
+        let contents = session.cluster.contents(&source, span, self.full).await?;
         let Contents { one_moment, dated, census, is_sampled, problems, refusal } = contents;
         let notes = problems.into_iter().chain(refusal.map(|refusal| counted(&refusal.problem))).collect();
-        let (release, release_bounds) = (session.release_evidence.release(), session.release_evidence.bounds());
+        let (release, release_bounds) = (session.cluster.release_evidence.release(), session.cluster.release_evidence.bounds());
         let page = StatusPage { source, span, one_moment, dated, release, release_bounds, census, is_sampled, notes };
         let outcome = if page.has_problems() { Outcome::Damaged } else { outcome };
         match &session.format {

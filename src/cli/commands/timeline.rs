@@ -6,16 +6,16 @@ use ketcd_history::Logged;
 use ketcd_history::timeline::Timeline;
 use ketcd_render::timeline::{Told, json};
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
-use crate::cli::around::{Around, AroundArgs};
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::input::time_span::{Around, AroundArgs};
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 
@@ -68,16 +68,16 @@ impl Ask for TimelineArgs {
     }
 
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        self.by.check(session)?;
-        let around = self.around.read(session).await?;
-        session.note_reach().await?;
-        let everything = self.around.is_given() || session.args.all_namespaces;
-        if self.addresses.is_empty() && session.args.namespace.is_none() && !everything {
+        self.by.check(&session.cluster)?;
+        let around = self.around.read(&session.cluster).await?;
+        session.cluster.note_reach().await?;
+        let everything = self.around.is_given() || session.cluster.options.all_namespaces;
+        if self.addresses.is_empty() && session.cluster.options.namespace.is_none() && !everything {
             let wrong = Error::new("timeline needs to know what to show");
             return Err(wrong.hint("name objects, a namespace with -n, everything with -A, or a time with --around"));
         }
-        let asked = session.asked(&self.addresses, everything).await?;
-        let story = session.timeline(&asked).await?;
+        let asked = session.cluster.asked(&self.addresses, everything).await?;
+        let story = session.cluster.timeline(&asked).await?;
         let of_asked = story.timelines.iter().filter(|(key, _)| asked.contains(key));
         let subjects: Vec<&Timeline> = of_asked.map(|(_, timeline)| timeline).collect();
         let mut missing = Missing::of(session, &asked).await?;
@@ -89,7 +89,7 @@ impl Ask for TimelineArgs {
             }
             return Ok(Outcome::Nothing);
         }
-        let (oldest, all) = (session.source.span().await?.oldest, session.format == Format::Wide);
+        let (oldest, all) = (session.cluster.source.span().await?.oldest, session.format == Format::Wide);
         let takes = |logged: Option<&Logged>| self.by.take(logged.map(|logged| &logged.request));
         let by = (!self.by.take_all()).then_some(&takes as &dyn Fn(Option<&Logged>) -> bool);
         let told = Told {
@@ -97,25 +97,25 @@ impl Ask for TimelineArgs {
             subjects,
             many: asked.many,
             all,
-            after: session.counted_after(),
+            after: session.cluster.counted_after(),
             around: around.map(|around| (around.center, around.window.as_secs_f64())),
             by,
             oldest,
             invocation: invocation(),
         };
-        let managed_fields = session.args.managed_fields();
+        let managed_fields = session.managed_fields();
         let is_told = match &session.format {
             Format::Table | Format::Wide => told.write_text(out.width(), out)?,
             Format::Ndjson => json::write_lines(&told, managed_fields, out)?,
-            Format::Json => json::write_document(&told, window::in_head(session).await?, managed_fields, out)?,
+            Format::Json => json::write_document(&told, session.window_in_head().await?, managed_fields, out)?,
             other => return Err(other.unsupported("timeline", "table, json, ndjson")),
         };
         if !is_told {
             note_nothing_of(session, &asked, &self.nothing(around)).await?;
         }
         if !self.by.take_all() {
-            let clock = session.clock_of_writers(&[], &[], &[]).await?;
-            self.by.note_others(session, (&self.addresses, &asked), &clock).await?;
+            let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;
+            self.by.note_others(&session.cluster, (&self.addresses, &asked), &clock).await?;
         }
         Ok(if is_told && !is_missing { Outcome::Found } else { Outcome::Nothing })
     }

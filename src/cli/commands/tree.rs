@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::absence::read_subjects;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::read_subjects;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::table::View;
@@ -54,9 +54,9 @@ impl Ask for TreeArgs {
         }
         let is_missing = !asked.absent.is_empty();
         let now = session.moment_of_ages().await?;
-        let family = session.tree(asked.objects, asked.at).await?;
-        session.note_missed().await?;
-        let trees = render::trees(&family, View { now, is_wide: false, release: session.release() });
+        let family = session.cluster.tree(asked.objects, asked.at).await?;
+        session.cluster.note_missed().await?;
+        let trees = render::trees(&family, View { now, is_wide: false, release: session.cluster.release() });
         match session.format {
             Format::Ndjson => render::write_lines(&trees, out)?,
             Format::Json => render::write_document(trees, asked.many, out)?,

@@ -2,15 +2,15 @@
 
 use clap::Args;
 
-use crate::cli::absence::Search;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
 use crate::cli::invocation::invocation;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::triage::Triage;
@@ -65,8 +65,8 @@ impl Ask for TriageArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json) {
             return Err(session.format.unsupported("triage", "table, wide, json"));
         }
-        self.by.check(session)?;
-        let mut answer = session.triage_of(&self.addresses).await?;
+        self.by.check(&session.cluster)?;
+        let mut answer = session.cluster.triage_of(&self.addresses).await?;
         if !self.by.take_all() {
             answer.keep_changes(|change| self.by.takes(change));
         }
@@ -96,7 +96,7 @@ impl Ask for TriageArgs {
             invocation: invocation(),
         };
         if session.format == Format::Json {
-            json::write_document(&Triage { window: window::in_head(session).await?, ..Triage::from(&page) }, out)?;
+            json::write_document(&Triage { window: session.window_in_head().await?, ..Triage::from(&page) }, out)?;
         } else {
             render::page(&page, out)?;
         }

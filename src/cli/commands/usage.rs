@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use crate::cli::absence::Search;
-use crate::cli::args::size;
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::input::size::size;
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::window::{self, WindowArgs};
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::Search;
+use crate::cli::session::command::Ask;
 use ketcd_cluster::Selection;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::usage::{Usage, all_rows};
@@ -66,12 +66,12 @@ impl Ask for UsageArgs {
         if !matches!(session.format, Format::Table | Format::Wide | Format::Json | Format::Ndjson) {
             return Err(session.format.unsupported("usage", "table, wide, json, ndjson"));
         }
-        let gathered = session.usage_of(&self.addresses, self.full).await?;
-        let absent = gathered.absent(session).await?;
+        let gathered = session.cluster.usage_of(&self.addresses, self.full).await?;
+        let absent = gathered.absent(&session.cluster).await?;
         Search::report_all("usage", &absent);
         let page = UsagePage::new(gathered, self.quota, session.format == Format::Wide);
         match &session.format {
-            Format::Json => json::write_document(&Usage { window: window::in_head(session).await?, ..Usage::from(&page) }, out)?,
+            Format::Json => json::write_document(&Usage { window: session.window_in_head().await?, ..Usage::from(&page) }, out)?,
             Format::Ndjson => all_rows(&page).iter().try_for_each(|row| json::write_line(row, out))?,
             _ => render::page(&page, out)?,
         }

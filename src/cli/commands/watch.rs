@@ -7,15 +7,15 @@ use futures_util::TryStreamExt;
 
 use ketcd_store::Revision;
 
-use crate::cli::absence::{Missing, Search, note_nothing_of};
+use crate::cli::changes::printing::{self, TellingArgs};
+use crate::cli::input::history_window::WindowArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::selectors::SelectArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Output, note};
-use crate::cli::requested::ByArgs;
-use crate::cli::running::Ask;
-use crate::cli::select::SelectArgs;
 use crate::cli::session::Session;
-use crate::cli::telling::{self, TellingArgs};
-use crate::cli::window::WindowArgs;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing_of};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::read::{Keys, Read};
 use ketcd_cluster::rights::Question;
 use ketcd_render::watch::{Beginning, gap_words};
@@ -52,7 +52,7 @@ pub(crate) struct WatchArgs {
 impl WatchArgs {
     /// The revision to begin with, where one is asked for: what ends somewhere begins with the history.
     fn first(&self, session: &Session) -> Option<Revision> {
-        let since = session.since.map(|since| since.after.after());
+        let since = session.cluster.since.map(|since| since.after.after());
         self.from_rev.map(Revision).or(since).or_else(|| self.window.has_end().then_some(Revision(1)))
     }
 }
@@ -75,21 +75,22 @@ impl Ask for WatchArgs {
 
     /// Each change is flushed as it comes.
     async fn answer(&self, session: &Session, out: &mut Output) -> Result<Outcome> {
-        let keys = Keys::of(session, &self.addresses).await?;
+        let keys = Keys::of(&session.cluster, &self.addresses).await?;
         let mut missing = Missing::of(session, &keys).await?;
         let select = self.select.read()?;
-        self.by.check(session)?;
-        if !self.by.take_all() && session.source.is_shared() && !self.window.has_end() {
+        self.by.check(&session.cluster)?;
+        if !self.by.take_all() && session.cluster.source.is_shared() && !self.window.has_end() {
             let problem = "--by, --verb and --user-agent select by the requests of audit logs, which do not hold those that come";
             return Err(Error::new(problem).hint("end it with --until, or ask for the history: ketcd history"));
         }
         let mut told = self.telling.changes(session, keys.many, true, out)?;
-        let mut watching = session.watching(keys.clone(), self.first(session)).await?;
+        let mut watching = session.cluster.watching(keys.clone(), self.first(session)).await?;
         if self.window.has_end() {
-            watching = watching.until(session.revision().await?);
+            watching = watching.until(session.cluster.revision().await?);
         }
         if let Some((revision, initial)) = watching.initial().await? {
-            let beginning = |initial| Beginning { revision, member: session.source.member(), initial, release: session.release() };
+            let beginning =
+                |initial| Beginning { revision, member: session.cluster.source.member(), initial, release: session.cluster.release() };
             initial.iter().try_for_each(|initial| told.begin(&beginning(initial), out))?;
         }
         out.flush()?;
@@ -101,7 +102,7 @@ impl Ask for WatchArgs {
                     if !select.takes(&change.change) || !self.by.takes(&change) {
                         continue;
                     }
-                    telling::write(session, &mut told, &change, out).await?;
+                    printing::write(session, &mut told, &change, out).await?;
                 }
                 Read::Gap { from, to } => {
                     if !told.gap(from, to, out)? || !out.is_terminal() {

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use crate::cli::actions::{ActionArgs, fit_of};
-use crate::cli::live_view::LiveView;
+use crate::cli::decisions::live_view::LiveView;
+use crate::cli::input::actions::{ActionArgs, fit_of};
+use crate::cli::input::scheduler::SchedulerArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::{Format, Output};
-use crate::cli::running::Ask;
-use crate::cli::scheduler::SchedulerArgs;
 use crate::cli::session::Session;
-use crate::cli::{Error, Outcome, Result};
+use crate::cli::session::command::Ask;
 use ketcd_cluster::rights::Question;
 use ketcd_render::contract::what_if::{Decisions, WhatIf};
 use ketcd_render::{json, what_if};
@@ -67,7 +67,7 @@ impl Ask for WhatIfArgs {
         }
         let configuration = self.scheduler.configuration()?;
         if self.decisions {
-            let judged = ketcd_what_if::judged_decisions(session, &self.scheduler.options(configuration.as_ref())).await?;
+            let judged = ketcd_what_if::judged_decisions(&session.cluster, &self.scheduler.options(configuration.as_ref())).await?;
             match &session.format {
                 Format::Json => json::write_document(&Decisions::from(&judged[..]), out)?,
                 Format::Ndjson => json::write_line(&Decisions::from(&judged[..]), out)?,
@@ -92,7 +92,7 @@ impl Ask for WhatIfArgs {
             scheduler: self.scheduler.options(configuration.as_ref()),
             ..WhatIfQuestion::default()
         };
-        let answer = ketcd_what_if::what_if(session, &question).await?;
+        let answer = ketcd_what_if::what_if(&session.cluster, &question).await?;
         view.end()?;
         match &session.format {
             Format::Json => json::write_document(&WhatIf::from(&answer), out)?,

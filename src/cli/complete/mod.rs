@@ -1,6 +1,6 @@
 //! Completion as one types: what each word of the command line can be.
 
-mod asking;
+mod lookup;
 mod shells;
 mod words;
 
@@ -11,9 +11,9 @@ use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
 use clap_complete::env::CompleteEnv;
 
-use asking::{Deadline, ask};
 use ketcd_kube::Kinds;
 use ketcd_scheduler::registry;
+use lookup::{Deadline, ask};
 use words::Words;
 
 pub(super) use shells::SHELLS;
@@ -117,7 +117,7 @@ fn complete_address(command: fn() -> Command, deadline: Deadline, current: &OsSt
         _ => {
             let before = current.rfind(',').map_or("", |comma| &current[..=comma]);
             let mut found = ask(flags, deadline, async |session, found| {
-                found.extend(words_of(session.kinds().await?));
+                found.extend(words_of(session.cluster.kinds().await?));
                 Ok(())
             });
             if found.is_empty() {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Command, FromArgMatches};
 
-use crate::cli::args::GlobalArgs;
+use crate::cli::input::global_flags::GlobalArgs;
 
 /// An unfinished command line.
 pub(super) struct Words {

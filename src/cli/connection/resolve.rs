@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use ketcd_store::etcd::{EtcdConfig, Password, ReadConsistency, refuse_credentials};
 
-use super::{ConnectionArgs, Consistency};
-use crate::cli::well_known::{WellKnown, find};
-use crate::cli::{Error, Result};
+use super::well_known::{WellKnown, find};
+use crate::cli::input::connection::{ConnectionArgs, Consistency};
+use crate::cli::outcome::{Error, Result};
 
 /// Returns how to reach etcd, and a note for the user, given the environment, the root of the file system and who is asked for a password.
 ///

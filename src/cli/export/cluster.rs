@@ -1,7 +1,7 @@
 //! What a cluster is called in a dataset.
 
+use crate::cli::outcome::{Error, Result};
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
 
 /// The name given or, without one, what tells the cluster from others.
 ///
@@ -9,7 +9,7 @@ use crate::cli::{Error, Result};
 /// A name that cannot be a folder's, or none where the data shows none.
 pub(super) async fn name(session: &Session, given: Option<&str>) -> Result<String> {
     let Some(name) = given else {
-        let identity = session.identity().await?;
+        let identity = session.cluster.identity().await?;
         return identity.ok_or_else(|| Error::new("nothing in this data names its cluster").hint("give it a name with --cluster"));
     };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

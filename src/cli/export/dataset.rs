@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::covered::{Covered, Span};
+use super::coverage::{Covered, Span};
 use super::row_file::FileFormat;
 use super::rows::Rows;
-use crate::cli::args::GlobalArgs;
-use crate::cli::bucket::{self, Bucket};
+use crate::cli::connection::bucket::{self, Bucket};
+use crate::cli::connection::inputs::inputs;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Result};
+use crate::cli::output::destination;
 use crate::cli::system::files;
-use crate::cli::{Error, Result, destination};
 use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 use ketcd_store::KeyRange;
@@ -44,7 +46,7 @@ impl Dataset {
         format.check()?;
         let place = match bucket::is_url(name) {
             true => Place::Bucket(Bucket::open(name)?),
-            false => Place::Directory(destination::directory(name, args)?),
+            false => Place::Directory(destination::directory(name, &inputs(args))?),
         };
         let mode = if args.show_secrets { 0o600 } else { 0o666 };
         Ok(Self { name: name.to_owned(), place, format, cluster, part: None, mode })

@@ -4,9 +4,9 @@ use super::dataset::Dataset;
 use super::history::first_time;
 use super::rows::Rows;
 use super::table_writer::TableWriter;
+use crate::cli::outcome::{Error, Result};
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
 use ketcd_cluster::built_in;
 use ketcd_render::contract::export::{ExportedTable, Table};
 use ketcd_render::explanation::json::Decision;
@@ -18,13 +18,13 @@ use ketcd_store::Revision;
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
 pub(super) async fn decisions(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<(Vec<ExportedTable>, bool)> {
-    let clock = session.clock_around(&[], &[]).await?;
+    let clock = session.cluster.clock_around(&[], &[]).await?;
     let mut writers = Vec::new();
     for &table in rows.tables.iter().filter(|table| matches!(table, Table::Decisions | Table::DecisionNodes)) {
         writers.push((table, TableWriter::new(dataset, table).await?.beginning(first_time(&clock))));
     }
-    let (mut decisions, after) = (rows.scheduler.explainer(session).await?.decisions(), session.counted_after().0);
-    let (prefix, pods) = (session.prefix().await?, built_in().find("pods").map_err(|error| Error::new(error.to_string()))?);
+    let (mut decisions, after) = (rows.scheduler.explainer(&session.cluster).await?.decisions(), session.cluster.counted_after().0);
+    let (prefix, pods) = (session.cluster.prefix().await?, built_in().find("pods").map_err(|error| Error::new(error.to_string()))?);
     let walked = decisions.each(|decision| {
         let revision = decision.attempt().revision;
         let pod = &decision.attempt().pod;

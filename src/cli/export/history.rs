@@ -3,11 +3,11 @@
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::covered::Covered;
+use super::coverage::Covered;
 use super::dataset::Dataset;
 use super::rows::Rows;
 use super::table_writer::TableWriter;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
 use ketcd_cluster::export::Exported;
@@ -21,15 +21,15 @@ use ketcd_render::export::{event_row, history_row};
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
 pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_>) -> Result<Vec<ExportedTable>> {
-    session.note_reach().await?;
-    let clock = session.clock_of_writers(&[], &[], &[]).await?;
+    session.cluster.note_reach().await?;
+    let clock = session.cluster.clock_of_writers(&[], &[], &[]).await?;
     clock.problems().iter().for_each(|problem| note(problem));
-    let (prefix, kinds, first) = (session.prefix().await?, session.kinds().await?, first_time(&clock));
+    let (prefix, kinds, first) = (session.cluster.prefix().await?, session.cluster.kinds().await?, first_time(&clock));
     let mut history = writer(dataset, &rows.tables, Table::History, first).await?;
     let mut events = writer(dataset, &rows.tables, Table::Events, first).await?;
     let present: Vec<Covered> = [&history, &events].into_iter().flatten().map(|writer| writer.covered().clone()).collect();
     let mut changes =
-        session.exported(&clock, rows.of.as_ref(), move |revision| present.iter().all(|covered| covered.contains(revision.0)));
+        session.cluster.exported(&clock, rows.of.as_ref(), move |revision| present.iter().all(|covered| covered.contains(revision.0)));
     while let Some(exported) = changes.try_next().await? {
         let (change, stored, is_event) = match exported {
             Exported::Change { change, stored, is_event } => (change, stored, is_event),
@@ -44,7 +44,7 @@ pub(super) async fn history(session: &Session, dataset: &Dataset, rows: &Rows<'_
         let is_asked = rows.of.as_ref().is_none_or(|of| of.contains(&change.change.key)) && rows.by.takes(&change);
         if let Some(history) = history.as_mut().filter(|_| is_asked) {
             let path = RegistryKey::parse(prefix, &change.change.key, kinds).object();
-            history.push(&history_row(&change, path.as_ref(), stored, session.args.managed_fields()), revision, time)?;
+            history.push(&history_row(&change, path.as_ref(), stored, session.managed_fields()), revision, time)?;
         }
         if let Some(events) = events.as_mut().filter(|_| is_event)
             && let Some(event) = change.change.after.object()

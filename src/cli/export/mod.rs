@@ -1,7 +1,7 @@
 //! `export`: tables of a cluster's objects, history, Events and scheduling decisions, appended to a dataset of files.
 
 mod cluster;
-mod covered;
+mod coverage;
 mod dataset;
 mod decisions;
 mod history;

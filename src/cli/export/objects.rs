@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 
 use super::dataset::Dataset;
 use super::table_writer::TableWriter;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_cluster::read::{Extent, Fetch};
 use ketcd_cluster::{AskedKeys, Selection};
@@ -20,10 +20,10 @@ use ketcd_store::{At, Revision};
 /// The source cannot be read, or the dataset not be written.
 pub(super) async fn objects(session: &Session, dataset: &Dataset, of: Option<&AskedKeys>, revision: Revision) -> Result<ExportedTable> {
     let mut writer = TableWriter::new(dataset, Table::Objects).await?;
-    let time = session.moment_of(At::Revision(revision)).await?;
+    let time = session.cluster.moment_of(At::Revision(revision)).await?;
     // Text is made on all cores; what the columns show of it is read from the text.
     let need = if writer.has(revision.0) { Extent::Key } else { Extent::Text };
-    let fetch = Fetch::new(session, Selection::default(), need);
+    let fetch = Fetch::new(&session.cluster, Selection::default(), need);
     let mut items = pin!(fetch.items(None, usize::MAX));
     while let Some(item) = items.try_next().await? {
         if of.is_some_and(|of| !of.contains(&item.entry.key)) {

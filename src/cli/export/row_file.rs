@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
-use crate::cli::{Error, Result};
+use crate::cli::outcome::{Error, Result};
 use ketcd_render::contract::export::Row;
 #[cfg(feature = "parquet")]
 use ketcd_render::parquet::ParquetWriter;

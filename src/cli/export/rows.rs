@@ -1,7 +1,7 @@
 //! Which rows are exported.
 
-use crate::cli::requested::ByArgs;
-use crate::cli::scheduler::SchedulerArgs;
+use crate::cli::input::request_filter::ByArgs;
+use crate::cli::input::scheduler::SchedulerArgs;
 use ketcd_cluster::AskedKeys;
 use ketcd_render::contract::export::Table;
 

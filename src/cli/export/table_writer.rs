@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::covered::{Covered, Span};
+use super::coverage::{Covered, Span};
 use super::dataset::Dataset;
 use super::row_file::RowFile;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use ketcd_render::contract::export::{ExportedFile, ExportedTable, Row, Table};
 
 /// What Hive calls the partition of rows without a value. pandas cannot read a table that has it beside others (pyarrow: "Cannot yet unify dictionaries

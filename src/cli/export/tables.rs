@@ -7,10 +7,9 @@ use super::history::history;
 use super::objects::objects;
 use super::row_file::FileFormat;
 use super::rows::Rows;
-use crate::cli::Result;
+use crate::cli::outcome::Result;
 use crate::cli::output::note;
 use crate::cli::session::Session;
-use crate::cli::window;
 use ketcd_render::contract::export::{Export, Table};
 
 /// Where tables go.
@@ -28,7 +27,7 @@ pub(in crate::cli) struct Outward<'a> {
 /// # Errors
 /// The source cannot be read, or the dataset not be written.
 pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &Rows<'_>) -> Result<(Export, bool)> {
-    let revision = session.revision().await?;
+    let revision = session.cluster.revision().await?;
     let name = cluster::name(session, to.cluster).await?;
     let dataset = Dataset::open(to.out, to.format, name, &session.args)?.of_part(rows);
     let is_asked = |tables: &[Table]| tables.iter().any(|table| rows.tables.contains(table));
@@ -36,7 +35,7 @@ pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &R
     if is_asked(&[Table::Objects]) {
         tables.push(objects(session, &dataset, rows.of.as_ref(), revision).await?);
     }
-    if session.source.is_one_moment() {
+    if session.cluster.source.is_one_moment() {
         note("API objects show one moment: only the table objects is written");
     } else {
         if is_asked(&[Table::History, Table::Events]) {
@@ -49,5 +48,5 @@ pub(in crate::cli) async fn export(session: &Session, to: &Outward<'_>, rows: &R
         }
     }
     let (cluster, out) = (dataset.cluster().to_owned(), to.out.to_owned());
-    Ok((Export { cluster, out, revision: revision.0, tables, window: window::in_head(session).await? }, is_whole))
+    Ok((Export { cluster, out, revision: revision.0, tables, window: session.window_in_head().await? }, is_whole))
 }

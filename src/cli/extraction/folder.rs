@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use ketcd_restore::ObjectId;
 use serde_json::{Value, json};
 
+use crate::cli::outcome::{Error, Result};
 use crate::cli::system::files;
-use crate::cli::{Error, Result};
 use ketcd_render::yaml;
 
 /// A folder that is written whole or not at all.

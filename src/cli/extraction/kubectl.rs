@@ -11,13 +11,14 @@ use ketcd_restore::obstacles::Needed;
 use serde_json::Value;
 use tokio::process::Command;
 
+use crate::cli::outcome::{Error, Result};
 use crate::cli::session::Session;
-use crate::cli::{Error, Result};
 use ketcd_render::command_line::CommandLine;
 
 /// Reads what manifests are about.
 pub(super) async fn read(session: &Session, kubeconfig: &str, manifests: &[Value]) -> Result<Target> {
-    let kubectl = Kubectl { kubeconfig, decoder: ketcd_cluster::read::decoder(session), kinds: session.kinds().await?.clone() };
+    let kubectl =
+        Kubectl { kubeconfig, decoder: ketcd_cluster::read::decoder(&session.cluster), kinds: session.cluster.kinds().await?.clone() };
     let mut target = Target {
         name: kubeconfig.to_owned(),
         objects: BTreeMap::new(),

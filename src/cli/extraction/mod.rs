@@ -1,10 +1,10 @@
 //! What `extract` does with manifests beside printing them: writes them into a folder, or reads the cluster that they are to be applied to.
 
-mod against;
 mod folder;
 mod kubectl;
 mod switches;
+mod target;
 
-pub(super) use against::plan;
 pub(super) use folder::Folder;
 pub(super) use switches::switches;
+pub(super) use target::plan;

@@ -5,7 +5,7 @@ use ketcd_restore::Switches;
 use ketcd_restore::exclusions::{EXCLUSIONS, OWNED};
 use ketcd_restore::rules::RULES;
 
-use crate::cli::{Error, Result};
+use crate::cli::outcome::{Error, Result};
 
 /// Which rules are switched off: those that are named, and those that what is added needs.
 ///

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::Result;
+use super::sink::{Extent, Item, ReadBody, Sink};
+use crate::cli::outcome::Result;
 use ketcd_cluster::kinds::KeySubject;
 use ketcd_kube::Opaque;
 use ketcd_render::contract::listing::Undecodable;

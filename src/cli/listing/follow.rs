@@ -6,11 +6,13 @@ use std::pin::pin;
 use futures_util::TryStreamExt;
 use jiff::Timestamp;
 
-use super::{ListArgs, Pace, Sink, Wanted, fetch, sink};
-use crate::cli::absence::{Missing, Search, note_nothing, note_nothing_of};
+use super::formats::{Pace, sink};
+use super::sink::{Sink, fetch};
+use super::wanted::{ListArgs, Wanted};
+use crate::cli::outcome::{Outcome, Result};
 use crate::cli::output::{Format, Output, note};
 use crate::cli::session::Session;
-use crate::cli::{Outcome, Result};
+use crate::cli::session::absence::{Missing, Search, note_nothing, note_nothing_of};
 use ketcd_cluster::read::{Fetch, KeyFilter, Keys, Read, decoder, decoder_of};
 use ketcd_history::{AttributedChange, Change, ObjectVersion};
 use ketcd_store::{At, KeyValue, Revision};
@@ -32,7 +34,7 @@ pub(in crate::cli) async fn follow(
     watched: Watched,
     out: &mut Output,
 ) -> Result<Outcome> {
-    let keys = Keys::of(session, words).await?;
+    let keys = Keys::of(&session.cluster, words).await?;
     if session.format == Format::Raw {
         return Err(session.format.unsupported(
             "get --watch",
@@ -40,8 +42,8 @@ pub(in crate::cli) async fn follow(
         ));
     }
     let select = args.select.read()?;
-    let newest = session.source.span().await?.newest;
-    let at = match session.at {
+    let newest = session.cluster.source.span().await?.newest;
+    let at = match session.cluster.at {
         At::Newest => newest,
         At::Revision(revision) => revision,
     };
@@ -57,11 +59,11 @@ pub(in crate::cli) async fn follow(
     sink.begin_changes();
     let mut asked = Vec::new();
     for (range, address) in keys.ranges.iter().zip(&keys.addresses) {
-        asked.push((range, KeyFilter::of(session, Some(address)).await?));
+        asked.push((range, KeyFilter::of(&session.cluster, Some(address)).await?));
     }
-    let decoder = decoder(session);
+    let decoder = decoder(&session.cluster);
     let decoder = if let [one] = &keys.addresses[..] { decoder_of(&decoder, one.kind()).into_owned() } else { decoder };
-    let mut changes = session.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
+    let mut changes = session.cluster.watching_after(keys.clone(), at, newest).decoded_by(decoder).changes().await?;
     while let Some(read) = changes.try_next().await? {
         match read {
             Read::Item(AttributedChange { change, dated, .. }) if select.takes(&change) => {
@@ -109,7 +111,7 @@ async fn print_objects<'c>(
     sink.flush(out)?;
     let is_missing = !fetch.is_filtered() && missing.report(session, &Search::at(session, "get").await?).await?;
     if printed == 0 {
-        note_nothing(session, wanted).await?;
+        note_nothing(session, wanted.addresses()).await?;
     }
     Ok((printed, is_missing))
 }

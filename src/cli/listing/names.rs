@@ -1,7 +1,7 @@
 //! `-o name`: `pod/web-0`, one a line, from the keys alone.
 
-use super::{Extent, Item, Sink};
-use crate::cli::Result;
+use super::sink::{Extent, Item, Sink};
+use crate::cli::outcome::Result;
 use ketcd_kube::{KeyResource, ObjectPath};
 use ketcd_render::style::StyledWrite;
 use ketcd_render::visible::visible;

@@ -1,7 +1,7 @@
 //! `-o raw`: the bytes of one value, as they are stored.
 
-use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::{Error, Result};
+use super::sink::{Extent, Item, ReadBody, Sink};
+use crate::cli::outcome::{Error, Result};
 use ketcd_render::style::StyledWrite;
 use ketcd_render::visible::visible;
 

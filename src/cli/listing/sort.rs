@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::{Error, Result};
+use super::sink::{Extent, Item, ReadBody, Sink};
+use crate::cli::outcome::{Error, Result};
 use ketcd_cluster::read::decoder_of;
 use ketcd_kube::{Decoder, Kind};
 use ketcd_render::json_path::JsonPath;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::Result;
+use super::sink::{Extent, Item, ReadBody, Sink};
+use crate::cli::outcome::Result;
 use crate::cli::session::Session;
 use ketcd_kube::{Kind, Object, ObjectPath};
 use ketcd_render::style::StyledWrite;
@@ -69,7 +69,7 @@ fn named(object: Arc<Object>, path: Option<ObjectPath<'_>>, key: &[u8]) -> Arc<O
 
 impl Tables {
     pub(super) fn new(session: &Session, view: View, labels: LabelColumns, without_headings: bool, is_everything: bool) -> Self {
-        let with_namespace = session.args.all_namespaces || (is_everything && session.args.namespace.is_none());
+        let with_namespace = session.cluster.options.all_namespaces || (is_everything && session.cluster.options.namespace.is_none());
         let decoration = Decoration { with_kind: is_everything, with_namespace, without_headings, of_list: false };
         Self { view, labels, decoration, has_sections: is_everything, takes_changes: false, written: 0, tables: Vec::new() }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Extent, Item, ReadBody, Sink};
-use crate::cli::{Error, Result};
+use super::sink::{Extent, Item, ReadBody, Sink};
+use crate::cli::outcome::{Error, Result};
 use ketcd_render::custom_columns::CustomColumns;
 use ketcd_render::go_template::{self, GoTemplate, GoTemplateError};
 use ketcd_render::json_path::{ItemByItem, JsonPath, JsonPathError, WriteError};

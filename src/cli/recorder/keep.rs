@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ketcd_store::recording::Keep;
 
-use crate::cli::args::size;
+use crate::cli::input::size::size;
 
 /// Reads an age such as `30d`.
 ///

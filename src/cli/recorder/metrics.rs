@@ -16,8 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use super::Shared;
-use crate::cli::{Error, Result};
+use super::position::Shared;
+use crate::cli::outcome::{Error, Result};
 
 /// How long a connection may last: a scrape ends sooner.
 const PATIENCE: Duration = Duration::from_secs(30);

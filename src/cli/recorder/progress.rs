@@ -11,7 +11,7 @@ use tokio::time::{Instant, interval};
 
 use ketcd_store::{At, KeyRange, Source, Want};
 
-use super::Shared;
+use super::position::Shared;
 use crate::cli::output::note;
 
 /// How often the line is drawn.

@@ -10,12 +10,18 @@ use ketcd_store::etcd::EtcdSource;
 use ketcd_store::recording::{Continuity, Recorder, RecorderOptions, RecordingScope, continuity};
 use ketcd_store::{KeyRange, LiveEtcd, Revision, RevisionSpan, Source};
 
-use super::{Followed, Following, Metrics, Progress, Shared};
-use crate::cli::args::GlobalArgs;
-use crate::cli::attendance::Attendance;
+use super::feed::Followed;
+use super::follower::Following;
+use super::metrics::Metrics;
+use super::position::Shared;
+use super::progress::Progress;
+use crate::cli::connection::api_server;
+use crate::cli::connection::etcd;
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::outcome::{Error, Outcome, Result};
 use crate::cli::output::note;
+use crate::cli::output::notices::Attendance;
 use crate::cli::system::termination::Interruptions;
-use crate::cli::{Error, Outcome, Result, api_server, connection};
 
 /// What is recorded, and how.
 pub(in crate::cli) struct Recording<'a> {
@@ -44,7 +50,7 @@ impl Recording<'_> {
     /// etcd cannot be read, or the directory not be written.
     pub(in crate::cli) async fn of_etcd(&self, global: &GlobalArgs, prefixes: &[String]) -> Result<Outcome> {
         refuse_files(global)?;
-        let config = connection::config(&global.connection, Attendance::User)?;
+        let config = etcd::config(&global.connection, Attendance::User)?;
         let source = EtcdSource::new(config, Arc::new(|notice: &str| note(notice)))?;
         let ranges = ranges(prefixes);
         LiveEtcd::will_read(&source, &KeyRange::hull(&ranges));

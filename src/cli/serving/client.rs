@@ -6,9 +6,10 @@ use std::process::ExitStatus;
 
 use tokio::process::{Child, Command};
 
+use crate::cli::invocation::credential_variables;
+use crate::cli::outcome::{Error, Result};
 use crate::cli::system::termination::Interruptions;
 use crate::cli::system::{Interrupted, process};
-use crate::cli::{Error, Result, credentials};
 
 /// Runs a command with KUBECONFIG set and without etcd's credentials, and returns its exit code.
 ///
@@ -17,7 +18,7 @@ use crate::cli::{Error, Result, credentials};
 pub(super) async fn run(program: &OsStr, arguments: &[OsString], kubeconfig: &Path, interruptions: &mut Interruptions) -> Result<u8> {
     let mut command = Command::new(program);
     command.args(arguments).env("KUBECONFIG", kubeconfig);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| credentials::is_variable(name)) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| credential_variables::is_variable(name)) {
         command.env_remove(name);
     }
     let command = command.spawn().map_err(|error| Error::new(format!("cannot run {}: {error}", program.display())))?;

@@ -6,11 +6,12 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::args::GlobalArgs;
-use super::output::note;
-use super::session::Session;
-use super::system::termination::Interruptions;
-use super::{Error, Outcome, Result, progress};
+use crate::cli::input::global_flags::GlobalArgs;
+use crate::cli::input::history_window::Ends;
+use crate::cli::outcome::{Error, Outcome, Result};
+use crate::cli::output::{note, progress};
+use crate::cli::session::Session;
+use crate::cli::system::termination::Interruptions;
 use ketcd_cluster::Cluster;
 use ketcd_cluster::rights::Question;
 use ketcd_render::words::absence_words;
@@ -22,8 +23,8 @@ use ketcd_store::shell::quoted;
 /// # Errors
 /// The source cannot be read.
 pub(super) async fn open(global: &GlobalArgs) -> Result<Cluster> {
-    let session = Session::new(global, false)?.begun(&Question::Everything.reads()).await?;
-    session.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
+    let session = Session::new(global, &Ends::default(), false)?.begun(&Question::Everything.reads()).await?;
+    session.cluster.no_cluster().await?.iter().for_each(|absence| note(&absence_words(absence)));
     progress::end();
     Ok(session.into_cluster())
 }

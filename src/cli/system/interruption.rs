@@ -2,23 +2,16 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::progress;
-
 /// Whether another part of the command answers Ctrl-C.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Ctrl-C where nothing else answers it.
 pub(in crate::cli) mod interrupts {
-    use super::{IS_TAKEN, Ordering, progress};
+    use super::{IS_TAKEN, Ordering};
 
-    /// Ends the process at Ctrl-C, without a line of progress left behind, until another part takes over. Must be called on a tokio runtime.
-    pub(in crate::cli) fn end_process() {
-        tokio::spawn(async {
-            if tokio::signal::ctrl_c().await.is_ok() && !IS_TAKEN.load(Ordering::SeqCst) {
-                progress::end();
-                std::process::exit(130);
-            }
-        });
+    /// Whether Ctrl-C is left to another part.
+    pub(in crate::cli) fn are_taken() -> bool {
+        IS_TAKEN.load(Ordering::SeqCst)
     }
 
     /// Leaves Ctrl-C to the caller from now on.

@@ -42,6 +42,7 @@ const ROOMS: &[Room] = &[
     Room { sources: "crates/scheduler/src", folder: "config/", circles: &[] },
     Room { sources: "crates/serve/src", folder: "", circles: &[] },
     Room { sources: "crates/api-server/src", folder: "", circles: &[] },
+    Room { sources: "src", folder: "cli/", circles: &[] },
 ];
 
 #[test]
@@ -91,6 +92,11 @@ impl Files {
     /// The names of the files.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.uses.keys().map(String::as_str)
+    }
+
+    /// The files that a file uses itself.
+    pub(super) fn used(&self, file: &str) -> impl Iterator<Item = &str> {
+        self.uses[file].iter().map(String::as_str)
     }
 
     /// All that a file uses, by whatever way.

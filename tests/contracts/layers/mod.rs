@@ -1,6 +1,7 @@
 //! Which files use which: layers that hold, and circles that do not come back.
 
 mod circles;
+mod cli;
 mod commands;
 mod features;
 mod scheduler;

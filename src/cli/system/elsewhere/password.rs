@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::cli::{Error, Result};
+use crate::cli::outcome::{Error, Result};
 use ketcd_store::etcd::Password;
 
 /// Refuses where somebody could answer; `None` where nobody is there.

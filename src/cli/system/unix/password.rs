@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use zeroize::Zeroizing;
 
-use crate::cli::{Error, Result};
+use crate::cli::outcome::{Error, Result};
 use ketcd_store::etcd::Password;
 
 /// Asks for the password of etcd's user; `None` where nobody is there to answer.

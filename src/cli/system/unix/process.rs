@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use crate::cli::system::interrupts;
+use crate::cli::system::interruption::interrupts;
 
 /// Lets the process open as many files as it may, each connection being one, and returns how many those are.
 pub(in crate::cli) fn open_many() -> usize {

@@ -1,7 +1,7 @@
 //! What ends a command that goes on until it is told to stop.
 
-use crate::cli::Result;
-use crate::cli::system::{Interrupted, interrupts};
+use crate::cli::outcome::Result;
+use crate::cli::system::interruption::{Interrupted, interrupts};
 
 /// The requests to end, from when it was made on: none is missed, and none ends the process by itself.
 pub(in crate::cli) struct Interruptions {

@@ -1,0 +1,73 @@
+//! Which flags of every command a command takes: one that would change nothing is refused, so that nobody believes it did.
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+/// What is read of files, and how.
+const FILES: &[&str] = &["files", "max_unpacked_size", "no_cache"];
+/// What a source holds, and how it is read.
+const DATA: &[&str] = &["prefix", "encryption_config"];
+/// How a live etcd is reached.
+const LIVE: &[&str] = &[
+    "endpoints",
+    "cacert",
+    "cert",
+    "key",
+    "user",
+    "password",
+    "dial_timeout",
+    "command_timeout",
+    "insecure_skip_tls_verify",
+    "insecure_transport",
+    "consistency",
+    "page_size",
+    "qps",
+];
+/// Which moment is looked at.
+const MOMENT: &[&str] = &["rev", "at"];
+/// Which namespace.
+const NAMESPACES: &[&str] = &["namespace", "all_namespaces"];
+/// How objects are printed.
+const OBJECTS: &[&str] = &["release", "unknown", "show_managed_fields", "show_secrets"];
+
+/// The flags that each command does not take. What says how a terminal shows the output holds for all; of an API server `--show-secrets` has Secrets
+/// read, so every command that reads data takes it.
+pub(in crate::cli) const NOT_TAKEN: &[(&str, &[&[&str]])] = &[
+    ("completion", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS, &["output"]]),
+    // It says itself how its file is given.
+    ("decode", &[&["max_unpacked_size", "no_cache"], DATA, LIVE, MOMENT, NAMESPACES, &["show_managed_fields", "output"]]),
+    ("encryption", &[NAMESPACES, &["release", "show_managed_fields"]]),
+    ("explain", &[&["show_managed_fields"]]),
+    ("plugins", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS]),
+    ("record", &[&["max_unpacked_size", "no_cache"], DATA, MOMENT, NAMESPACES, &["release", "unknown", "show_managed_fields", "output"]]),
+    ("report", &[&["output"]]),
+    ("schema", &[FILES, DATA, LIVE, MOMENT, NAMESPACES, OBJECTS, &["output"]]),
+    ("serve", &[NAMESPACES, &["output"]]),
+    ("status", &[NAMESPACES, &["show_managed_fields"]]),
+    ("tree", &[&["show_managed_fields"]]),
+    ("triage", &[&["show_managed_fields"]]),
+    ("usage", &[&["show_managed_fields"]]),
+    ("what-if", &[&["show_managed_fields"]]),
+];
+
+/// Whether a command takes a flag of every command, which its identifier names.
+pub(in crate::cli) fn takes(command: &str, flag: &str) -> bool {
+    let not_taken = NOT_TAKEN.iter().filter(|(name, _)| *name == command).flat_map(|(_, groups)| groups.iter());
+    !not_taken.flat_map(|group| group.iter()).any(|name| *name == flag)
+}
+
+/// Refuses a flag that was typed and that the command does not take.
+///
+/// # Errors
+/// As said.
+pub(in crate::cli) fn check(shown: Command, matches: ArgMatches) -> clap::error::Result<ArgMatches> {
+    let Some((name, given)) = matches.subcommand() else { return Ok(matches) };
+    let is_typed =
+        |id: &str| given.try_contains_id(id).is_ok_and(|is_known| is_known && given.value_source(id) == Some(ValueSource::CommandLine));
+    let untaken =
+        shown.get_arguments().find(|arg| arg.is_global_set() && is_typed(arg.get_id().as_str()) && !takes(name, arg.get_id().as_str()));
+    let Some(flag) = untaken.and_then(clap::Arg::get_long) else { return Ok(matches) };
+    let problem = format!("'{name}' does not take '--{flag}': it would show the same without");
+    Err(shown.clone().error(ErrorKind::ArgumentConflict, problem))
+}

@@ -1,0 +1,45 @@
+//! Listings that a compaction overtakes: the revision that their pages are of cannot be read any more.
+
+use crate::cli::outcome::{Outcome, Result};
+use crate::cli::output::{Output, note};
+use crate::cli::session::Session;
+use ketcd_store::At;
+
+/// What a listing does where a compaction overtakes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Overtaken {
+    /// Nothing: it is read again.
+    Repeat,
+    /// It shows what it found.
+    ShowFound,
+}
+
+/// Runs a listing. Where a compaction overtakes it before anything was printed, it is read once more at the newest revision, unless it is
+/// asked for at another.
+///
+/// # Errors
+/// Those of the listing.
+pub(in crate::cli) async fn repeated(
+    session: &Session,
+    out: &mut Output,
+    listing: impl AsyncFn(&mut Output, Overtaken) -> Result<Outcome>,
+) -> Result<Outcome> {
+    if session.cluster.at != At::Newest {
+        return listing(out, Overtaken::ShowFound).await;
+    }
+    match listing(out, Overtaken::Repeat).await {
+        Err(error) if error.is_compacted() && !out.has_begun() => {
+            note("a compaction took the revision that was listed: the newest is listed instead");
+            listing(out, Overtaken::ShowFound).await
+        }
+        done => done,
+    }
+}
+
+/// Says that a listing is not complete.
+pub(in crate::cli) fn note_cut_short(found: usize) {
+    let s = if found == 1 { "" } else { "s" };
+    note(&format!(
+        "error: the listing is cut short after {found} object{s}: a compaction took the revision that was listed; run it again, or read a snapshot with -f"
+    ));
+}

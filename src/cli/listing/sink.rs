@@ -1,0 +1,35 @@
+//! What prints objects one by one, and what reads them as far as it needs them.
+
+use jiff::Timestamp;
+
+use crate::cli::outcome::Result;
+use crate::cli::session::Session;
+use ketcd_cluster::Selection;
+use ketcd_cluster::read::Fetch;
+use ketcd_render::style::StyledWrite;
+use ketcd_render::table::row_fields;
+
+pub(super) use ketcd_cluster::read::{Extent, Item, ReadBody};
+
+/// Prints objects one by one; tables may wait until all are known.
+pub(super) trait Sink<'c> {
+    /// How much of each object it wants to see.
+    fn need(&self) -> Extent;
+    /// Takes an object.
+    fn add(&mut self, item: Item<'c>, out: &mut dyn StyledWrite) -> Result<()>;
+    /// Prints what waits for others to be aligned with.
+    fn flush(&mut self, _: &mut dyn StyledWrite) -> Result<()> {
+        Ok(())
+    }
+    /// Takes changes of objects from now on.
+    fn begin_changes(&mut self) {}
+    /// Counts ages to this moment from now on.
+    fn set_now(&mut self, _: Option<Timestamp>) {}
+    /// Prints what was kept until all are known.
+    fn finish(self: Box<Self>, out: &mut dyn StyledWrite) -> Result<()>;
+}
+
+/// What reads the objects that are selected, as far as a sink needs them.
+pub(super) fn fetch(session: &Session, select: Selection, need: Extent) -> Fetch<'_> {
+    Fetch::new(&session.cluster, select, need).with_row_fields(|kind| row_fields(kind).map(|fields| &fields.all))
+}
