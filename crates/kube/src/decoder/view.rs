@@ -2,7 +2,7 @@
 
 use super::fault::{Fault, Result, prepend};
 use super::values::{Items, JsonValue};
-use super::wire::{self, Reader, Span};
+use super::wire::{self, Reader, Span, WireField};
 use crate::UnknownField;
 use crate::proto::table::{Card, Emit, Message, Numbers, Row, Type};
 
@@ -265,11 +265,7 @@ fn index(
 ) -> Result<u64> {
     let mut rows = 0;
     let mut reader = Reader::new(bytes, span);
-    while !reader.at_end() {
-        let at = reader.pos;
-        let (number, wire_type) = reader.tag()?;
-        let payload_at = reader.pos;
-        let payload = reader.skip(wire_type)?;
+    while let Some(WireField { at, number, wire_type, tag_end, payload }) = reader.field()? {
         let index_of = numbers.slots.get(number as usize).copied().unwrap_or(0);
         if index_of == 0 {
             unknown.push(UnknownField {
@@ -281,7 +277,7 @@ fn index(
             });
         } else if index_of <= Numbers::INLINED {
             let place = usize::from(index_of) - 1;
-            slots[place].add(at, payload_at, number, wire_type);
+            slots[place].add(at, tag_end, number, wire_type);
             rows |= message.fills[place];
         } else if wire_type == wire::LEN && inlined < MAX_INLINED {
             let inner = &numbers.inlined[usize::from(index_of - Numbers::INLINED) - 1];
