@@ -5,7 +5,7 @@ use super::wire::{self, Reader, Span, WireField};
 use super::{cbor, go_text};
 
 /// What a value begins with where it is a protobuf object.
-const PROTOBUF: &[u8] = b"k8s\0";
+pub(super) const PROTOBUF: &[u8] = b"k8s\0";
 
 /// A value's wrapping.
 #[derive(Debug, PartialEq)]

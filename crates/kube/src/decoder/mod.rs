@@ -20,6 +20,7 @@ mod excerpt;
 mod fault;
 mod go_text;
 mod go_time;
+mod identity;
 mod managers;
 mod masking;
 mod placed;
@@ -42,6 +43,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::apart::{Apart, StoredVersion};
+use self::envelope::PROTOBUF;
 pub use self::excerpt::{Excerpt, Shown, ShownValue};
 use self::fault::Fault;
 use self::stored::{Stored, Wire};
@@ -92,16 +94,14 @@ pub struct Decoder {
 #[derive(Clone, Copy)]
 struct Part<'w> {
     /// Without `metadata.managedFields`.
-    lean: bool,
-    /// Only these members; all of them where there is none.
+    is_lean: bool,
+    /// Only these members; all of them where there are none.
     wanted: Option<&'w FieldSet>,
-    /// Whether `metadata` is already known to be sound, so that its unwanted members need no check.
-    has_sound_metadata: bool,
 }
 
 impl Part<'_> {
     /// What types are read from.
-    const LEAN: Part<'static> = Part { lean: true, wanted: None, has_sound_metadata: false };
+    const LEAN: Part<'static> = Part { is_lean: true, wanted: None };
 
     /// Leaves out what is not wanted.
     fn keep(self, object: &mut Value) {
@@ -217,14 +217,13 @@ impl Decoder {
         out: &mut Vec<u8>,
     ) -> Result<(T, Vec<UnknownField>), Opaque> {
         let start = out.len();
-        if !Seal::is_on(value)
-            && let Ok(Stored::Protobuf(wire)) = self.recognise(key, value)
-            && self.shows_as_stored(key, value, &wire)
-        {
+        let whole = self.whole();
+        if let Some(wire) = self.plain(key, value) {
             let mut context = wire.context(self, value);
-            if text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out).is_ok() {
-                let part = Part { wanted: Some(wanted), has_sound_metadata: context.unknown.is_empty(), ..self.whole() };
-                let mut context = wire.context(self, value);
+            if text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, whole), out).is_ok() {
+                context.has_sound_metadata = context.unknown.is_empty();
+                context.unknown.clear();
+                let part = Part { wanted: Some(wanted), ..whole };
                 if let Ok(row) = T::deserialize(wire.deserializer(&mut context, mod_revision, part)) {
                     self.report_unknown(key, &context.unknown);
                     return Ok((row, context.unknown));
@@ -233,7 +232,7 @@ impl Decoder {
             out.truncate(start);
         }
         let Decoded { body, unknown_fields } = self.decoded(key, value, mod_revision, |stored, value| {
-            let (mut object, unknown) = self.object(key, stored, value, mod_revision, self.whole())?;
+            let (mut object, unknown) = self.object(key, stored, value, mod_revision, whole)?;
             append_metadata(&object, out);
             object.keep(wanted);
             Ok((object, unknown))
@@ -274,7 +273,7 @@ impl Decoder {
 
     /// As much of an object as is shown.
     fn whole(&self) -> Part<'static> {
-        Part { lean: self.hides_managed_fields, wanted: None, has_sound_metadata: false }
+        Part { is_lean: self.hides_managed_fields, wanted: None }
     }
 
     fn report_unknown(&self, key: &[u8], fields: &[UnknownField]) {
@@ -299,8 +298,7 @@ impl Decoder {
         let written = self.append_text(key, value, out, |stored, value, out| match stored {
             Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
                 let mut context = wire.context(self, value);
-                let identity = wire.identity(mod_revision);
-                text::append_object(&mut context, wire.message, wire.object, identity, self.hides_managed_fields, out)?;
+                text::append_object(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)?;
                 Ok(context.unknown)
             }
             stored => {
@@ -330,7 +328,7 @@ impl Decoder {
         self.append_text(key, value, out, |stored, value, out| match stored {
             Stored::Protobuf(wire) if self.shows_as_stored(key, value, &wire) => {
                 let mut context = wire.context(self, value);
-                text::append_metadata(&mut context, wire.message, wire.object, mod_revision, self.hides_managed_fields, out)
+                text::append_metadata(&mut context, wire.message, wire.object, &wire.identity(mod_revision, self.whole()), out)
             }
             stored => self.object(key, stored, value, mod_revision, self.whole()).map(|(object, _)| append_metadata(&object, out)),
         })
@@ -374,6 +372,14 @@ impl Decoder {
         let (typed, unknown) = made.map_err(|fault| broken(&fault, &plain))?;
         self.report_unknown(key, &unknown);
         Ok(typed)
+    }
+
+    /// The object in a value that is protobuf and not sealed, where nothing but its bytes decides how it is shown.
+    fn plain(&self, key: &[u8], value: &[u8]) -> Option<Wire> {
+        match self.recognise(key, Some(value).filter(|value| value.starts_with(PROTOBUF) && value.len() <= MAX_LENGTH)?) {
+            Ok(Stored::Protobuf(wire)) if self.shows_as_stored(key, value, &wire) => Some(wire),
+            _ => None,
+        }
     }
 
     /// Whether nothing but its bytes decides how an object is shown: the server does not change it, and nothing in it is masked.

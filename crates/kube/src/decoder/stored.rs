@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::conform::{Structs, conform};
 use super::envelope::Envelope;
 use super::fault::{Fault, Result};
+use super::identity::Identity;
 use super::raw_json::{self, CanonicalText};
-use super::text::Identity;
 use super::view::Context;
 use super::wire::Span;
 use super::{Decoder, Part, broken, cbor, custom_resource_definition, foreign_reason, opaque, placed, served, typed, versions};
@@ -63,7 +63,7 @@ impl Decoder {
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
         let Stored::Protobuf(wire) = stored else {
             let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if part.lean
+            if part.is_lean
                 && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
             {
                 metadata.remove("managedFields");
@@ -109,13 +109,8 @@ impl Decoder {
                     (api_version, message) = served;
                 }
                 let minor = self.minor(message);
-                let identity = Identity { api_version: &api_version, kind: &kind, mod_revision };
-                object = conform(
-                    message,
-                    object,
-                    identity,
-                    &mut Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown },
-                );
+                let mut structs = Structs { minor, shows_newer_fields: self.shows_newer_fields, unknown: &mut unknown };
+                object = conform(message, object, (&api_version, &kind), &mut structs);
                 if !self.is_for_stored {
                     served::serve(&mut object, &api_version, &kind, minor);
                 }
@@ -169,8 +164,8 @@ impl Wire {
         std::ptr::eq(self.message, other.message) && self.api_version == other.api_version && self.kind == other.kind
     }
 
-    pub(super) fn identity(&self, mod_revision: i64) -> Identity<'_> {
-        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision }
+    pub(super) fn identity(&self, mod_revision: i64, part: Part<'_>) -> Identity<'_> {
+        Identity { api_version: &self.api_version, kind: &self.kind, mod_revision, is_lean: part.is_lean }
     }
 
     pub(super) fn deserializer<'c, 'v>(
@@ -179,7 +174,8 @@ impl Wire {
         mod_revision: i64,
         part: Part<'c>,
     ) -> typed::TypedObject<'c, 'v> {
-        typed::TypedObject { context, message: self.message, span: self.object, identity: self.identity(mod_revision), part }
+        let identity = self.identity(mod_revision, part);
+        typed::TypedObject { context, message: self.message, span: self.object, identity, wanted: part.wanted }
     }
 }
 

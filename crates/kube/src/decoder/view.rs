@@ -1,6 +1,7 @@
 //! One protobuf message seen through its table: which fields lie where, and which members its JSON shows.
 
 use super::fault::{Fault, Result, prepend};
+use super::identity::Place;
 use super::values::{Items, JsonValue};
 use super::wire::{self, Reader, Span, WireField};
 use crate::UnknownField;
@@ -23,8 +24,8 @@ pub(super) struct Context<'a> {
     shows_newer_fields: bool,
     /// Whether stored JSON keeps the order of its members.
     pub keeps_order: bool,
-    /// Whether text looks through members that it leaves out.
-    pub checks_hidden: bool,
+    /// Whether the object's `metadata` is known to be sound, so that members of it that are not wanted need no check.
+    pub has_sound_metadata: bool,
     /// Fields that are not shown.
     pub unknown: Vec<UnknownField>,
 }
@@ -109,7 +110,7 @@ impl<'a> Context<'a> {
             minor,
             shows_newer_fields,
             keeps_order: false,
-            checks_hidden: false,
+            has_sound_metadata: false,
             unknown: Vec::new(),
         }
     }
@@ -222,6 +223,21 @@ impl<'a> Context<'a> {
                 let shown = self.last(row.ty, slot, view.end);
                 if row.emit == Emit::IfNotEmpty && matches!(&shown, Ok(shown) if shown.is_empty()) { Ok(JsonValue::Hidden) } else { shown }
             }
+        }
+    }
+
+    /// The same for a message at this place. What is stored of the identity is not shown, but one that does not fit its field is damage all the same.
+    #[inline]
+    pub(super) fn member_at(
+        &mut self,
+        place: Place<'_>,
+        view: View,
+        message: &'static Message,
+        row: &'static Row,
+    ) -> Result<JsonValue<'a>> {
+        match place.stand_in(row) {
+            Some(shown) => self.member(view, message, row).map(|_| shown),
+            None => self.member(view, message, row),
         }
     }
 
