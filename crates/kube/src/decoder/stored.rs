@@ -28,30 +28,29 @@ fn unknown_kind(api_version: &str, kind: &str) -> String {
 impl Decoder {
     /// Recognises what a value holds.
     pub(super) fn recognise(&self, key: &[u8], value: &[u8]) -> std::result::Result<Stored, Opaque> {
-        let envelope = Envelope::of(value).map_err(|fault| broken(&fault, value))?;
-        if let Some(reason) = self.misplaced(key, value, &envelope) {
-            return Err(opaque(reason, false, value));
-        }
-        match envelope {
+        let expected = placed::kind_at(self.prefix.as_deref(), key);
+        let in_place = |kind: Option<&str>| match kind.and_then(|kind| placed::misplaced(expected?, kind)) {
+            Some(reason) => Err(opaque(reason, false, value)),
+            None => Ok(()),
+        };
+        match Envelope::of(value).map_err(|fault| broken(&fault, value))? {
             Envelope::Foreign => Err(opaque(foreign_reason(value), true, value)),
-            Envelope::Json | Envelope::Cbor => Ok(Stored::Dynamic),
-            Envelope::Protobuf { api_version, kind, object } => match find_message(&api_version, &kind) {
-                None => Err(opaque(unknown_kind(&api_version, &kind), true, value)),
-                Some(message) => {
-                    let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
-                    Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+            Envelope::Json | Envelope::Cbor => match Dynamic::of(value) {
+                Ok(dynamic) => in_place(dynamic.kind()).map(|()| Stored::Dynamic(dynamic)),
+                Err(fault) => {
+                    // What is damaged may still say its kind.
+                    in_place(expected.and_then(|_| placed::dynamic_kind(value)).as_deref())?;
+                    Err(broken(&fault, value))
                 }
             },
-        }
-    }
-
-    /// Why a value cannot be an object of the kind that its key says.
-    fn misplaced(&self, key: &[u8], value: &[u8], envelope: &Envelope) -> Option<String> {
-        let expected = placed::kind_at(self.prefix.as_deref(), key)?;
-        match envelope {
-            Envelope::Foreign => None,
-            Envelope::Json | Envelope::Cbor => placed::misplaced(expected, &placed::dynamic_kind(value)?),
-            Envelope::Protobuf { kind, .. } => placed::misplaced(expected, kind),
+            Envelope::Protobuf { api_version, kind, object } => {
+                in_place(Some(&kind))?;
+                let Some(message) = find_message(&api_version, &kind) else {
+                    return Err(opaque(unknown_kind(&api_version, &kind), true, value));
+                };
+                let (api_version, message) = self.served_as(&api_version, &kind).unwrap_or((api_version, message));
+                Ok(Stored::Protobuf(Wire { message, api_version, kind, object }))
+            }
         }
     }
 
@@ -61,15 +60,18 @@ impl Decoder {
     }
 
     pub(super) fn value(&self, stored: Stored, value: &[u8], mod_revision: i64, part: Part<'_>) -> Result<(Value, Vec<UnknownField>)> {
-        let Stored::Protobuf(wire) = stored else {
-            let (mut object, unknown) = self.dynamic(value, mod_revision)?;
-            if part.is_lean
-                && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
-            {
-                metadata.remove("managedFields");
+        let wire = match stored {
+            Stored::Protobuf(wire) => wire,
+            Stored::Dynamic(dynamic) => {
+                let (mut object, unknown) = self.dynamic(dynamic, mod_revision)?;
+                if part.is_lean
+                    && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut)
+                {
+                    metadata.remove("managedFields");
+                }
+                part.keep(&mut object);
+                return Ok((object, unknown));
             }
-            part.keep(&mut object);
-            return Ok((object, unknown));
         };
         let changes = self.changes(&wire);
         // What the server changes may depend on other members.
@@ -84,8 +86,7 @@ impl Decoder {
     }
 
     /// A value that carries its own member names: custom resources, and the few built-in kinds that are stored as JSON.
-    fn dynamic(&self, value: &[u8], mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
-        let (mut object, out_of_range) = parse_dynamic(value)?;
+    fn dynamic(&self, Dynamic { mut object, out_of_range }: Dynamic, mod_revision: i64) -> Result<(Value, Vec<UnknownField>)> {
         let text = |name| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (mut api_version, kind) = (text("apiVersion"), text("kind"));
         let mut unknown = Vec::new();
@@ -141,7 +142,33 @@ pub(super) enum Stored {
     /// An object in protobuf.
     Protobuf(Wire),
     /// An object in JSON or CBOR.
-    Dynamic,
+    Dynamic(Dynamic),
+}
+
+/// An object in JSON or CBOR, its numbers as they are written there.
+pub(super) struct Dynamic {
+    object: Value,
+    /// Where the first number is that no float64 holds.
+    out_of_range: Option<usize>,
+}
+
+impl Dynamic {
+    fn of(value: &[u8]) -> Result<Self> {
+        let json = if value.starts_with(&cbor::MAGIC) {
+            let mut text = Vec::with_capacity(value.len() + 64);
+            cbor::append(value, &mut text)?;
+            CanonicalText { text: text.into(), out_of_range: None }
+        } else {
+            CanonicalText::of(value)?
+        };
+        let object: Value = serde_json::from_slice(&json.text).map_err(|error| Fault::new(error.to_string(), 0))?;
+        if object.is_object() { Ok(Self { object, out_of_range: json.out_of_range }) } else { Err(Fault::new("no object", 0)) }
+    }
+
+    /// What it says of its kind, empty where it has none; `None` where that is not text.
+    fn kind(&self) -> Option<&str> {
+        self.object.get("kind").map_or(Some(""), Value::as_str)
+    }
 }
 
 /// An object in protobuf: where it lies in the value, and what it is.
@@ -181,23 +208,6 @@ impl Wire {
 
 /// Since this release CustomResourceDefinitions are served as v1 only, though stored as v1beta1.
 const CRD_V1_ONLY: u8 = 22;
-
-fn parse(text: &[u8]) -> Result<Value> {
-    serde_json::from_slice(text).map_err(|error| Fault::new(error.to_string(), 0))
-}
-
-/// The object in JSON or CBOR, its numbers as they are written there, and where the first one is that no float64 holds.
-fn parse_dynamic(value: &[u8]) -> Result<(Value, Option<usize>)> {
-    let json = if value.starts_with(&cbor::MAGIC) {
-        let mut text = Vec::with_capacity(value.len() + 64);
-        cbor::append(value, &mut text)?;
-        CanonicalText { text: text.into(), out_of_range: None }
-    } else {
-        CanonicalText::of(value)?
-    };
-    let object = parse(&json.text)?;
-    if object.is_object() { Ok((object, json.out_of_range)) } else { Err(Fault::new("no object", 0)) }
-}
 
 pub(super) fn find_message(api_version: &str, kind: &str) -> Option<&'static Message> {
     let index = ROOTS.binary_search_by(|row| (row.api_version, row.kind).cmp(&(api_version, kind))).ok()?;
